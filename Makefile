@@ -1,0 +1,52 @@
+# Everything a newcomer needs; each target does its own set-up in .venv.
+#   make demo    see it work (no key, no network beyond installing)
+#   make test    run the tests
+#   make check   lint, types, architecture
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test check bench fmt lock clean
+
+demo: $(VENV)/.base
+	@$(BIN)/midfold inspect examples/transcripts/parking-meter.json
+
+test: $(VENV)/.dev
+	$(BIN)/pytest -n 2 --dist loadfile
+
+check: $(VENV)/.dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/.dev
+	$(BIN)/python -m benchmarks
+
+fmt: $(VENV)/.dev
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+# Rewrites the locks: hashes for every platform, no addresses.
+lock:
+	uv pip compile pyproject.toml --extra build --universal --python-version 3.11 \
+		--no-header --no-annotate --generate-hashes --upgrade -q -o requirements.lock
+	uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 \
+		--no-header --no-annotate --generate-hashes --upgrade -q -o requirements-dev.lock
+
+clean:
+	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "midfold needs Python 3.11 or newer; set PYTHON=/path/to/python3.11" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.base: requirements.lock pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(VENV)/.dev: requirements-dev.lock $(VENV)/.base
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	@touch $@

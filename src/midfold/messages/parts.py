@@ -1,0 +1,118 @@
+"""Parts and messages: frozen values, read from a wire item and never written back onto it."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Words of whoever the message is from."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reasoning:
+    """A model's thinking. A signed one is byte-exact or gone: providers check the signature."""
+
+    text: str
+    signature: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A model's request to run a tool. `arguments` is JSON text, or free text for custom tools."""
+
+    id: str
+    name: str
+    arguments: str
+
+    def parse_arguments(self) -> object:
+        """Read the arguments as JSON; the text itself where they are not."""
+        try:
+            return json.loads(self.arguments)
+        except (ValueError, RecursionError):
+            return self.arguments
+
+
+@dataclass(frozen=True, slots=True)
+class Media:
+    """An image, a sound or a document. `source` is base64 data, a URL, or a provider's file id."""
+
+    kind: str
+    mime: str
+    source: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What a tool gave back for the call `call_id`."""
+
+    call_id: str
+    text: str
+    is_error: bool = False
+    media: tuple[Media, ...] = ()
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Opaque:
+    """Something no reader knows; carried along untouched. `text` is its JSON, to count and compare."""
+
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """The place of a part that was taken out, so that the other parts keep their positions."""
+
+
+Part: TypeAlias = Text | Reasoning | ToolCall | ToolResult | Media | Opaque | Removed
+
+_NOTHING_EDITED: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One wire item.
+
+    `raw` is the caller's own object and is handed back by identity while `edited` is empty; `None` marks a
+    message made here, which its dialect spells when it is rendered. `edited` holds the positions of the
+    parts that differ from `raw`.
+    """
+
+    role: str
+    parts: tuple[Part, ...]
+    raw: object = field(default=None, compare=False, repr=False)
+    edited: frozenset[int] = _NOTHING_EDITED
+
+    @property
+    def text(self) -> str:
+        """The words of this message, one text part a line; results and thinking are not among them."""
+        return "\n".join(part.text for part in self.parts if isinstance(part, Text))
+
+    @property
+    def calls(self) -> Iterator[ToolCall]:
+        """The tool calls of this message, in order."""
+        return (part for part in self.parts if isinstance(part, ToolCall))
+
+    @property
+    def results(self) -> Iterator[ToolResult]:
+        """The tool results of this message, in order."""
+        return (part for part in self.parts if isinstance(part, ToolResult))
+
+    def with_part(self, position: int, part: Part) -> "Message":
+        """Return a copy in which `part` stands at `position`; `raw` stays as it is until rendering."""
+        if self.parts[position] == part:
+            return self
+        position %= len(self.parts)
+        parts = (*self.parts[:position], part, *self.parts[position + 1 :])
+        return replace(self, parts=parts, edited=self.edited | {position})
+
+    def without_part(self, position: int) -> "Message":
+        """Return a copy that lacks the part at `position`."""
+        return self.with_part(position, Removed())

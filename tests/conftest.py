@@ -1,0 +1,45 @@
+"""What every test may ask for, and what none may do."""
+
+import os
+import socket
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "default", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+)
+settings.register_profile("nightly", settings.get_profile("default"), max_examples=10_000, derandomize=False)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> Path:
+    """The folder of real transcripts, where there is one; the test is skipped elsewhere."""
+    folder = Path(os.environ.get("MIDFOLD_DATA", ROOT.parent / "shared" / "data"))
+    if not (folder / "corpus").is_dir():
+        pytest.skip(f"no real transcripts at {folder}; set MIDFOLD_DATA")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def _loopback_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Refuse every connection that leaves this machine."""
+    connect = socket.socket.connect
+
+    def guarded(self: socket.socket, address: object) -> None:
+        host = address[0] if isinstance(address, tuple) else "unix"
+        if host not in ("127.0.0.1", "::1", "localhost", "unix"):
+            raise AssertionError(f"a test tried to reach {host}")
+        connect(self, address)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(socket.socket, "connect", guarded)
+
+
+@pytest.fixture(autouse=True)
+def _private_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Keep the tests away from the user's own settings and learnt limits."""
+    monkeypatch.setenv("MIDFOLD_HOME", str(tmp_path / "midfold-home"))
