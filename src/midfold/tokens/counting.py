@@ -1,0 +1,80 @@
+"""How many tokens a text, a message or a set of tools takes in the window.
+
+Counting is the largest cost of a compression, so a message is counted once, part by part, and whoever needs
+sizes passes them on.
+"""
+
+import json
+from collections.abc import Sequence
+from math import ceil
+from typing import assert_never
+
+from midfold.messages import Media, Message, Opaque, Part, Reasoning, Removed, Text, ToolCall, ToolResult
+from midfold.tokens.images import count_media
+from midfold.tokens.vocabularies import find_family, load_counter
+
+# Hidden thinking travels encrypted, as base64: four characters hold three bytes, and four or five bytes make
+# a token.
+_SIGNATURE_CHARS_PER_TOKEN = 6
+
+
+def estimate_tokens(text: str) -> int:
+    """Count `text` with the o200k vocabulary, or approximate that count where no tokenizer is installed."""
+    return count_tokens(text)
+
+
+def count_tokens(text: str, model: str | None = None) -> int:
+    """Count `text` as `model` does.
+
+    Exact where the model's vocabulary is packaged; else the o200k count times a factor of its family.
+    """
+    return TokenCounter(model).count_text(text)
+
+
+class TokenCounter:
+    """Counts for one model; a `Count`, and the same for texts and tools."""
+
+    __slots__ = ("_family", "_model")
+
+    def __init__(self, model: str | None = None) -> None:
+        self._model = model or ""
+        self._family = find_family(model)
+
+    def __call__(self, message: Message, /) -> int:
+        """Count a message with the tokens its provider puts around it."""
+        return self._family.message_tokens + sum([self._count_part(part) for part in message.parts])
+
+    def count_text(self, text: str) -> int:
+        """Count words alone, without any framing."""
+        if not text:
+            return 0
+        return ceil(load_counter(self._family.vocabulary)(text) * self._family.factor)
+
+    def count_tools(self, tools: Sequence[object]) -> int:
+        """Count the tools offered with a request by their JSON schemas."""
+        if not tools:
+            return 0
+        schemas = json.dumps(tools, ensure_ascii=False, separators=(",", ":"), default=str)
+        return self._family.tools_tokens + self.count_text(schemas)
+
+    def _count_part(self, part: Part) -> int:
+        match part:
+            case Text(text) | Opaque(_, text):
+                return self.count_text(text)
+            case ToolResult(_, text, _, media):
+                return self.count_text(text) + sum([self._count_media(item) for item in media])
+            case ToolCall(_, name, arguments):
+                return self._family.call_tokens + self.count_text(name) + self.count_text(arguments)
+            case Reasoning(text, signature):
+                return max(self.count_text(text), len(signature) // _SIGNATURE_CHARS_PER_TOKEN)
+            case Media():
+                return self._count_media(part)
+            case Removed():
+                return 0
+            case _:
+                assert_never(part)
+
+    def _count_media(self, media: Media) -> int:
+        if media.mime.startswith("text/"):
+            return self.count_text(media.source)
+        return count_media(media, self._model)

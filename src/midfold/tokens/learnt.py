@@ -1,0 +1,151 @@
+"""Limits that providers stated in their errors, remembered across runs.
+
+Error texts come from whoever answers at an endpoint. So a stated limit is believed only when it lowers the
+window, is plausible, and is about this endpoint and model; a surprisingly small one must be seen twice.
+"""
+
+import json
+import os
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from enum import Enum
+from pathlib import Path
+
+MIN_LIMIT_TOKENS = 4_096
+"""No conversation fits below this: a smaller figure is a mistake or a lie, however often it is seen."""
+
+# A limit under this part of the window we knew is surprising.
+_SURPRISING_FRACTION = 0.25
+# Providers raise limits, too: after a month the setting or the table gets another chance.
+_LIFETIME_SECONDS = 30 * 24 * 3600
+# The names come from requests, so the file is kept from growing with them.
+_MAX_ENTRIES = 500
+_MAX_FILE_BYTES = 1_000_000
+
+
+class Lesson(Enum):
+    """What became of a stated limit."""
+
+    LEARNT = "learnt"
+    LEARNT_UNSAVED = "learnt for this process; the file could not be written"
+    SEEN_ONCE = "too surprising to believe before it is seen again"
+    REFUSED = "does not lower the window, or is not plausible"
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    endpoint: str
+    model: str
+    at_seconds: float
+    limit_tokens: int = 0
+    """0 while nothing is believed"""
+    claim_tokens: int = 0
+    """a surprising limit seen once; 0 when there is none"""
+
+
+class LearntLimits:
+    """The learnt limits in a small JSON file at `path`, which need not exist.
+
+    Processes may share the file: it is replaced whole, so a reader never sees half of it. Of two limits
+    learnt in the same instant one may be lost, to be learnt again.
+    """
+
+    def __init__(self, path: Path, *, clock: Callable[[], float] = time.time) -> None:
+        self._path = path
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._unsaved: dict[tuple[str, str], _Entry] = {}
+
+    def get(self, endpoint: str, model: str) -> int | None:
+        """Return the believed limit of `model` at `endpoint`, or `None`."""
+        entry = self._read().get((endpoint, model))
+        return (entry.limit_tokens or None) if entry else None
+
+    def learn(self, endpoint: str, model: str, stated_tokens: int, *, configured_tokens: int) -> Lesson:
+        """Take in a limit that a provider stated for a model whose window was taken for `configured_tokens`.
+
+        Only figures that a provider stated belong here, no guesses such as a probe tier.
+        """
+        with self._lock:
+            entries = self._read()
+            known = entries.get((endpoint, model)) or _Entry(endpoint, model, 0)
+            current_tokens = min(configured_tokens, known.limit_tokens or configured_tokens)
+            if not MIN_LIMIT_TOKENS <= stated_tokens < current_tokens:
+                return Lesson.REFUSED
+            believable = stated_tokens >= configured_tokens * _SURPRISING_FRACTION
+            if believable or stated_tokens == known.claim_tokens:
+                lesson, entry = Lesson.LEARNT, replace(known, limit_tokens=stated_tokens, claim_tokens=0)
+            else:
+                lesson, entry = Lesson.SEEN_ONCE, replace(known, claim_tokens=stated_tokens)
+            entries[endpoint, model] = replace(entry, at_seconds=self._clock())
+            is_saved = self._save(entries)
+        return Lesson.LEARNT_UNSAVED if lesson is Lesson.LEARNT and not is_saved else lesson
+
+    def _read(self) -> dict[tuple[str, str], _Entry]:
+        """Read what is still fresh, oldest first; a file that is missing, broken or foreign holds nothing."""
+        try:
+            text = self._path.read_text("utf-8") if self._path.stat().st_size <= _MAX_FILE_BYTES else ""
+        except (OSError, UnicodeDecodeError):
+            text = ""
+        stored = {(entry.endpoint, entry.model): entry for entry in _parse(text)} | self._unsaved
+        now = self._clock()
+        # A clock that was wrong when a limit was learnt must not keep it for ever.
+        fresh = {
+            key: entry for key, entry in stored.items() if abs(now - entry.at_seconds) < _LIFETIME_SECONDS
+        }
+        return dict(sorted(fresh.items(), key=lambda item: item[1].at_seconds))
+
+    def _save(self, entries: dict[tuple[str, str], _Entry]) -> bool:
+        """Replace the file; where that fails, keep the entries in memory and return False."""
+        newest = dict(list(entries.items())[-_MAX_ENTRIES:])
+        text = json.dumps({"limits": [asdict(entry) for entry in newest.values()]}, indent=1)
+        try:
+            _replace_file(self._path, text)
+        except OSError:
+            self._unsaved = newest
+            return False
+        self._unsaved = {}
+        return True
+
+
+def _parse(text: str) -> Iterator[_Entry]:
+    """Yield the entries of a file that can be read as such."""
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError):
+        return
+    found = content.get("limits") if isinstance(content, dict) else None
+    for item in found if isinstance(found, list) else []:
+        with suppress(TypeError):  # missing or unknown fields
+            entry = _Entry(**item)
+            if _is_sound(entry):
+                yield entry
+
+
+def _is_sound(entry: _Entry) -> bool:
+    limits = (entry.limit_tokens, entry.claim_tokens)
+    return (
+        isinstance(entry.endpoint, str)
+        and isinstance(entry.model, str)
+        and type(entry.at_seconds) in (int, float)
+        and all(type(limit) is int and (limit == 0 or limit >= MIN_LIMIT_TOKENS) for limit in limits)
+    )
+
+
+def _replace_file(path: Path, text: str) -> None:
+    """Write `text` durably and in one step, readable by its owner alone."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # mode 0600
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,213 @@
+"""Facts about models: windows and prices, from a dated snapshot that ships with the package.
+
+`scripts/refresh_models.py` writes the snapshot. It is read on the first question, not on import.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from functools import cache
+from importlib.resources import files
+from typing import NamedTuple, TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """Dollars per million tokens, by bucket; `None` where no price is known."""
+
+    input: Decimal | None = None
+    output: Decimal | None = None
+    cache_read: Decimal | None = None
+    cache_write: Decimal | None = None
+    cache_write_1h: Decimal | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tier:
+    """The prices of a whole request whose prompt is longer than `above_tokens`."""
+
+    above_tokens: int
+    prices: Prices
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFacts:
+    """What is known of a model. `name` is the entry of the snapshot that says so."""
+
+    name: str
+    provider: str
+    max_input_tokens: int | None = None
+    max_output_tokens: int | None = None
+    supports_prompt_caching: bool = False
+    prices: Prices | None = None
+    tiers: tuple[Tier, ...] = ()
+
+
+VENDORS = (
+    "anthropic",
+    "openai",
+    "gemini",
+    "deepseek",
+    "moonshot",
+    "zai",
+    "xai",
+    "minimax",
+    "meta_llama",
+    "cohere_chat",
+    "ai21",
+    "amazon_nova",
+    "mistral",
+    "dashscope",
+)
+"""Providers that make the models they serve, so that their figures speak for the bare name.
+
+Those that also serve other people's models come last.
+"""
+
+
+def find_model(model: str) -> ModelFacts | None:
+    """Look a model up under the names people use for it; `None` when it is unknown.
+
+    Providers, regions, versions, dates and tags around the name are seen through; another version or size
+    of a model never answers for it.
+    """
+    name = model.strip().lower()
+    models = _snapshot().models
+    for spelling in _without_providers(name):
+        if spelling in models:
+            return _facts(spelling, models[spelling])
+    found = _index().get(bare_name(name)) or _index().get(_undated(bare_name(name)))
+    # What is given away has the facts of the model, but not its price.
+    return replace(found, prices=None, tiers=()) if found and name.endswith(":free") else found
+
+
+def find_nearest_model(model: str) -> ModelFacts | None:
+    """Look a model up, or else the one it is a variant of by its name: good for windows, not for prices."""
+    found = find_model(model)
+    name = _undated(bare_name(model.strip().lower())).removeprefix("ft:").partition(":")[0]
+    name = _PREVIEW.sub("", name)
+    while found is None and any(map(str.isdigit, name)):
+        found = _index().get(name)
+        name, dash, variant = name.rpartition("-")
+        # A part that starts with a digit is a version or a size: gpt-4 must not answer for gpt-4-9.
+        if not dash or variant[:1].isdigit():
+            break
+    return found
+
+
+def snapshot_date() -> str:
+    """Return the day the facts were collected, as `YYYY-MM-DD`."""
+    return _snapshot().date
+
+
+def bare_name(name: str) -> str:
+    """Strip what stands around a model's own name: provider, region, vendor, version, tag."""
+    name = name.rpartition("/")[2]
+    if name.startswith("ft:"):
+        return ":".join(_folded(name).split(":")[:2])
+    name = _REGION_AND_VENDOR.sub("", name)
+    name = _DEPLOYMENT.sub("", name)
+    return _folded(_TAG.sub("", name))
+
+
+_REGION_AND_VENDOR = re.compile(
+    r"^((us|eu|ap|apac|jp|au|ca|global|us-gov)\.)?"
+    r"((ai21|amazon|anthropic|cohere|deepseek|google|meta|minimax|mistral|moonshot|moonshotai|nvidia|openai"
+    r"|qwen|writer|xai|zai)\.)?"
+)
+_DEPLOYMENT = re.compile(r"(-v\d+)?(-\d+)?(:\d+k?)+$|(?<=\d)-v\d+$")
+_TAG = re.compile(
+    r"[:@-]latest$|@default$|:(free|beta|extended|nitro|floor|online|thinking|exacto)$|\[\w+\]$"
+)
+_DATE = re.compile(r"-(\d{8}|\d{4}-\d{2}-\d{2})$")
+_PREVIEW = re.compile(r"-(preview|exp)(-\d{2}-\d{2,4})?$")
+
+
+def _folded(name: str) -> str:
+    """Spell versions and dates one way: `claude-sonnet-4.5` is `claude-sonnet-4-5`."""
+    return name.replace(".", "-").replace("@", "-")
+
+
+def _undated(name: str) -> str:
+    return _DATE.sub("", name)
+
+
+def _without_providers(name: str) -> Iterator[str]:
+    """Yield the name, then without its first path segment, and so on."""
+    yield name
+    while "/" in name:
+        name = name.partition("/")[2]
+        yield name
+
+
+PriceList: TypeAlias = tuple[Decimal | None, ...]
+"""in the order of `Prices`; prices nobody knows are left out at the end"""
+
+
+class Row(NamedTuple):
+    """A model in the snapshot; a list there, to keep it small."""
+
+    provider: str
+    max_input_tokens: int | None
+    max_output_tokens: int | None
+    supports_prompt_caching: bool
+    prices: PriceList = ()
+    tiers: tuple[tuple[int, PriceList], ...] = ()
+
+
+class Snapshot(NamedTuple):
+    """The data file, also a list: the day, where the facts are from, and the models by name."""
+
+    date: str
+    source: str
+    models: dict[str, Row]
+
+
+@cache
+def _snapshot() -> Snapshot:
+    import msgspec  # costs more to import than all of this package, and few processes ask
+
+    data = files("midfold.tokens").joinpath("data/models.json").read_bytes()
+    return msgspec.json.decode(data, type=Snapshot)
+
+
+@cache
+def _index() -> Mapping[str, ModelFacts]:
+    """Map bare names to facts; an undated name means the newest of several dates."""
+    offers: dict[str, list[ModelFacts]] = {}
+    for name, row in _snapshot().models.items():
+        offers.setdefault(bare_name(name), []).append(_facts(name, row))
+    agreed = {name: _agree(found) for name, found in sorted(offers.items())}
+    return {_undated(name): facts for name, facts in agreed.items()} | agreed
+
+
+def _agree(offers: list[ModelFacts]) -> ModelFacts:
+    """Choose what a bare name means: its vendor's own offer, else the commonest window of its hosts.
+
+    A price without its vendor's word is known only when most offers, and more than one, name it.
+    """
+    own = [offer for offer in offers if offer.provider in VENDORS]
+    if own:
+        return min(own, key=lambda offer: VENDORS.index(offer.provider))
+    windows = Counter(offer.max_input_tokens for offer in offers if offer.max_input_tokens)
+    commonest = max(windows, key=lambda window: (windows[window], -window)) if windows else None
+    chosen = next(offer for offer in offers if offer.max_input_tokens == commonest)
+    named = Counter((offer.prices, offer.tiers) for offer in offers if offer.prices)
+    for (prices, tiers), votes in named.most_common(1):
+        if votes > 1 and votes * 2 > named.total():
+            return replace(chosen, prices=prices, tiers=tiers)
+    return replace(chosen, prices=None, tiers=())
+
+
+def _facts(name: str, row: Row) -> ModelFacts:
+    return ModelFacts(
+        name,
+        row.provider,
+        row.max_input_tokens,
+        row.max_output_tokens,
+        supports_prompt_caching=row.supports_prompt_caching,
+        prices=Prices(*row.prices) if row.prices else None,
+        tiers=tuple(Tier(above_tokens, Prices(*prices)) for above_tokens, prices in row.tiers),
+    )

@@ -1,0 +1,50 @@
+"""How large a model's window is, and where that is known from."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from midfold.errors import ConfigError
+from midfold.tokens.learnt import LearntLimits
+from midfold.tokens.models import find_nearest_model
+
+PROBE_TIERS = (256_000, 128_000, 64_000, 32_000, 16_000, 8_000, 4_096)
+"""What an unknown model is taken for, the largest first; an overflow steps down."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The most tokens a request may have."""
+
+    tokens: int
+    source: Literal["explicit", "learnt", "table", "probe"]
+
+
+def resolve_window(
+    model: str, *, endpoint: str = "", explicit: int | None = None, learnt: LearntLimits | None = None
+) -> Window:
+    """Say how large the window of `model` is.
+
+    A setting comes first, then the table, then the highest probe tier. A limit the provider stated for this
+    endpoint and model wins where it is lower, and always over a probe tier, which is only a guess.
+    """
+    configured = _configured(model, explicit)
+    stated = learnt.get(endpoint, model) if learnt else None
+    if stated and (configured.source == "probe" or stated < configured.tokens):
+        return Window(stated, "learnt")
+    return configured
+
+
+def next_tier(current_tokens: int) -> int | None:
+    """Return the next lower guess after an overflow that stated no limit, or `None` below the lowest."""
+    return next((tier for tier in PROBE_TIERS if tier < current_tokens), None)
+
+
+def _configured(model: str, explicit: int | None) -> Window:
+    if explicit is not None:
+        if explicit < 1:
+            raise ConfigError("model.context_length", explicit, hint="a number of tokens such as 200000")
+        return Window(explicit, "explicit")
+    facts = find_nearest_model(model)
+    if facts and facts.max_input_tokens:
+        return Window(facts.max_input_tokens, "table")
+    return Window(PROBE_TIERS[0], "probe")
