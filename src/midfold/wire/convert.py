@@ -1,0 +1,235 @@
+"""From one dialect to another: explicit, lossy, and honest about it.
+
+Every other path keeps messages as they were spelled. Converting rebuilds them from their parts, mends what
+the target would refuse (ids, holes, order), and lists each thing that did not survive.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from midfold.messages import Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult, pair_calls
+from midfold.messages.pairing import Location
+from midfold.wire.dialects import get_dialect
+from midfold.wire.media import stub
+
+NO_RESULT = "[no result was recorded for this call]"
+OPENING = "[the conversation begins with the assistant]"
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """Something of message `index` that the target cannot say, or that had to be said differently."""
+
+    index: int
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """A conversation in another dialect. `system` is set where that dialect keeps it beside the messages."""
+
+    dialect: str
+    messages: list[object]
+    system: str | None
+    losses: tuple[Loss, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """What a dialect can say."""
+
+    thinking: bool = False
+    ids: bool = True
+    system_apart: bool = False
+    media: frozenset[str] = frozenset()
+    media_in_results: frozenset[str] = frozenset()
+
+
+_TARGETS = {
+    "openai_chat": _Target(thinking=True, media=frozenset({"image", "audio"})),
+    "openai_responses": _Target(media=frozenset({"image"}), media_in_results=frozenset({"image"})),
+    "anthropic": _Target(
+        system_apart=True,
+        media=frozenset({"image", "document"}),
+        media_in_results=frozenset({"image", "document"}),
+    ),
+    "sharegpt": _Target(thinking=True, ids=False),
+}
+_SYSTEM_ROLES = ("system", "developer")
+_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+_NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
+
+
+def convert(messages: Sequence[Message], to: str) -> Conversion:
+    """Spell `messages` in the dialect `to`, legally wherever the input made sense.
+
+    A call still waiting at the very end stays open: its result is yet to come.
+    """
+    dialect = get_dialect(to)
+    target = _TARGETS[to]
+    mender = _Mender(messages, target)
+    mended = _join_split_turns(mender.mend())
+    system = None
+    if target.system_apart:
+        system, mended = _set_system_apart(mended)
+        mended = _alternate(mended)
+    items = [item for message in mended for item in dialect.build(message)]
+    return Conversion(to, items, system, tuple(sorted(mender.losses, key=lambda loss: loss.index)))
+
+
+class _Mender:
+    """Gives every call a usable id and one result directly behind it, and translates the other parts."""
+
+    def __init__(self, messages: Sequence[Message], target: _Target) -> None:
+        self.messages = messages
+        self.target = target
+        self.losses: list[Loss] = []
+        self.pairing = pair_calls(messages)
+        self.answered = {result: call for call, result in self.pairing.answers.items()}
+        self.ids = self._choose_ids()
+        # A call after the newest message that is not the model's own may still get its result.
+        self.newest_reply = max((i for i, m in enumerate(messages) if m.role != "assistant"), default=0)
+
+    def mend(self) -> list[Message]:
+        mended: list[Message] = []
+        waiting: list[Part] = []
+        for index, message in enumerate(self.messages):
+            if message.role != "assistant" and waiting:
+                mended.append(Message("tool", tuple(waiting)))
+                waiting = []
+            parts = tuple(self._translate_all(index, message))
+            if parts:
+                mended.append(Message("user" if message.role == "tool" else message.role, parts))
+            waiting += self._results_of(index, message)
+        return [*mended, Message("tool", tuple(waiting))] if waiting else mended
+
+    def _lose(self, index: int, what: str) -> None:
+        self.losses.append(Loss(index, what))
+
+    def _choose_ids(self) -> dict[Location, str]:
+        """Keep each call's id where it is legal and unused, else derive one from its place."""
+        ids: dict[Location, str] = {}
+        used: set[str] = set()
+        for index, message in enumerate(self.messages):
+            for position, call in enumerate(message.parts):
+                if not isinstance(call, ToolCall):
+                    continue
+                chosen = call.id
+                if not _ID.fullmatch(chosen) or chosen in used:
+                    chosen = f"call_{index}_{position}"
+                    if self.target.ids:
+                        self._lose(index, f"call id {call.id!r} is {chosen!r} here")
+                if not self.target.ids and call.id:
+                    self._lose(index, f"call id {call.id!r}")
+                ids[Location(index, position)] = chosen
+                used.add(chosen)
+        return ids
+
+    def _translate_all(self, index: int, message: Message) -> Iterable[Part]:
+        before = len(self.losses)
+        said = False
+        for position, part in enumerate(message.parts):
+            for translated in self._translate(Location(index, position), part):
+                said = True
+                yield translated
+        if not said and len(self.losses) == before and not any(True for _ in message.results):
+            self._lose(index, "an empty turn")
+
+    def _translate(self, here: Location, part: Part) -> Iterable[Part]:
+        match part:
+            case Text(text) if text.strip():
+                yield part
+            case ToolCall():
+                yield replace(part, id=self.ids[here], name=self._usable_name(here.message, part.name))
+            case ToolResult(call_id) if here not in self.answered:
+                self._lose(here.message, f"a result without a call ({call_id or 'no id'})")
+            case Reasoning(text, signature):
+                if signature:
+                    self._lose(
+                        here.message, "a signature of its thinking, which only its own provider accepts"
+                    )
+                if self.target.thinking and text:
+                    yield Reasoning(text)
+                elif text:
+                    self._lose(here.message, "its thinking")
+            case Media(kind) if kind in self.target.media:
+                yield part
+            case Media():
+                self._lose(here.message, stub(part))
+                yield Text(stub(part))
+            case Opaque(kind):
+                self._lose(here.message, f"a block of type {kind}")
+            case _:
+                pass
+
+    def _usable_name(self, index: int, name: str) -> str:
+        usable = _NOT_IN_NAMES.sub("_", name)[:64] or "tool"
+        if usable != name:
+            self._lose(index, f"tool name {name!r} is {usable!r} here")
+        return usable
+
+    def _results_of(self, index: int, message: Message) -> Iterable[ToolResult]:
+        """Bring the results of this message's calls; a call that never got one gets a stub."""
+        for position, part in enumerate(message.parts):
+            here = Location(index, position)
+            if not isinstance(part, ToolCall):
+                continue
+            answer = self.pairing.answers.get(here)
+            if answer is not None:
+                result = self.messages[answer.message].parts[answer.part]
+                if isinstance(result, ToolResult):
+                    yield self._translate_result(
+                        answer.message, replace(result, call_id=self.ids[here]), part
+                    )
+            elif index < self.newest_reply:
+                self._lose(index, f"a call without a result ({part.name}); a stub stands in for it")
+                yield ToolResult(self.ids[here], NO_RESULT, name=part.name)
+
+    def _translate_result(self, index: int, result: ToolResult, call: ToolCall) -> ToolResult:
+        kept = tuple(media for media in result.media if media.kind in self.target.media_in_results)
+        dropped = [stub(media) for media in result.media if media.kind not in self.target.media_in_results]
+        for words in dropped:
+            self._lose(index, words)
+        text = "\n".join([*filter(None, [result.text]), *dropped])
+        return replace(result, text=text, media=kept, name=result.name or call.name)
+
+
+def _join_split_turns(messages: list[Message]) -> list[Message]:
+    """Join assistant messages that are one turn: thinking, words and calls may come as items of their own."""
+    joined: list[Message] = []
+    for message in messages:
+        previous = joined[-1] if joined else None
+        if previous and previous.role == message.role == "assistant" and _belongs_to(previous, message):
+            joined[-1] = Message("assistant", previous.parts + message.parts)
+        else:
+            joined.append(message)
+    return joined
+
+
+def _belongs_to(previous: Message, message: Message) -> bool:
+    calls = any(True for _ in previous.calls)
+    return calls or not previous.text or not message.text
+
+
+def _set_system_apart(messages: list[Message]) -> tuple[str | None, list[Message]]:
+    """Take the leading system messages out; later ones become words of the user."""
+    lead = 0
+    while lead < len(messages) and messages[lead].role in _SYSTEM_ROLES:
+        lead += 1
+    system = "\n\n".join(message.text for message in messages[:lead])
+    rest = [Message("user", m.parts) if m.role in _SYSTEM_ROLES else m for m in messages[lead:]]
+    return system or None, rest
+
+
+def _alternate(messages: list[Message]) -> list[Message]:
+    """Join neighbours that the target would see as one speaker, and let a user speak first."""
+    joined: list[Message] = []
+    for message in messages:
+        if joined and (joined[-1].role == "assistant") == (message.role == "assistant"):
+            joined[-1] = Message(joined[-1].role, joined[-1].parts + message.parts)
+        else:
+            joined.append(message)
+    if joined and joined[0].role == "assistant":
+        joined.insert(0, Message("user", (Text(OPENING),)))
+    return joined

@@ -1,0 +1,104 @@
+"""A request body, or a transcript in the shape of one: messages and what travels beside them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from midfold.errors import UnknownDialect
+from midfold.wire.dialect import Item, describe
+from midfold.wire.dialects import detect, get_dialect
+from midfold.wire.plain import plain
+
+_MESSAGE_KEYS = {
+    "messages": None,
+    "input": "openai_responses",
+    "conversations": "sharegpt",
+    "conversation": "sharegpt",
+}
+_SYSTEM_KEYS = {"anthropic": "system", "openai_responses": "instructions"}
+_OUTPUT_CAP_KEYS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is sent in one call. `raw` is the body it was read from, or `None` for a bare list."""
+
+    dialect: str
+    messages: list[object]
+    system: object = None
+    tools: list[object] | None = None
+    model: str | None = None
+    max_output: int | None = None
+    stream: bool = False
+    raw: Item | None = None
+
+    @property
+    def system_text(self) -> str:
+        """The words of the system prompt that travels beside the messages."""
+        if isinstance(self.system, str):
+            return self.system
+        blocks = map(plain, self.system) if isinstance(self.system, list) else ()
+        return "\n".join(str(block.get("text", "")) for block in blocks if isinstance(block, dict))
+
+    def with_messages(self, messages: Sequence[object]) -> object:
+        """Return the body with other messages in it: a list for a bare list, else a copy of the object."""
+        if self.raw is None:
+            return list(messages)
+        return {**self.raw, _message_key(self.raw): list(messages)}
+
+
+def read_request(body: object, dialect: str | None = None) -> Request:
+    """Read a request body, a saved transcript, or a bare list of messages."""
+    body = plain(body)
+    if isinstance(body, list):
+        return Request(dialect or detect(body), body)
+    if not isinstance(body, dict):
+        raise UnknownDialect(
+            f"expected a list of messages or an object that holds one, found {describe(body)}"
+        )
+    key = _message_key(body)
+    messages = plain(body[key])
+    if isinstance(messages, str):
+        messages = [{"role": "user", "content": messages}]
+    if not isinstance(messages, list):
+        raise UnknownDialect(f"{key} is {describe(messages)}; expected a list of messages")
+    name = get_dialect(dialect or _dialect_of(body, key, messages)).name
+    tools = plain(body.get("tools"))
+    return Request(
+        dialect=name,
+        messages=messages,
+        system=plain(body.get(_SYSTEM_KEYS[name])) if name in _SYSTEM_KEYS else None,
+        tools=tools if isinstance(tools, list) else None,
+        model=body["model"] if isinstance(body.get("model"), str) else None,
+        max_output=_first_count(body),
+        stream=body.get("stream") is True,
+        raw=body,
+    )
+
+
+def _message_key(body: Item) -> str:
+    for key in _MESSAGE_KEYS:
+        if body.get(key) is not None:
+            return key
+    keys = ", ".join(sorted(map(str, body))[:6]) or "no keys"
+    raise UnknownDialect(f"expected messages, input or conversations in the object, found {keys}")
+
+
+def _dialect_of(body: Item, key: str, messages: list[object]) -> str:
+    """An object tells more than its messages: plain texts beside a `system` field are Anthropic's."""
+    by_key = _MESSAGE_KEYS[key]
+    found = detect(messages)
+    if by_key == "openai_responses" or (by_key and found == by_key):
+        return by_key
+    return "anthropic" if found == "openai_chat" and _is_anthropic_body(body, messages) else found
+
+
+def _is_anthropic_body(body: Item, messages: list[object]) -> bool:
+    from_anthropic_only = "system" in body or "anthropic_version" in body
+    return from_anthropic_only and not any(
+        isinstance(item, dict) and (item.get("tool_calls") or item.get("role") == "tool") for item in messages
+    )
+
+
+def _first_count(body: Item) -> int | None:
+    counts = (body.get(key) for key in _OUTPUT_CAP_KEYS)
+    return next((count for count in counts if isinstance(count, int) and not isinstance(count, bool)), None)

@@ -1,0 +1,96 @@
+"""Whether a provider would take a list of messages, told before it is sent.
+
+Each dialect answers two questions: what its provider refuses, and what we refuse besides. Limits and habits
+that differ between providers stand in `profiles`.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from midfold.errors import ConfigError, UnknownDialect
+from midfold.ports import Fault
+from midfold.wire.dialect import describe
+from midfold.wire.validate import anthropic, openai_chat, openai_responses
+from midfold.wire.validate.profiles import PROFILES, Profile, get_profile, sanitize_id
+from midfold.wire.validate.reading import Outgoing, is_waiting, read_list
+
+__all__ = ["PROFILES", "Profile", "is_waiting", "sanitize_id", "validate"]
+
+
+def validate(
+    messages: Sequence[object],
+    *,
+    dialect: str,
+    system: object = None,
+    tools: Sequence[object] | None = None,
+    profile: Profile | str | None = None,
+    mode: Literal["report", "enforce"] = "report",
+    thinking: bool = False,
+) -> list[Fault]:
+    """Name the rules that a list of wire items breaks, in the order of the messages.
+
+    The list is legal when no fault is an error. `report` names only what the provider would refuse;
+    `enforce` adds our own stricter rules, and warnings for what some compatible servers or models refuse.
+    `is_waiting` tells a call that is merely open at the end from a hole.
+
+    `tools` is `None` when unknown and empty when none are offered. `thinking` says that the request turns
+    thinking on for certain; adaptive thinking, which may skip it, does not count. `profile` is that of the
+    dialect's own provider unless given.
+
+    Takes any JSON-shaped value without raising. Raises `UnknownDialect` and, for an unknown profile or
+    mode, `ConfigError`.
+    """
+    if dialect not in _RULES:
+        raise UnknownDialect(f"{dialect!r}; the known ones are {', '.join(sorted(_RULES))}")
+    if mode not in ("report", "enforce"):
+        raise ConfigError("mode", mode, hint="report or enforce")
+    rules = _RULES[dialect]
+    chosen = get_profile(profile or rules.profile)
+    if isinstance(messages, str) and dialect == "openai_responses":
+        return []  # its `input` may be plain text
+    if isinstance(messages, str) or not isinstance(messages, Sequence):
+        return [Fault(rules.shape, None, f"expected a list of messages, found {describe(messages)}")]
+    outgoing = Outgoing(
+        messages=read_list([*messages]) or [],
+        system=system,
+        tools=read_list(tools),
+        profile=chosen,
+        thinking=thinking,
+        enforce=mode == "enforce",
+    )
+    return sorted(rules.check(outgoing), key=_position)
+
+
+def _position(fault: Fault) -> int:
+    """Put faults of the list as a whole first."""
+    return -1 if fault.index is None else fault.index
+
+
+def _check_sharegpt(outgoing: Outgoing) -> Iterator[Fault]:
+    """Check trajectories, which no provider takes but every reader of ours does."""
+    for index, turn in enumerate(outgoing.messages):
+        if not isinstance(turn, dict):
+            yield Fault("SG1", index, f"expected an object, found {describe(turn)}")
+            continue
+        for code, key in (("SG2", "from"), ("SG3", "value")):
+            if not isinstance(turn.get(key), str):
+                yield Fault(code, index, f"{key} is {describe(turn.get(key))}; expected text")
+
+
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    """What is checked for one dialect."""
+
+    check: Callable[[Outgoing], Iterator[Fault]]
+    shape: str
+    """The code for what is no list of messages at all."""
+    profile: str
+
+
+_RULES = {
+    "openai_chat": _Rules(openai_chat.check, "OC1", "openai"),
+    "openai_responses": _Rules(openai_responses.check, "OR6", "openai"),
+    "anthropic": _Rules(anthropic.check, "AN1", "anthropic"),
+    "sharegpt": _Rules(_check_sharegpt, "SG1", "openai"),
+}

@@ -1,0 +1,137 @@
+"""What providers differ in: limits that drift and habits of compatible servers, as values with a date.
+
+A check never knows a provider by name; it asks the profile.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from types import MappingProxyType
+
+from midfold.errors import ConfigError
+
+CHECKED = "2026-11-15"
+"""The day on which the values below were last compared with reports and documentation."""
+
+_MEBIBYTE = 1024 * 1024
+_NAME = "a-zA-Z0-9_-"  # of a tool anywhere, and of a call where ids are restricted
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """The limits and flags of one provider; the defaults are those of an OpenAI-compatible server."""
+
+    name: str
+    id_characters: str = ""
+    """The inside of a regular expression's brackets; empty when a call id may hold anything."""
+    id_chars_min: int = 1
+    id_chars_max: int = 64
+    id_chars_advised: int = 64
+    """Longer ids pass here, yet some routes to the same provider refuse them."""
+    tool_name_chars_max: int = 64
+    tools_max: int | None = None
+    alternates: bool = False
+    """Two messages of one role in a row are refused, and so is an assistant that speaks first."""
+    text_beside_results: bool = True
+    """A user may speak in the same turn in which tool results are handed over."""
+    needs_tools: bool = False
+    """A history with tool calls is refused when the request offers no tools."""
+    wants_call_signature: bool = False
+    """The first call of a turn should carry the signature that came with it."""
+    cache_markers_max: int = 4
+    image_base64_chars_max: int = 5 * _MEBIBYTE
+    image_side_px_max: int = 8_000
+    many_images: int = 20
+    """Above this number of images in a request, the smaller limit of a side holds."""
+    many_images_side_px_max: int = 2_000
+    images_max: int = 100
+    request_bytes_max: int = 32 * _MEBIBYTE
+
+    def accepts_id(self, call_id: str) -> bool:
+        """Say whether a tool call may have this id."""
+        if not self.id_chars_min <= len(call_id) <= self.id_chars_max:
+            return False
+        return not self.id_characters or _runs_of(self.id_characters).fullmatch(call_id) is not None
+
+    def accepts_tool_name(self, name: str) -> bool:
+        """Say whether a tool may be called this."""
+        return len(name) <= self.tool_name_chars_max and _runs_of(_NAME).fullmatch(name) is not None
+
+
+@cache
+def _runs_of(characters: str) -> re.Pattern[str]:
+    return re.compile(f"[{characters}]+")
+
+
+_PROFILES = (
+    Profile("openai", id_chars_advised=40, tools_max=128),
+    Profile("azure", id_chars_advised=40, tools_max=128),
+    Profile("anthropic", id_characters=_NAME, tool_name_chars_max=128, needs_tools=True),
+    Profile(
+        "bedrock",
+        id_characters=_NAME,
+        tool_name_chars_max=128,
+        alternates=True,
+        text_beside_results=False,
+        needs_tools=True,
+    ),
+    Profile(
+        "mistral",
+        id_characters="a-zA-Z0-9",
+        id_chars_min=9,
+        id_chars_max=9,
+        id_chars_advised=9,
+        text_beside_results=False,
+    ),
+    # Chat templates of vLLM, llama.cpp and many models of Hugging Face.
+    Profile("strict_alternation", alternates=True, text_beside_results=False),
+    # Models of the third generation refuse a replayed call without its signature; older ones send none.
+    Profile("gemini", wants_call_signature=True),
+    # Whether reasoning must or must not come back depends on the model, so nothing is asked here.
+    Profile("deepseek"),
+    # Its own ids look like `functions.Bash:0`: fine here, not elsewhere.
+    Profile("kimi"),
+    # Refuses what OC5 and OC14 name, in its own words: code 2013.
+    Profile("minimax"),
+)
+
+PROFILES: Mapping[str, Profile] = MappingProxyType({profile.name: profile for profile in _PROFILES})
+
+
+def get_profile(profile: Profile | str) -> Profile:
+    """Return the profile of that name; raise `ConfigError` with the names there are."""
+    if isinstance(profile, Profile):
+        return profile
+    if profile not in PROFILES:
+        raise ConfigError("profile", profile, hint=f"one of {', '.join(PROFILES)}")
+    return PROFILES[profile]
+
+
+_HASH_CHARS = 12
+_DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+
+def sanitize_id(call_id: str, profile: Profile | str) -> str:
+    """Return the id under which `profile` accepts this call; the id itself where it already does.
+
+    A changed id ends in a hash of the old one, so the same id always becomes the same and different ids
+    stay different. Use it on a call and its results alike, on the way out only.
+    """
+    profile = get_profile(profile)
+    if profile.accepts_id(call_id):
+        return call_id
+    suffix = _hash(call_id)[: profile.id_chars_max]
+    kept = re.sub(f"[^{profile.id_characters or _NAME}]", "", call_id)
+    return kept[: profile.id_chars_max - len(suffix)] + suffix
+
+
+def _hash(text: str) -> str:
+    """Spell a hash of `text` in letters and digits, the only characters that every provider takes."""
+    number = int.from_bytes(sha256(text.encode("utf-8", "surrogatepass")).digest())
+    digits = []
+    for _ in range(_HASH_CHARS):
+        number, digit = divmod(number, len(_DIGITS))
+        digits.append(_DIGITS[digit])
+    return "".join(digits)
