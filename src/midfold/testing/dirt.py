@@ -1,0 +1,104 @@
+"""The defects that real transcripts have, to soil clean ones with."""
+
+import random
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Any
+
+Items = list[Any]
+
+
+class Dirt(StrEnum):
+    """What can be wrong with a transcript that still can be read."""
+
+    UNANSWERED_CALL = "unanswered_call"
+    ORPHAN_RESULT = "orphan_result"
+    DUPLICATE_ID = "duplicate_id"
+    EMPTY_ID = "empty_id"
+    EMPTY_TURN = "empty_turn"
+    SAME_ROLE = "same_role"
+    SURROGATE = "surrogate"
+    NUL = "nul"
+    UNKNOWN_KEY = "unknown_key"
+
+
+def soil(items: list[object], dirt: frozenset[Dirt], chance: random.Random) -> list[object]:
+    """Return the items with one defect of each kind in `dirt`, as far as they offer a place for it."""
+    for kind in sorted(dirt):
+        items = _soil_once(list(items), kind, chance)
+    return items
+
+
+def _soil_once(items: Items, kind: Dirt, chance: random.Random) -> Items:
+    turn = _plain_turn(items)
+    match kind:
+        case Dirt.UNANSWERED_CALL:
+            return _drop_one(items, chance, _is_result)
+        case Dirt.ORPHAN_RESULT:
+            return _drop_one(items, chance, _calls)
+        case Dirt.DUPLICATE_ID:
+            return [_with_id(item, "call_again") for item in items]
+        case Dirt.EMPTY_ID:
+            return [_with_id(item, "") for item in items]
+        case Dirt.EMPTY_TURN:
+            return [*items, _with_words(turn, "")]
+        case Dirt.SAME_ROLE:
+            return [*items, turn, turn]
+        case Dirt.SURROGATE:
+            return [*items, _with_words(turn, "half an emoji: \ud83d")]
+        case Dirt.NUL:
+            return [*items, _with_words(turn, "binary:\x00\x01")]
+        case Dirt.UNKNOWN_KEY:
+            return [*items[:-1], {**items[-1], "x_vendor": {"trace": [1, 2]}}]
+
+
+def _drop_one(items: Items, chance: random.Random, wanted: Callable[[Any], bool]) -> Items:
+    places = [place for place, item in enumerate(items) if wanted(item)]
+    if not places:
+        return items
+    place = chance.choice(places)
+    return items[:place] + items[place + 1 :]
+
+
+def _is_result(item: Any) -> bool:
+    return (
+        item.get("role") == "tool"
+        or item.get("from") == "tool"
+        or item.get("type") == "function_call_output"
+        or (item.get("role") == "user" and _has_block(item, "tool_result"))
+    )
+
+
+def _calls(item: Any) -> bool:
+    return bool(
+        item.get("tool_calls")
+        or item.get("type") == "function_call"
+        or _has_block(item, "tool_use")
+        or "<tool_call>" in str(item.get("value", ""))
+    )
+
+
+def _has_block(item: Any, kind: str) -> bool:
+    content = item.get("content")
+    return isinstance(content, list) and any(block.get("type") == kind for block in content)
+
+
+def _plain_turn(items: Items) -> dict[str, Any]:
+    """A turn of the assistant in the spelling of these items."""
+    if items and "from" in items[0]:
+        return {"from": "gpt", "value": "One more thing."}
+    return {"role": "assistant", "content": "One more thing."}
+
+
+def _with_words(turn: dict[str, Any], words: str) -> dict[str, Any]:
+    return {**turn, "value" if "value" in turn else "content": words}
+
+
+def _with_id(value: Any, new: str) -> Any:
+    """Give every call and every result in `value` the same id."""
+    if isinstance(value, list):
+        return [_with_id(element, new) for element in value]
+    if not isinstance(value, dict):
+        return value
+    id_keys = ("id", "call_id", "tool_call_id", "tool_use_id")
+    return {key: new if key in id_keys else _with_id(inner, new) for key, inner in value.items()}
