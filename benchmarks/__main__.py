@@ -1,0 +1,14 @@
+"""Run every benchmark that needs nothing but this repository; those on real data run where it is found."""
+
+from benchmarks import counting, imports, reading
+
+
+def main() -> None:
+    """Print the table."""
+    imports.main()
+    reading.main()
+    counting.main()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,94 @@
+"""What a linter cannot see: sizes, spellings, costs, and that what is public is written about."""
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import midfold
+
+ROOT = Path(__file__).parents[1]
+SOURCES = sorted((ROOT / "src" / "midfold").rglob("*.py"))
+MAX_FILE_LINES = 400
+MAX_FUNCTION_LINES = 60
+WIRE_WORDS = re.compile(r"""["'](tool_calls|tool_use|tool_result|function_call|function_call_output)["']""")
+# Opening a package that costs more than it weighs must wait until it is needed.
+HEAVY = (
+    "click",
+    "msgspec",
+    "rich",
+    "splintr",
+    "openai",
+    "anthropic",
+    "asyncio",
+    "http",
+    "dataclasses",
+    "json",
+)
+
+
+def name_of(path):
+    return str(path.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name_of)
+def test_a_file_has_one_subject_and_says_which(path):
+    text = path.read_text("utf-8")
+    assert text.count("\n") <= MAX_FILE_LINES
+    assert ast.get_docstring(ast.parse(text)), "a module says in a docstring why it exists"
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name_of)
+def test_a_function_fits_on_a_screen(path):
+    functions = [n for n in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(n, ast.FunctionDef)]
+    assert [f.name for f in functions if f.end_lineno - f.lineno > MAX_FUNCTION_LINES] == []
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name_of)
+def test_provider_spellings_live_in_wire_alone(path):
+    if path.relative_to(ROOT / "src" / "midfold").parts[0] in ("wire", "testing", "integrations"):
+        return
+    assert WIRE_WORDS.findall(path.read_text("utf-8")) == []
+
+
+def test_importing_midfold_loads_nothing_heavy():
+    code = f"import sys, midfold; print([name for name in {HEAVY!r} if name in sys.modules])"
+    loaded = subprocess.run(
+        [sys.executable, "-S", "-c", _with_source(code)], capture_output=True, text=True, check=True
+    )
+    assert loaded.stdout.strip() == "[]"
+
+
+def _with_source(code):
+    return f"import sys; sys.path.insert(0, {str(ROOT / 'src')!r}); {code}"
+
+
+def test_all_is_exactly_what_is_public():
+    for name in midfold.__all__:
+        assert getattr(midfold, name) is not None
+    assert set(midfold.__all__) <= set(dir(midfold))
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        _ = midfold.nothing
+
+
+def test_every_public_name_is_documented():
+    docs = "\n".join(path.read_text("utf-8") for path in (ROOT / "docs").rglob("*.md"))
+    assert [name for name in midfold.__all__ if name not in docs and name != "__version__"] == []
+
+
+def test_no_file_names_a_registry_or_a_path_of_some_machine():
+    listed = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.split()
+    forbidden = re.compile(
+        "|".join(["pypi" + r"\.org", "pythonhosted" + r"\.org", "npmjs" + r"\.org", "/ro" + "ot/"])
+    )
+    found = [name for name in listed if _holds(ROOT / name, forbidden)]
+    assert found == []
+
+
+def _holds(path, pattern):
+    return path.is_file() and pattern.search(path.read_text("utf-8", "replace")) is not None

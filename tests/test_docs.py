@@ -1,0 +1,101 @@
+"""Every code block in the documentation runs, every link leads somewhere, every command has its heading."""
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from midfold import errors
+from midfold.cli.main import cli
+
+ROOT = Path(__file__).parents[1]
+PAGES = [
+    *sorted(ROOT.glob("*.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+    ROOT / "benchmarks" / "README.md",
+]
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)")
+
+
+def blocks(page, *languages):
+    return [body for language, body in BLOCK.findall(page.read_text("utf-8")) if language in languages]
+
+
+def name_of(page):
+    return str(page.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=name_of)
+def test_python_blocks_run_one_after_another(page, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    code = "\n".join(blocks(page, "python"))
+    exec(compile(code, name_of(page), "exec"), {"__name__": "__page__"})  # noqa: S102 - our own pages
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "console")], ids=name_of)
+def test_console_blocks_run_and_succeed(page):
+    for line in "".join(blocks(page, "console")).splitlines():
+        command = line.removeprefix("$ ").replace(".venv/bin/midfold", "midfold")
+        assert line.startswith("$ ")
+        assert command.startswith("midfold "), f"only midfold itself is run: {line}"
+        done = subprocess.run(
+            [sys.executable, "-m", *shlex.split(command)],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            env=_environment(),
+        )
+        assert done.returncode == 0, done.stderr
+        assert done.stdout
+
+
+def _environment():
+    return {**os.environ, "COLUMNS": "120"}
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "sh")], ids=name_of)
+def test_make_targets_in_shell_blocks_exist(page):
+    targets = re.findall(r"^(\w+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
+    for line in "".join(blocks(page, "sh")).splitlines():
+        assert line.split()[0] == "make", f"not a make target: {line}"
+        assert line.split()[1] in targets
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "json")], ids=name_of)
+def test_json_blocks_are_json(page):
+    for body in blocks(page, "json"):
+        assert json.loads(body) is not None
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_block_says_what_it_is_and_every_link_leads_somewhere(page):
+    known = {"python", "console", "sh", "json", "text", "yaml", "toml"}
+    assert {language for language, _ in BLOCK.findall(page.read_text("utf-8"))} <= known
+    for target in LINK.findall(page.read_text("utf-8")):
+        assert (page.parent / target).exists(), target
+
+
+def test_every_command_has_a_heading():
+    page = (ROOT / "docs" / "cli.md").read_text("utf-8")
+    for name in cli.list_commands(None):
+        assert f"## midfold {name}" in page
+
+
+def test_every_option_of_every_command_is_described():
+    page = (ROOT / "docs" / "cli.md").read_text("utf-8")
+    for name in cli.list_commands(None):
+        for parameter in cli.get_command(None, name).params:
+            for option in (o for o in parameter.opts if o.startswith("--")):
+                assert f"`{option}" in page, f"{name} {option}"
+
+
+def test_every_error_is_described():
+    page = (ROOT / "docs" / "errors.md").read_text("utf-8")
+    names = [name for name, value in vars(errors).items() if isinstance(value, type)]
+    assert [name for name in names if name not in page] == []
