@@ -82,7 +82,9 @@ def test_the_product_is_told_by_its_file(name: str, kind: str | None) -> None:
     assert detect_session(load(name)) == kind
 
 
-@pytest.mark.parametrize("records", [[], [1, "two", None], [{}], [{"role": "user", "content": "hello"}]])
+@pytest.mark.parametrize(
+    "records", [[], [1, "two", None], [{"type": []}], [{"role": "user", "content": "hi"}]]
+)
 def test_anything_else_is_no_session_file(records: list[object]) -> None:
     assert detect_session(records) is None
 

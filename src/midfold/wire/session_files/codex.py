@@ -17,9 +17,9 @@ from midfold.wire.session_files.records import (
     text_or_none,
 )
 
-_ENVELOPES = frozenset({"session_meta", "response_item", "turn_context", "event_msg", "compacted"})
+_ENVELOPES = ("session_meta", "response_item", "turn_context", "event_msg", "compacted")
 # Codex keeps the state of the working tree among the items to undo with, and never sends it.
-_UNSENT_ITEMS = frozenset({"ghost_snapshot"})
+_UNSENT_ITEMS = ("ghost_snapshot",)
 
 
 def is_codex(records: Sequence[object]) -> bool:
