@@ -7,12 +7,18 @@
     │   ├── MalformedMessage       index, reason
     │   └── UnreadableTranscript   source, reason
     ├── EngineError
+    │   ├── EngineNotFound         name, available
+    │   └── EngineContractError    engine, promise
     ├── CompressionError
+    │   ├── SummaryUnavailable     reason, retry_after
+    │   └── StaleFold
     ├── ProviderError
     └── StoreError
 
 Each one is a single clear line when printed, and carries its facts as attributes.
 """
+
+from collections.abc import Sequence
 
 
 class MidfoldError(Exception):
@@ -63,8 +69,43 @@ class EngineError(MidfoldError):
     """A context engine could not be found or broke its contract."""
 
 
+class EngineNotFound(EngineError):
+    """No context engine has this name, or its plug-in does not load."""
+
+    def __init__(self, name: str, available: Sequence[str], reason: str = "") -> None:
+        known = ", ".join(sorted(available))
+        super().__init__(f"no context engine {name!r}{f' ({reason})' if reason else ''}; there are {known}")
+        self.name = name
+        self.available = tuple(available)
+
+
+class EngineContractError(EngineError):
+    """A context engine does not do what every engine promises."""
+
+    def __init__(self, engine: str, promise: str) -> None:
+        super().__init__(f"the engine {engine!r} breaks a promise: {promise}")
+        self.engine = engine
+        self.promise = promise
+
+
 class CompressionError(MidfoldError):
     """A compression could not be done."""
+
+
+class SummaryUnavailable(CompressionError):
+    """The summariser gave nothing usable; the built-in digest stands in for it."""
+
+    def __init__(self, reason: str, retry_after: float | None = None) -> None:
+        super().__init__(f"no summary: {reason}")
+        self.reason = reason
+        self.retry_after = retry_after
+
+
+class StaleFold(CompressionError):
+    """A fold was made for other messages than these."""
+
+    def __init__(self) -> None:
+        super().__init__("the fold does not belong to these messages; they changed since it was made")
 
 
 class ProviderError(MidfoldError):
