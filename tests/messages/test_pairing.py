@@ -1,5 +1,7 @@
 """Pairing: ids where they tell, positions where they do not."""
 
+import time
+
 from midfold.messages import Message, Text, ToolCall, ToolResult, pair_calls
 from midfold.messages.pairing import Location
 
@@ -55,3 +57,19 @@ def test_open_calls_are_listed_in_order():
         Location(0, 0),
         Location(2, 0),
     )
+
+
+def test_many_results_in_any_order_take_one_pass():
+    ids = [f"call_{number}" for number in range(20_000)]
+    start = time.process_time()
+    for order in (reversed(ids), [""] * len(ids)):
+        assert len(pair_calls([calls(*ids), results(*order)]).answers) == len(ids)
+    assert time.process_time() - start < 3  # a scan for each took six seconds and more
+
+
+def test_a_result_without_an_id_takes_the_oldest_call_that_is_still_open():
+    assert answers([calls("a", "b", "c"), results("a", "", "b", "c")]) == {
+        (0, 0): (1, 0),
+        (0, 1): (1, 1),
+        (0, 2): (1, 3),
+    }

@@ -3,13 +3,25 @@
 import contextlib
 import copy
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from midfold.errors import DialectError
-from midfold.messages import Reasoning, Text, chain_digests, pair_calls
+from midfold.messages import (
+    Media,
+    Opaque,
+    Reasoning,
+    Removed,
+    Text,
+    ToolCall,
+    ToolResult,
+    chain_digests,
+    digest,
+    pair_calls,
+)
 from midfold.testing import Dirt, transcript
 from midfold.wire import DIALECTS, convert, detect, parse, read_request, render
 from midfold.wire.validate import validate
@@ -85,19 +97,36 @@ def test_respelling_what_clients_respell_does_not_change_the_chain(dialect, shap
 
 
 def _respell(item, *, bit):
-    """Move a cache marker here, drop signed thinking there, turn texts into blocks and arguments around."""
+    """Move cache markers, drop thinking, turn texts into blocks, and parse and dump arguments anew."""
     item = {**item, "x_vendor": 1}
     item.pop("reasoning_content", None)
     content = item.get("content")
-    if isinstance(content, str) and bit and item.get("role") != "tool":
+    if isinstance(content, str) and bit:
         item["content"] = [{"type": "text", "text": content, "cache_control": {"type": "ephemeral"}}]
     elif isinstance(content, list):
-        item["content"] = [
-            block for block in content if block["type"] not in ("thinking", "redacted_thinking")
-        ]
+        blocks = [block for block in content if block["type"] not in ("thinking", "redacted_thinking")]
+        item["content"] = [_respell_block(block, bit=bit) for block in blocks]
     if "arguments" in item:
-        item["arguments"] = json.dumps(json.loads(item["arguments"]), sort_keys=True, indent=1)
+        item["arguments"] = _dump_anew(item["arguments"])
+    if "tool_calls" in item:
+        item["tool_calls"] = [
+            {**call, "function": {**call["function"], "arguments": _dump_anew(call["function"]["arguments"])}}
+            for call in item["tool_calls"]
+        ]
     return item
+
+
+def _respell_block(block, *, bit):
+    block = {**block, "cache_control": {"type": "ephemeral"}} if bit else block
+    if "input" in block:
+        return {**block, "input": dict(reversed(block["input"].items()))}
+    if block["type"] == "tool_result" and isinstance(block["content"], str):
+        return {**block, "content": [{"type": "text", "text": block["content"]}]}
+    return block
+
+
+def _dump_anew(arguments):
+    return json.dumps(json.loads(arguments), sort_keys=True, indent=1)
 
 
 @given(dialects, shapes)
@@ -107,6 +136,59 @@ def test_any_change_of_words_changes_the_chain(dialect, shape):
     changed = [*messages[:-1], messages[-1].with_part(-1, Text("another end"))]
     assert chain_digests(changed)[:-1] == chain[:-1]
     assert chain_digests(changed)[-1] != chain[-1]
+
+
+# What an edit of a call or a result does to the other half of the pair, and to the turn around it.
+UNPAIRED = frozenset(["OC5", "OC13", "OC14", "AN6", "AN7", "AN8", "OR1", "OR2"])
+GONE = UNPAIRED | frozenset(["OR3", "AN2", "AN15"])
+EXPLAINED = {"other id": UNPAIRED, "removed": GONE, "words": GONE}
+
+
+@given(dialects, shapes, st.data())
+def test_an_edited_part_is_what_is_read_again(dialect, shape, data):
+    items = transcript(dialect, **shape)
+    before = copy.deepcopy(items)
+    messages = parse(items, dialect)
+    index = data.draw(st.integers(0, len(messages) - 1), label="index")
+    position = data.draw(st.integers(0, len(messages[index].parts) - 1), label="position")
+    for kind, part in _edits(messages[index].parts[position]):
+        edited = messages[index].with_part(position, part)
+        written = render([edited], dialect)
+        again = [part for message in parse(written, dialect) for part in message.parts]
+        assert _told(again) == _told(edited.parts if digest(edited) or kind == "shorter" else ()), kind
+        rendered = render([*messages[:index], edited, *messages[index + 1 :]], dialect)
+        others = rendered[:index] + rendered[index + len(written) :]
+        assert all(new is old for new, old in zip(others, items[:index] + items[index + 1 :], strict=True))
+        faults = {fault.code for fault in validate(rendered, dialect=dialect) if fault.severity == "error"}
+        assert faults <= EXPLAINED.get(kind, frozenset()), kind
+    assert items == before
+
+
+def _edits(part):
+    """Everything that can be done to a part, by name."""
+    match part:
+        case Text():
+            yield "shorter", Text("[cut]")
+        case Reasoning():
+            yield "shorter", replace(part, text="…")
+        case ToolCall():
+            yield "shorter", replace(part, arguments='{"path":"…"}')
+            yield "other id", replace(part, id="call_other")
+            yield "other name", replace(part, name="other_tool")
+        case ToolResult():
+            yield "shorter", replace(part, text="[cut]")
+            yield "other id", replace(part, call_id="call_other")
+            yield "without media", replace(part, text="[cut]", media=())
+    yield "words", Text("[stub]")
+    yield "removed", Removed()
+
+
+def _told(parts):
+    """What parts say: their words, as texts may be joined and moved; the rest part by part."""
+    words = sorted(word for part in parts if isinstance(part, Text) for word in part.text.split())
+    calls = [(part.id, part.name, part.parse_arguments()) for part in parts if isinstance(part, ToolCall)]
+    rest = [part for part in parts if isinstance(part, Reasoning | ToolResult | Media | Opaque)]
+    return words, calls, sorted(rest, key=lambda part: type(part).__name__)
 
 
 @given(dialects, shapes, dirt)

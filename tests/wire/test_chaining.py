@@ -3,6 +3,8 @@
 The shapes are those that the clients put on the wire; the words are ours.
 """
 
+import copy
+
 import anthropic.types as claude
 import openai.types.chat as chat
 import pytest
@@ -132,3 +134,41 @@ def test_a_history_that_diverges_shares_its_chain_up_to_the_last_common_message(
     one, other = (chain_digests(parse(turn, "anthropic")) for turn in (turns[2], branch))
     assert one[:4] == other[:4]
     assert one[4] != other[4]
+
+
+MARKED_SOMEWHERE = {
+    "an unknown block": (
+        "openai_chat",
+        {"role": "user", "content": [{"type": "video_url", "video_url": {"url": "https://example.org/a"}}]},
+        ("content", 0),
+    ),
+    "inside an unknown block": (
+        "anthropic",
+        {"role": "user", "content": [{"type": "search_result", "source": "s", "content": [text("x")]}]},
+        ("content", 0, "content", 0),
+    ),
+    "inside a result": (
+        "anthropic",
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": [text("x")]}]},
+        ("content", 0, "content", 0),
+    ),
+    "an unknown item": ("openai_responses", {"type": "web_search_call", "id": "ws_1", "action": {}}, ()),
+}
+
+
+@pytest.mark.parametrize("case", MARKED_SOMEWHERE)
+def test_a_marker_breaks_no_chain_wherever_it_stands(case):
+    dialect, item, path = MARKED_SOMEWHERE[case]
+    marked = copy.deepcopy(item)
+    place = marked
+    for key in path:
+        place = place[key]
+    place["cache_control"] = MARK
+    assert chain_digests(parse([item], dialect)) == chain_digests(parse([marked], dialect))
+
+
+def test_the_order_of_keys_in_an_unknown_block_breaks_no_chain():
+    one = {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {"query": "x", "limit": 3}}
+    other = {"input": {"limit": 3, "query": "x"}, "name": "web_search", "id": "s", "type": "server_tool_use"}
+    links = [chain_digests(parse([{"role": "assistant", "content": [block]}])) for block in (one, other)]
+    assert links[0] == links[1]

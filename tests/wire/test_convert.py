@@ -1,5 +1,7 @@
 """Converting: legal in the target, and every loss is listed."""
 
+import json
+
 import pytest
 
 from midfold.messages import Media, Message, Opaque, Reasoning, Text, ToolCall, ToolResult
@@ -97,6 +99,26 @@ def test_ids_that_repeat_or_are_missing_are_given_anew():
     assert validate(conversion.messages, dialect="anthropic") == []
 
 
+def test_an_id_that_is_derived_is_not_one_that_another_call_has():
+    def call(call_id):
+        return Message("assistant", (ToolCall(call_id, "t", "{}"),))
+
+    def result(call_id):
+        return Message("tool", (ToolResult(call_id, "r"),))
+
+    taken = ("call_3_0", "call_3_0_2")
+    messages = [
+        PAIR[1],
+        call(taken[0]),
+        result(taken[0]),
+        call(""),
+        result(""),
+        call(taken[1]),
+        result(taken[1]),
+    ]
+    assert validate(convert(messages, "anthropic").messages, dialect="anthropic") == []
+
+
 def test_names_that_a_provider_refuses_are_respelled_and_listed():
     conversion = convert([PAIR[1], Message("assistant", (ToolCall("c", "ns:do it", "{}"),))], "openai_chat")
     assert conversion.messages[1]["tool_calls"][0]["function"]["name"] == "ns_do_it"
@@ -108,6 +130,46 @@ def test_media_that_the_target_cannot_carry_becomes_words():
     conversion = convert(messages, "openai_chat")
     assert conversion.messages[2]["content"] == "shot\n[image image/png, 3 bytes]"
     assert (2, "[image image/png, 3 bytes]") in losses(conversion)
+
+
+@pytest.mark.parametrize("to", DIALECTS)
+def test_a_file_that_another_provider_keeps_becomes_words(to):
+    conversion = convert([Message("user", (Text("Look."), Media("image", "", "file_1")))], to)
+    assert "file_1" not in json.dumps(conversion.messages)
+    assert losses(conversion) == [(0, "[image by reference]")]
+
+
+def test_a_text_document_stays_a_text():
+    message = Message("user", (Text("Look."), Media("document", "text/plain", "plain words")))
+    [item] = convert([message], "anthropic").messages
+    assert item["content"][1] == {
+        "type": "document",
+        "source": {"type": "text", "media_type": "text/plain", "data": "plain words"},
+    }
+    conversion = convert([message], "openai_chat")
+    assert conversion.messages[0]["content"][1] == {"type": "text", "text": "plain words"}
+    assert losses(conversion) == [(0, "[document text/plain, 11 bytes]")]
+
+
+def test_an_image_that_the_model_made_becomes_words():
+    made = Message("assistant", (Text("Here."), Media("image", "image/png", "AA==")))
+    for to in DIALECTS:
+        conversion = convert([PAIR[0], Message("user", (Text("Draw."),)), made], to)
+        assert (2, "[image image/png, 3 bytes]") in losses(conversion), to
+        assert "AA==" not in json.dumps(conversion.messages), to
+
+
+@pytest.mark.parametrize("to", ["openai_chat", "openai_responses", "sharegpt"])
+def test_an_error_that_cannot_be_told_from_a_result_is_listed(to):
+    assert (3, "that a result is an error") in losses(convert(PAIR, to))
+
+
+def test_arguments_that_are_no_object_are_listed_where_they_must_be_one():
+    messages = [PAIR[1], Message("assistant", (ToolCall("c", "shell", "ls -l"),))]
+    conversion = convert(messages, "anthropic")
+    assert conversion.messages[1]["content"][0]["input"] == {"input": "ls -l"}
+    assert losses(conversion) == [(1, "the arguments of 'shell' are an object here")]
+    assert losses(convert(messages, "openai_chat")) == []
 
 
 def test_blocks_of_another_provider_are_listed():

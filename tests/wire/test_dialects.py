@@ -84,7 +84,7 @@ ANTHROPIC_PARTS = [
         ToolCall("t1", "read_file", '{"path":"a.py"}'),
         Opaque(
             "server_tool_use",
-            '{"type":"server_tool_use","id":"s1","name":"web_search","input":{"query":"x"}}',
+            '{"id":"s1","input":{"query":"x"},"name":"web_search","type":"server_tool_use"}',
         ),
     ),
     (
@@ -135,7 +135,7 @@ RESPONSES_PARTS = [
     (ToolCall("c2", "apply_patch", "*** Begin"),),
     (ToolResult("c2", "done"),),
     (ToolCall("c3", "local_shell", '{"type":"exec","command":["ls"]}'),),
-    (Opaque("web_search_call", '{"type":"web_search_call","id":"ws_1","status":"completed"}'),),
+    (Opaque("web_search_call", '{"id":"ws_1","status":"completed","type":"web_search_call"}'),),
     (Text("Fixed."),),
 ]
 SHAREGPT = [
@@ -214,70 +214,11 @@ def _shorter(part):
             return Text("[cut]")
 
 
-def test_an_edit_copies_only_the_path_to_it():
-    [message] = parse([ANTHROPIC[2]], "anthropic")
-    [item] = render([message.with_part(1, Text("Try c.py"))], "anthropic")
-    assert item["content"][0] is ANTHROPIC[2]["content"][0]
-    assert item["content"][1] == {"type": "text", "text": "Try c.py", "cache_control": {"type": "ephemeral"}}
-
-
-def test_a_cache_marker_survives_when_its_block_becomes_a_stub():
-    image = {
-        "type": "image_url",
-        "image_url": {"url": "data:image/png;base64,AA=="},
-        "cache_control": {"type": "ephemeral"},
-    }
-    [message] = parse([{"role": "user", "content": [image]}], "openai_chat")
-    [item] = render([message.with_part(0, Text("[image]"))], "openai_chat")
-    assert item["content"] == [{"type": "text", "text": "[image]", "cache_control": {"type": "ephemeral"}}]
-
-
-def test_a_shortened_result_keeps_the_media_it_still_names():
-    [message] = parse([ANTHROPIC[2]], "anthropic")
-    result = message.parts[0]
-    [item] = render([message.with_part(0, ToolResult("t1", "[cut]", True, result.media))], "anthropic")
-    kept = item["content"][0]["content"]
-    assert kept[0] == {"type": "text", "text": "[cut]"}
-    assert kept[1] is ANTHROPIC[2]["content"][0]["content"][1]
-
-
-def test_a_removed_part_is_gone_and_its_neighbours_stay():
-    [message] = parse([CHAT[2]], "openai_chat")
-    [item] = render([message.without_part(0).without_part(1)], "openai_chat")
-    assert "reasoning_content" not in item
-    assert item["tool_calls"] == [CHAT[2]["tool_calls"][1]]
-    assert item["x_vendor"] == 1
-
-
-def test_content_that_lost_its_last_block_is_null():
-    [message] = parse([{"role": "assistant", "content": [{"type": "text", "text": "x"}]}], "openai_chat")
-    assert render([message.without_part(0)], "openai_chat") == [{"role": "assistant", "content": None}]
-
-
-def test_an_item_that_is_one_part_goes_with_it():
-    [message] = parse([RESPONSES[2]], "openai_responses")
-    assert render([message.without_part(0)], "openai_responses") == []
-
-
 def test_a_message_made_here_is_spelled_by_its_dialect():
     made = Message("user", (Text("hello"),))
     assert render([made], "openai_chat") == [{"role": "user", "content": "hello"}]
     assert render([made], "anthropic") == [{"role": "user", "content": [{"type": "text", "text": "hello"}]}]
     assert render([made], "sharegpt") == [{"from": "human", "value": "hello"}]
-
-
-def test_plain_words_of_user_and_assistant_count_as_chat():
-    assert (
-        detect([{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}])
-        == "openai_chat"
-    )
-
-
-def test_arguments_given_as_an_object_stay_an_object_when_edited():
-    call = {"id": "c", "function": {"name": "t", "arguments": {"path": "a.py"}}}
-    [message] = parse([{"role": "assistant", "content": "", "tool_calls": [call]}], "openai_chat")
-    [item] = render([message.with_part(1, ToolCall("c", "t", '{"path":"…"}'))], "openai_chat")
-    assert item["tool_calls"][0]["function"]["arguments"] == {"path": "…"}
 
 
 @pytest.mark.parametrize(
@@ -308,6 +249,56 @@ def test_keys_that_json_does_not_know_are_spelled_as_text():
 def test_values_that_json_does_not_know_are_a_malformed_message():
     with pytest.raises(MalformedMessage, match="not JSON"):
         parse([{"role": "assistant", "content": [{"type": "tool_use", "name": "n", "input": {"a": {1, 2}}}]}])
+
+
+def test_numbers_too_long_to_spell_are_a_malformed_message():
+    call = {"type": "tool_use", "name": "n", "input": {"n": 10**5000}}
+    with pytest.raises(MalformedMessage, match="not JSON"):
+        parse([{"role": "assistant", "content": [call]}])
+
+
+@pytest.mark.parametrize("dialect", ["openai_chat", "anthropic", "openai_responses"])
+def test_content_may_be_a_tuple(dialect):
+    item = {"role": "user", "content": ({"type": "text", "text": "a"}, {"type": "text", "text": "b"})}
+    [message] = parse([item], dialect)
+    assert message.parts == (Text("a"), Text("b"))
+    [edited] = render([message.with_part(1, Text("c"))], dialect)
+    assert [block["text"] for block in edited["content"]] == ["a", "c"]
+
+
+def test_the_output_of_a_shell_is_read_as_its_words_and_whether_it_failed():
+    def output(*chunks):
+        return {"type": "shell_call_output", "call_id": "c", "output": list(chunks)}
+
+    good = {"stdout": "a", "stderr": "", "outcome": {"type": "exit", "exit_code": 0}}
+    late = {"stdout": "b", "stderr": "slow", "outcome": {"type": "timeout"}}
+    [one, two] = parse([output(good), output(good, late)], "openai_responses")
+    assert one.parts == (ToolResult("c", "a"),)
+    assert two.parts == (ToolResult("c", "a\nb\nslow", is_error=True),)
+
+
+def test_an_output_of_objects_is_read_as_their_json():
+    item = {"type": "function_call_output", "call_id": "c", "output": [{"rows": 3}]}
+    assert parse([item], "openai_responses")[0].parts == (ToolResult("c", '{"rows":3}'),)
+
+
+@pytest.mark.parametrize(
+    ("speaker", "value"),
+    [
+        ("human", "what is <think>A</think>?"),
+        ("human", 'is <tool_call>{"name": "f"}</tool_call> right?'),
+        ("human", "is <tool_response>x</tool_response> right?"),
+        ("system", "Answer inside <tool_call></tool_call> tags."),
+        ("gpt", "I answer inside <tool_response>x</tool_response> tags."),
+    ],
+)
+def test_tags_are_words_where_the_speaker_cannot_use_them(speaker, value):
+    assert parse([{"from": speaker, "value": value}])[0].parts == (Text(value),)
+
+
+def test_a_user_may_hand_over_results():
+    turn = {"from": "human", "value": "<tool_response>\nok\n</tool_response>\nGo on."}
+    assert parse([turn])[0].parts == (ToolResult("", "ok"), Text("Go on."))
 
 
 def test_the_old_function_spelling_is_read():
@@ -377,12 +368,6 @@ def test_values_nested_too_deeply_are_a_malformed_message():
     item = {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "n", "input": deep}]}
     with pytest.raises(MalformedMessage, match="nested too deeply"):
         parse([item], "anthropic")
-
-
-@pytest.mark.parametrize("items", [[], [{"speaker": "me"}], [{}]])
-def test_items_that_are_no_messages_have_no_dialect(items):
-    with pytest.raises(UnknownDialect):
-        detect(items)
 
 
 def test_an_unknown_name_lists_the_known_ones():

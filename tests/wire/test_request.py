@@ -26,6 +26,28 @@ def test_an_anthropic_body_is_told_by_its_system_field():
     assert (request.dialect, request.system, request.max_output) == ("anthropic", "Be brief.", 99)
 
 
+TOOL = {"name": "f", "description": "…", "input_schema": {"type": "object"}}
+SYSTEM = {"role": "system", "content": "Be brief."}
+
+
+@pytest.mark.parametrize(
+    ("body", "dialect"),
+    [
+        ({"messages": TEXTS, "tools": [TOOL]}, "anthropic"),
+        ({"messages": TEXTS, "anthropic_version": "bedrock-2023-05-31"}, "anthropic"),
+        ({"messages": TEXTS, "system": [{"type": "text", "text": "Be brief."}]}, "anthropic"),
+        ({"messages": [*TEXTS, SYSTEM], "system": "Be brief."}, "anthropic"),
+        ({"messages": [SYSTEM, *TEXTS], "system": None, "model": "gpt"}, "openai_chat"),
+        ({"messages": TEXTS, "system": None}, "openai_chat"),
+        ({"messages": [SYSTEM, *TEXTS], "system": "x"}, "openai_chat"),
+        ({"messages": TEXTS, "tools": [{"type": "function", "function": {"name": "f"}}]}, "openai_chat"),
+        ({"messages": [*TEXTS, {"role": "tool", "tool_call_id": "c"}], "system": "x"}, "openai_chat"),
+    ],
+)
+def test_a_body_tells_what_its_messages_leave_open(body, dialect):
+    assert read_request(body).dialect == dialect
+
+
 def test_a_responses_body_keeps_its_instructions_apart():
     request = read_request(
         {"instructions": "Be brief.", "input": TEXTS, "max_output_tokens": 50, "stream": True}
@@ -57,3 +79,10 @@ def test_a_given_dialect_decides():
 def test_a_body_without_messages_is_refused(body):
     with pytest.raises(UnknownDialect):
         read_request(body)
+
+
+def test_an_error_quotes_the_keys_it_found_and_is_short():
+    with pytest.raises(UnknownDialect) as caught:
+        read_request({"\x1b[31mred\nline2": 1, "x" * 1000: 2})
+    assert str(caught.value).isprintable()
+    assert len(str(caught.value)) < 200

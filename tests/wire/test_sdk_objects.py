@@ -67,6 +67,13 @@ def test_a_whole_claude_reply_object_is_a_message():
     assert (message.role, message.text) == ("assistant", "One moment.")
 
 
+def test_a_claude_reply_object_makes_its_conversation_anthropics():
+    items = [{"role": "user", "content": "Fix it"}, CLAUDE_REPLY]
+    assert detect(items) == "anthropic"
+    assert parse(items)[1].parts[2] == ToolCall("t1", "read_file", '{"path":"a.py"}')
+    assert detect([items[0], CLAUDE_REPLY.model_dump()]) == "anthropic"
+
+
 def test_response_items_are_messages():
     [message] = parse([RESPONSE_ITEM], "openai_responses")
     assert message.parts == (ToolCall("c1", "read_file", "{}"),)

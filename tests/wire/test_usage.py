@@ -1,5 +1,6 @@
 """Every provider's report of what a call used."""
 
+from dataclasses import asdict
 from decimal import Decimal
 from types import SimpleNamespace
 
@@ -120,6 +121,33 @@ REPORTS = {
         },
         CanonicalUsage(100, 50, 5_000, 2_000),
     ),
+    "langchain": (
+        {
+            "input_tokens": 7_100,
+            "output_tokens": 50,
+            "total_tokens": 7_150,
+            "input_token_details": {"cache_read": 5_000, "cache_creation": 2_000},
+            "output_token_details": {"reasoning": 30},
+        },
+        CanonicalUsage(100, 50, 5_000, 2_000, 30),
+    ),
+    "langchain with lasting cache writes": (
+        {
+            "input_tokens": 7_100,
+            "output_tokens": 50,
+            "input_token_details": {
+                "cache_read": 5_000,
+                "cache_creation": 0,
+                "ephemeral_5m_input_tokens": 500,
+                "ephemeral_1h_input_tokens": 1_500,
+            },
+        },
+        CanonicalUsage(100, 50, 5_000, 2_000, 0, 1_500),
+    ),
+    "our own, out of a store": (
+        asdict(CanonicalUsage(100, 50, 5_000, 2_000, 30, 1_500)),
+        CanonicalUsage(100, 50, 5_000, 2_000, 30, 1_500),
+    ),
     "ollama": ({"model": "x", "prompt_eval_count": 100, "eval_count": 50}, CanonicalUsage(100, 50)),
     "llama.cpp": (
         {"timings": {"prompt_n": 100, "cache_n": 5_000, "predicted_n": 50}},
@@ -147,6 +175,7 @@ def test_objects_are_read_like_dicts(shape):
         lambda usage: {"type": "response.completed", "response": {"id": "r1", "usage": usage}},
         lambda usage: {"type": "message_start", "message": {"role": "assistant", "usage": usage}},
         lambda usage: {"metadata": {"usage": usage, "metrics": {"latencyMs": 5}}},
+        lambda usage: {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop", "usage": usage}]},
         lambda usage: {"choices": [], "x_groq": {"id": "r1", "usage": usage}},
     ],
 )
@@ -268,6 +297,33 @@ def test_an_openai_stream_has_its_usage_in_the_last_chunk():
     assert merge_usage(chunks) == REPORTS["openai chat"][1]
 
 
+def test_a_moonshot_stream_has_its_usage_inside_the_choice():
+    chunks = [
+        {"choices": [{"delta": {"content": "Hi"}, "finish_reason": None}]},
+        {
+            "choices": [
+                {
+                    "delta": {},
+                    "finish_reason": "stop",
+                    "usage": {"prompt_tokens": 19, "completion_tokens": 13, "cached_tokens": 4},
+                }
+            ]
+        },
+    ]
+    assert merge_usage(chunks) == CanonicalUsage(15, 13, 4)
+
+
+def test_an_attribute_that_raises_counts_nothing():
+    class Lazy:
+        completion_tokens = 7
+
+        @property
+        def prompt_tokens(self):
+            raise RuntimeError("the response was not read")
+
+    assert normalize_usage({"usage": Lazy()}) == CanonicalUsage(output_tokens=7)
+
+
 def test_a_stream_without_usage_used_nothing_known():
     assert merge_usage([]) == CanonicalUsage()
 
@@ -282,7 +338,7 @@ def test_a_reported_cost_of_nothing_is_a_fact():
 
 
 KEYS = st.sampled_from(
-    sorted({key for raw, _ in REPORTS.values() for key in raw} | {"usage", "message", "response"})
+    sorted({key for raw, _ in REPORTS.values() for key in raw} | {"usage", "message", "response", "choices"})
 )
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),

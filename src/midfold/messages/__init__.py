@@ -6,7 +6,7 @@ answers which call.
 """
 
 from midfold.messages.digests import chain_digests, digest
-from midfold.messages.pairing import Pairing, pair_calls
+from midfold.messages.pairing import Location, Pairing, pair_calls
 from midfold.messages.parts import (
     Media,
     Message,
@@ -20,6 +20,7 @@ from midfold.messages.parts import (
 )
 
 __all__ = [
+    "Location",
     "Media",
     "Message",
     "Opaque",

@@ -15,7 +15,7 @@ EMPTY_CHAIN = b""
 
 def digest(message: Message) -> bytes | None:
     """Return the SHA-256 of what the message says, or `None` when it says nothing but thinking."""
-    said = _spell(message)
+    said = spell(message)
     return sha256(said).digest() if said else None
 
 
@@ -24,17 +24,21 @@ def chain_digests(messages: Iterable[Message], start: bytes = EMPTY_CHAIN) -> li
 
     A message that says nothing (thinking alone) repeats the digest before it, so that a client may drop it.
     """
+    return chain_spelled(map(spell, messages), start)
+
+
+def chain_spelled(spelled: Iterable[bytes], start: bytes = EMPTY_CHAIN) -> list[bytes]:
+    """Chain messages that were spelled before."""
     chain = []
     link = start
-    for message in messages:
-        said = _spell(message)
+    for said in spelled:
         if said:
             link = sha256(link + said).digest()
         chain.append(link)
     return chain
 
 
-def _spell(message: Message) -> bytes:
+def spell(message: Message) -> bytes:
     """Spell what a digest covers of a message; empty when that is nothing."""
     said = "".join([part.said() for part in message.parts])
     return f"{message.role}\n{said}".encode("utf-8", "surrogatepass") if said else b""

@@ -4,6 +4,7 @@ Ids are not enough: real transcripts repeat them, leave them empty or lose them.
 open call with its id, and where the ids do not tell, to the oldest open call of the same group.
 """
 
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -32,10 +33,8 @@ class Pairing:
 
 def pair_calls(messages: Sequence[Message]) -> Pairing:
     """Match every result to its call, in one pass."""
-    answers: dict[Location, Location] = {}
+    matcher = _Matcher()
     orphans: list[Location] = []
-    group: dict[Location, str] = {}  # the open calls of the newest group
-    missed: dict[str, list[Location]] = {}  # calls of older groups that nothing answered, by id
     group_is_closed = False
     for index, message in enumerate(messages):
         group_is_closed = group_is_closed or message.role not in ("assistant", "tool")
@@ -43,34 +42,53 @@ def pair_calls(messages: Sequence[Message]) -> Pairing:
             here = Location(index, position)
             if isinstance(part, ToolCall):
                 if group_is_closed:
-                    for location, call_id in group.items():
-                        missed.setdefault(call_id, []).append(location)
-                    group = {}
+                    matcher.close_group()
                     group_is_closed = False
-                group[here] = part.id
+                matcher.open_call(here, part.id)
             elif isinstance(part, ToolResult):
                 group_is_closed = True
-                call = _take_call(group, missed, part.call_id)
-                if call is None:
+                if not matcher.answer(here, part.call_id):
                     orphans.append(here)
-                else:
-                    answers[call] = here
-    open_calls = sorted([*group, *(location for old in missed.values() for location in old)])
-    return Pairing(answers, tuple(open_calls), tuple(orphans))
+    open_calls = tuple(call for call in matcher.calls if call not in matcher.answers)
+    return Pairing(matcher.answers, open_calls, tuple(orphans))
 
 
-def _take_call(
-    group: dict[Location, str], missed: dict[str, list[Location]], call_id: str
-) -> Location | None:
-    """Remove and return the open call that a result with `call_id` answers."""
-    found = next((location for location, waiting_id in group.items() if waiting_id == call_id), None)
-    if found is None and missed.get(call_id):
-        return missed[call_id].pop()
-    if found is None:
-        # Ids cannot tell: either side lacks one.
-        found = next(
-            (location for location, waiting_id in group.items() if not (call_id and waiting_id)), None
-        )
-    if found is not None:
-        del group[found]
-    return found
+class _Matcher:
+    """The calls met so far. One that was answered stays in its other queues and is passed over there."""
+
+    def __init__(self) -> None:
+        self.answers: dict[Location, Location] = {}
+        self.calls: list[Location] = []
+        self._group: deque[Location] = deque()  # the newest group, in order
+        self._group_by_id: dict[str, deque[Location]] = {}
+        self._missed: dict[str, deque[Location]] = {}  # calls of older groups, by id, the newest first
+
+    def open_call(self, call: Location, call_id: str) -> None:
+        self.calls.append(call)
+        self._group.append(call)
+        self._group_by_id.setdefault(call_id, deque()).append(call)
+
+    def close_group(self) -> None:
+        """Set aside what nothing answered, as a later result may still name it."""
+        for call_id, calls in self._group_by_id.items():
+            self._missed.setdefault(call_id, deque()).extendleft(calls)
+        self._group = deque()
+        self._group_by_id = {}
+
+    def answer(self, result: Location, call_id: str) -> bool:
+        """Give the result to the call that it answers, if there is one."""
+        call = self._take(self._group_by_id.get(call_id)) or self._take(self._missed.get(call_id))
+        if call is None:
+            # Ids cannot tell: either side lacks one.
+            call = self._take(self._group_by_id.get("") if call_id else self._group)
+        if call is None:
+            return False
+        self.answers[call] = result
+        return True
+
+    def _take(self, queue: deque[Location] | None) -> Location | None:
+        while queue:
+            call = queue.popleft()
+            if call not in self.answers:
+                return call
+        return None

@@ -133,10 +133,14 @@ class Message:
         return (part for part in self.parts if isinstance(part, ToolResult))
 
     def with_part(self, position: int, part: Part) -> "Message":
-        """Return a copy in which `part` stands at `position`; `raw` stays as it is until rendering."""
-        if self.parts[position] == part:
+        """Return a copy in which `part` stands at `position`; `raw` stays as it is until rendering.
+
+        The position after the last one appends.
+        """
+        if position < 0:
+            position += len(self.parts)
+        if self.parts[position : position + 1] == (part,):
             return self
-        position %= len(self.parts)
         parts = (*self.parts[:position], part, *self.parts[position + 1 :])
         return replace(self, parts=parts, edited=self.edited | {position})
 
@@ -145,26 +149,37 @@ class Message:
         return self.with_part(position, Removed())
 
 
+def _read_float(text: str) -> float | int:
+    """Read a whole number as one: clients that know a single kind of number dump 1.0 as 1."""
+    number = float(text)
+    return int(number) if number.is_integer() else number
+
+
 _canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
-_read_json = json.JSONDecoder().raw_decode  # a third of the time of json.loads on texts this short
+# A third of the time of json.loads on texts this short.
+_read_json = json.JSONDecoder(parse_float=_read_float).raw_decode
 
 
 def _spell_arguments(arguments: str) -> str:
     """Spell arguments by keys in order, as clients parse and dump them anew; odd text stays as it is."""
     text = arguments.strip()
     try:
-        value, end = _read_json(text)
+        found, end = _read_json(text)
         if end != len(text):
             return arguments
-        if not isinstance(value, dict):
-            return _spell_value(value)
-        return "".join([f"{len(key)}:{key}{_spell_value(value[key])}" for key in sorted(value)])
+        if type(found) is not dict:
+            return _spell_value(found)
+        return "".join([_spell_field(key, found[key]) for key in sorted(found)])
     except (ValueError, RecursionError):
         return arguments
 
 
-def _spell_value(value: object) -> str:
+def _spell_field(key: str, value: object) -> str:
     # Nearly all arguments are texts and numbers, and to encode each would cost more than to hash it.
-    if isinstance(value, str):
-        return f"s{len(value)}:{value}"
+    if type(value) is str:
+        return f"{len(key)}:{key}s{len(value)}:{value}"
+    return f"{len(key)}:{key}{_spell_value(value)}"
+
+
+def _spell_value(value: object) -> str:
     return repr(value) if value is None or isinstance(value, (int, float)) else _canonical(value)

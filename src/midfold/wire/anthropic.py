@@ -3,31 +3,63 @@
 Walk: the content's blocks, in order.
 """
 
-from midfold.messages import Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
-from midfold.wire.blocks import keep_marker, read_result, respell_result, respell_text
+from midfold.messages import Media, Message, Part, Reasoning, Text, ToolCall, ToolResult
+from midfold.wire.blocks import (
+    Blocks,
+    add_to_content,
+    blocks_of,
+    build_or_stub,
+    read_result,
+    respell_arguments,
+    respell_block,
+    respell_result,
+    respell_text,
+)
 from midfold.wire.dialect import (
+    Change,
     Dialect,
+    Edits,
+    Evidence,
     Item,
     Unreadable,
+    Unwritable,
     Walk,
     as_item,
     describe,
-    holds_block,
     json_text,
-    object_field,
     patch,
+    read_opaque,
     text_field,
 )
-from midfold.wire.media import is_reference, stub
+from midfold.wire.media import is_file_id, is_text, is_url, media_from_data
 from midfold.wire.plain import plain
 
-_OWN_BLOCKS = frozenset(
-    {"tool_use", "tool_result", "thinking", "redacted_thinking", "server_tool_use", "document", "image"}
-)
+_OWN_BLOCKS = frozenset({"tool_use", "tool_result", "redacted_thinking"})
+_SERVER_TOOL_SUFFIXES = ("_tool_use", "_tool_result")
+_SHARED_BLOCKS = frozenset({"search_result", "container_upload"})
+_PLAIN_TEXT = "text/plain"
 
 
-def recognises(item: Item) -> bool:
-    return item.get("role") in ("user", "assistant") and holds_block(item, _OWN_BLOCKS)
+def recognises(item: Item) -> Evidence:
+    if item.get("role") not in ("user", "assistant") or item.get("tool_calls") or item.get("function_call"):
+        return Evidence.NONE
+    blocks = blocks_of(item)
+    if any(block["type"] in _OWN_BLOCKS or block["type"].endswith(_SERVER_TOOL_SUFFIXES) for block in blocks):
+        return Evidence.PROOF
+    if item.get("type") == "message" and "stop_reason" in item:
+        return Evidence.PROOF
+    return Evidence.HINT if any(map(_is_hint, blocks)) else Evidence.NONE
+
+
+def _is_hint(block: Item) -> bool:
+    """Whether a block looks like Anthropic's; other servers have blocks of the same types."""
+    match block["type"]:
+        case "image" | "document":
+            return isinstance(plain(block.get("source")), dict)
+        case "thinking":
+            return isinstance(block.get("thinking"), str)
+        case kind:
+            return kind in _SHARED_BLOCKS
 
 
 def role_of(item: Item) -> str:
@@ -38,90 +70,115 @@ def role_of(item: Item) -> str:
 
 
 def walk(item: Item) -> Walk:
-    content = item.get("content")
-    if type(content) is str:
-        yield ("content",), Text(content)
-    elif isinstance(content, list):
-        for position, block in enumerate(content):
-            yield ("content", position), read_block(block if type(block) is dict else plain(block))
-    elif content is not None:
-        raise Unreadable(f"content is {describe(content)}; expected text or a list of blocks")
+    return [("content", _BLOCKS.read_content(item.get("content")))]
 
 
-def read_block(block: object) -> Part:
-    """Read one content block."""
-    if type(block) is not dict:
-        if isinstance(block, str):
-            return Text(block)
-        block = as_item(block)
-    match block.get("type"):
-        case "text":
-            return Text(text_field(block, "text"))
-        case "tool_use":
-            return ToolCall(
-                text_field(block, "id"), text_field(block, "name"), _arguments_of(block.get("input"))
-            )
-        case "tool_result":
-            return _read_result(block)
-        case "thinking":
-            return Reasoning(text_field(block, "thinking"), text_field(block, "signature"))
-        case "redacted_thinking":
-            return Reasoning("", text_field(block, "data"))
-        case "image" | "document" as kind if isinstance(plain(block.get("source")), dict):
-            return _read_media(kind, object_field(block, "source"))
-        case str(kind):
-            return Opaque(
-                kind, json_text({key: value for key, value in block.items() if key != "cache_control"})
-            )
-        case _:
-            raise Unreadable("a content block has no type")
+def _read_text(block: Item) -> Part:
+    return Text(text_field(block, "text"))
 
 
-def _read_result(block: Item) -> ToolResult:
+def _read_call(block: Item) -> Part:
+    given = block.get("input")
+    arguments = "{}" if given is None else json_text(given if type(given) is dict else plain(given))
+    return ToolCall(text_field(block, "id"), text_field(block, "name"), arguments)
+
+
+def _read_result(block: Item) -> Part:
     is_error = block.get("is_error") is True
-    return read_result(text_field(block, "tool_use_id"), block.get("content"), read_block, is_error=is_error)
+    return read_result(text_field(block, "tool_use_id"), block.get("content"), _BLOCKS.read, is_error)
 
 
-def _arguments_of(given: object) -> str:
-    return "{}" if given is None else json_text(plain(given))
+def _read_thinking(block: Item) -> Part:
+    return Reasoning(text_field(block, "thinking"), text_field(block, "signature"))
 
 
-def _read_media(kind: str, source: Item) -> Media:
-    place = text_field(source, "data") or text_field(source, "url") or text_field(source, "file_id")
-    return Media(kind, text_field(source, "media_type"), place)
+def _read_redacted(block: Item) -> Part:
+    return Reasoning("", text_field(block, "data"))
 
 
-def respell(old: object, part: Part) -> object:
-    """Spell `part` where `old` stood."""
-    match part:
-        case Text(text):
+def _read_media(block: Item) -> Part:
+    """Read an image or a document by its source; one made of blocks of its own is opaque."""
+    kind = block["type"]
+    source = plain(block.get("source"))
+    if not isinstance(source, dict):
+        return read_opaque(kind, block)
+    mime = text_field(source, "media_type") or (_PLAIN_TEXT if source.get("type") == "text" else "")
+    if data := text_field(source, "data"):
+        return Media(kind, mime, data) if mime else media_from_data(kind, data)
+    place = text_field(source, "url") or text_field(source, "file_id")
+    return Media(kind, mime, place) if place else read_opaque(kind, block)
+
+
+_BLOCKS = Blocks(
+    {
+        "text": _read_text,
+        "tool_use": _read_call,
+        "tool_result": _read_result,
+        "thinking": _read_thinking,
+        "redacted_thinking": _read_redacted,
+        "image": _read_media,
+        "document": _read_media,
+    }
+)
+
+
+def rewrite(item: Item, _: Message, edits: Edits) -> Item:
+    """Spell an edited message."""
+    return patch(item, edits, _respell, _add)
+
+
+def _respell(old: object, change: Change) -> object:
+    match change.old, change.new:
+        case Text(), Text(text):
             return respell_text(old, text)
-        case ToolResult():
-            block = as_item(old)
-            return {**block, "content": respell_result(plain(block.get("content")), part, read_block)}
-        case ToolCall():
-            return {**as_item(old), "name": part.name, "input": _input_of(part)}
+        case ToolResult() as was, ToolResult() as result:
+            return _respell_result(as_item(old), was, result)
+        case ToolCall() as was, ToolCall() as call:
+            return _respell_call(as_item(old), was, call)
+        case Reasoning(), Reasoning(text, signature) if isinstance(old, dict) and "thinking" in old:
+            return {**old, "thinking": text, "signature": signature}
+        case _, Reasoning() as thinking if isinstance(old, dict):
+            return build_block(thinking)  # a cache marker must not stand on thinking
+        case _, part if isinstance(old, dict):
+            return respell_block(old, part, build_block)
         case _:
-            return keep_marker(old, build_block(part))
+            return None
 
 
-def _input_of(call: ToolCall) -> object:
-    """Return the arguments as the object that Anthropic demands."""
-    arguments = call.parse_arguments() if call.arguments else {}
-    return arguments if isinstance(arguments, dict) else {"input": arguments}
+def _respell_result(block: Item, was: ToolResult, result: ToolResult) -> Item:
+    changed: Item = {}
+    if result.call_id != was.call_id:
+        changed["tool_use_id"] = result.call_id
+    if result.is_error != was.is_error:
+        changed["is_error"] = result.is_error
+    if (result.text, result.media) != (was.text, was.media):
+        changed["content"] = respell_result(plain(block.get("content")), result, _BLOCKS.read, build_block)
+    return {**block, **changed}
+
+
+def _respell_call(block: Item, was: ToolCall, call: ToolCall) -> Item:
+    changed: Item = {"id": call.id, "name": call.name}
+    if call.arguments != was.arguments:
+        given = plain(block.get("input"))
+        changed["input"] = respell_arguments({} if given is None else given, call)
+    return {**block, **changed}
+
+
+def _add(item: Item, part: Part) -> Item:
+    return {**item, "content": add_to_content(item.get("content"), part, build_block)}
 
 
 def build(message: Message) -> list[object]:
     """Spell a message, results first as the provider demands."""
     results = [build_block(part) for part in message.results]
-    rest = [build_block(part) for part in message.parts if _has_substance(part)]
+    rest = [build_or_stub(part, build_block) for part in message.parts if _has_substance(part)]
     role = "assistant" if message.role == "assistant" else "user"
     return [{"role": role, "content": [*results, *rest]}] if results or rest else []
 
 
 def _has_substance(part: Part) -> bool:
     match part:
-        case Text(text) | Opaque(_, text):
+        case Text(text):
             return bool(text.strip())
         case Reasoning(_, signature):
             return bool(signature)
@@ -134,32 +191,44 @@ def _has_substance(part: Part) -> bool:
 def build_block(part: Part) -> Item:
     """Spell one part as a block."""
     match part:
-        case Text(text) | Opaque(_, text):
+        case Text(text):
             return {"type": "text", "text": text}
         case ToolCall(call_id, name, _):
             return {"type": "tool_use", "id": call_id, "name": name, "input": _input_of(part)}
-        case ToolResult(call_id, text, is_error, media):
-            content = [{"type": "text", "text": text}] if text.strip() else []
-            block: Item = {"type": "tool_result", "tool_use_id": call_id}
-            block["content"] = [*content, *map(build_block, media)] if media else text
-            return {**block, "is_error": True} if is_error else block
-        case Media("image" | "document" as kind, mime, source) if mime:
-            return {"type": kind, "source": {"type": "base64", "media_type": mime, "data": source}}
-        case Media("image" | "document" as kind, _, source) if is_reference(part):
-            return {"type": kind, "source": {"type": "url", "url": source}}
-        case Media():
-            return {"type": "text", "text": stub(part)}
-        case Reasoning(text, signature) if text:
+        case ToolResult():
+            return _build_result(part)
+        case Media("image" | "document" as kind):
+            return {"type": kind, "source": _build_source(part)}
+        case Reasoning(text, signature) if text and signature:
             return {"type": "thinking", "thinking": text, "signature": signature}
-        case Reasoning(_, signature):
+        case Reasoning(_, signature) if signature:
             return {"type": "redacted_thinking", "data": signature}
         case _:
-            raise Unreadable(f"a {type(part).__name__} cannot stand in content")
+            raise Unwritable(f"a {type(part).__name__} like this cannot stand in content")
 
 
-def rewrite(item: Item, message: Message) -> list[object]:
-    """Spell an edited message."""
-    return [patch(item, message, walk, respell)]
+def _input_of(call: ToolCall) -> object:
+    """Return the arguments as the object that Anthropic demands."""
+    arguments = call.parse_arguments() if call.arguments else {}
+    return arguments if isinstance(arguments, dict) else {"input": arguments}
+
+
+def _build_result(result: ToolResult) -> Item:
+    words = [{"type": "text", "text": result.text}] if result.text.strip() else []
+    media = [build_or_stub(item, build_block) for item in result.media]
+    block: Item = {"type": "tool_result", "tool_use_id": result.call_id}
+    block["content"] = [*words, *media] if media else result.text
+    return {**block, "is_error": True} if result.is_error else block
+
+
+def _build_source(media: Media) -> Item:
+    if is_url(media):
+        return {"type": "url", "url": media.source}
+    if is_file_id(media):
+        return {"type": "file", "file_id": media.source}
+    if is_text(media):
+        return {"type": "text", "media_type": _PLAIN_TEXT, "data": media.source}
+    return {"type": "base64", "media_type": media.mime, "data": media.source}
 
 
 DIALECT = Dialect("anthropic", recognises, role_of, walk, rewrite, build)

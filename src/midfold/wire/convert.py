@@ -5,13 +5,14 @@ the target would refuse (ids, holes, order), and lists each thing that did not s
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, replace
+from itertools import chain, count
 
 from midfold.messages import Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult, pair_calls
 from midfold.messages.pairing import Location
 from midfold.wire.dialects import get_dialect
-from midfold.wire.media import stub
+from midfold.wire.media import is_file_id, is_text, stub
 
 NO_RESULT = "[no result was recorded for this call]"
 OPENING = "[the conversation begins with the assistant]"
@@ -41,6 +42,10 @@ class _Target:
 
     thinking: bool = False
     ids: bool = True
+    errors: bool = False
+    """that a result is an error"""
+    free_arguments: bool = True
+    """arguments that are no object"""
     system_apart: bool = False
     media: frozenset[str] = frozenset()
     media_in_results: frozenset[str] = frozenset()
@@ -50,6 +55,8 @@ _TARGETS = {
     "openai_chat": _Target(thinking=True, media=frozenset({"image", "audio"})),
     "openai_responses": _Target(media=frozenset({"image"}), media_in_results=frozenset({"image"})),
     "anthropic": _Target(
+        errors=True,
+        free_arguments=False,
         system_apart=True,
         media=frozenset({"image", "document"}),
         media_in_results=frozenset({"image", "document"}),
@@ -109,21 +116,26 @@ class _Mender:
 
     def _choose_ids(self) -> dict[Location, str]:
         """Keep each call's id where it is legal and unused, else derive one from its place."""
+        calls = {
+            Location(index, position): part.id
+            for index, message in enumerate(self.messages)
+            for position, part in enumerate(message.parts)
+            if isinstance(part, ToolCall)
+        }
         ids: dict[Location, str] = {}
         used: set[str] = set()
-        for index, message in enumerate(self.messages):
-            for position, call in enumerate(message.parts):
-                if not isinstance(call, ToolCall):
-                    continue
-                chosen = call.id
-                if not _ID.fullmatch(chosen) or chosen in used:
-                    chosen = f"call_{index}_{position}"
-                    if self.target.ids:
-                        self._lose(index, f"call id {call.id!r} is {chosen!r} here")
-                if not self.target.ids and call.id:
-                    self._lose(index, f"call id {call.id!r}")
-                ids[Location(index, position)] = chosen
-                used.add(chosen)
+        taken = set(calls.values())
+        for here, call_id in calls.items():
+            chosen = call_id
+            if not _ID.fullmatch(call_id) or call_id in used:
+                chosen = _derive_id(here, taken)
+                taken.add(chosen)
+                if self.target.ids:
+                    self._lose(here.message, f"call id {call_id!r} is {chosen!r} here")
+            if not self.target.ids and call_id:
+                self._lose(here.message, f"call id {call_id!r}")
+            ids[here] = chosen
+            used.add(chosen)
         return ids
 
     def _translate_all(self, index: int, message: Message) -> Iterable[Part]:
@@ -141,7 +153,7 @@ class _Mender:
             case Text(text) if text.strip():
                 yield part
             case ToolCall():
-                yield replace(part, id=self.ids[here], name=self._usable_name(here.message, part.name))
+                yield self._translate_call(here, part)
             case ToolResult(call_id) if here not in self.answered:
                 self._lose(here.message, f"a result without a call ({call_id or 'no id'})")
             case Reasoning(text, signature):
@@ -153,15 +165,25 @@ class _Mender:
                     yield Reasoning(text)
                 elif text:
                     self._lose(here.message, "its thinking")
-            case Media(kind) if kind in self.target.media:
-                yield part
             case Media():
-                self._lose(here.message, stub(part))
-                yield Text(stub(part))
+                is_the_models = self.messages[here.message].role == "assistant"
+                kinds = frozenset() if is_the_models else self.target.media
+                yield part if _can_carry(kinds, part) else Text(self._say_media(here.message, part))
             case Opaque(kind):
                 self._lose(here.message, f"a block of type {kind}")
             case _:
                 pass
+
+    def _translate_call(self, here: Location, call: ToolCall) -> ToolCall:
+        if not self.target.free_arguments and not isinstance(call.parse_arguments(), dict) and call.arguments:
+            self._lose(here.message, f"the arguments of {call.name!r} are an object here")
+        call_id = self.ids[here] if self.target.ids else ""
+        return replace(call, id=call_id, name=self._usable_name(here.message, call.name))
+
+    def _say_media(self, index: int, media: Media) -> str:
+        """Say media that the target cannot carry in words, all of them where it is a text."""
+        self._lose(index, stub(media))
+        return media.source if is_text(media) else stub(media)
 
     def _usable_name(self, index: int, name: str) -> str:
         usable = _NOT_IN_NAMES.sub("_", name)[:64] or "tool"
@@ -187,12 +209,25 @@ class _Mender:
                 yield ToolResult(self.ids[here], NO_RESULT, name=part.name)
 
     def _translate_result(self, index: int, result: ToolResult, call: ToolCall) -> ToolResult:
-        kept = tuple(media for media in result.media if media.kind in self.target.media_in_results)
-        dropped = [stub(media) for media in result.media if media.kind not in self.target.media_in_results]
-        for words in dropped:
-            self._lose(index, words)
-        text = "\n".join([*filter(None, [result.text]), *dropped])
+        kinds = self.target.media_in_results
+        kept = tuple(media for media in result.media if _can_carry(kinds, media))
+        said = [self._say_media(index, media) for media in result.media if not _can_carry(kinds, media)]
+        if result.is_error and not self.target.errors:
+            self._lose(index, "that a result is an error")
+        text = "\n".join([*filter(None, [result.text]), *said])
         return replace(result, text=text, media=kept, name=result.name or call.name)
+
+
+def _derive_id(here: Location, taken: Set[str]) -> str:
+    """Make an id of a call's place, one that no call of the conversation has."""
+    place = f"call_{here.message}_{here.part}"
+    numbered = (f"{place}_{number}" for number in count(2))
+    return next(call_id for call_id in chain([place], numbered) if call_id not in taken)
+
+
+def _can_carry(kinds: frozenset[str], media: Media) -> bool:
+    """Whether media of these kinds can stand there; a file that another provider keeps cannot."""
+    return media.kind in kinds and not is_file_id(media)
 
 
 def _join_split_turns(messages: list[Message]) -> list[Message]:

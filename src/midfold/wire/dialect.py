@@ -1,29 +1,76 @@
 """What a dialect is, and the walk that reading and writing share.
 
-A dialect reads a wire item as parts by walking its locations in a fixed order. Part *n* belongs to the
-*n*-th location, so an edited part is written back by walking again: only the path to it is copied.
+A dialect reads a wire item by walking its fields in a fixed order; each holds one part or a list of them. So
+every part has its place, and an edited one is written back by walking again: only the path to it is copied.
+
+One rule for edits: what is written says what the parts say. Every field of an edited part is spelled. A
+removed part takes its key or list element with it, and a message with nothing left but thinking is not
+written at all. A part that cannot stand where the old one stood goes where its kind belongs. What a dialect
+cannot say is `Unwritable`, never left out in silence; `ToolResult.name` and `Media.detail` alone, which only
+help to read, are said where there is a field for them.
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Any, TypeAlias
 
-from midfold.messages import Message, Part, Removed
+from midfold.messages import Message, Opaque, Part, Removed
 from midfold.wire.plain import plain
 
 Item: TypeAlias = dict[str, Any]
-Path: TypeAlias = tuple[str | int, ...]
-Walk: TypeAlias = Iterator[tuple[Path, Part]]
-Respell: TypeAlias = Callable[[object, Part], object]
-"""Turns the old value at a location into one that says what the new part says."""
+Path: TypeAlias = tuple[()] | tuple[str] | tuple[str, int]
+"""An item as a whole, a field of it, or an element of a list in a field."""
+Walk: TypeAlias = list[tuple[str, list[Part]]]
+"""The fields of an item in order, each with the parts it holds."""
+WHOLE_ITEM = ""
+"""Stands in a walk for the name of a field where the whole item is one part."""
 
-compact_json = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
+_compact_json = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
+_sorted_json = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, sort_keys=True).encode
 _quote = json.encoder.encode_basestring
+_SHOWN_KEYS, _SHOWN_KEY_CHARS = 6, 40
 
 
 class Unreadable(ValueError):
     """A message cannot be read; whoever knows its index says so in a `MalformedMessage`."""
+
+
+class Unwritable(ValueError):
+    """A part cannot be said here; whoever knows the index of its message says so in a `MalformedMessage`."""
+
+
+class Evidence(IntEnum):
+    """How much an item tells about who wrote it."""
+
+    NONE = 0
+    HINT = 1
+    """Others may write this, too."""
+    PROOF = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A part that differs from what the raw item says at its place."""
+
+    path: Path
+    old: Part
+    new: Part
+
+
+@dataclass(frozen=True, slots=True)
+class Edits:
+    """How a message differs from its raw item."""
+
+    changes: list[Change]
+    added: list[Part]
+
+
+Respell: TypeAlias = Callable[[object, Change], object]
+"""Turns the old value at a place into one that says the new part; `None` where that cannot stand there."""
+Add: TypeAlias = Callable[[Item, Part], Item]
+"""Puts one more part into an item, where its kind belongs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,27 +78,32 @@ class Dialect:
     """How one provider spells messages."""
 
     name: str
-    recognises: Callable[[Item], bool]
-    """True for an item that no other dialect writes."""
+    recognises: Callable[[Item], Evidence]
     role_of: Callable[[Item], str]
     walk: Callable[[Item], Walk]
-    rewrite: Callable[[Item, Message], list[object]]
+    rewrite: Callable[[Item, Message, Edits], Item]
     """Spell an edited message, sharing with its raw item all that did not change."""
     build: Callable[[Message], list[object]]
-    """Spell a message from its parts alone, in as many items as the dialect needs for it."""
+    """Spell a message from its parts alone, in as many items as the dialect needs, as well as it can."""
 
     def read(self, raw: object) -> Message:
         """Read one wire item; the message keeps `raw` itself."""
         item = raw if type(raw) is dict else as_item(raw)
-        return Message(self.role_of(item), tuple([part for _, part in self.walk(item)]), raw)
+        fields = self.walk(item)
+        parts = fields[0][1] if len(fields) == 1 else [part for _, found in fields for part in found]
+        return Message(self.role_of(item), tuple(parts), raw)
 
     def write(self, message: Message) -> list[object]:
-        """Spell one message: its own raw object when nothing was edited."""
+        """Spell one message: its own raw object when it says what that says."""
         if message.raw is None:
             return self.build(message)
         if not message.edited:
             return [message.raw]
-        return self.rewrite(as_item(message.raw), message)
+        item = as_item(message.raw)
+        edits = _find_edits(_locate(item, self.walk(item)), message)
+        if not edits.changes and not edits.added:
+            return [message.raw]
+        return [] if _lost_its_words(message) else [self.rewrite(item, message, edits)]
 
 
 def as_item(raw: object) -> Item:
@@ -62,44 +114,84 @@ def as_item(raw: object) -> Item:
     return item
 
 
-def patch(item: Item, message: Message, walk: Callable[[Item], Walk], respell: Respell) -> Item:
-    """Copy `item` along the paths to the edited parts and spell those anew."""
-    paths = [path for path, _ in walk(item)]
-    patched: Item = item
-    # From the back, so that removing a list element leaves the locations before it in place.
-    for position in sorted(message.edited, reverse=True):
-        patched = _put(patched, paths[position], message.parts[position], respell)
-    return patched
+def _locate(item: Item, walk: Walk) -> list[tuple[Path, Part]]:
+    places: list[tuple[Path, Part]] = []
+    for key, parts in walk:
+        if key == WHOLE_ITEM:
+            places += [((), part) for part in parts]
+        elif isinstance(plain(item.get(key)), list):
+            places += [((key, position), part) for position, part in enumerate(parts)]
+        else:
+            places += [((key,), part) for part in parts]
+    return places
 
 
-def _put(node: Any, path: Path, part: Part, respell: Respell) -> Any:
-    """Copy `node` and what leads from it along `path`, with `part` spelled at the end."""
-    key = path[0]
-    copy = node.copy()
-    if len(path) > 1:
-        copy[key] = _put(plain(node[key]), path[1:], part, respell)
-    elif isinstance(part, Removed):
-        del copy[key]
-    else:
-        copy[key] = respell(plain(node[key]), part)
-    return copy
+def _find_edits(places: Sequence[tuple[Path, Part]], message: Message) -> Edits:
+    """Compare with what the raw item says: an edit that was taken back is none."""
+    pairs = zip(places, message.parts, strict=False)
+    changes = [Change(path, old, new) for (path, old), new in pairs if new != old]
+    return Edits(changes, [part for part in message.parts[len(places) :] if not isinstance(part, Removed)])
 
 
-def holds_block(item: Item, kinds: frozenset[str]) -> bool:
-    """Whether the content is a list with a block of one of these kinds; SDK objects count."""
-    content = item.get("content")
-    if not isinstance(content, list):
-        return False
-    found = [
-        block.get("type") if isinstance(block, dict) else getattr(block, "type", None) for block in content
-    ]
-    return any(isinstance(kind, str) and kind in kinds for kind in found)
+def _lost_its_words(message: Message) -> bool:
+    """Whether so much was removed that only thinking is left, which no provider takes."""
+    return Removed() in message.parts and not any(part.said() for part in message.parts)
+
+
+def patch(item: Item, edits: Edits, respell: Respell, add: Add) -> Item:
+    """Copy `item` along the paths to the changed parts and spell those anew."""
+    moved: list[Part] = []
+    # From the back, so that taking out a list element leaves the places before it as they are.
+    for change in reversed(edits.changes):
+        is_removed = isinstance(change.new, Removed)
+        value = None if is_removed else respell(_value_at(item, change.path), change)
+        if value is not None:
+            item = _put(item, change.path, value)
+            continue
+        item = _take_out(item, change.path)
+        if not is_removed:
+            moved.append(change.new)
+    for part in (*reversed(moved), *edits.added):
+        item = add(item, part)
+    return item
+
+
+def _value_at(item: Item, path: Path) -> object:
+    match path:
+        case (key, position):
+            return plain(list_field(item, key)[position])
+        case (key,):
+            return plain(item.get(key))
+        case _:
+            return item
+
+
+def _put(item: Item, path: Path, value: Any) -> Item:
+    match path:
+        case (key, position):
+            values = list_field(item, key)
+            return {**item, key: [*values[:position], value, *values[position + 1 :]]}
+        case (key,):
+            return {**item, key: value}
+        case _:
+            return as_item(value)
+
+
+def _take_out(item: Item, path: Path) -> Item:
+    match path:
+        case (key, position):
+            values = list_field(item, key)
+            return {**item, key: [*values[:position], *values[position + 1 :]]}
+        case (key,):
+            return {name: value for name, value in item.items() if name != key}
+        case _:
+            raise Unwritable("another kind of part cannot take the place of this item")
 
 
 def text_field(item: Item, key: str) -> str:
     """Return a field that must be text; missing and null count as empty."""
     value = item.get(key)
-    if isinstance(value, str):
+    if type(value) is str or isinstance(value, str):
         return value
     if value is not None:
         raise Unreadable(f"{key} is {describe(value)}; expected text")
@@ -130,11 +222,8 @@ def json_text(value: object) -> str:
     """Spell a JSON value compactly; text that already is one comes back as it is."""
     if isinstance(value, str):
         return value
-    flat = _flat_json(value) if type(value) is dict else None
-    if flat is not None:
-        return flat
     try:
-        return compact_json(value)
+        return (_flat_json(value) if type(value) is dict else None) or _compact_json(value)
     except (TypeError, ValueError) as error:
         raise Unreadable(f"a value is not JSON: {error}") from error
 
@@ -157,6 +246,21 @@ def _flat_json(values: Item) -> str | None:
     return "{" + ",".join(spelled) + "}"
 
 
+def read_opaque(kind: str, value: object) -> Opaque:
+    """Keep what no reader knows, spelled so that clients may move cache markers and keys inside it."""
+    try:
+        return Opaque(kind, _sorted_json(_without_markers(value)))
+    except (TypeError, ValueError) as error:
+        raise Unreadable(f"a value is not JSON: {error}") from error
+
+
+def _without_markers(value: object) -> object:
+    value = plain(value)
+    if isinstance(value, dict):
+        return {key: _without_markers(inner) for key, inner in value.items() if key != "cache_control"}
+    return [_without_markers(inner) for inner in value] if isinstance(value, list) else value
+
+
 def describe(value: object) -> str:
     """Name the type of a value in the words of JSON, for an error message."""
     match value:
@@ -174,3 +278,9 @@ def describe(value: object) -> str:
             return "an object"
         case _:
             return f"a {type(value).__name__}"
+
+
+def describe_keys(item: Item) -> str:
+    """Name the first keys of an object, quoted and shortened: they are the caller's text."""
+    keys = sorted(map(str, item))[:_SHOWN_KEYS]
+    return ", ".join(repr(key[:_SHOWN_KEY_CHARS]) for key in keys) or "no keys"

@@ -1,11 +1,12 @@
 """The four dialects by name: telling them apart, reading and writing whole lists."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from midfold.errors import MalformedMessage, UnknownDialect
 from midfold.messages import Message
 from midfold.wire import anthropic, openai_chat, openai_responses, sharegpt
-from midfold.wire.dialect import Dialect, Unreadable, as_item
+from midfold.wire.dialect import Dialect, Evidence, Unreadable, Unwritable, as_item, describe_keys
 
 DIALECTS: dict[str, Dialect] = {
     module.DIALECT.name: module.DIALECT for module in (sharegpt, openai_responses, anthropic, openai_chat)
@@ -13,23 +14,53 @@ DIALECTS: dict[str, Dialect] = {
 """In the order in which they are tried: the most distinctive spelling first."""
 
 
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Which dialect a list of items is, and how sure that is."""
+
+    dialect: str
+    evidence: Evidence
+
+
 def detect(messages: Sequence[object]) -> str:
     """Name the dialect of a list of wire items.
 
-    The first item that only one dialect writes decides. Plain user and assistant texts could be anybody's
-    and count as OpenAI chat. Raises `UnknownDialect` when the items are no messages at all.
+    The first item that only one dialect writes decides; without one, the first that looks like one. Plain
+    user and assistant texts could be anybody's and count as OpenAI chat. Raises `UnknownDialect` when the
+    items are no messages at all.
     """
+    return judge(messages).dialect
+
+
+def judge(messages: Sequence[object]) -> Verdict:
+    """Name the dialect of a list of wire items, and how much they tell."""
     if not messages:
         raise UnknownDialect("the list of messages is empty")
+    hint: Verdict | None = None
     for index, raw in enumerate(messages):
+        if _is_anybodys(raw):
+            continue
         item = _item_at(index, raw)
         for name, dialect in DIALECTS.items():
-            if dialect.recognises(item):
-                return name
+            evidence = dialect.recognises(item)
+            if evidence is Evidence.PROOF:
+                return Verdict(name, evidence)
+            if evidence is Evidence.HINT and hint is None:
+                hint = Verdict(name, evidence)
         if "role" not in item:
-            keys = ", ".join(sorted(map(str, item))[:6]) or "no keys"
-            raise UnknownDialect(f"message {index} has neither role nor from nor type, but {keys}")
-    return openai_chat.DIALECT.name
+            keys = describe_keys(item)
+            raise UnknownDialect(f"message {index} has no role, no from and no known type, but {keys}")
+    return hint or Verdict(openai_chat.DIALECT.name, Evidence.NONE)
+
+
+def _is_anybodys(raw: object) -> bool:
+    """Recognise plain words at a glance: there may be thousands before an item that tells anything."""
+    return (
+        type(raw) is dict
+        and len(raw) == 2
+        and type(raw.get("content")) is str
+        and raw.get("role") in ("user", "assistant", "system")
+    )
 
 
 def get_dialect(name: str) -> Dialect:
@@ -58,9 +89,19 @@ def parse(messages: Sequence[object], dialect: str | None = None) -> list[Messag
 
 
 def render(messages: Iterable[Message], dialect: str) -> list[object]:
-    """Spell messages as wire items; one that was not edited is the object it was read from."""
+    """Spell messages as wire items; one that says what it was read from is that very object.
+
+    Raises `MalformedMessage` with the index of the first message whose edits the dialect cannot say.
+    """
     write = get_dialect(dialect).write
-    return [item for message in messages for item in write(message)]
+    rendered: list[object] = []
+    index = 0
+    try:
+        for index, message in enumerate(messages):  # noqa: B007 - the error names it
+            rendered += write(message)
+    except (Unwritable, Unreadable) as error:
+        raise MalformedMessage(index, str(error)) from error
+    return rendered
 
 
 def _item_at(index: int, raw: object) -> dict[str, object]:

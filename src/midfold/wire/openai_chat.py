@@ -1,44 +1,63 @@
 """OpenAI chat completions, and the many servers that speak it.
 
-Walk: thinking, content, refusal, legacy function call, tool calls. A tool message is one result.
+Walk: thinking, content, images, refusal, legacy function call, tool calls. A tool message is one result.
 """
 
-from collections.abc import Iterator, Sequence
-
-from midfold.messages import Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
-from midfold.wire.blocks import keep_marker, read_result, respell_result, respell_text
+from midfold.messages import Media, Message, Part, Reasoning, Text, ToolCall, ToolResult
+from midfold.wire.blocks import (
+    Blocks,
+    add_to_content,
+    blocks_of,
+    build_or_stub,
+    read_result,
+    respell_arguments,
+    respell_block,
+    respell_result,
+    respell_text,
+)
 from midfold.wire.dialect import (
+    WHOLE_ITEM,
+    Change,
     Dialect,
+    Edits,
+    Evidence,
     Item,
+    Path,
     Unreadable,
+    Unwritable,
     Walk,
     as_item,
     describe,
-    holds_block,
     json_text,
     list_field,
     object_field,
     patch,
+    read_opaque,
     text_field,
 )
-from midfold.wire.media import media_from_url, stub, url_of
+from midfold.wire.media import is_file_id, is_url, media_from_data, media_from_url, stub, url_of
 from midfold.wire.plain import plain
 
 _RESULT_ROLES = ("tool", "function")
 _REASONING_FIELDS = ("reasoning_content", "reasoning")
-_OWN_BLOCKS = frozenset({"image_url", "input_audio", "file", "refusal"})
+_LISTS = ("tool_calls", "images")
+_OWN_BLOCKS = frozenset({"image_url"})
+_SHARED_BLOCKS = frozenset({"input_audio", "file", "refusal"})
 
 
-def recognises(item: Item) -> bool:
+def recognises(item: Item) -> Evidence:
+    blocks = blocks_of(item)
     if (
         item.get("tool_calls")
         or item.get("function_call")
-        or item.get("role") in ("tool", "function", "developer")
+        or item.get("role") in _RESULT_ROLES
+        or any(field in item for field in _REASONING_FIELDS)
+        or any(block["type"] in _OWN_BLOCKS for block in blocks)
     ):
-        return "type" not in item
-    if any(field in item for field in _REASONING_FIELDS):
-        return True
-    return holds_block(item, _OWN_BLOCKS)
+        return Evidence.PROOF
+    if item.get("role") == "developer" or any(block["type"] in _SHARED_BLOCKS for block in blocks):
+        return Evidence.HINT
+    return Evidence.NONE
 
 
 def role_of(item: Item) -> str:
@@ -49,66 +68,81 @@ def role_of(item: Item) -> str:
 
 
 def walk(item: Item) -> Walk:
-    content = item.get("content")
     if item.get("role") in _RESULT_ROLES:
-        yield ("content",), _read_result(item)
-        return
+        return [(WHOLE_ITEM, [_read_result(item)])]
+    fields: Walk = []
     for field in _REASONING_FIELDS:
         if item.get(field):
-            yield (field,), Reasoning(text_field(item, field))
+            fields.append((field, [Reasoning(text_field(item, field))]))
             break
-    if type(content) is str:
-        yield ("content",), Text(content)
-    elif content is not None:
-        yield from _walk_blocks(content)
+    content = item.get("content")
+    if content is not None:
+        fields.append(("content", _BLOCKS.read_content(content)))
+    if item.get("images"):
+        fields.append(("images", _read_images(plain(item["images"]))))
     if item.get("refusal"):
-        yield ("refusal",), Text(text_field(item, "refusal"))
+        fields.append(("refusal", [Text(text_field(item, "refusal"))]))
     if item.get("function_call"):
-        yield ("function_call",), _read_function("", object_field(item, "function_call"))
+        fields.append(("function_call", [_read_function("", object_field(item, "function_call"))]))
     if item.get("tool_calls"):
-        for position, call in enumerate(list_field(item, "tool_calls")):
-            yield ("tool_calls", position), _read_call(call)
+        fields.append(("tool_calls", [_read_call(call) for call in list_field(item, "tool_calls")]))
+    return fields
 
 
-def _walk_blocks(content: object) -> Walk:
-    if not isinstance(content, list):
-        raise Unreadable(f"content is {describe(content)}; expected text or a list of parts")
-    for position, block in enumerate(content):
-        yield ("content", position), read_block(plain(block))
+def _read_text(block: Item) -> Part:
+    return Text(text_field(block, "text"))
 
 
-def read_block(block: object) -> Part:
-    """Read one element of a content list."""
-    if isinstance(block, str):
-        return Text(block)
-    block = as_item(block)
-    match block.get("type"):
-        case "text":
-            return Text(text_field(block, "text"))
-        case "refusal":
-            return Text(text_field(block, "refusal"))
-        case "image_url":
-            if isinstance(block.get("image_url"), str):
-                return media_from_url("image", block["image_url"])
-            image = object_field(block, "image_url")
-            return media_from_url("image", text_field(image, "url"), detail=text_field(image, "detail"))
-        case "input_audio":
-            audio = object_field(block, "input_audio")
-            return Media("audio", f"audio/{text_field(audio, 'format')}", text_field(audio, "data"))
-        case "file":
-            file = object_field(block, "file")
-            return media_from_url("document", text_field(file, "file_data") or text_field(file, "file_id"))
-        case str(kind):
-            return Opaque(kind, json_text(block))
-        case _:
-            raise Unreadable("a content part has no type")
+def _read_refusal(block: Item) -> Part:
+    return Text(text_field(block, "refusal"))
+
+
+def _read_image(block: Item) -> Part:
+    given = block.get("image_url")
+    image = {"url": given} if isinstance(given, str) else object_field(block, "image_url")
+    url = text_field(image, "url")
+    if not url:
+        return read_opaque("image_url", block)
+    return media_from_url("image", url, detail=text_field(image, "detail"))
+
+
+def _read_audio(block: Item) -> Part:
+    audio = object_field(block, "input_audio")
+    return Media("audio", f"audio/{text_field(audio, 'format')}", text_field(audio, "data"))
+
+
+def _read_file(block: Item) -> Part:
+    file = object_field(block, "file")
+    if data := text_field(file, "file_data"):
+        return media_from_data("document", data)
+    if file_id := text_field(file, "file_id"):
+        return media_from_url("document", file_id)
+    return read_opaque("file", block)
+
+
+_BLOCKS = Blocks(
+    {
+        "text": _read_text,
+        "refusal": _read_refusal,
+        "image_url": _read_image,
+        "input_audio": _read_audio,
+        "file": _read_file,
+    }
+)
+
+
+def _read_images(images: object) -> list[Part]:
+    """Read the images that Ollama carries beside the content: a list of bare base64."""
+    if not isinstance(images, list) or not all(isinstance(image, str) for image in images):
+        return []
+    return [media_from_data("image", image) for image in images]
 
 
 def _read_result(item: Item) -> ToolResult:
     name = item.get("name") or item.get("tool_name")
     name = name if isinstance(name, str) else ""
     is_error = item.get("is_error") is True
-    return read_result(text_field(item, "tool_call_id"), item.get("content"), read_block, is_error, name)
+    return read_result(text_field(item, "tool_call_id"), item.get("content"), _BLOCKS.read, is_error, name)
 
 
 def _read_call(call: object) -> ToolCall:
@@ -135,30 +169,93 @@ def _arguments_text(arguments: object) -> str:
     return json_text(arguments)
 
 
-def respell(old: object, part: Part) -> object:
-    """Spell `part` where `old` stood."""
-    match part:
-        case Text(text) | Reasoning(text):
+def rewrite(item: Item, _: Message, edits: Edits) -> Item:
+    """Spell an edited message; a list that lost its last element goes, and lost content is null."""
+    patched = patch(item, edits, _respell, _add)
+    if "content" in item and patched.get("content", []) == []:
+        patched = {**patched, "content": None}
+    return {key: value for key, value in patched.items() if key not in _LISTS or value != []}
+
+
+def _respell(old: object, change: Change) -> object:
+    match change.old, change.new:
+        case ToolResult() as was, ToolResult() as result:
+            return _respell_result(as_item(old), was, result)
+        case ToolResult(), Text() | Media() as part:
+            return {"role": "user", "content": add_to_content(None, part, build_block)}
+        case ToolCall() as was, ToolCall() as call:
+            return _respell_call(as_item(old), was, call)
+        case Reasoning(), Reasoning(text, signature):
+            _refuse_signature(signature)
+            return text
+        case Text(), Text(text):
             return respell_text(old, text)
-        case ToolResult():
-            return respell_result(old, part, read_block)
-        case ToolCall():
-            return _respell_call(as_item(old), part)
+        case _, Text() | Media() as part if _is_block(change.path):
+            return respell_block(old, part, build_block)
         case _:
-            return keep_marker(old, _build_block(part))
+            return None
 
 
-def _respell_call(old: Item, call: ToolCall) -> Item:
-    if "custom" in old:
-        return {**old, "custom": {**as_item(old["custom"]), "name": call.name, "input": call.arguments}}
-    if "function" in old:
-        return {**old, "function": _respell_function(as_item(old["function"]), call)}
-    return _respell_function(old, call)
+def _is_block(path: Path) -> bool:
+    return len(path) == 2 and path[0] == "content"
 
 
-def _respell_function(old: Item, call: ToolCall) -> Item:
-    parsed = isinstance(old.get("arguments"), dict | list)
-    return {**old, "name": call.name, "arguments": call.parse_arguments() if parsed else call.arguments}
+def _respell_result(item: Item, was: ToolResult, result: ToolResult) -> Item:
+    changed: Item = {}
+    if result.call_id != was.call_id:
+        changed["tool_call_id"] = result.call_id
+    if result.name != was.name:
+        changed |= {key: result.name for key in ("name", "tool_name") if item.get(key)}
+    if result.is_error != was.is_error:
+        if "is_error" not in item:
+            raise Unwritable("a tool message has no field to say that the result is an error")
+        changed["is_error"] = result.is_error
+    if (result.text, result.media) != (was.text, was.media):
+        changed["content"] = respell_result(plain(item.get("content")), result, _BLOCKS.read, _refuse_media)
+    return {**item, **changed}
+
+
+def _refuse_media(part: Part) -> Item:
+    raise Unwritable(f"a tool message is text and cannot hold a {type(part).__name__}")
+
+
+def _refuse_signature(signature: str) -> None:
+    if signature:
+        raise Unwritable("there is no field for the signature of thinking")
+
+
+def _respell_call(old: Item, was: ToolCall, call: ToolCall) -> Item:
+    holder = next((key for key in ("custom", "function") if old.get(key) is not None), None)
+    if holder is None:
+        if call.id:
+            raise Unwritable("a function_call has no field for an id")
+        return _respell_function(old, was, call, "arguments")
+    body = as_item(old[holder])
+    respelled = _respell_function(body, was, call, "input" if holder == "custom" else "arguments")
+    changed = {} if call.id == was.id else {"id": call.id}
+    return {**old, **changed, holder: respelled}
+
+
+def _respell_function(old: Item, was: ToolCall, call: ToolCall, field: str) -> Item:
+    changed: Item = {} if call.name == was.name else {"name": call.name}
+    if call.arguments != was.arguments:
+        changed[field] = respell_arguments(plain(old.get(field)), call)
+    return {**old, **changed}
+
+
+def _add(item: Item, part: Part) -> Item:
+    if item.get("role") in _RESULT_ROLES:
+        raise Unwritable("nothing can be added to a tool message")
+    match part:
+        case Text() | Media():
+            return {**item, "content": add_to_content(item.get("content"), part, build_block)}
+        case ToolCall():
+            return {**item, "tool_calls": [*list_field(item, "tool_calls"), _build_call(part)]}
+        case Reasoning(text, signature) if not any(item.get(field) for field in _REASONING_FIELDS):
+            _refuse_signature(signature)
+            return {**item, "reasoning_content": text}
+        case _:
+            raise Unwritable(f"a {type(part).__name__} cannot stand in this message")
 
 
 def build(message: Message) -> list[object]:
@@ -178,13 +275,16 @@ def _build_result_text(result: ToolResult) -> str:
 
 
 def _build_rest(message: Message) -> Item | None:
-    rest = [part for part in message.parts if not isinstance(part, ToolResult)]
-    blocks = list(_build_blocks(rest))
-    calls = [_build_call(part) for part in rest if isinstance(part, ToolCall)]
+    blocks = [
+        build_or_stub(part, build_block)
+        for part in message.parts
+        if isinstance(part, Media) or (isinstance(part, Text) and part.text)
+    ]
+    calls = [_build_call(part) for part in message.calls]
     if not blocks and not calls:
         return None
     item: Item = {"role": message.role, "content": _shorten(blocks)}
-    thinking = "\n".join(part.text for part in rest if isinstance(part, Reasoning) and part.text)
+    thinking = "\n".join(part.text for part in message.parts if isinstance(part, Reasoning) and part.text)
     if thinking:
         item["reasoning_content"] = thinking
     if calls:
@@ -192,25 +292,18 @@ def _build_rest(message: Message) -> Item | None:
     return item
 
 
-def _build_blocks(parts: Sequence[Part]) -> Iterator[Item]:
-    for part in parts:
-        if isinstance(part, Media) or (isinstance(part, Text) and part.text):
-            yield _build_block(part)
-
-
-def _build_block(part: Part) -> Item:
+def build_block(part: Part) -> Item:
+    """Spell one part as a block."""
     match part:
-        case Text(text) | Opaque(_, text):
+        case Text(text):
             return {"type": "text", "text": text}
-        case Media("image") as media:
+        case Media("image") as media if not is_file_id(media):
             detail = {"detail": media.detail} if media.detail else {}
             return {"type": "image_url", "image_url": {"url": url_of(media), **detail}}
-        case Media("audio", mime, data):
+        case Media("audio", mime, data) as media if mime and not is_url(media):
             return {"type": "input_audio", "input_audio": {"data": data, "format": mime.rpartition("/")[2]}}
-        case Media() as media:
-            return {"type": "text", "text": stub(media)}
         case _:
-            raise Unreadable(f"a {type(part).__name__} cannot stand in content")
+            raise Unwritable(f"a {type(part).__name__} like this cannot stand in content")
 
 
 def _shorten(blocks: list[Item]) -> object:
@@ -224,12 +317,6 @@ def _shorten(blocks: list[Item]) -> object:
 
 def _build_call(call: ToolCall) -> Item:
     return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
-
-
-def rewrite(item: Item, message: Message) -> list[object]:
-    """Spell an edited message; content that lost its last block is null, never an empty list."""
-    patched = patch(item, message, walk, respell)
-    return [{**patched, "content": None} if patched.get("content") == [] else patched]
 
 
 DIALECT = Dialect("openai_chat", recognises, role_of, walk, rewrite, build)

@@ -3,36 +3,60 @@
 Walk: the content of a message item; every other item is one part.
 """
 
-from midfold.messages import Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
-from midfold.wire.blocks import keep_marker, read_result, respell_result, respell_text
+from functools import partial
+
+from midfold.messages import Media, Message, Part, Reasoning, Text, ToolCall, ToolResult
+from midfold.wire.blocks import (
+    Blocks,
+    BuildBlock,
+    add_to_content,
+    blocks_of,
+    build_or_stub,
+    read_result,
+    respell_arguments,
+    respell_block,
+    respell_result,
+    respell_text,
+)
 from midfold.wire.dialect import (
+    WHOLE_ITEM,
+    Change,
     Dialect,
+    Edits,
+    Evidence,
     Item,
     Unreadable,
+    Unwritable,
     Walk,
     as_item,
     describe,
-    holds_block,
     json_text,
     list_field,
     patch,
+    read_opaque,
     text_field,
 )
-from midfold.wire.media import media_from_url, stub, url_of
+from midfold.wire.media import is_file_id, media_from_data, media_from_url, url_of
 from midfold.wire.plain import plain
 
+_OWN_ITEMS = frozenset({"reasoning", "item_reference", "compaction"})
 _OWN_BLOCKS = frozenset({"input_text", "output_text", "input_image", "input_file"})
 # Where each kind of call keeps what it asks for; the first field that is there counts.
 _ARGUMENT_FIELDS = ("arguments", "input", "action", "operation")
-_OUTPUT_SUFFIX = "_output"
-_WHOLE_ITEM = ()
+_OUTPUT_SUFFIX = "_call_output"
 
 
-def recognises(item: Item) -> bool:
+def recognises(item: Item) -> Evidence:
     kind = item.get("type")
-    if isinstance(kind, str):
-        return kind in ("message", "reasoning", "item_reference", "compaction") or "_call" in kind
-    return holds_block(item, _OWN_BLOCKS)
+    if isinstance(kind, str) and kind != "message":
+        is_own = kind in _OWN_ITEMS or "_call" in kind or kind.startswith("mcp_")
+        return Evidence.PROOF if is_own else Evidence.NONE
+    if any(block["type"] in _OWN_BLOCKS for block in blocks_of(item)):
+        return Evidence.PROOF
+    if kind == "message" and "tool_calls" not in item:
+        # Anthropic's replies are of this type, too, but their content is never a text.
+        return Evidence.PROOF if isinstance(item.get("content"), str) else Evidence.HINT
+    return Evidence.NONE
 
 
 def role_of(item: Item) -> str:
@@ -42,7 +66,7 @@ def role_of(item: Item) -> str:
         if not isinstance(role, str) or not role:
             raise Unreadable(f"role is {describe(role)}; expected one of developer, user, assistant")
         return role
-    return "tool" if _is_output(kind) else "assistant"
+    return "tool" if kind.endswith(_OUTPUT_SUFFIX) else "assistant"
 
 
 def _kind_of(item: Item) -> str:
@@ -54,70 +78,86 @@ def _kind_of(item: Item) -> str:
     return kind
 
 
-def _is_output(kind: str) -> bool:
-    return kind.endswith("_call" + _OUTPUT_SUFFIX)
-
-
-def _is_call(item: Item, kind: str) -> bool:
-    """A call of the client's own tools; hosted tools have no call id and answer by themselves."""
-    return kind.endswith("_call") and bool(item.get("call_id"))
-
-
 def walk(item: Item) -> Walk:
     kind = _kind_of(item)
     if kind == "message":
-        yield from _walk_content(item.get("content"))
-    elif _is_output(kind):
-        yield ("output",), _read_output(item)
-    elif _is_call(item, kind):
-        yield (_argument_field(item),), _read_call(item, kind)
-    elif kind == "reasoning":
-        yield _WHOLE_ITEM, Reasoning(_reasoning_text(item), text_field(item, "encrypted_content"))
-    elif kind == "image_generation_call" and isinstance(item.get("result"), str):
-        yield _WHOLE_ITEM, Media("image", "image/png", item["result"])
-    else:
-        yield _WHOLE_ITEM, Opaque(kind, json_text(item))
+        return [("content", _BLOCKS.read_content(item.get("content")))]
+    return [(WHOLE_ITEM, [_read_item(item, kind)])]
 
 
-def _walk_content(content: object) -> Walk:
-    if isinstance(content, str):
-        yield ("content",), Text(content)
-    elif isinstance(content, list):
-        for position, block in enumerate(content):
-            yield ("content", position), read_block(plain(block))
-    elif content is not None:
-        raise Unreadable(f"content is {describe(content)}; expected text or a list of parts")
+def _read_item(item: Item, kind: str) -> Part:
+    if kind.endswith(_OUTPUT_SUFFIX):
+        return _read_output(item, kind)
+    # A call of the client's own tools; hosted tools have no call id and answer by themselves.
+    if kind.endswith("_call") and item.get("call_id") is not None:
+        return _read_call(item, kind)
+    if kind == "reasoning":
+        return Reasoning(_reasoning_text(item), text_field(item, "encrypted_content"))
+    if kind == "image_generation_call" and isinstance(item.get("result"), str):
+        return Media("image", "image/png", item["result"])
+    return read_opaque(kind, item)
 
 
-def read_block(block: object) -> Part:
-    """Read one element of a content list."""
-    if isinstance(block, str):
-        return Text(block)
-    block = as_item(block)
-    match block.get("type"):
-        case "input_text" | "output_text" | "text" | "summary_text" | "reasoning_text":
-            return Text(text_field(block, "text"))
-        case "refusal":
-            return Text(text_field(block, "refusal"))
-        case "input_image" | "computer_screenshot":
-            place = text_field(block, "image_url") or text_field(block, "file_id")
-            return media_from_url("image", place, detail=text_field(block, "detail"))
-        case "input_file":
-            place = next(
-                filter(None, (text_field(block, key) for key in ("file_data", "file_url", "file_id"))), ""
-            )
-            return media_from_url("document", place)
-        case str(kind):
-            return Opaque(kind, json_text(block))
-        case _:
-            raise Unreadable("a content part has no type")
+def _read_text(block: Item) -> Part:
+    return Text(text_field(block, "text"))
 
 
-def _read_output(item: Item) -> ToolResult:
-    output = plain(item.get("output"))
+def _read_refusal(block: Item) -> Part:
+    return Text(text_field(block, "refusal"))
+
+
+def _read_image(block: Item) -> Part:
+    place = text_field(block, "image_url") or text_field(block, "file_id")
+    if not place:
+        return read_opaque(block["type"], block)
+    return media_from_url("image", place, detail=text_field(block, "detail"))
+
+
+def _read_file(block: Item) -> Part:
+    if data := text_field(block, "file_data"):
+        return media_from_data("document", data)
+    place = text_field(block, "file_url") or text_field(block, "file_id")
+    return media_from_url("document", place) if place else read_opaque("input_file", block)
+
+
+_BLOCKS = Blocks(
+    {
+        "input_text": _read_text,
+        "output_text": _read_text,
+        "text": _read_text,
+        "summary_text": _read_text,
+        "reasoning_text": _read_text,
+        "refusal": _read_refusal,
+        "input_image": _read_image,
+        "computer_screenshot": _read_image,
+        "input_file": _read_file,
+    }
+)
+
+
+def _read_output(item: Item, kind: str) -> ToolResult:
+    call_id, output = text_field(item, "call_id"), plain(item.get("output"))
+    if kind == "shell_call_output" and isinstance(output, list):
+        chunks = list(map(as_item, output))
+        return ToolResult(call_id, "\n".join(map(_shell_words, chunks)), any(map(_has_failed, chunks)))
     if isinstance(output, dict):
-        output = [output] if "type" in output else json_text(output)
-    return read_result(text_field(item, "call_id"), output, read_block)
+        output = [output]
+    return read_result(call_id, output, _read_output_block)
+
+
+def _read_output_block(block: object) -> Part:
+    """Read a block of an output; some tools give back objects of their own shape."""
+    block = plain(block)
+    return Text(json_text(block)) if isinstance(block, dict) and "type" not in block else _BLOCKS.read(block)
+
+
+def _shell_words(chunk: Item) -> str:
+    return "\n".join(filter(None, [text_field(chunk, "stdout"), text_field(chunk, "stderr")]))
+
+
+def _has_failed(chunk: Item) -> bool:
+    outcome = plain(chunk.get("outcome"))
+    return isinstance(outcome, dict) and (outcome.get("type") != "exit" or bool(outcome.get("exit_code")))
 
 
 def _argument_field(item: Item) -> str:
@@ -131,72 +171,148 @@ def _read_call(item: Item, kind: str) -> ToolCall:
 
 
 def _reasoning_text(item: Item) -> str:
-    blocks = [read_block(plain(block)) for key in ("summary", "content") for block in list_field(item, key)]
-    return "\n".join(block.text for block in blocks if isinstance(block, Text))
+    blocks = [_BLOCKS.read(block) for block in (*list_field(item, "summary"), *list_field(item, "content"))]
+    return "\n".join([block.text for block in blocks if isinstance(block, Text)])
 
 
-def respell(old: object, part: Part) -> object:
-    """Spell `part` where `old` stood."""
-    match part:
-        case Text(text):
-            return respell_text(old, text, "input_text")
-        case ToolResult():
-            return respell_result(old, part, read_block, "input_text")
-        case ToolCall():
-            return part.arguments if isinstance(old, str) else part.parse_arguments()
+def rewrite(item: Item, message: Message, edits: Edits) -> Item:
+    """Spell an edited message; what else takes the place of a call or an output is a message item."""
+    role = "user" if message.role == "tool" else message.role
+    return patch(item, edits, partial(_respell, role=role), partial(_add, role=role))
+
+
+def _respell(old: object, change: Change, role: str) -> object:
+    build_block = _block_builder(role)
+    match change.old, change.new:
+        case Text(), Text(text):
+            return respell_text(old, text)
+        case ToolCall() as was, ToolCall() as call:
+            return _respell_call(as_item(old), was, call)
+        case ToolResult() as was, ToolResult() as result:
+            return _respell_result(as_item(old), was, result)
+        case Reasoning() as was, Reasoning() as thinking:
+            return _respell_reasoning(as_item(old), was, thinking)
+        case _, Text() | Media() as part if not change.path:
+            return {"type": "message", "role": role, "content": [build_block(part)]}
+        case _, Text() | Media() as part if isinstance(old, dict):
+            return respell_block(old, part, build_block)
         case _:
-            return keep_marker(old, _build_block(part, "input_text"))
+            return None
+
+
+def _respell_call(item: Item, was: ToolCall, call: ToolCall) -> Item:
+    changed: Item = {"call_id": call.id}
+    if call.name != was.name:
+        if "name" not in item:
+            raise Unwritable(f"a {item['type']} has no field for the name of its tool")
+        changed["name"] = call.name
+    if call.arguments != was.arguments:
+        field = _argument_field(item)
+        changed[field] = respell_arguments(plain(item.get(field)), call)
+    return {**item, **changed}
+
+
+def _respell_result(item: Item, was: ToolResult, result: ToolResult) -> Item:
+    changed: Item = {"call_id": result.call_id}
+    if item["type"] == "shell_call_output":
+        changed["output"] = _respell_shell(plain(item.get("output")), result)
+    elif result.is_error != was.is_error:
+        raise Unwritable(f"a {item['type']} has no field to say that it is an error")
+    elif (result.text, result.media) != (was.text, was.media):
+        changed["output"] = _respell_output(plain(item.get("output")), result)
+    return {**item, **changed}
+
+
+def _respell_output(old: object, result: ToolResult) -> object:
+    if isinstance(old, dict) and "type" in old:
+        raise Unwritable(f"the output must stay a {old['type']}")
+    return respell_result(old, result, _read_output_block, _block_builder("user"), "input_text")
+
+
+def _respell_shell(old: object, result: ToolResult) -> list[Item]:
+    """Spell the words as one chunk, with an outcome that says whether it failed as the old ones did."""
+    if result.media:
+        raise Unwritable("the output of a shell cannot hold media")
+    chunks = map(as_item, old) if isinstance(old, list) else ()
+    outcomes = [chunk.get("outcome") for chunk in chunks if _has_failed(chunk) == result.is_error]
+    ended = next(filter(None, reversed(outcomes)), None) or {
+        "type": "exit",
+        "exit_code": int(result.is_error),
+    }
+    return [{"stdout": result.text, "stderr": "", "outcome": ended}]
+
+
+def _respell_reasoning(item: Item, was: Reasoning, thinking: Reasoning) -> Item:
+    changed: Item = {"summary": _build_summary(thinking.text)}
+    if thinking.signature != was.signature:
+        changed["encrypted_content"] = thinking.signature
+    return {key: value for key, value in item.items() if key != "content"} | changed
+
+
+def _add(item: Item, part: Part, role: str) -> Item:
+    if _kind_of(item) != "message" or not isinstance(part, Text | Media):
+        raise Unwritable(f"a {type(part).__name__} cannot be added to a {_kind_of(item)}")
+    return {**item, "content": add_to_content(item.get("content"), part, _block_builder(role))}
 
 
 def build(message: Message) -> list[object]:
-    """Spell a message as items: thinking, words, calls, results."""
-    items: list[object] = []
+    """Spell a message as items: thinking, results, words, calls."""
+    role = "user" if message.role == "tool" else message.role
+    build_block = _block_builder(role)
     words = [
-        part for part in message.parts if isinstance(part, Media) or (isinstance(part, Text) and part.text)
+        build_or_stub(part, build_block)
+        for part in message.parts
+        if isinstance(part, Media) or (isinstance(part, Text) and part.text)
     ]
-    kind = "output_text" if message.role == "assistant" else "input_text"
-    items += [_build_item(part) for part in message.parts if isinstance(part, Reasoning) and part.signature]
-    items += [_build_item(part) for part in message.results]
-    if words:
-        role = "user" if message.role == "tool" else message.role
-        content = [_build_block(part, kind) for part in words]
-        items.append({"type": "message", "role": role, "content": content})
-    items += [_build_item(part) for part in message.calls]
-    return items
+    thinking = [part for part in message.parts if isinstance(part, Reasoning) and part.signature]
+    return [
+        *map(_build_reasoning, thinking),
+        *map(_build_result, message.results),
+        *([{"type": "message", "role": role, "content": words}] if words else []),
+        *map(_build_call, message.calls),
+    ]
 
 
-def _build_item(part: Part) -> Item:
+def _build_reasoning(thinking: Reasoning) -> Item:
+    summary = _build_summary(thinking.text)
+    return {"type": "reasoning", "summary": summary, "encrypted_content": thinking.signature}
+
+
+def _build_summary(text: str) -> list[Item]:
+    return [{"type": "summary_text", "text": text}] if text else []
+
+
+def _build_result(result: ToolResult) -> Item:
+    said: list[Part] = [Text(result.text), *result.media]
+    blocks = [build_or_stub(part, _block_builder("user")) for part in said]
+    output = blocks if result.media else result.text
+    return {"type": "function_call_output", "call_id": result.call_id, "output": output}
+
+
+def _build_call(call: ToolCall) -> Item:
+    return {"type": "function_call", "call_id": call.id, "name": call.name, "arguments": call.arguments}
+
+
+def _block_builder(role: str) -> BuildBlock:
+    """Return what builds the blocks of a message: those of the model's own words have another type."""
+    return _build_output_block if role == "assistant" else _build_input_block
+
+
+def _build_output_block(part: Part) -> Item:
+    if not isinstance(part, Text):
+        raise Unwritable(f"a {type(part).__name__} cannot stand in a message of the assistant")
+    return {"type": "output_text", "text": part.text}
+
+
+def _build_input_block(part: Part) -> Item:
     match part:
-        case ToolCall(call_id, name, arguments):
-            return {"type": "function_call", "call_id": call_id, "name": name, "arguments": arguments}
-        case ToolResult(call_id, text, _, media):
-            said: list[Part] = [Text(text), *media]
-            output: object = [_build_block(piece, "input_text") for piece in said] if media else text
-            return {"type": "function_call_output", "call_id": call_id, "output": output}
-        case Reasoning(text, signature):
-            summary = [{"type": "summary_text", "text": text}] if text else []
-            return {"type": "reasoning", "summary": summary, "encrypted_content": signature}
+        case Text(text):
+            return {"type": "input_text", "text": text}
+        case Media("image", _, source, detail):
+            place = {"file_id": source} if is_file_id(part) else {"image_url": url_of(part)}
+            return {"type": "input_image", **place, "detail": detail or "auto"}
         case _:
-            raise Unreadable(f"a {type(part).__name__} is not an item of its own")
-
-
-def _build_block(part: Part, kind: str) -> Item:
-    match part:
-        case Text(text) | Opaque(_, text):
-            return {"type": kind, "text": text}
-        case Media("image") as media if kind == "input_text":
-            return {"type": "input_image", "image_url": url_of(media), "detail": media.detail or "auto"}
-        case Media() as media:
-            return {"type": kind, "text": stub(media)}
-        case _:
-            raise Unreadable(f"a {type(part).__name__} cannot stand in content")
-
-
-def rewrite(item: Item, message: Message) -> list[object]:
-    """Spell an edited message; an item that was one part as a whole is built anew, or gone with it."""
-    if any(path == _WHOLE_ITEM for path, _ in walk(item)):
-        return build(message)
-    return [patch(item, message, walk, respell)]
+            raise Unwritable(f"a {type(part).__name__} like this cannot stand in content")
 
 
 DIALECT = Dialect("openai_responses", recognises, role_of, walk, rewrite, build)

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from midfold.errors import UnknownDialect
-from midfold.wire.dialect import Item, describe
-from midfold.wire.dialects import detect, get_dialect
+from midfold.wire.dialect import Evidence, Item, describe, describe_keys
+from midfold.wire.dialects import detect, get_dialect, judge
 from midfold.wire.plain import plain
 
 _MESSAGE_KEYS = {
@@ -79,23 +79,33 @@ def _message_key(body: Item) -> str:
     for key in _MESSAGE_KEYS:
         if body.get(key) is not None:
             return key
-    keys = ", ".join(sorted(map(str, body))[:6]) or "no keys"
-    raise UnknownDialect(f"expected messages, input or conversations in the object, found {keys}")
+    raise UnknownDialect(
+        f"expected a list under messages, input or conversations; the keys are {describe_keys(body)}"
+    )
 
 
 def _dialect_of(body: Item, key: str, messages: list[object]) -> str:
-    """An object tells more than its messages: plain texts beside a `system` field are Anthropic's."""
+    """An object tells more than its messages, unless one of them is proof."""
     by_key = _MESSAGE_KEYS[key]
-    found = detect(messages)
-    if by_key == "openai_responses" or (by_key and found == by_key):
+    found = judge(messages)
+    if by_key == "openai_responses" or by_key == found.dialect:
         return by_key
-    return "anthropic" if found == "openai_chat" and _is_anthropic_body(body, messages) else found
+    if found.evidence is not Evidence.PROOF and _is_anthropic_body(body, messages):
+        return "anthropic"
+    return found.dialect
 
 
 def _is_anthropic_body(body: Item, messages: list[object]) -> bool:
-    from_anthropic_only = "system" in body or "anthropic_version" in body
-    return from_anthropic_only and not any(
-        isinstance(item, dict) and (item.get("tool_calls") or item.get("role") == "tool") for item in messages
+    """Recognise the system prompt beside the messages, not among them, and tools by their schemas."""
+    first = plain(messages[0])
+    if isinstance(first, dict) and first.get("role") in ("system", "developer"):
+        return False
+    tools = plain(body.get("tools"))
+    tools = map(plain, tools) if isinstance(tools, list) else ()
+    return (
+        body.get("system") is not None
+        or "anthropic_version" in body
+        or any(isinstance(tool, dict) and "input_schema" in tool for tool in tools)
     )
 
 

@@ -5,7 +5,7 @@ strings and nonsense: a figure that cannot be one counts 0, and nothing here rai
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from decimal import Decimal
 from typing import Any, TypeAlias
 
@@ -54,6 +54,7 @@ _WRAPPERS = (
     "usage",
     "response.usage",  # the last event of a Responses stream
     "message.usage",  # the first event of an Anthropic stream
+    "choices.0.usage",  # the last events of a Moonshot stream
     "usageMetadata",
     "usage_metadata",
     "metadata.usage",  # the last event of a Bedrock stream
@@ -70,12 +71,23 @@ def _unwrap(raw: object) -> object:
 
 
 def _get(value: Any, path: str) -> Any:
-    """Follow a dotted path through dicts and objects; `None` where it ends early."""
+    """Follow a dotted path through dicts, lists and objects; `None` where it ends early."""
     for name in path.split("."):
-        value = value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
+        try:
+            value = _step(value, name)
+        except Exception:  # noqa: BLE001 - a computed attribute of somebody's SDK may raise anything
+            return None
         if value is None:
             return None
     return value
+
+
+def _step(value: Any, name: str) -> Any:
+    if isinstance(value, Mapping):
+        return value.get(name)
+    if isinstance(value, list) and name.isdigit():
+        return value[int(name)] if int(name) < len(value) else None
+    return getattr(value, name, None)
 
 
 def _number(value: object) -> int:
@@ -89,6 +101,8 @@ def _reader_for(report: object, dialect: str) -> Callable[[Find], CanonicalUsage
     def has(*names: str) -> bool:
         return any(_get(report, name) is not None for name in names)
 
+    if has("cache_write_1h_tokens"):
+        return _read_canonical
     if has("prompt_tokens", "completion_tokens", "prompt_cache_hit_tokens"):
         return _read_chat
     if has("promptTokenCount", "candidatesTokenCount", "prompt_token_count", "candidates_token_count"):
@@ -99,9 +113,16 @@ def _reader_for(report: object, dialect: str) -> Callable[[Find], CanonicalUsage
         return _read_ollama
     if has("prompt_n", "predicted_n"):
         return _read_llama_cpp
+    if has("input_token_details", "output_token_details"):
+        return _read_langchain
     if dialect == "openai_responses" or has("input_tokens_details"):
         return _read_responses
     return _read_anthropic
+
+
+def _read_canonical(find: Find) -> CanonicalUsage:
+    """Read our own figures back, as they come out of a store or a log."""
+    return CanonicalUsage(**{figure.name: find(figure.name) for figure in fields(CanonicalUsage)})
 
 
 def _read_anthropic(find: Find) -> CanonicalUsage:
@@ -130,6 +151,19 @@ def _read_responses(find: Find) -> CanonicalUsage:
         ),
         output=find("output_tokens"),
         reasoning=find("output_tokens_details.reasoning_tokens"),
+    )
+
+
+def _read_langchain(find: Find) -> CanonicalUsage:
+    one_hour = find("input_token_details.ephemeral_1h_input_tokens")
+    written = one_hour + find("input_token_details.ephemeral_5m_input_tokens")
+    return _cache_inside(
+        prompt=find("input_tokens"),
+        read=find("input_token_details.cache_read"),
+        written=max(written, find("input_token_details.cache_creation")),
+        output=find("output_tokens"),
+        reasoning=find("output_token_details.reasoning"),
+        written_1h=one_hour,
     )
 
 

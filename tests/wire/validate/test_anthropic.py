@@ -10,6 +10,7 @@ from midfold.wire.validate import is_waiting, validate
 USER = {"role": "user", "content": "Which files are there?"}
 ANSWER = {"role": "assistant", "content": "Two."}
 SYSTEM = {"role": "system", "content": "Be terse."}
+TOO_LONG = "x" * (32 * 1024**2 + 1)
 MARK = {"cache_control": {"type": "ephemeral"}}
 
 
@@ -163,7 +164,12 @@ REFUSED = [
         [user(image(png(2_001, 40)), *[image(png(9, 9))] * 19)],
         "pixels of many",
     ),
-    Rule("AN24", [user(text("x" * (32 * 1024**2 + 1)))], None, [user(text("x"))], "request"),
+    Rule("AN24", [user(text(TOO_LONG))], None, [user(text("x"))], "request"),
+    Rule("AN24", [USER, assistant(call()), user(result(content=TOO_LONG))], None, LOOP, "result"),
+    Rule(
+        "AN24", [USER, assistant(call()), user(result(content=[text(TOO_LONG)]))], None, LOOP, "result blocks"
+    ),
+    Rule("AN24", [USER, assistant(call(input={"files": [TOO_LONG]})), user(result())], None, LOOP, "input"),
 ]
 
 
@@ -193,10 +199,17 @@ def test_an5_and_an9_hold_in_the_system_prompt_too():
     assert validate([USER], dialect="anthropic", system="") == []
 
 
-def test_an20_tools_must_be_offered_when_the_history_used_some():
-    assert validate(LOOP, dialect="anthropic", tools=None) == []
-    assert validate([USER, ANSWER], dialect="anthropic", tools=[]) == []
-    assert [fault.code for fault in validate(LOOP, dialect="anthropic", tools=[])] == ["AN20"]
+def test_an20_a_history_of_calls_without_tools_is_refused_by_bedrock_alone():
+    assert validate(LOOP, dialect="anthropic", tools=[]) == []
+    assert validate(LOOP, dialect="anthropic", tools=None, profile="bedrock") == []
+    assert validate([USER, ANSWER], dialect="anthropic", tools=[], profile="bedrock") == []
+    faults = validate(LOOP, dialect="anthropic", tools=[], profile="bedrock")
+    assert [fault.code for fault in faults] == ["AN20"]
+
+
+def test_an20_warns_of_missing_tools_when_enforced():
+    faults = validate([*LOOP, USER], dialect="anthropic", tools=[], mode="enforce")
+    assert [(fault.code, fault.index, fault.severity) for fault in faults] == [("AN20", None, "warning")]
 
 
 RUNNING = [USER, assistant(call()), user(result())]

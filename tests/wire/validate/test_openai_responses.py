@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from midfold.wire.validate import is_waiting, validate
+from midfold.wire.validate import continues_stored_history, is_waiting, validate
 
 USER = {"role": "user", "content": "Which files are there?"}
 ANSWER = {
@@ -105,6 +105,18 @@ ACCEPTED = {
         {"type": "local_shell_call", "id": "lsh_1", "call_id": "call_1", "action": {}, "status": "completed"},
         output(),
     ],
+    "OR1 a call that a compaction holds": [
+        USER,
+        {"type": "compaction", "encrypted_content": "gAAA"},
+        output(),
+        ANSWER,
+    ],
+    "OR2 an output that a compaction holds": [
+        USER,
+        call(),
+        {"type": "compaction", "encrypted_content": "gAAA"},
+        USER,
+    ],
     "items of types unknown here": [
         USER,
         {"type": "web_search_call", "id": "ws_1"},
@@ -116,6 +128,24 @@ ACCEPTED = {
 @pytest.mark.parametrize("messages", ACCEPTED.values(), ids=ACCEPTED.keys())
 def test_what_the_provider_accepts_is_not_reported(messages):
     assert validate(messages, dialect="openai_responses") == []
+
+
+def test_an_output_before_a_compaction_still_needs_its_call():
+    faults = validate(
+        [output(), {"type": "compaction", "encrypted_content": "gAAA"}], dialect="openai_responses"
+    )
+    assert [(fault.code, fault.index) for fault in faults] == [("OR1", 0)]
+
+
+@pytest.mark.parametrize("body", [{"previous_response_id": "resp_1"}, {"conversation": "conv_1"}])
+def test_a_list_that_continues_what_the_server_keeps_may_answer_calls_from_there(body):
+    continues = continues_stored_history(body)
+    assert validate([output()], dialect="openai_responses", continues=continues) == []
+
+
+@pytest.mark.parametrize("body", [None, {}, {"previous_response_id": None, "input": []}])
+def test_a_body_by_itself_continues_nothing(body):
+    assert not continues_stored_history(body)
 
 
 ENFORCED = {

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from midfold.errors import ConfigError
-from midfold.wire.validate import PROFILES, Profile, sanitize_id, validate
+from midfold.wire.validate import PROFILES, Profile, profile_for, sanitize_id, validate
 
 USER = {"role": "user", "content": "Which files are there?"}
 ANSWER = {"role": "assistant", "content": "Two."}
@@ -62,12 +62,97 @@ ACCEPTED = {
     "deepseek": loop("call_1"),
     "minimax": loop("call_1"),
     "azure": loop("call_1"),
+    "ollama": loop("call_1"),
 }
 
 
 @pytest.mark.parametrize("profile", ACCEPTED)
 def test_a_profile_accepts_an_ordinary_tool_loop(profile):
     assert found(ACCEPTED[profile], profile) == []
+
+
+def with_call(call):
+    answer = {"role": "tool", "tool_call_id": call.get("id"), "content": "a.py b.py"}
+    return [USER, {"role": "assistant", "content": None, "tool_calls": [call]}, answer, ANSWER]
+
+
+def function(name="list_files", arguments="{}", **call):
+    return {**call, "function": {"name": name, "arguments": arguments}}
+
+
+OWN_HABITS = {
+    "gemini: dots and colons in the name of a tool": (
+        "gemini",
+        with_call(function("default_api:fs.list", id="c1", type="function")),
+        ["OC10"],
+    ),
+    "mistral: a call without a type": ("mistral", with_call(function(id="abcDEF123")), ["OC7"]),
+    "mistral: arguments as an object": (
+        "mistral",
+        with_call(function(id="abcDEF123", type="function", arguments={"path": "."})),
+        ["OC11"],
+    ),
+    "ollama: calls and results without ids": (
+        "ollama",
+        [*with_call(function(arguments={}))[:2], {"role": "tool", "tool_name": "ls", "content": ""}],
+        ["OC7", "OC7", "OC5"],
+    ),
+    "ollama: results by their order": (
+        "ollama",
+        [*loop("call_1")[:2], {"role": "tool", "tool_name": "list_files", "content": ""}, ANSWER],
+        ["OC14", "OC5"],
+    ),
+    "kimi: a signature in the id": ("kimi", loop("c" * 5000), ["OC8"]),
+    "gemini: a signature in the id": ("gemini", loop("c" * 5000), ["OC8"]),
+    "deepseek: a signature in the id": ("deepseek", loop("c" * 5000), ["OC8"]),
+    "minimax: a signature in the id": ("minimax", loop("c" * 5000), ["OC8"]),
+    "strict: a signature in the id": ("strict_alternation", loop("c" * 5000), ["OC8"]),
+}
+
+
+@pytest.mark.parametrize("case", OWN_HABITS)
+def test_a_profile_accepts_what_openai_refuses(case):
+    profile, messages, refused = OWN_HABITS[case]
+    assert found(messages, profile) == []
+    assert [code for code, _ in found(messages, "openai")] == refused
+
+
+def test_a_tool_name_is_refused_with_what_this_provider_takes():
+    [fault] = validate(
+        with_call(function("ls -l", id="c", type="function")), dialect="openai_chat", profile="gemini"
+    )
+    assert fault.reason == "the tool name is 'ls -l'; expected 1 to 64 letters, digits, _ . : or -"
+
+
+SERVED_BY = {
+    ("openai_chat", None): "openai",
+    ("openai_chat", "gpt-5-mini"): "openai",
+    ("openai_chat", "claude-sonnet-4-5"): "openai",
+    ("openai_chat", "nobody/knows"): "openai",
+    ("openai_chat", "azure/gpt-5"): "azure",
+    ("openai_chat", "google/gemini-2.5-pro"): "gemini",
+    ("openai_chat", "mistral-large-latest"): "mistral",
+    ("openai_chat", "mistralai/Devstral-Small-2505"): "mistral",
+    ("openai_chat", "deepseek/deepseek-chat"): "deepseek",
+    ("openai_chat", "moonshotai/Kimi-K2-Instruct"): "kimi",
+    ("openai_chat", "MiniMax-M2"): "minimax",
+    ("openai_chat", "qwen3:32b"): "ollama",
+    ("openai_chat", "deepseek-r1:1.5b"): "ollama",
+    ("openai_chat", "ollama/llama3.2"): "ollama",
+    ("openai_chat", "bedrock/us.anthropic.claude-sonnet-4-5-20250929-v1:0"): "bedrock",
+    ("anthropic", None): "anthropic",
+    ("anthropic", "claude-opus-4-5"): "anthropic",
+    ("anthropic", "us-gov.anthropic.claude-sonnet-4-5-20250929-v1:0"): "bedrock",
+    ("anthropic", "kimi-k2"): "kimi",
+    ("anthropic", "gpt-5"): "anthropic",
+    ("openai_responses", "gpt-5"): "openai",
+    ("sharegpt", "mistral-large-latest"): "openai",
+}
+
+
+@pytest.mark.parametrize(("dialect", "model"), SERVED_BY)
+def test_the_name_of_a_model_says_whose_rules_hold(dialect, model):
+    assert profile_for(model, dialect).name == SERVED_BY[dialect, model]
 
 
 @pytest.mark.parametrize("profile", ["gemini", "minimax"])

@@ -4,7 +4,7 @@ Each dialect answers two questions: what its provider refuses, and what we refus
 that differ between providers stand in `profiles`.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,10 +12,18 @@ from midfold.errors import ConfigError, UnknownDialect
 from midfold.ports import Fault
 from midfold.wire.dialect import describe
 from midfold.wire.validate import anthropic, openai_chat, openai_responses
-from midfold.wire.validate.profiles import PROFILES, Profile, get_profile, sanitize_id
+from midfold.wire.validate.profiles import PROFILES, Profile, get_profile, profile_for, sanitize_id
 from midfold.wire.validate.reading import Outgoing, is_waiting, read_list
 
-__all__ = ["PROFILES", "Profile", "is_waiting", "sanitize_id", "validate"]
+__all__ = [
+    "PROFILES",
+    "Profile",
+    "continues_stored_history",
+    "is_waiting",
+    "profile_for",
+    "sanitize_id",
+    "validate",
+]
 
 
 def validate(
@@ -27,44 +35,55 @@ def validate(
     profile: Profile | str | None = None,
     mode: Literal["report", "enforce"] = "report",
     thinking: bool = False,
+    continues: bool = False,
 ) -> list[Fault]:
     """Name the rules that a list of wire items breaks, in the order of the messages.
 
     The list is legal when no fault is an error. `report` names only what the provider would refuse;
     `enforce` adds our own stricter rules, and warnings for what some compatible servers or models refuse.
-    `is_waiting` tells a call that is merely open at the end from a hole.
 
     `tools` is `None` when unknown and empty when none are offered. `thinking` says that the request turns
-    thinking on for certain; adaptive thinking, which may skip it, does not count. `profile` is that of the
-    dialect's own provider unless given.
+    thinking on for certain; adaptive thinking, which may skip it, does not count. `continues` says that the
+    provider keeps a history before these messages. `profile` is that of the dialect's own provider unless
+    given.
 
     Takes any JSON-shaped value without raising. Raises `UnknownDialect` and, for an unknown profile or
     mode, `ConfigError`.
     """
-    if dialect not in _RULES:
-        raise UnknownDialect(f"{dialect!r}; the known ones are {', '.join(sorted(_RULES))}")
+    rules = _get_rules(dialect)
     if mode not in ("report", "enforce"):
         raise ConfigError("mode", mode, hint="report or enforce")
-    rules = _RULES[dialect]
-    chosen = get_profile(profile or rules.profile)
-    if isinstance(messages, str) and dialect == "openai_responses":
-        return []  # its `input` may be plain text
+    chosen = get_profile(profile or profile_for(None, dialect))
     if isinstance(messages, str) or not isinstance(messages, Sequence):
-        return [Fault(rules.shape, None, f"expected a list of messages, found {describe(messages)}")]
+        return list(_check_no_list(messages, rules))
     outgoing = Outgoing(
         messages=read_list([*messages]) or [],
         system=system,
         tools=read_list(tools),
         profile=chosen,
         thinking=thinking,
+        continues=continues,
         enforce=mode == "enforce",
     )
     return sorted(rules.check(outgoing), key=_position)
 
 
+def continues_stored_history(body: Mapping[str, object] | None) -> bool:
+    """Tell a request body that goes on where the provider's stored conversation ends."""
+    return body is not None and any(body.get(key) is not None for key in _STORED)
+
+
+_STORED = ("previous_response_id", "conversation")
+
+
 def _position(fault: Fault) -> int:
     """Put faults of the list as a whole first."""
     return -1 if fault.index is None else fault.index
+
+
+def _check_no_list(value: object, rules: "_Rules") -> Iterator[Fault]:
+    if not (rules.takes_text and isinstance(value, str)):
+        yield Fault(rules.shape, None, f"expected a list of messages, found {describe(value)}")
 
 
 def _check_sharegpt(outgoing: Outgoing) -> Iterator[Fault]:
@@ -85,12 +104,19 @@ class _Rules:
     check: Callable[[Outgoing], Iterator[Fault]]
     shape: str
     """The code for what is no list of messages at all."""
-    profile: str
+    takes_text: bool = False
+    """Plain text may stand in place of the list."""
 
 
 _RULES = {
-    "openai_chat": _Rules(openai_chat.check, "OC1", "openai"),
-    "openai_responses": _Rules(openai_responses.check, "OR6", "openai"),
-    "anthropic": _Rules(anthropic.check, "AN1", "anthropic"),
-    "sharegpt": _Rules(_check_sharegpt, "SG1", "openai"),
+    "openai_chat": _Rules(openai_chat.check, "OC1"),
+    "openai_responses": _Rules(openai_responses.check, "OR6", takes_text=True),
+    "anthropic": _Rules(anthropic.check, "AN1"),
+    "sharegpt": _Rules(_check_sharegpt, "SG1"),
 }
+
+
+def _get_rules(dialect: str) -> _Rules:
+    if dialect not in _RULES:
+        raise UnknownDialect(f"{dialect!r}; the known ones are {', '.join(sorted(_RULES))}")
+    return _RULES[dialect]

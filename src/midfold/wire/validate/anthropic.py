@@ -82,10 +82,12 @@ def _stricter(outgoing: Outgoing, reading: _Reading) -> Iterator[Fault]:
         yield from _check_alternation(reading.roles)
     yield from _check_system_entries(outgoing.messages, reading)
     yield from _check_prefill(reading)
+    if not profile.needs_tools and _lacks_tools(outgoing, reading):
+        yield Fault("AN20", None, "some routes want tools offered when the history has calls", "warning")
     for block in reading.blocks:
         call_id = read_text(block.item, "id") if block.kind == "tool_use" else None
-        if call_id is not None and len(call_id) > profile.id_chars_max:
-            reason = f"the call id {shown(call_id)} is longer than {profile.id_chars_max}"
+        if call_id is not None and len(call_id) > profile.id_chars_advised:
+            reason = f"the call id {shown(call_id)} is longer than {profile.id_chars_advised}"
             yield Fault("AN11", block.message, reason, "warning")
     images = sum(block.kind == "image" for block in (*reading.blocks, *reading.inner))
     if images > profile.images_max:
@@ -148,9 +150,13 @@ def _check_request(outgoing: Outgoing, reading: _Reading) -> Iterator[Fault]:
     markers = len(marked) + sum(tool.get("cache_control") is not None for tool in tools)
     if markers > profile.cache_markers_max:
         yield Fault("AN19", None, f"{markers} cache markers; the limit is {profile.cache_markers_max}")
-    has_calls = any(block.kind in ("tool_use", "tool_result") for block in reading.blocks)
-    if profile.needs_tools and has_calls and outgoing.tools == []:
+    if profile.needs_tools and _lacks_tools(outgoing, reading):
         yield Fault("AN20", None, "the history has tool calls, so the request must offer tools")
+
+
+def _lacks_tools(outgoing: Outgoing, reading: _Reading) -> bool:
+    has_calls = any(block.kind in ("tool_use", "tool_result") for block in reading.blocks)
+    return has_calls and outgoing.tools == []
 
 
 def _check_turns(turns: Sequence[_Turn], profile: Profile) -> Iterator[Fault]:

@@ -76,8 +76,7 @@ def _check_call(block: Block, profile: Profile) -> Iterator[Fault]:
         )
     if not isinstance(name, str) or not profile.accepts_tool_name(name):
         found = shown(name) if isinstance(name, str) else describe(name)
-        hint = f"1 to {profile.tool_name_chars_max} letters, digits, _ or -"
-        yield Fault("AN14", block.message, f"the tool name is {found}; expected {hint}")
+        yield Fault("AN14", block.message, f"the tool name is {found}; expected {profile.tool_name_hint}")
 
 
 def _check_result(block: Block, _: Profile) -> Iterator[Fault]:
@@ -124,16 +123,34 @@ def check_sizes(blocks: Sequence[Block], profile: Profile) -> Iterator[Fault]:
             limit = f"at most {side_px_max:,} are accepted with {len(images)} images"
             yield Fault("AN24", image.message, f"an image is {side_px:,} pixels long; {limit}")
     # Characters are a lower bound of bytes, so this never reports a request that would pass.
-    if (
-        sum(len(read_text(block.item, "text") or _data(block)) for block in blocks)
-        > profile.request_bytes_max
-    ):
+    if sum(map(_chars, blocks)) > profile.request_bytes_max:
         yield Fault("AN24", None, f"the request has over {profile.request_bytes_max:,} bytes")
 
 
+_TEXT_KEYS = {"tool_result": "content", "thinking": "thinking"}
+
+
 def _chars(block: Block) -> int:
-    text = block.item.get("content" if block.kind == "tool_result" else "text")
+    """Count the characters of a block without those of the blocks inside it, which are counted themselves."""
+    if block.kind == "tool_use":
+        return _input_chars(block.item.get("input"))
+    text = block.item.get(_TEXT_KEYS.get(block.kind, "text"))
     return len(text) if isinstance(text, str) else len(_data(block))
+
+
+def _input_chars(value: object) -> int:
+    """Count the characters of all texts in the input of a call, however deeply it is nested."""
+    chars = 0
+    unread = [value]
+    while unread:
+        match unread.pop():
+            case str() as text:
+                chars += len(text)
+            case dict() as item:
+                unread.extend(item.values())
+            case list() as items:
+                unread.extend(items)
+    return chars
 
 
 def _data(block: Block) -> str:

@@ -35,7 +35,7 @@ def _refused(outgoing: Outgoing) -> Iterator[Fault]:
             yield from _check_message(index, message, outgoing.profile)
         else:
             yield Fault("OC2", index, f"expected an object with a role, found {describe(message)}")
-    yield from _check_pairing(outgoing.messages)
+    yield from _check_pairing(outgoing.messages, outgoing.profile)
     if outgoing.profile.alternates or not outgoing.profile.text_beside_results:
         yield from _check_order(outgoing.messages, outgoing.profile)
 
@@ -52,7 +52,7 @@ def _stricter(outgoing: Outgoing) -> Iterator[Fault]:
         for call_id in ids:
             if call_id in seen:
                 yield Fault("OC9", index, f"the call id {shown(call_id)} was used by an earlier message")
-            if profile.id_chars_advised < len(call_id) <= profile.id_chars_max:
+            if profile.id_chars_advised < len(call_id) and profile.accepts_id(call_id):
                 reason = f"some routes refuse ids over {profile.id_chars_advised} characters"
                 yield Fault("OC8", index, f"the call id {shown(call_id)} is long; {reason}", "warning")
         seen.update(ids)
@@ -141,12 +141,10 @@ def _check_assistant(index: int, message: Item, profile: Profile) -> Iterator[Fa
 
 
 def _check_call(index: int, call: Item, profile: Profile) -> Iterator[Fault]:
-    call_id = read_text(call, "id")
-    if not call_id:
-        yield Fault("OC7", index, "a tool call has no id")
-    elif not profile.accepts_id(call_id):
-        yield Fault("OC8", index, f"the call id {shown(call_id)} is not one that {profile.name} takes")
+    yield from _check_call_id(index, call, profile)
     kind = read_text(call, "type")
+    if call.get("type") is None and profile.typeless_calls:
+        kind = "function"
     if kind not in _CALL_BODIES:
         yield Fault("OC7", index, "the type of a tool call must be function or custom")
         return
@@ -155,11 +153,19 @@ def _check_call(index: int, call: Item, profile: Profile) -> Iterator[Fault]:
         yield Fault("OC7", index, f"a tool call has no {kind} with a name")
         return
     if kind == "function" and not profile.accepts_tool_name(body["name"]):
-        hint = f"1 to {profile.tool_name_chars_max} letters, digits, _ or -"
-        yield Fault("OC10", index, f"the tool name is {shown(body['name'])}; expected {hint}")
+        found = shown(body["name"])
+        yield Fault("OC10", index, f"the tool name is {found}; expected {profile.tool_name_hint}")
     arguments = body.get(_CALL_BODIES[kind])
-    if not isinstance(arguments, str):
+    if not isinstance(arguments, (str, dict) if profile.object_arguments else str):
         yield Fault("OC11", index, f"the arguments of a call are {describe(arguments)}; expected text")
+
+
+def _check_call_id(index: int, call: Item, profile: Profile) -> Iterator[Fault]:
+    call_id = read_text(call, "id")
+    if call_id and not profile.accepts_id(call_id):
+        yield Fault("OC8", index, f"the call id {shown(call_id)} is not one that {profile.name} takes")
+    elif not call_id and profile.pairs_by_id:
+        yield Fault("OC7", index, "a tool call has no id")
 
 
 def _check_arguments(index: int, calls: Sequence[Item]) -> Iterator[Fault]:
@@ -174,13 +180,17 @@ def _check_arguments(index: int, calls: Sequence[Item]) -> Iterator[Fault]:
             yield Fault("OC11", index, f"the arguments {shown(arguments)} are not JSON")
 
 
-def _check_pairing(messages: Sequence[object]) -> Iterator[Fault]:
+def _check_pairing(messages: Sequence[object], profile: Profile) -> Iterator[Fault]:
     """Match each result to a call of the assistant message that it directly follows."""
     waiting: dict[str, int] = {}
     answered: set[str] = set()
     for index, message in enumerate(messages):
         if isinstance(message, dict) and _role(message) == "tool":
-            yield from _check_result(index, message.get("tool_call_id"), waiting, answered)
+            call_id = message.get("tool_call_id")
+            if call_id is None and not profile.pairs_by_id:
+                waiting.pop(next(iter(waiting), ""), None)
+            else:
+                yield from _check_result(index, call_id, waiting, answered)
             continue
         for call_id, caller in waiting.items():
             yield Fault("OC14", caller, f"the call {shown(call_id)} has no result before message {index}")

@@ -1,7 +1,7 @@
 """What OpenAI Responses refuses: rules OR1 to OR5, and OR6 for items that are no items.
 
-Calls and reasoning may be kept by the server and only referred to; where the list does that, what it lacks
-proves nothing and is not reported.
+Calls and reasoning may be kept by the server and only referred to, or sealed in a compaction; where the
+list does that, what it lacks proves nothing and is not reported.
 """
 
 from collections.abc import Iterator, Sequence
@@ -68,7 +68,7 @@ def _refused(outgoing: Outgoing, entries: Sequence[_Entry]) -> Iterator[Fault]:
         if entry.kind in _CALLS and not outgoing.profile.accepts_id(entry.call_id or ""):
             yield Fault("OR4", entry.index, f"the call id is not one that {outgoing.profile.name} takes")
     yield from _check_unique_ids(entries)
-    if not any(entry.kind == "item_reference" for entry in entries):
+    if not outgoing.continues and not any(entry.kind == "item_reference" for entry in entries):
         yield from _check_pairing(entries)
     yield from _check_reasoning(entries)
 
@@ -145,15 +145,23 @@ def _check_unique_ids(entries: Sequence[_Entry]) -> Iterator[Fault]:
 
 
 def _check_pairing(entries: Sequence[_Entry]) -> Iterator[Fault]:
-    """Match outputs to calls, in any order that puts the call first."""
+    """Match outputs to calls, in any order that puts the call first.
+
+    Nobody but the server knows which calls a compaction holds, so outputs behind one may answer those.
+    """
     known: set[str] = set()
     waiting: dict[str, int] = {}
     moved_on = -1  # where the list last went on to something beyond an open group of calls
     previous = ""
+    is_compacted = False
     for entry in entries:
         if entry.kind in _OUTPUTS:
-            yield from _check_output(entry, known)
+            if not is_compacted:
+                yield from _check_output(entry, known)
             waiting.pop(entry.call_id or "", None)
+        elif entry.kind == "compaction":
+            is_compacted = True
+            waiting.clear()
         elif entry.call_id is not None:
             known.add(entry.call_id)
             if entry.kind in _CALLS:

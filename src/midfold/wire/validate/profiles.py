@@ -1,6 +1,7 @@
-"""What providers differ in: limits that drift and habits of compatible servers, as values with a date.
+"""What providers differ in: limits that drift and habits of compatible servers, as values.
 
-A check never knows a provider by name; it asks the profile.
+A check never knows a provider by name; it asks the profile. The values were last compared with reports and
+documentation on 2026-11-15.
 """
 
 import re
@@ -12,11 +13,9 @@ from types import MappingProxyType
 
 from midfold.errors import ConfigError
 
-CHECKED = "2026-11-15"
-"""The day on which the values below were last compared with reports and documentation."""
-
 _MEBIBYTE = 1024 * 1024
-_NAME = "a-zA-Z0-9_-"  # of a tool anywhere, and of a call where ids are restricted
+_ALPHANUMERIC = "a-zA-Z0-9"
+_ID = _ALPHANUMERIC + "_-"  # where the ids of calls are restricted
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +26,19 @@ class Profile:
     id_characters: str = ""
     """The inside of a regular expression's brackets; empty when a call id may hold anything."""
     id_chars_min: int = 1
-    id_chars_max: int = 64
+    id_chars_max: int | None = None
+    """`None` without a limit: some gateways carry whole signatures in an id."""
     id_chars_advised: int = 64
     """Longer ids pass here, yet some routes to the same provider refuse them."""
+    pairs_by_id: bool = True
+    """Calls and results must name the call; without it they are matched by their order."""
+    typeless_calls: bool = False
+    """A tool call may leave out its type, which then is that of a function."""
+    object_arguments: bool = False
+    """The arguments of a tool call may be an object as well as its JSON text."""
     tool_name_chars_max: int = 64
+    tool_name_marks: str = "_-"
+    """What the name of a tool may hold beside letters and digits."""
     tools_max: int | None = None
     alternates: bool = False
     """Two messages of one role in a row are refused, and so is an assistant that speaks first."""
@@ -51,13 +59,21 @@ class Profile:
 
     def accepts_id(self, call_id: str) -> bool:
         """Say whether a tool call may have this id."""
-        if not self.id_chars_min <= len(call_id) <= self.id_chars_max:
+        is_too_long = self.id_chars_max is not None and len(call_id) > self.id_chars_max
+        if is_too_long or len(call_id) < self.id_chars_min:
             return False
         return not self.id_characters or _runs_of(self.id_characters).fullmatch(call_id) is not None
 
     def accepts_tool_name(self, name: str) -> bool:
         """Say whether a tool may be called this."""
-        return len(name) <= self.tool_name_chars_max and _runs_of(_NAME).fullmatch(name) is not None
+        pattern = _names_with(self.tool_name_marks)
+        return len(name) <= self.tool_name_chars_max and pattern.fullmatch(name) is not None
+
+    @property
+    def tool_name_hint(self) -> str:
+        """Say which names of tools are accepted."""
+        marks, last = " ".join(self.tool_name_marks[:-1]), self.tool_name_marks[-1]
+        return f"1 to {self.tool_name_chars_max} letters, digits, {marks} or {last}"
 
 
 @cache
@@ -65,13 +81,19 @@ def _runs_of(characters: str) -> re.Pattern[str]:
     return re.compile(f"[{characters}]+")
 
 
+@cache
+def _names_with(marks: str) -> re.Pattern[str]:
+    return _runs_of(_ALPHANUMERIC + re.escape(marks))
+
+
 _PROFILES = (
-    Profile("openai", id_chars_advised=40, tools_max=128),
-    Profile("azure", id_chars_advised=40, tools_max=128),
-    Profile("anthropic", id_characters=_NAME, tool_name_chars_max=128, needs_tools=True),
+    Profile("openai", id_chars_max=64, id_chars_advised=40, tools_max=128),
+    Profile("azure", id_chars_max=64, id_chars_advised=40, tools_max=128),
+    Profile("anthropic", id_characters=_ID, id_chars_max=64, tool_name_chars_max=128),
     Profile(
         "bedrock",
-        id_characters=_NAME,
+        id_characters=_ID,
+        id_chars_max=64,
         tool_name_chars_max=128,
         alternates=True,
         text_beside_results=False,
@@ -79,16 +101,20 @@ _PROFILES = (
     ),
     Profile(
         "mistral",
-        id_characters="a-zA-Z0-9",
+        id_characters=_ALPHANUMERIC,
         id_chars_min=9,
         id_chars_max=9,
         id_chars_advised=9,
+        typeless_calls=True,
+        object_arguments=True,
         text_beside_results=False,
     ),
     # Chat templates of vLLM, llama.cpp and many models of Hugging Face.
     Profile("strict_alternation", alternates=True, text_beside_results=False),
+    # Its calls have a name and an object, its results at most the name of the tool.
+    Profile("ollama", pairs_by_id=False, typeless_calls=True, object_arguments=True),
     # Models of the third generation refuse a replayed call without its signature; older ones send none.
-    Profile("gemini", wants_call_signature=True),
+    Profile("gemini", wants_call_signature=True, tool_name_marks="_.:-"),
     # Whether reasoning must or must not come back depends on the model, so nothing is asked here.
     Profile("deepseek"),
     # Its own ids look like `functions.Bash:0`: fine here, not elsewhere.
@@ -109,6 +135,37 @@ def get_profile(profile: Profile | str) -> Profile:
     return PROFILES[profile]
 
 
+_BEDROCK = r"bedrock/|([\w-]+\.)?anthropic\.claude"
+# Claude in OpenAI's dialect and GPT in Anthropic's stay out: a translator stands between, and the name of
+# the model does not say which rules it keeps.
+_BY_MODEL = {
+    "openai_chat": {
+        r"ollama(_chat)?/|[^/]+:(latest$|[\d.x]+[bmt]\b)": "ollama",
+        r"azure(_ai)?/": "azure",
+        _BEDROCK: "bedrock",
+        r"(.*/)?gemini-": "gemini",
+        r"(.*/)?(open-)?(mistral|mixtral|ministral|codestral|devstral|magistral|pixtral)-": "mistral",
+        r"(.*/)?deepseek-": "deepseek",
+        r"(.*/)?(kimi|moonshot)-": "kimi",
+        r"(.*/)?minimax-": "minimax",
+    },
+    "anthropic": {
+        _BEDROCK: "bedrock",
+        r"(.*/)?deepseek-": "deepseek",
+        r"(.*/)?(kimi|moonshot)-": "kimi",
+        r"(.*/)?minimax-": "minimax",
+    },
+}
+
+
+def profile_for(model: str | None, dialect: str) -> Profile:
+    """Return the profile of whoever serves `model`, or of the dialect's own provider where nobody knows."""
+    name = (model or "").strip().lower()
+    rules = _BY_MODEL.get(dialect, {})
+    found = next((profile for pattern, profile in rules.items() if re.match(pattern, name)), None)
+    return PROFILES[found or ("anthropic" if dialect == "anthropic" else "openai")]
+
+
 _HASH_CHARS = 12
 _DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
@@ -123,8 +180,9 @@ def sanitize_id(call_id: str, profile: Profile | str) -> str:
     if profile.accepts_id(call_id):
         return call_id
     suffix = _hash(call_id)[: profile.id_chars_max]
-    kept = re.sub(f"[^{profile.id_characters or _NAME}]", "", call_id)
-    return kept[: profile.id_chars_max - len(suffix)] + suffix
+    kept = re.sub(f"[^{profile.id_characters or _ID}]", "", call_id)
+    room = len(kept) if profile.id_chars_max is None else profile.id_chars_max - len(suffix)
+    return kept[:room] + suffix
 
 
 def _hash(text: str) -> str:

@@ -19,6 +19,8 @@ class Outgoing:
     """`None` when nobody said which tools are offered, which differs from none being offered."""
     profile: Profile
     thinking: bool
+    continues: bool
+    """The provider keeps a history before the messages, so what they lack may stand there."""
     enforce: bool
     """Ask for more than the provider does."""
 
