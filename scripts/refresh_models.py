@@ -25,6 +25,12 @@ TARGET = Path(__file__).parents[1] / "src" / "midfold" / "tokens" / "data" / "mo
 TABLE = re.compile(r"litellm/model_prices_and_context_window.*\.json")
 HIGHEST_PRICE = Decimal("0.001")  # a thousand dollars per million tokens: above is a slip of units
 MODES = {"chat", "responses", "completion"}
+# The table is at odds with itself about these: some rows count the output into the input. A conversation that
+# is trusted to fill the larger figure fails before anything is compressed.
+WHOLE_WINDOW = re.compile(r"gpt-5")
+INPUT_OF_WHOLE = {400_000: 272_000, 1_050_000: 922_000}  # 128,000 tokens of output set apart
+# Rows that carry a price and nothing else, for models that are still asked for.
+WINDOWS = {"gemini-2-0-flash": 1_048_576, "gemini-2-0-flash-lite": 1_048_576}
 BUCKETS = (
     "input_cost_per_token",
     "output_cost_per_token",
@@ -74,12 +80,21 @@ def read_rows(table: dict[str, dict[str, Any]]) -> Iterator[tuple[str, list[obje
             continue
         tiers = list(read_tiers(entry))
         base = read_prices(entry)
-        window, output = (entry.get(key) or None for key in ("max_input_tokens", "max_output_tokens"))
+        window, output = correct_window(name, entry), entry.get("max_output_tokens") or None
         if not base and tiers:  # the first tier of a graded price list is the base
             base = tiers.pop(0)[1]
         if window or base:
             caching = bool(entry.get("supports_prompt_caching"))
             yield name.lower(), [entry["litellm_provider"], window, output, caching, base, tiers]
+
+
+def correct_window(name: str, entry: dict[str, Any]) -> int | None:
+    """Return how many tokens of input a model takes, where that is known."""
+    window: int | None = entry.get("max_input_tokens") or None
+    bare = bare_name(name.lower())
+    if window in INPUT_OF_WHOLE and WHOLE_WINDOW.match(bare):
+        return INPUT_OF_WHOLE[window]
+    return window or WINDOWS.get(bare)
 
 
 def read_prices(entry: dict[str, Any], suffix: str = "") -> list[Decimal | None]:

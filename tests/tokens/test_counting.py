@@ -87,6 +87,13 @@ def test_a_tool_that_is_no_json_is_counted_by_its_spelling():
     assert PLAIN.count_tools([{"name": "odd", "schema": object()}]) > 0
 
 
+def test_tools_nested_too_deeply_for_an_encoder_are_counted():
+    schema = {"type": "string"}
+    for _ in range(5_000):
+        schema = {"items": [schema]}
+    assert PLAIN.count_tools([schema]) > 5_000
+
+
 def test_without_a_tokenizer_the_approximation_counts():
     script = (
         "import sys; sys.modules['splintr'] = None\n"  # makes the import fail, as where it is not installed

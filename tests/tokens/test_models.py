@@ -58,6 +58,46 @@ def test_a_fine_tune_of_an_unlisted_kind_has_the_window_of_its_base_model():
     assert find_nearest_model("ft:gpt-5-mini-2025-08-07:acme::x").name == "gpt-5-mini"
 
 
+WINDOWS = {
+    "mistral-small-latest": 262_144,
+    "openrouter/mistralai/mistral-small-latest": 262_144,
+    "gpt-5-pro": 272_000,
+    "gpt-5.1-codex": 272_000,
+    "gpt-5.1-codex-max": 272_000,
+    "gpt-5.1-codex-mini": 272_000,
+    "gpt-5.4": 922_000,
+    "azure/eu/gpt-5-codex": 272_000,
+    "gemini-2.0-flash": 1_048_576,
+    "gemini-2.0-flash-001": 1_048_576,
+    "gemini-3-pro": 1_048_576,
+    "google/gemini-3-pro": 1_048_576,
+    "gemini-3-pro-preview": 1_048_576,
+    "claude-sonnet-4-5": 200_000,
+    "claude-sonnet-4-5[1m]": 1_000_000,
+    "claude-sonnet-4-5-20250929[1m]": 1_000_000,
+}
+
+
+@pytest.mark.parametrize("model", WINDOWS)
+def test_a_window_is_that_of_the_input(model):
+    assert find_nearest_model(model).max_input_tokens == WINDOWS[model]
+
+
+def test_the_name_as_written_comes_before_the_name_without_its_tag():
+    latest, older = find_model("mistral-small-latest"), find_model("mistral-small")
+    assert (latest.name, older.name) == ("mistral/mistral-small-latest", "mistral/mistral-small")
+    assert latest.prices != older.prices
+
+
+def test_an_undated_name_without_a_price_has_that_of_its_dated_one():
+    prices = find_model("claude-opus-4-1").prices
+    assert (prices.input, prices.output) == (15, 75)
+
+
+def test_the_tag_of_the_long_window_means_claude_alone():
+    assert find_nearest_model("gpt-4.1[1m]").max_input_tokens == 1_047_576
+
+
 def test_facts_are_those_of_the_snapshot():
     facts = find_model("claude-sonnet-4-5")
     assert facts.provider == "anthropic"

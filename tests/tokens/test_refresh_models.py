@@ -36,6 +36,11 @@ TABLE = {
     ),
     "slip": chat("host", max_input_tokens=500, input_cost_per_token=3, output_cost_per_token=4),
     "nothing-known": chat("host"),
+    "gpt-5.1-codex": chat("openai", max_input_tokens=400_000, max_output_tokens=128_000),
+    "host/gpt-5.5-pro": chat("host", max_input_tokens=1_050_000, max_output_tokens=128_000),
+    "gpt-5-chat": chat("openai", max_input_tokens=128_000),
+    "other": chat("host", max_input_tokens=400_000),
+    "host/gemini-2.0-flash": chat("host", input_cost_per_token=1e-07, output_cost_per_token=4e-07),
     "painter": {"mode": "image_generation", "litellm_provider": "openai", "max_input_tokens": 5},
 }
 TABLE["azure/meter-1"] = TABLE["meter-1"] | {"litellm_provider": "azure"}
@@ -53,6 +58,11 @@ def test_facts_are_kept_repeats_and_guesses_are_not(tmp_path):
     assert "://" not in text
     assert models == {
         "graded": ["host", None, None, False, [1, 2], [[32000, [3, 4]]]],
+        "gpt-5-chat": ["openai", 128_000, None, False],
+        "gpt-5.1-codex": ["openai", 272_000, 128_000, False],
+        "host/gemini-2.0-flash": ["host", 1_048_576, None, False, [0.1, 0.4]],
+        "host/gpt-5.5-pro": ["host", 922_000, 128_000, False],
+        "other": ["host", 400_000, None, False],
         "host/meter-1": ["host", 900, None, False],
         "meter-1": ["openai", 1000, 100, True, [0.25, 1, 0.025], [[200000, [0.5, 2]]]],
         "slip": ["host", 500, None, False],

@@ -1,4 +1,4 @@
-"""The five figures of a call."""
+"""The figures of a call."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -85,3 +85,12 @@ def test_a_text_beyond_memory_is_counted_in_slices():
     assert count(text) == pytest.approx(
         50_000 * count("The quick brown fox jumps over the lazy dog. "), rel=0.1
     )
+
+
+@pytest.mark.parametrize("text", ["<|endoftext|>", "a <|assistant|> b" * 50, "<| not a token", "plain", "|>"])
+def test_words_that_look_like_control_tokens_are_counted_as_words(text):
+    from splintr import Tokenizer
+
+    for vocabulary in ("o200k_base", "cl100k_base", "llama3", "qwen3"):
+        exact = len(Tokenizer.from_pretrained(vocabulary).encode_ordinary(text))
+        assert load_counter(vocabulary)(text) == exact

@@ -54,7 +54,10 @@ class TokenCounter:
         """Count the tools offered with a request by their JSON schemas."""
         if not tools:
             return 0
-        schemas = json.dumps(tools, ensure_ascii=False, separators=(",", ":"), default=str)
+        try:
+            schemas = json.dumps(tools, ensure_ascii=False, separators=(",", ":"), default=str)
+        except RecursionError:
+            schemas = _spell_nested(tools)
         return self._family.tools_tokens + self.count_text(schemas)
 
     def _count_part(self, part: Part) -> int:
@@ -78,3 +81,18 @@ class TokenCounter:
         if media.mime.startswith("text/"):
             return self.count_text(media.source)
         return count_media(media, self._model)
+
+
+def _spell_nested(value: object) -> str:
+    """Spell the names and values of a structure that is nested too deeply for an encoder, in no order."""
+    words: list[str] = []
+    waiting = [value]
+    while waiting:
+        match waiting.pop():
+            case dict() as fields:
+                waiting += [*fields, *fields.values()]
+            case list() as values:
+                waiting += values
+            case word:
+                words.append(str(word))
+    return " ".join(words)

@@ -5,8 +5,6 @@ window, is plausible, and is about this endpoint and model; a surprisingly small
 """
 
 import json
-import os
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -14,6 +12,8 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from enum import Enum
 from pathlib import Path
+
+from midfold.files import replace_file
 
 MIN_LIMIT_TOKENS = 4_096
 """No conversation fits below this: a smaller figure is a mistake or a lie, however often it is seen."""
@@ -104,7 +104,8 @@ class LearntLimits:
         newest = dict(list(entries.items())[-_MAX_ENTRIES:])
         text = json.dumps({"limits": [asdict(entry) for entry in newest.values()]}, indent=1)
         try:
-            _replace_file(self._path, text)
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            replace_file(self._path, text.encode())
         except OSError:
             self._unsaved = newest
             return False
@@ -134,18 +135,3 @@ def _is_sound(entry: _Entry) -> bool:
         and type(entry.at_seconds) in (int, float)
         and all(type(limit) is int and (limit == 0 or limit >= MIN_LIMIT_TOKENS) for limit in limits)
     )
-
-
-def _replace_file(path: Path, text: str) -> None:
-    """Write `text` durably and in one step, readable by its owner alone."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # mode 0600
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise

@@ -74,27 +74,23 @@ def find_model(model: str) -> ModelFacts | None:
     of a model never answers for it.
     """
     name = model.strip().lower()
-    models = _snapshot().models
-    for spelling in _without_providers(name):
-        if spelling in models:
-            return _facts(spelling, models[spelling])
-    found = _index().get(bare_name(name)) or _index().get(_undated(bare_name(name)))
-    # What is given away has the facts of the model, but not its price.
-    return replace(found, prices=None, tiers=()) if found and name.endswith(":free") else found
+    bare = bare_name(name)
+    found = _find_spelled(name) or _index().get(bare) or _index().get(_undated(bare))
+    return _as_tagged(name, found) if found else None
 
 
 def find_nearest_model(model: str) -> ModelFacts | None:
-    """Look a model up, or else the one it is a variant of by its name: good for windows, not for prices."""
+    """Look up a model whose window is known, or else the one it is a variant of by its name.
+
+    Good for windows, not for prices.
+    """
     found = find_model(model)
-    name = _undated(bare_name(model.strip().lower())).removeprefix("ft:").partition(":")[0]
-    name = _PREVIEW.sub("", name)
-    while found is None and any(map(str.isdigit, name)):
-        found = _index().get(name)
-        name, dash, variant = name.rpartition("-")
-        # A part that starts with a digit is a version or a size: gpt-4 must not answer for gpt-4-9.
-        if not dash or variant[:1].isdigit():
-            break
-    return found
+    if found and found.max_input_tokens:
+        return found
+    name = model.strip().lower()
+    near = (_index().get(variant) for variant in _variants_above(bare_name(name)))
+    nearest = next((facts for facts in near if facts and facts.max_input_tokens), None)
+    return _as_tagged(name, nearest) if nearest else found
 
 
 def snapshot_date() -> str:
@@ -121,7 +117,7 @@ _DEPLOYMENT = re.compile(r"(-v\d+)?(-\d+)?(:\d+k?)+$|(?<=\d)-v\d+$")
 _TAG = re.compile(
     r"[:@-]latest$|@default$|:(free|beta|extended|nitro|floor|online|thinking|exacto)$|\[\w+\]$"
 )
-_DATE = re.compile(r"-(\d{8}|\d{4}-\d{2}-\d{2})$")
+_DATE = re.compile(r"-(\d{8}|\d{4}-\d{2}-\d{2}|00\d)$")  # Gemini numbers its revisions instead
 _PREVIEW = re.compile(r"-(preview|exp)(-\d{2}-\d{2,4})?$")
 
 
@@ -132,6 +128,37 @@ def _folded(name: str) -> str:
 
 def _undated(name: str) -> str:
     return _DATE.sub("", name)
+
+
+def _find_spelled(name: str) -> ModelFacts | None:
+    """Look up a name as it is written: with providers in front or without, or behind that of its vendor."""
+    models = _snapshot().models
+    behind_vendors = (f"{vendor}/{name.rpartition('/')[2]}" for vendor in VENDORS)
+    for spelling in (*_without_providers(name), *behind_vendors):
+        if spelling in models:
+            return _facts(spelling, models[spelling])
+    return None
+
+
+def _variants_above(name: str) -> Iterator[str]:
+    """Yield a bare name without date and preview, then without its last part, and so on."""
+    name = _PREVIEW.sub("", _undated(name).removeprefix("ft:").partition(":")[0])
+    while any(map(str.isdigit, name)):
+        yield name
+        yield f"{name}-preview"
+        name, dash, variant = name.rpartition("-")
+        # A part that starts with a digit is a version or a size: gpt-4 must not answer for gpt-4-9.
+        if not dash or variant[:1].isdigit():
+            return
+
+
+def _as_tagged(name: str, facts: ModelFacts) -> ModelFacts:
+    """Apply what a tag behind the name says of the offer."""
+    if name.endswith(":free"):  # the facts of the model, but not its price
+        return replace(facts, prices=None, tiers=())
+    if name.endswith("[1m]") and "claude" in name:  # as Claude Code asks for the long window
+        return replace(facts, max_input_tokens=1_000_000)
+    return facts
 
 
 def _without_providers(name: str) -> Iterator[str]:
@@ -175,12 +202,26 @@ def _snapshot() -> Snapshot:
 
 @cache
 def _index() -> Mapping[str, ModelFacts]:
-    """Map bare names to facts; an undated name means the newest of several dates."""
+    """Map bare names to facts; what an undated name lacks is that of the newest of several dates."""
     offers: dict[str, list[ModelFacts]] = {}
     for name, row in _snapshot().models.items():
         offers.setdefault(bare_name(name), []).append(_facts(name, row))
     agreed = {name: _agree(found) for name, found in sorted(offers.items())}
-    return {_undated(name): facts for name, facts in agreed.items()} | agreed
+    newest = {_undated(name): facts for name, facts in agreed.items()}
+    return newest | {name: _completed(facts, newest.get(name)) for name, facts in agreed.items()}
+
+
+def _completed(facts: ModelFacts, dated: ModelFacts | None) -> ModelFacts:
+    """Take from the dated entry of the same model what nobody says of the undated one."""
+    if dated is None or (facts.prices and facts.max_input_tokens):
+        return facts
+    prices = facts if facts.prices else dated
+    return replace(
+        facts,
+        max_input_tokens=facts.max_input_tokens or dated.max_input_tokens,
+        prices=prices.prices,
+        tiers=prices.tiers,
+    )
 
 
 def _agree(offers: list[ModelFacts]) -> ModelFacts:
@@ -188,11 +229,12 @@ def _agree(offers: list[ModelFacts]) -> ModelFacts:
 
     A price without its vendor's word is known only when most offers, and more than one, name it.
     """
-    own = [offer for offer in offers if offer.provider in VENDORS]
-    if own:
-        return min(own, key=lambda offer: VENDORS.index(offer.provider))
     windows = Counter(offer.max_input_tokens for offer in offers if offer.max_input_tokens)
     commonest = max(windows, key=lambda window: (windows[window], -window)) if windows else None
+    own = [offer for offer in offers if offer.provider in VENDORS]
+    if own:
+        best = min(own, key=lambda offer: VENDORS.index(offer.provider))
+        return best if best.max_input_tokens else replace(best, max_input_tokens=commonest)
     chosen = next(offer for offer in offers if offer.max_input_tokens == commonest)
     named = Counter((offer.prices, offer.tiers) for offer in offers if offer.prices)
     for (prices, tiers), votes in named.most_common(1):

@@ -1,4 +1,4 @@
-"""What one call, or many, used: the same five figures whatever the provider calls them."""
+"""What one call, or many, used: the same figures whatever the provider calls them."""
 
 from dataclasses import dataclass
 
