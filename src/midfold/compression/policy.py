@@ -82,7 +82,9 @@ class CompressionPolicy:
 
     @property
     def threshold_tokens(self) -> int:
-        """Where automatic compression starts."""
+        """Where automatic compression starts; the floor where the window is unknown."""
+        if self.context_length <= 0:
+            return THRESHOLD_FLOOR_TOKENS
         wanted = max(int(self.context_length * self.threshold), THRESHOLD_FLOOR_TOKENS)
         return min(wanted, int(self.context_length * THRESHOLD_CAP))
 

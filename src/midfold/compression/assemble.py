@@ -1,0 +1,73 @@
+"""Puts a fold together: summary, edits, mends, and the digests it is known by."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from hashlib import blake2b
+
+from midfold.compression import prompts
+from midfold.compression.mend import mend
+from midfold.compression.plan import Layout
+from midfold.compression.results import Edit, Fold, Span, digest_spelled
+from midfold.messages import Message, Text
+from midfold.messages.digests import EMPTY_CHAIN, chain_spelled, spell
+
+_NONCE_BYTES = 6
+
+
+def summary_message(body: str, folded_digest: bytes, key: bytes) -> Message:
+    """Make the message that stands for what was folded; its fence is known only to who knows the key."""
+    nonce = blake2b(folded_digest, key=key, digest_size=_NONCE_BYTES).hexdigest()
+    return Message("user", (Text(prompts.wrap_summary(body, nonce)),))
+
+
+def make_fold(
+    layout: Layout,
+    *,
+    spans: Sequence[Span],
+    at: int,
+    summary: Message | None,
+    edits: Sequence[Edit],
+    add_note: bool,
+) -> Fold:
+    """Join the spans and edits of a plan with what the messages that stay need to be legal."""
+    messages = layout.messages
+    folded = {index for span in spans for index in span}
+    kept = [index for index in range(len(messages)) if index not in folded]
+    mends = mend(messages, kept, layout.pairing, layout.waiting)
+    drops = frozenset(mends.drops)
+    all_edits = _merge(edits, [*mends.edits, *(note_edits(layout) if add_note else ())], drops)
+    all_spans = _join([*spans, *(Span(index, index + 1) for index in mends.drops)])
+    draft = Fold(tuple(all_spans), at, summary, tuple(all_edits), mends.inserts, b"", b"")
+    spelled = [spell(message) for message in messages[: draft.stop]]
+    return replace(
+        draft,
+        prefix_digest=chain_spelled(spelled)[-1] if spelled else EMPTY_CHAIN,
+        span_digest=digest_spelled([spelled[index] for index in sorted(draft.touched)]),
+    )
+
+
+def note_edits(layout: Layout) -> list[Edit]:
+    """Append the note to the system prompt, once."""
+    system = layout.messages[0] if layout.lead else None
+    if system is None or prompts.SYSTEM_NOTE in system.text:
+        return []
+    return [Edit(0, ((len(system.parts), Text(prompts.SYSTEM_NOTE)),))]
+
+
+def _merge(edits: Sequence[Edit], others: Sequence[Edit], drops: frozenset[int]) -> list[Edit]:
+    """Join edits of the same message; what is removed stays removed."""
+    parts = {edit.index: dict(edit.parts) for edit in edits if edit.index not in drops}
+    for edit in others:
+        parts.setdefault(edit.index, {}).update(edit.parts)
+    return [Edit(index, tuple(sorted(parts[index].items()))) for index in sorted(parts)]
+
+
+def _join(spans: Sequence[Span]) -> list[Span]:
+    """Sort spans and join those that touch."""
+    joined: list[Span] = []
+    for span in sorted(spans):
+        if joined and span.start <= joined[-1].stop:
+            joined[-1] = Span(joined[-1].start, max(joined[-1].stop, span.stop))
+        else:
+            joined.append(span)
+    return joined

@@ -1,0 +1,275 @@
+"""Parts that stand for a whole text: its two ends, its first words, how it ended, what went wrong.
+
+Each looks at a bounded piece of its input, and none raises, whatever a tool printed.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import takewhile
+
+LEAF_CHARS = 200
+"""How much of a long string stays inside shortened arguments."""
+DECISIVE_CHARS = 200
+_LEAF_LIMIT_CHARS = 260  # a string that was cut once is shorter than this, its note included
+_NOTE_CHARS = 100  # more than the note between two ends takes, so that a cut always saves something
+_JSON_CHARS = 500_000
+_WINDOW_CHARS = 20_000
+_LINE_CHARS = 400
+
+_UNPRINTABLE = re.compile(
+    r"\x1b\[[\d;?]{0,20}[A-Za-z]|[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+"
+)
+_HALF_CHARACTER = re.compile(r"[\ud800-\udfff]")
+
+
+def excerpt(text: str, head_chars: int = 800, tail_chars: int = 800) -> str:
+    """Keep the first and the last part of a text, with the size of the cut between them.
+
+    The cut falls on line ends where these are close. A text that would not get shorter comes back itself.
+    """
+    head_chars, tail_chars = max(0, head_chars), max(0, tail_chars)
+    if len(text) <= head_chars + tail_chars + _NOTE_CHARS:
+        return text
+    start, stop = head_chars, len(text) - tail_chars
+    line_end = text.rfind("\n", start - head_chars // 4, start)
+    line_start = text.find("\n", stop, stop + tail_chars // 4)
+    start = start if line_end < 0 else line_end
+    stop = stop if line_start < 0 else line_start + 1
+    return f"{text[:start]}\n[… {stop - start:,} characters cut …]\n{text[stop:]}"
+
+
+def is_excerpt(text: str) -> bool:
+    """Recognise what `excerpt` made."""
+    return "\n[… " in text and " characters cut …]\n" in text
+
+
+def one_line(text: str, limit: int) -> str:
+    """Say a text in one printable line of at most `limit` characters; a cut shows as an ellipsis."""
+    if len(text) <= limit and text.isprintable() and "  " not in text:
+        return text.strip()
+    start = text[: limit * 4]
+    line = " ".join(_UNPRINTABLE.sub(" ", start).split())
+    if len(line) <= limit and len(start) == len(text):
+        return line
+    return line[: limit - 1].rstrip() + "…"
+
+
+def shorten_strings(arguments: str) -> str:
+    """Shorten the long strings inside a JSON object or list; anything else comes back as it is.
+
+    The result is JSON with the same keys, and shorter.
+    """
+    try:
+        value = json.loads(arguments)
+        shortened = _shorten(value)
+        if not isinstance(value, dict | list) or shortened == value:
+            return arguments
+        spelled = json.dumps(shortened, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        if _HALF_CHARACTER.search(spelled):  # which no request can carry unless it is escaped
+            spelled = json.dumps(shortened, allow_nan=False, separators=(",", ":"))
+    except (ValueError, RecursionError):
+        return arguments
+    return spelled if len(spelled) < len(arguments) else arguments
+
+
+def _shorten(value: object) -> object:
+    if isinstance(value, str) and len(value) > _LEAF_LIMIT_CHARS:
+        return f"{value[:LEAF_CHARS]}… [{len(value) - LEAF_CHARS:,} more characters]"
+    if isinstance(value, dict):
+        return {key: _shorten(inner) for key, inner in value.items()}
+    return [_shorten(inner) for inner in value] if isinstance(value, list) else value
+
+
+# "Exit code 127", "[exit status 2]", "<returncode>1</returncode>", "Process exited with code 0"
+_EXIT_LINE = re.compile(
+    r"^[\s\[(<\"'*]{0,4}(?:[a-z]{1,12}\s){0,4}?(?:exit(?:ed)?|return)[\s_-]?(?:with\s)?(?:code|status)"
+    r"[>:=\"'\s]{1,4}(-?\d{1,10})\b",
+    re.IGNORECASE | re.MULTILINE,
+)
+_EXIT_KEYS = ("exit_code", "exitCode", "returncode", "return_code", "exit_status")
+_OUTPUT_KEYS = ("output", "stdout", "stderr", "content", "result", "text")
+_STATUS_AT_START_CHARS = 200
+_STATUS_AT_END_CHARS = 500
+_LABEL = re.compile(r"[A-Z][\w ]{1,30}:\s|<[^>]{1,40}>\s*$")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a result says, out of its wrapping: its text, how the process ended, what it complains about."""
+
+    text: str
+    exit_code: int | None = None
+    complaint: str = ""
+
+
+@lru_cache(maxsize=1)  # those who write one stub ask in turn about the same result
+def read_outcome(text: str) -> Outcome:
+    """Unwrap a result: many tools put their output into a JSON object, or a status line around it."""
+    wrapped = read_json(text)
+    if not isinstance(wrapped, dict):
+        return Outcome(text, _exit_code(text))
+    metadata = wrapped.get("metadata")
+    status = {**metadata, **wrapped} if isinstance(metadata, dict) else wrapped
+    codes = (code for key in _EXIT_KEYS if type(code := status.get(key)) is int)
+    said = [value for key in _OUTPUT_KEYS if isinstance(value := wrapped.get(key), str) and value]
+    return Outcome("\n".join(said) or text, next(codes, None), _complaint(wrapped))
+
+
+def _exit_code(text: str) -> int | None:
+    """Read the status line that a tool puts before or after the output."""
+    for part in (text[:_STATUS_AT_START_CHARS], text[-_STATUS_AT_END_CHARS:]):
+        lowered = part.lower()
+        found = _EXIT_LINE.findall(part) if "code" in lowered or "status" in lowered else None
+        if found:
+            return int(found[-1])
+    return None
+
+
+def _complaint(wrapped: Mapping[str, object]) -> str:
+    """Return what a JSON result names as its error."""
+    error = wrapped.get("error")
+    if isinstance(error, dict):
+        error = error.get("message")
+    words = [error, wrapped.get("message")] if error or wrapped.get("success") is False else []
+    return ": ".join(word for word in words if isinstance(word, str) and word)
+
+
+def read_json(text: str) -> object:
+    """Read a text that is a JSON object or list; `None` where it is not, or too long to be worth it."""
+    if not text.startswith(("{", "[")) or len(text) > _JSON_CHARS:
+        return None
+    try:
+        value: object = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value
+
+
+def first_words(text: str) -> str:
+    """Return the first line that says something; if it announces the next, its last sentence and that."""
+    lines = filter(_speaks, text[:_WINDOW_CHARS].split("\n"))
+    first = next(lines, "").strip()
+    return f"{first.rpartition('. ')[2]} {next(lines, '')}" if first.endswith(":") else first
+
+
+def last_words(text: str) -> str:
+    """Return the last line that says something, labels of the tool's own left out."""
+    lines = filter(_speaks, reversed(text[-_WINDOW_CHARS:].split("\n")))
+    return next((line for line in lines if not _LABEL.match(line)), "")
+
+
+def _speaks(line: str) -> bool:
+    """Tell words from blanks, fences and status lines."""
+    bare = line.strip()
+    return bool(bare) and not bare.startswith("```") and _EXIT_LINE.match(bare) is None
+
+
+# Words without which no sign below can match: to look for them first is what keeps clean output cheap.
+_SUSPICIOUS_WORDS = (
+    *("rror", "RROR", "ERR!", "ailed", "ailure", "FAIL", "xception", "panic", "atal", "FATAL", "Fehler"),
+    *("not ok", "not found", "No such", "denied", "annot ", "ould not", "nable to", "timed out"),
+    *("egmentation", "ategoryInfo", ".go:", "*** ", "E   ", "sh: "),
+)
+_SUSPICIOUS_SIGNS = ("\u00d7", "✕", "✗", "✖", "●", "шибка", "错误", "錯誤", "エラー", "오류")
+_LINT_FINDING = re.compile(r"[^\s:]{1,200}:\d+:(?:\d+:)? [A-Z]{1,4}\d{2,5}\b")
+_LINT_LINES = 5
+# How a line that says what went wrong begins, the most telling kind first.
+_SIGNS = (
+    # a test runner's summary: which test, and why
+    r"FAILED\s[\w./\\-]+::\S|ERROR\s[\w./\\-]+\.py\b(?:::\S+)?(?:\s-\s|$)",
+    # compilers: where, and what
+    r"(?:[A-Za-z]:)?[^\s:][^:]{0,200}?(?::\d+(?::\d+)?(?::|\s-)|\(\d+(?:,\d+)?\)\s?:)\s*(?:fatal\s)?[eE]rror\b"
+    r"|error\[[A-Z]?\d+\]:|[^\s:]{1,200}\.go:\d+:\d+:\s",
+    r"panic:\s|fatal(?:\serror)?:\s|thread\s'[^']{1,80}'.{0,40}\spanicked\sat|FATAL\b|Segmentation\sfault",
+    # single tests
+    r"---\sFAIL:\s|not\sok\s\d|[✕✗✖\u00d7]\s|●\s.{1,150}\s\u203a\s|FAIL:\s"
+    r"|E\s{3,}(?:\w+Error|\w+Exception|assert|Failed)\b|[^\s:]{1,200}:\d+:\s\w+(?:Error|Exception)$",
+    r"npm\s(?:ERR!|error)\s(?!code\b|errno\b|syscall\b|path\b|workspace\b|location\b|command\b|A\scomplete)",
+    # errors by name
+    r"(?:[\w$]{1,60}[.:]{1,2}){0,8}\w{0,60}(?:Error|Exception|Failure)\b(?:\s\[\w{1,40}\])?(?::\s(?!\(none)|$)"
+    r"|[eE]rror\b(?:\s\w{1,30}){0,5}:\s(?!\(none)|<\w{0,20}error>|ERROR:\s|Exception\sin\s|Uncaught\s"
+    r"|(?:Fehler|错误|錯誤|エラー|오류|Ошибка)\s?[:：]",
+    # shells, in any language, and the calls under them
+    r"(?:ba|da|fi|k|z)?sh:\s\S|[\w./\\-]{1,60}:\s.{0,200}(?:command\snot\sfound|No\ssuch\sfile|ermission\sdenied|annot\s)",
+    r"(?:Failed|Unable|Cannot|Could\snot|(?:Command|Task)\s(?:failed|timed\sout))\b",
+    # what only counts the damage
+    r"\w{1,20}(?:\[\d+\])?:\s\*{3,4}\s|FAIL\s|\+\sCategoryInfo|BUILD\sFAILED|FAILED\b",
+    r"ERROR\b",
+)
+_SIGN = re.compile(
+    r"(?:\[[^\]]{1,40}\]\s{1,4}|\d{4}-\d\d-\d\d[T ][\d:.,Z+-]{5,20}\s)?(?:"
+    + "|".join(f"(?P<rank{rank}>{sign})" for rank, sign in enumerate(_SIGNS))
+    + ")"
+)
+_TRACEBACK = "Traceback (most recent call last)"
+_EXCEPTION = re.compile(r"[\w.]+(?::|$)")
+_REMARK = re.compile(r"\s+\S{1,100}:\d+: ")
+_REPROACH = re.compile(r"xpected|want|got |hould|ail|rror|\bnot\b")
+
+
+def find_failure(text: str) -> str | None:
+    """Return the line that says what went wrong, if one does.
+
+    That is a compiler's first error, a traceback's last line, the first test that failed. Only the two ends
+    of a long text are looked at.
+    """
+    window = text if len(text) <= 2 * _WINDOW_CHARS else f"{text[:_WINDOW_CHARS]}\n{text[-_WINDOW_CHARS:]}"
+    signs: dict[int, slice] = {}
+    for line in _suspects(window):
+        sign = _SIGN.match(window[line].strip()[:_LINE_CHARS])
+        if sign is not None and sign.lastgroup is not None:
+            signs.setdefault(int(sign.lastgroup.removeprefix("rank")), line)
+    exception = None if 0 in signs else _last_exception(window)
+    if exception is not None:
+        return one_line(exception, DECISIVE_CHARS)
+    if signs:
+        return one_line(_with_detail(window, signs[min(signs)]), DECISIVE_CHARS)
+    opening = window[: _LINT_LINES * _LINE_CHARS].split("\n")[:_LINT_LINES]
+    return next((one_line(line, DECISIVE_CHARS) for line in opening if _LINT_FINDING.match(line)), None)
+
+
+def _suspects(window: str) -> list[slice]:
+    """Find the lines that hold a suspicious word, in order."""
+    lines: dict[int, slice] = {}
+    words = _SUSPICIOUS_WORDS if window.isascii() else (*_SUSPICIOUS_WORDS, *_SUSPICIOUS_SIGNS)
+    for word in [word for word in words if word in window]:
+        at = window.find(word)
+        while at >= 0:
+            line = _line_at(window, at)
+            lines[line.start] = line
+            at = window.find(word, line.stop)
+    return [lines[start] for start in sorted(lines)]
+
+
+def _line_at(window: str, at: int) -> slice:
+    stop = window.find("\n", at)
+    return slice(window.rfind("\n", 0, at) + 1, stop if stop >= 0 else len(window))
+
+
+def _last_exception(window: str) -> str | None:
+    """Return what a stack trace boils down to: the line after Python's last frame, or Java's root cause."""
+    cause = window.rfind("\nCaused by: ")
+    if cause >= 0:
+        return window[cause + 1 :].partition("\n")[0]
+    start = window.rfind(_TRACEBACK)
+    if start < 0:
+        return None
+    margin = window[window.rfind("\n", 0, start) + 1 : start]
+    lines = (line.removeprefix(margin) for line in window[start:].split("\n")[1:])
+    after_frames = next((line for line in lines if line and not line[0].isspace()), "")
+    return after_frames if _EXCEPTION.match(after_frames) else None
+
+
+def _with_detail(window: str, line: slice) -> str:
+    """Add the next line to one that only announces it, and the telling remark to a test that failed."""
+    said = window[line].strip()
+    following = window[line.stop + 1 : line.stop + 1 + _WINDOW_CHARS].split("\n")
+    if said.startswith("--- FAIL"):
+        before = reversed(window[max(0, line.start - _WINDOW_CHARS) : max(0, line.start - 1)].split("\n"))
+        remarks = [*takewhile(_REMARK.match, following)] or [*takewhile(_REMARK.match, before)][::-1]
+        reproach = next((remark for remark in remarks if _REPROACH.search(remark)), "")
+        return f"{said} {reproach.strip()}"
+    return f"{said} {following[0].strip()}" if said.endswith(":") else said

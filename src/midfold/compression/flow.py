@@ -1,0 +1,298 @@
+"""A compression from end to end, as a generator: it asks for summaries and returns what it did.
+
+`fold` folds the whole middle. `prune` only prunes. `staged` prunes, and folds only as much of the oldest part
+as it must. With a hard ceiling, what pruning alone cannot do is done by folding everything between head and
+tail, and the digest gets all the room that is left.
+"""
+
+from collections.abc import Generator, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from midfold.compression import prompts
+from midfold.compression.assemble import make_fold, summary_message
+from midfold.compression.choose import (
+    TASK_HEADING,
+    Choice,
+    Job,
+    add_edits,
+    choose_fold,
+    is_short,
+    prune_middle,
+    why_not,
+)
+from midfold.compression.digest import digest
+from midfold.compression.plan import lay_out
+from midfold.compression.policy import CompressionPolicy, Strategy
+from midfold.compression.pressure import note_outcome
+from midfold.compression.prune import Pruned
+from midfold.compression.results import Compression, Edit, Fold, PruneCounts, splice
+from midfold.compression.sections import with_section
+from midfold.compression.serialize import serialize
+from midfold.compression.state import CompressionState
+from midfold.errors import SummaryUnavailable
+from midfold.messages import Message, Text, ToolCall, ToolResult
+from midfold.ports import Count
+
+MIN_SAVED_PART = 0.10
+MIN_SAVED_TOKENS = 500
+"""A pass that saves less costs more than it brings: a cold cache, and detail for nothing."""
+NOTHING_PRUNED = Pruned((), 0, 0, 0, 0)
+DIGEST = "digest"
+MODEL = "model"
+_TURNS_OF_WINDOW = 0.6
+"""The part of a summariser's window for the turns; the rest is for instructions, facts and the answer."""
+_DEFAULT_SUMMARIZER_WINDOW = 100_000
+_FIT_ROUNDS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryRequest:
+    """What a summariser is asked. `facts` are exact strings that should survive."""
+
+    prompt: str
+    max_tokens: int
+    facts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """The words of a summary, who wrote them, and what went wrong on the way."""
+
+    body: str
+    by: str
+    warning: str | None = None
+
+
+Flow: TypeAlias = Generator[SummaryRequest, str, Compression[Message]]
+
+
+def compress(
+    messages: Sequence[Message],
+    *,
+    policy: CompressionPolicy,
+    count: Count,
+    state: CompressionState | None = None,
+    sizes: Sequence[int] | None = None,
+    overhead_tokens: int = 0,
+    focus: str | None = None,
+    use_model: bool = False,
+    is_manual: bool = False,
+    is_emergency: bool = False,
+    key: bytes = b"",
+) -> Flow:
+    """Compress a conversation. Yields `SummaryRequest`, is sent the summary, returns `Compression`.
+
+    `overhead_tokens` is what travels beside the messages: a system prompt kept apart, tool schemas. `sizes`
+    spares counting again. Without `use_model` nothing is yielded and the built-in digest summarises. Whatever
+    happens, the input stays as it was; an answer that is refused or fails is replaced by the digest.
+    """
+    sizes = [count(message) for message in messages] if sizes is None else sizes
+    job = Job(
+        layout=lay_out(messages, sizes, policy),
+        policy=policy,
+        count=count,
+        state=state or CompressionState(),
+        overhead_tokens=overhead_tokens,
+        tokens_before=overhead_tokens + sum(sizes),
+        focus=focus,
+        use_model=use_model,
+        is_manual=is_manual,
+        is_emergency=is_emergency,
+        key=key,
+    )
+    return (yield from _compress(job))
+
+
+def _compress(job: Job) -> Flow:
+    """Do as little as the job allows: nothing, pruning, or a fold."""
+    refusal = why_not(job)
+    if refusal is not None:
+        return _unchanged(job, refusal)
+    pruned = NOTHING_PRUNED if job.folds_all else prune_middle(job)
+    if job.policy.strategy is Strategy.PRUNE or (not job.folds_all and job.fits_pruned(pruned)):
+        return _finish(job, _light_fold(job, pruned), pruned, None)
+    choice = choose_fold(job, pruned)
+    if choice.spans:
+        written = yield from _summarise(job, choice)
+        return _finish(job, _fit(job, choice, written), pruned, written)
+    pruned = add_edits(prune_middle(job), choice.edits)
+    if pruned.edits:
+        return _finish(job, _light_fold(job, pruned), pruned, None)
+    return (
+        _unchanged(job, "there is too little to fold")
+        if is_short(job)
+        else _vain(job, "nothing can be folded")
+    )
+
+
+def _light_fold(job: Job, pruned: Pruned) -> Fold:
+    """Make the fold of a pass that only pruned: no span, no summary, no note."""
+    layout = job.layout
+    return make_fold(layout, spans=(), at=layout.lead, summary=None, edits=pruned.edits, add_note=False)
+
+
+def _summarise(job: Job, choice: Choice) -> Generator[SummaryRequest, str, _Written]:
+    """Ask the model, or write the digest; also where the model fails."""
+    if not job.use_model:
+        return _Written(_write_digest(job, choice, choice.body_tokens), DIGEST)
+    try:
+        body = yield from _ask(job, choice)
+    except SummaryUnavailable as error:
+        folded = sum(map(len, choice.spans))
+        warning = f"{error}; the built-in digest stands in for {folded:,} messages"
+        return _Written(_write_digest(job, choice, choice.body_tokens), DIGEST, warning)
+    return _Written(body, MODEL)
+
+
+def _ask(job: Job, choice: Choice) -> Generator[SummaryRequest, str, str]:
+    """Show the folded turns to the model, in as many pieces as its window demands, each updating the last."""
+    window = job.policy.summarizer_window or _DEFAULT_SUMMARIZER_WINDOW
+    budget = min(job.policy.summary_budget_tokens(choice.folded_tokens), choice.body_tokens)
+    earlier = job.layout.summary
+    turns = [job.layout.messages[index] for span in choice.spans for index in span if index != earlier]
+    body = previous_body(job)
+    pieces = serialize(turns, count=job.count_text, budget_tokens=int(window * _TURNS_OF_WINDOW))
+    for number, piece in enumerate(pieces, 1):
+        prompt = prompts.render_prompt(
+            template=job.policy.template,
+            turns=piece,
+            budget_tokens=budget,
+            previous=body,
+            focus=job.focus,
+            part=(number, len(pieces)) if len(pieces) > 1 else None,
+        )
+        answer = yield SummaryRequest(prompt, budget)
+        if not isinstance(answer, str) or not answer.strip():
+            raise SummaryUnavailable("the summariser's answer was empty")
+        body = prompts.find_body(answer.strip()) or answer.strip()
+    if body is None:
+        raise SummaryUnavailable("there was nothing to summarise")
+    return body
+
+
+def previous_body(job: Job) -> str | None:
+    """Return the words of an earlier summary in these messages."""
+    place = job.layout.summary
+    return None if place is None else prompts.find_body(job.layout.messages[place].text)
+
+
+def _write_digest(job: Job, choice: Choice, budget_tokens: int) -> str:
+    return digest(
+        job.layout.messages,
+        choice.spans,
+        job.layout.pairing,
+        count_text=job.count_text,
+        budget_tokens=budget_tokens,
+        template=job.policy.template,
+        previous=previous_body(job),
+        skip=job.layout.summary,
+        stubs=choice.stubs,
+    )
+
+
+def _fit(job: Job, choice: Choice, written: _Written) -> Fold:
+    """Put the summary in its place; where it is larger than its room, shorten it until it fits."""
+    body, budget = written.body, choice.body_tokens
+    for _ in range(_FIT_ROUNDS):
+        message = summary_message(with_section(body, TASK_HEADING, choice.task), choice.digest, job.key)
+        excess = job.count(message) - choice.summary_tokens
+        if excess <= 0:
+            break
+        budget -= excess + max(budget, 0) // 50
+        if written.by == DIGEST:
+            body = _write_digest(job, choice, max(budget, 0))
+        else:
+            body = _shorten(body, job, max(budget, 0))
+    return make_fold(
+        job.layout,
+        spans=choice.spans,
+        at=choice.head_stop,
+        summary=message,
+        edits=choice.edits,
+        add_note=job.policy.add_system_note,
+    )
+
+
+def _shorten(body: str, job: Job, budget_tokens: int) -> str:
+    """Drop lines from the end of a summary until it fits."""
+    lines = body.split("\n")
+    low, high = 0, len(lines)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if job.count_text("\n".join(lines[:middle])) <= budget_tokens:
+            low = middle
+        else:
+            high = middle - 1
+    return "\n".join(lines[:low])
+
+
+def _finish(job: Job, fold: Fold, pruned: Pruned, written: _Written | None) -> Compression[Message]:
+    """Accept the fold if it is worth it; a result that is not smaller is thrown away."""
+    tokens_after = job.tokens_after(fold)
+    saved = job.tokens_before - tokens_after
+    if saved <= 0:
+        return _vain(job, "the result would not be smaller")
+    enough = saved >= MIN_SAVED_TOKENS and saved >= job.tokens_before * MIN_SAVED_PART
+    if job.policy.max_tokens is None and not enough:
+        return _vain(job, f"it would save {saved:,} tokens, too little to be worth it")
+    is_fold = fold.summary is not None
+    return Compression(
+        messages=splice(fold, job.layout.messages),
+        before=tuple(job.layout.messages),
+        fold=fold,
+        reason="folded" if is_fold else "pruned",
+        state=note_outcome(job.state, effective=True, is_fold=is_fold, tokens=tokens_after),
+        tokens_before=job.tokens_before,
+        tokens_after=tokens_after,
+        budget_tokens=job.policy.target_tokens,
+        pruned=_counts(fold.edits, pruned),
+        summarizer=written.by if written else None,
+        summary_tokens=job.count(fold.summary) if fold.summary else 0,
+        warning=_warning(job, tokens_after, written),
+        system_note=prompts.SYSTEM_NOTE
+        if is_fold and job.policy.add_system_note and not job.layout.lead
+        else None,
+    )
+
+
+def _warning(job: Job, tokens_after: int, written: _Written | None) -> str | None:
+    over = tokens_after - job.policy.target_tokens if job.policy.max_tokens is not None else 0
+    if over > 0:
+        fixed = job.overhead_tokens + job.fixed_tokens
+        return (
+            f"{over:,} tokens over the ceiling: system prompt, tools and newest request alone take {fixed:,}"
+        )
+    return written.warning if written else None
+
+
+def _vain(job: Job, reason: str) -> Compression[Message]:
+    """Leave everything as it was, and remember that a pass was of no use."""
+    state = note_outcome(job.state, effective=False, is_fold=False, tokens=job.tokens_before)
+    return _unchanged(job, reason, state)
+
+
+def _unchanged(job: Job, reason: str, state: CompressionState | None = None) -> Compression[Message]:
+    return Compression(
+        messages=list(job.layout.messages),
+        before=tuple(job.layout.messages),
+        fold=None,
+        reason=reason,
+        state=state or job.state,
+        tokens_before=job.tokens_before,
+        tokens_after=job.tokens_before,
+        budget_tokens=job.policy.target_tokens,
+    )
+
+
+def _counts(edits: Iterable[Edit], pruned: Pruned) -> PruneCounts:
+    """Count what is still to be seen of the pruning; duplicates are told apart only where all of it is."""
+    kept = set(edits)
+    if all(edit in kept for edit in pruned.edits):
+        return PruneCounts(pruned.results, pruned.duplicates, pruned.arguments, pruned.media)
+    parts = [part for edit in pruned.edits if edit in kept for _, part in edit.parts]
+    return PruneCounts(
+        results=sum(isinstance(part, ToolResult) for part in parts),
+        arguments=sum(isinstance(part, ToolCall) for part in parts),
+        media=sum(isinstance(part, Text) for part in parts),
+    )

@@ -1,0 +1,177 @@
+"""What to fold: head, tail, the newest request, and the spans between them.
+
+The output of a fold reads head, summary, newest request, recent tail. The newest request stays word for word
+and after the summary, wherever it stood: the fold may lie on both sides of it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+from midfold.compression import prompts
+from midfold.compression.groups import (
+    count_leading_system,
+    group_around,
+    is_request,
+    legal_cuts,
+    newest_request,
+    waiting_from,
+)
+from midfold.compression.policy import TAIL_SLACK, CompressionPolicy
+from midfold.compression.results import Span
+from midfold.messages import Message, Pairing, pair_calls
+
+MIN_TAIL_MESSAGES = 3
+FIRST_REQUEST_PART = 0.25
+"""Of a hard ceiling's room, the most that the first request may take before it is folded, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A conversation measured and cut up: everything a plan is chosen from."""
+
+    messages: Sequence[Message]
+    sizes: Sequence[int]
+    pairing: Pairing
+    cuts: list[bool]
+    lead: int
+    """how many messages the system prompt takes"""
+    summary: int | None
+    """where an earlier summary stands"""
+    request: Span
+    """the newest request with whatever cannot be parted from it; empty when the user said nothing"""
+    waiting: int | None
+    """the first message with a call that waits for its result"""
+    sums: list[int]
+
+    def tokens(self, span: Span) -> int:
+        """Count the messages of `span`."""
+        return self.sums[span.stop] - self.sums[span.start] if len(span) else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Head and tail stay; the spans between them are folded."""
+
+    head_stop: int
+    tail_start: int
+    spans: tuple[Span, ...]
+
+
+def lay_out(messages: Sequence[Message], sizes: Sequence[int], policy: CompressionPolicy) -> Layout:
+    """Measure a conversation once; all questions about it are answered from this."""
+    pairing = pair_calls(messages)
+    cuts = legal_cuts(messages, pairing)
+    lead = count_leading_system(messages)
+    summary = find_summary(messages, lead, policy.protect_first_n)
+    newest = newest_request(messages)
+    if newest is not None and newest == summary:
+        # The only words of the user may start like somebody's summary; only ours is sure to be one.
+        ours = messages[newest].text.startswith(prompts.SUMMARY_MARKER)
+        newest, summary = (None, summary) if ours else (newest, None)
+    return Layout(
+        messages=messages,
+        sizes=sizes,
+        pairing=pairing,
+        cuts=cuts,
+        lead=lead,
+        summary=summary,
+        request=Span(0, 0) if newest is None else group_around(newest, cuts),
+        waiting=waiting_from(messages, pairing),
+        sums=[0, *accumulate(sizes)],
+    )
+
+
+def find_summary(messages: Sequence[Message], lead: int, protect_first_n: int) -> int | None:
+    """Find an earlier summary: a user message right after the head that starts with a known prefix."""
+    for index in range(lead, min(lead + max(protect_first_n, 1) + 1, len(messages))):
+        if messages[index].role == "user" and prompts.find_body(messages[index].text) is not None:
+            return index
+    return None
+
+
+def make_plan(layout: Layout, policy: CompressionPolicy, tail_budget: int) -> Plan:
+    """Choose head and tail by the policy; everything between them, but for the newest request, is folded."""
+    head_stop = _head_stop(layout, layout.lead + policy.protect_first_n)
+    tail_start = _tail_start(layout, head_stop, tail_budget)
+    return Plan(head_stop, tail_start, _spans(layout, head_stop, tail_start))
+
+
+def make_ceiling_plan(layout: Layout, room: int, tail_budget: int, min_messages: int) -> Plan:
+    """Choose head and tail for a hard ceiling that leaves `room` for messages; the head is one request."""
+    first = layout.lead
+    keeps_first = (
+        first < len(layout.messages)
+        and first != layout.summary
+        and is_request(layout.messages[first])
+        and layout.sizes[first] <= room * FIRST_REQUEST_PART
+    )
+    head_stop = _head_stop(layout, first + 1 if keeps_first else first)
+    tail_start = _tail_start(layout, head_stop, min(tail_budget, room), min_messages)
+    return Plan(head_stop, tail_start, _spans(layout, head_stop, tail_start))
+
+
+def shorten_fold(layout: Layout, plan: Plan, stop: int) -> Plan:
+    """Return the plan with a fold that ends at `stop`; what lies between it and the tail stays."""
+    return Plan(plan.head_stop, plan.tail_start, _spans(layout, plan.head_stop, stop))
+
+
+def stops_between(layout: Layout, plan: Plan) -> list[int]:
+    """List where a fold that starts after the head may end, nearest first."""
+    return [index for index in range(plan.head_stop + 1, plan.tail_start + 1) if layout.cuts[index]]
+
+
+def _head_stop(layout: Layout, wanted: int) -> int:
+    """End the head at a legal cut, before an earlier summary and before the newest request."""
+    limits = [wanted, len(layout.messages)]
+    if layout.summary is not None:
+        limits.append(layout.summary)
+    if len(layout.request):
+        limits.append(layout.request.start)
+    stop = max(min(limits), layout.lead)
+    while stop > layout.lead and not layout.cuts[stop]:
+        stop -= 1
+    return stop
+
+
+def _tail_start(layout: Layout, head_stop: int, budget: int, min_messages: int = MIN_TAIL_MESSAGES) -> int:
+    """Walk back over whole groups until the budget is used; the group across it stays if the slack allows."""
+    total = len(layout.messages)
+    newest = min(total - min_messages, total if layout.waiting is None else layout.waiting)
+    start = _legal_at_most(layout, max(newest, head_stop), head_stop)
+    if layout.tokens(Span(start, total)) > budget:
+        return start
+    floor = head_stop if layout.summary is None else layout.summary + 1
+    for index in range(start - 1, floor - 1, -1):
+        if not layout.cuts[index]:
+            continue
+        tokens = layout.tokens(Span(index, total))
+        if tokens <= budget * TAIL_SLACK:
+            start = index
+        if tokens > budget:
+            break
+    # A tail that reaches the head leaves nothing to fold: it shrinks to its minimum.
+    return start if start > head_stop else _legal_at_most(layout, max(newest, head_stop), head_stop)
+
+
+def _legal_at_most(layout: Layout, index: int, lowest: int) -> int:
+    while index > lowest and not layout.cuts[index]:
+        index -= 1
+    return index
+
+
+def spans_between(layout: Layout, start: int, stop: int) -> tuple[Span, ...]:
+    """Return `start` to `stop` without the newest request, in one span or two."""
+    request = layout.request
+    if not len(request) or request.start >= stop or request.stop <= start:
+        pieces = [Span(start, stop)]
+    else:
+        pieces = [Span(start, request.start), Span(request.stop, stop)]
+    return tuple(piece for piece in pieces if len(piece))
+
+
+def _spans(layout: Layout, start: int, stop: int) -> tuple[Span, ...]:
+    """Return what to fold; an earlier summary alone is nothing, since there is no news to add to it."""
+    pieces = spans_between(layout, start, stop)
+    news = sum(map(len, pieces)) - (layout.summary is not None and start <= layout.summary < stop)
+    return pieces if news > 0 else ()
