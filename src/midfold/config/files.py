@@ -1,0 +1,100 @@
+"""Read a file of settings, YAML or TOML, into a mapping. Whatever is wrong with it is one `ConfigError`.
+
+Importing this loads PyYAML, so it is imported where a file or a variable is read.
+"""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+
+import yaml
+from yaml.constructor import ConstructorError
+from yaml.reader import ReaderError
+
+from midfold.config.secrets import Described
+from midfold.errors import ConfigError
+
+_TOML_PLACE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
+# What a parser quotes from a file can be a password; single characters are punctuation.
+_QUOTED = re.compile(r"'[^']{2,}'|\"[^\"]{2,}\"")
+_TOO_DEEP = "nested too deeply, or inside itself"
+
+
+class Broken(Exception):
+    """A text is not what its format asks for. `line` is `None` where the parser does not say."""
+
+    def __init__(self, reason: str, line: int | None) -> None:
+        super().__init__(reason)
+        self.reason = _QUOTED.sub("'…'", " ".join(reason.split()))
+        self.line = line
+
+
+def read_tree(file: Path) -> Mapping[object, object]:
+    """Return what a file says; an empty file says nothing. A file that is not called `.toml` is YAML."""
+    parse, form = (parse_toml, "TOML") if file.suffix == ".toml" else (parse_yaml, "YAML")
+    try:
+        tree = parse(file.read_bytes().decode("utf-8-sig"))
+    except FileNotFoundError:
+        raise ConfigError(str(file), Described("missing"), hint="a YAML or TOML file") from None
+    except OSError as error:
+        reason = f"unreadable ({error.strerror})"
+        raise ConfigError(str(file), Described(reason), hint="a YAML or TOML file") from None
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise ConfigError(str(file), Described(f"broken at line {line}"), hint="text in UTF-8") from None
+    except Broken as error:
+        place = f" at line {error.line}" if error.line else ""
+        raise ConfigError(str(file), Described(f"broken{place} ({error.reason})"), hint=form) from None
+    if tree is None:
+        return {}
+    if not isinstance(tree, Mapping):
+        raise ConfigError(str(file), Described("not a mapping"), hint="sections with settings")
+    return tree
+
+
+def parse_yaml(text: str) -> object:
+    """Return the values in a YAML text, or raise `Broken`. Tags that would run code are refused."""
+    try:
+        # The loader written in C is faster, and ends the whole process when a text is nested too deeply.
+        loader = yaml.SafeLoader(text)
+        node = loader.get_single_node()
+        _refuse_repeated_keys(node)
+        return None if node is None else loader.construct_document(node)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        raise Broken(error.problem or "no YAML", mark.line + 1 if mark else None) from None
+    except ReaderError as error:
+        raise Broken(error.reason, text.count("\n", 0, error.position) + 1) from None
+    except RecursionError:
+        raise Broken(_TOO_DEEP, None) from None
+    except (ValueError, LookupError, AttributeError) as error:
+        # PyYAML lets through whatever its converters of dates, numbers and booleans raise.
+        raise Broken(str(error), None) from None
+
+
+def parse_toml(text: str) -> object:
+    """Return the values in a TOML text, or raise `Broken`."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        place = _TOML_PLACE.search(str(error))
+        line = int(place[1]) if place and place[1] else len(text.splitlines())
+        raise Broken(_TOML_PLACE.sub("", str(error)), line) from None
+    except RecursionError:
+        raise Broken(_TOO_DEEP, None) from None
+
+
+def _refuse_repeated_keys(node: yaml.Node | None) -> None:
+    """Refuse what PyYAML does in silence: of two sections with one name it would drop the first."""
+    if isinstance(node, yaml.SequenceNode):
+        for item in node.value:
+            _refuse_repeated_keys(item)
+    elif isinstance(node, yaml.MappingNode):
+        seen: set[object] = set()
+        for key, value in node.value:
+            name = key.value if isinstance(key, yaml.ScalarNode) else key
+            if name in seen:
+                raise ConstructorError(None, None, "the same key for the second time", key.start_mark)
+            seen.add(name)
+            _refuse_repeated_keys(value)
