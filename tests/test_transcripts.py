@@ -2,7 +2,9 @@
 
 import gzip
 import json
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -64,7 +66,7 @@ def test_a_row_of_many_conversations_is_chosen():
         {"conversations": [{"from": "human", "value": "b"}]},
     )
     assert decode_transcript(rows, row=1).request.messages == [{"from": "human", "value": "b"}]
-    with pytest.raises(UnreadableTranscript, match="holds 2 conversations; choose one with a row"):
+    with pytest.raises(UnreadableTranscript, match="holds 2 conversations; choose one with --row N"):
         decode_transcript(rows)
     with pytest.raises(UnreadableTranscript, match="no row 2; the last one is 1"):
         decode_transcript(rows, row=2)
@@ -93,9 +95,18 @@ BAD = {
     "no JSON": (b"hello", UnreadableTranscript, "it is not JSON"),
     "cut JSON": (b'[{"role": "user", "content": "h', UnreadableTranscript, "it is not JSON"),
     "a bad line": (lines(TURN) + b"\n{bad", UnreadableTranscript, "line 2 is not JSON"),
+    "cut JSON over many lines": (
+        json.dumps([TURN, TURN], indent=2).encode()[:-20],
+        UnreadableTranscript,
+        "it is not JSON: Unterminated string starting at: line 8",
+    ),
     "cut gzip": (gzip.compress(encode([TURN]))[:-9], UnreadableTranscript, "gzip data is cut short"),
     "damaged gzip": (b"\x1f\x8b" + b"nonsense" * 4, UnreadableTranscript, "gzip data is damaged"),
-    "not UTF-8": (b'[{"role": "user", "content": "\xff\xfe"}]', UnreadableTranscript, "UTF-8"),
+    "not UTF-8": (
+        b'[{"role": "user", "content": "hi \xff\xfe"}]',
+        UnreadableTranscript,
+        "byte 33 is not UTF-8",
+    ),
     "nested deeply": (b"[" * 100_000, UnreadableTranscript, "nested too deeply"),
     "a huge number": (
         b'[{"role": "user", "content": "x", "n": ' + b"9" * 5000 + b"}]",
@@ -103,8 +114,18 @@ BAD = {
         "JSON",
     ),
     "an empty list": (b"[]", UnknownDialect, "empty"),
+    "an empty hermes session": (
+        encode({"session_id": "a", "message_count": 0, "messages": []}),
+        UnreadableTranscript,
+        "it holds no messages",
+    ),
+    "an empty codex session": (
+        encode({"type": "session_meta", "payload": {"id": "a"}}),
+        UnreadableTranscript,
+        "it holds no messages",
+    ),
     "a number": (b"7", UnknownDialect, "found a number"),
-    "a strange object": (b'{"a": 1}', UnknownDialect, "found a"),
+    "a strange object": (b'{"a": 1}', UnknownDialect, "input or conversations"),
     "strange messages": (b'[{"speaker": "me"}]', UnknownDialect, "message 0"),
     "a null message": (encode([TURN, None]), MalformedMessage, "message 1: expected an object, found null"),
 }
@@ -128,6 +149,29 @@ def _read_all(data):
 @pytest.mark.parametrize("path", ["/no/such/file.json", "."])
 def test_a_file_that_cannot_be_opened_says_why(path):
     with pytest.raises(UnreadableTranscript, match=r"No such file|Is a directory"):
+        load_transcript(path)
+
+
+class Endless:
+    """A stream like /dev/zero."""
+
+    chunk = bytes(1 << 20)
+
+    def read(self, _size):
+        return self.chunk
+
+
+def test_a_stream_without_an_end_is_given_up(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=Endless()))
+    with pytest.raises(UnreadableTranscript, match=r"standard input: it is larger than 1,073,741,824 bytes"):
+        load_transcript("-")
+
+
+def test_a_huge_file_is_not_read(tmp_path):
+    path = tmp_path / "huge.json"
+    with path.open("wb") as stream:
+        stream.truncate(1 << 40)
+    with pytest.raises(UnreadableTranscript, match="it is larger than"):
         load_transcript(path)
 
 

@@ -7,7 +7,25 @@ from importlib import import_module
 
 TYPE_CHECKING = False  # type checkers take this for true; typing itself would cost more than the rest
 if TYPE_CHECKING:
-    from midfold import errors, messages, ports, testing, tokens, transcripts, wire
+    from midfold import (
+        compression,
+        config,
+        engines,
+        errors,
+        messages,
+        ports,
+        testing,
+        tokens,
+        transcripts,
+        wire,
+    )
+    from midfold.api import acompress, compress
+    from midfold.compression.feedback import summarize_manual_compression
+    from midfold.compression.flow import SummaryRequest
+    from midfold.compression.policy import CompressionPolicy
+    from midfold.compression.prompts import SUMMARY_PREFIX
+    from midfold.compression.results import Compression, Fold
+    from midfold.engines import ContextCompressor, ContextEngine
     from midfold.errors import (
         ConfigError,
         DialectError,
@@ -25,21 +43,34 @@ if TYPE_CHECKING:
 __version__ = "0.1.0.dev0"
 
 __all__ = [
+    "SUMMARY_PREFIX",
     "CanonicalUsage",
+    "Compression",
+    "CompressionPolicy",
     "ConfigError",
+    "ContextCompressor",
+    "ContextEngine",
     "DialectError",
     "Fault",
+    "Fold",
     "MalformedMessage",
     "Message",
     "MidfoldError",
+    "SummaryRequest",
     "UnknownDialect",
     "UnreadableTranscript",
     "__version__",
+    "acompress",
+    "compress",
+    "compression",
+    "config",
+    "engines",
     "errors",
     "load_transcript",
     "messages",
     "normalize_usage",
     "ports",
+    "summarize_manual_compression",
     "testing",
     "tokens",
     "transcripts",
@@ -47,11 +78,21 @@ __all__ = [
 ]
 
 _HOMES = {
+    "SUMMARY_PREFIX": "midfold.compression.prompts",
     "CanonicalUsage": "midfold.tokens",
+    "Compression": "midfold.compression.results",
+    "CompressionPolicy": "midfold.compression.policy",
+    "ContextCompressor": "midfold.engines",
+    "ContextEngine": "midfold.engines",
     "Fault": "midfold.ports",
+    "Fold": "midfold.compression.results",
     "Message": "midfold.messages",
+    "SummaryRequest": "midfold.compression.flow",
+    "acompress": "midfold.api",
+    "compress": "midfold.api",
     "load_transcript": "midfold.transcripts",
     "normalize_usage": "midfold.wire.usage",
+    "summarize_manual_compression": "midfold.compression.feedback",
 }
 
 

@@ -4,13 +4,15 @@ Bytes become JSON values here and nowhere else, so that odd input has one place 
 """
 
 import json
+import os
 import sys
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
-from midfold.errors import UnknownDialect, UnreadableTranscript
+from midfold.errors import UnreadableTranscript
 from midfold.wire import Request, read_request
 from midfold.wire.session_files import detect_session, read_session
 
@@ -36,13 +38,12 @@ def load_transcript(path: str | Path, *, row: int | None = None, dialect: str | 
     `row` picks one conversation of a JSONL file that holds many. Raises `UnreadableTranscript` when there is
     no JSON in it, and other `DialectError`s when there is but no messages.
     """
-    if str(path) == "-":
-        return decode_transcript(sys.stdin.buffer.read(), source="standard input", row=row, dialect=dialect)
+    source = "standard input" if str(path) == "-" else str(path)
     try:
-        data = Path(path).read_bytes()
+        data = _read_stdin(source) if str(path) == "-" else _read_file(Path(path))
     except OSError as error:
-        raise UnreadableTranscript(str(path), error.strerror or str(error)) from error
-    return decode_transcript(data, source=str(path), row=row, dialect=dialect)
+        raise UnreadableTranscript(source, error.strerror or str(error)) from error
+    return decode_transcript(data, source=source, row=row, dialect=dialect)
 
 
 def decode_transcript(
@@ -52,7 +53,7 @@ def decode_transcript(
     if data.startswith(_GZIP_MAGIC):
         data = _unpack(data, source)
     if len(data) > MAX_BYTES:
-        raise UnreadableTranscript(source, f"it is larger than {MAX_BYTES:,} bytes")
+        raise _too_large(source)
     return _from_values(_decode(data, source), source, row, dialect)
 
 
@@ -68,6 +69,36 @@ def decode_json(data: bytes | str) -> object:
     except msgspec.DecodeError:
         value = json.loads(data)
     return value
+
+
+def _read_stdin(source: str) -> bytes:
+    if sys.stdin is None:
+        raise UnreadableTranscript(source, "it is closed")
+    return _read_to_end(sys.stdin.buffer, source)
+
+
+def _read_file(path: Path) -> bytes:
+    with path.open("rb") as stream:
+        size = os.fstat(stream.fileno()).st_size
+        if size > MAX_BYTES:
+            raise _too_large(str(path))
+        # Devices and pipes have no size, and some never end.
+        return stream.read() if size else _read_to_end(stream, str(path))
+
+
+def _read_to_end(stream: BinaryIO, source: str) -> bytes:
+    chunks: list[bytes] = []
+    size = 0
+    while chunk := stream.read(_CHUNK_BYTES):
+        size += len(chunk)
+        if size > MAX_BYTES:
+            raise _too_large(source)
+        chunks.append(chunk)
+    return b"".join(chunks)
+
+
+def _too_large(source: str) -> UnreadableTranscript:
+    return UnreadableTranscript(source, f"it is larger than {MAX_BYTES:,} bytes")
 
 
 def _unpack(data: bytes, source: str) -> bytes:
@@ -100,16 +131,34 @@ def _decode(data: bytes, source: str) -> object:
     try:
         return decode_json(data)
     except UnicodeDecodeError as error:
-        raise UnreadableTranscript(source, f"byte {error.start} is not UTF-8") from error
+        raise UnreadableTranscript(source, f"byte {_find_bad_byte(data, error)} is not UTF-8") from error
     except RecursionError as error:
         raise UnreadableTranscript(source, "its JSON is nested too deeply") from error
     except ValueError as error:
         lines = data.strip().split(b"\n")
-        if len(lines) == 1:
+        if len(lines) == 1 or not _is_json(lines[0]):
             raise UnreadableTranscript(source, f"it is not JSON: {error}") from error
         return _Lines(
             _decode_line(line, number, source) for number, line in enumerate(lines, 1) if line.strip()
         )
+
+
+def _find_bad_byte(data: bytes, found: UnicodeDecodeError) -> int:
+    """Return where the bad byte stands in the data; a decoder of JSON counts from the start of a string."""
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        return error.start
+    return found.start
+
+
+def _is_json(line: bytes) -> bool:
+    """Tell the first of many lines of JSON from the first line of a document that spans them all."""
+    try:
+        decode_json(line)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 class _Lines(list[object]):
@@ -133,15 +182,21 @@ def _from_values(value: object, source: str, row: int | None, dialect: str | Non
     if kind is not None:
         session = read_session(kind, records)
         request = Request(session.dialect, session.messages, session.system, session.tools, session.model)
-        return Transcript(source, request, session.notes)
+        transcript = Transcript(source, request, session.notes)
+    else:
+        transcript = Transcript(source, read_request(_choose(value, source, row), dialect))
+    if not transcript.request.messages:
+        raise UnreadableTranscript(source, "it holds no messages")
+    return transcript
+
+
+def _choose(value: object, source: str, row: int | None) -> object:
+    """Return the conversation that is asked for."""
     if _holds_conversations(value):
-        value = _pick(value, source, row)
-    elif row is not None:
+        return _pick(value, source, row)
+    if row is not None:
         raise UnreadableTranscript(source, "it holds one conversation, so there is no row to choose")
-    request = read_request(value, dialect)
-    if not request.messages:
-        raise UnknownDialect(f"{source} holds no messages")
-    return Transcript(source, request)
+    return value
 
 
 def _holds_conversations(value: object) -> bool:
@@ -161,7 +216,7 @@ def _pick(conversations: object, source: str, row: int | None) -> object:
     assert isinstance(conversations, Sequence)  # noqa: S101 - _holds_conversations says so
     if row is None and len(conversations) > 1:
         raise UnreadableTranscript(
-            source, f"it holds {len(conversations):,} conversations; choose one with a row"
+            source, f"it holds {len(conversations):,} conversations; choose one with --row N"
         )
     if not 0 <= (row or 0) < len(conversations):
         raise UnreadableTranscript(source, f"there is no row {row}; the last one is {len(conversations) - 1}")

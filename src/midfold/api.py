@@ -1,0 +1,127 @@
+"""One call for scripts: compress a list of messages in whatever dialect it is written."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from enum import StrEnum
+from typing import TypedDict, TypeVar, Unpack
+
+from midfold.compression.flow import Flow, SummaryRequest
+from midfold.compression.flow import compress as compress_flow
+from midfold.compression.policy import CompressionPolicy, Strategy, Style, Template
+from midfold.compression.results import Compression
+from midfold.compression.run import arun, run
+from midfold.compression.state import CompressionState
+from midfold.engines.folding import conclude
+from midfold.errors import ConfigError, SummaryUnavailable
+from midfold.tokens import TokenCounter
+from midfold.wire import Request, parse, read_request
+
+
+class Options(TypedDict, total=False):
+    """How to compress one list; give `max_tokens` or `context_length`."""
+
+    max_tokens: int | None
+    """a hard ceiling for system, tools and messages together"""
+    context_length: int | None
+    """instead of a ceiling: fold as `/compress` would with this window"""
+    system: object
+    """the system prompt, where it is kept beside the messages"""
+    tools: Sequence[object] | None
+    """the tools offered with the request: their schemas take room, too"""
+    tokenizer: str | None
+    """the model whose vocabulary counts"""
+    strategy: str
+    """staged, fold or prune"""
+    style: str
+    """what stays of an old result: stub, excerpt or placeholder"""
+    template: str
+    """the headings of the summary: handoff, progress or brief"""
+    focus: str | None
+    """a topic that gets most of the summary"""
+
+
+def compress(
+    messages: Sequence[object],
+    *,
+    summarizer: Callable[[SummaryRequest], str] | None = None,
+    **options: Unpack[Options],
+) -> Compression[object]:
+    """Compress messages in any dialect; the input is never changed.
+
+    Without a `summarizer` the built-in digest needs no model and no network. For the other options see
+    `Options`.
+    """
+    request = _request(messages, options)
+    flow = plan_compression(request, use_model=summarizer is not None, **options)
+    return conclude(run(flow, summarizer or _no_summary), request, CompressionState())
+
+
+async def acompress(
+    messages: Sequence[object],
+    *,
+    summarizer: Callable[[SummaryRequest], Awaitable[str]] | None = None,
+    **options: Unpack[Options],
+) -> Compression[object]:
+    """Compress as `compress` does, with a summariser that is awaited."""
+    request = _request(messages, options)
+    flow = plan_compression(request, use_model=summarizer is not None, **options)
+    return conclude(await arun(flow, summarizer or _no_awaited_summary), request, CompressionState())
+
+
+def plan_compression(request: Request, *, use_model: bool, **options: Unpack[Options]) -> Flow:
+    """Read and measure a request, and return the flow that compresses it."""
+    count = TokenCounter(options.get("tokenizer") or request.model)
+    return compress_flow(
+        parse(request.messages, request.dialect),
+        policy=_policy(options),
+        count=count,
+        overhead_tokens=count.count_text(request.system_text) + count.count_tools(request.tools or ()),
+        focus=options.get("focus"),
+        use_model=use_model,
+        is_manual=options.get("context_length") is not None,
+    )
+
+
+def _request(messages: Sequence[object], options: Options) -> Request:
+    unknown = sorted(set(options) - set(Options.__annotations__))
+    if unknown:
+        raise ConfigError(
+            unknown[0], options.get(unknown[0]), hint=f"one of {', '.join(Options.__annotations__)}"
+        )
+    request = read_request(list(messages)) if messages else Request("openai_chat", [])
+    tools = options.get("tools")
+    return replace(request, system=options.get("system"), tools=None if tools is None else list(tools))
+
+
+def _policy(options: Options) -> CompressionPolicy:
+    ceiling, window = options.get("max_tokens"), options.get("context_length")
+    if (ceiling is None) == (window is None):
+        raise ConfigError("max_tokens", ceiling, hint="either max_tokens or context_length")
+    for key, value in (("max_tokens", ceiling), ("context_length", window)):
+        if value is not None and (not isinstance(value, int) or value < 1):
+            raise ConfigError(key, value, hint="a number of tokens above 0")
+    return CompressionPolicy(
+        context_length=window or ceiling or 0,
+        max_tokens=ceiling,
+        strategy=_chosen(Strategy, "strategy", options.get("strategy", Strategy.STAGED)),
+        style=_chosen(Style, "style", options.get("style", Style.STUB)),
+        template=_chosen(Template, "template", options.get("template", Template.HANDOFF)),
+    )
+
+
+_Choice = TypeVar("_Choice", bound=StrEnum)
+
+
+def _chosen(choices: type[_Choice], key: str, value: str) -> _Choice:
+    try:
+        return choices(value)
+    except ValueError:
+        raise ConfigError(key, value, hint=f"one of {', '.join(choices)}") from None
+
+
+def _no_summary(_request: SummaryRequest) -> str:
+    raise SummaryUnavailable("no summariser was given")
+
+
+async def _no_awaited_summary(request: SummaryRequest) -> str:
+    return _no_summary(request)

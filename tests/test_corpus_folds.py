@@ -1,0 +1,38 @@
+"""Every real conversation folds in every dialect, to a tenth and a twentieth: legal, within the ceiling."""
+
+import gzip
+import json
+
+import pytest
+
+import midfold
+from midfold.tokens import TokenCounter
+from midfold.wire import DIALECTS, convert, parse
+from midfold.wire.validate import is_waiting, validate
+
+COUNT = TokenCounter()
+
+
+@pytest.fixture(scope="module")
+def corpus(data_dir):
+    return {
+        path.name.removesuffix(".json.gz"): json.loads(gzip.decompress(path.read_bytes()))["messages"]
+        for path in sorted((data_dir / "corpus").glob("*.json.gz"))
+    }
+
+
+def faults(items, dialect):
+    return len([fault for fault in validate(items, dialect=dialect) if not is_waiting(fault)])
+
+
+@pytest.mark.parametrize("dialect", sorted(DIALECTS))
+@pytest.mark.parametrize("part", [10, 20])
+def test_every_conversation_folds(corpus, dialect, part):
+    for name, messages in corpus.items():
+        items = messages if dialect == "openai_chat" else convert(parse(messages), dialect).messages
+        ceiling = max(1, sum(map(COUNT, parse(items, dialect))) // part)
+        result = midfold.compress(items, max_tokens=ceiling)
+        assert faults(result.messages, dialect) <= faults(items, dialect), name
+        assert result.tokens_after == sum(map(COUNT, parse(result.messages, dialect))), name
+        assert result.over_budget == (result.tokens_after > ceiling), name
+        assert all(new is old for new, old in zip(result.restore(), items, strict=True)), name
