@@ -1,11 +1,13 @@
-"""Draw the pictures of the README and the docs from the command's real output."""
+"""Draw the pictures of the README and the docs from the commands' real output."""
 
 import io
 import re
+import time
 from pathlib import Path
 
 from rich.console import Console
 
+from midfold.cli.demo import fold_to_a_tenth, load_session, print_demo
 from midfold.cli.inspect import inspect_transcript
 from midfold.cli.render import print_inspection
 from midfold.transcripts import load_transcript
@@ -16,13 +18,29 @@ _WEB_FONTS = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
 
 
 def main() -> None:
-    """Rewrite docs/images/inspect.svg."""
-    console = Console(record=True, width=84, highlight=False, file=io.StringIO())
+    """Rewrite docs/images/."""
+    console = _console("midfold inspect parking-meter.json --context-length 64000")
     transcript = load_transcript(ROOT / "examples" / "transcripts" / "parking-meter.json")
-    console.print("$ midfold inspect parking-meter.json --context-length 64000\n", style="dim")
     print_inspection(inspect_transcript(transcript, context_length=64_000), console)
-    picture = console.export_svg(title="midfold inspect", unique_id="inspect")
-    (ROOT / "docs" / "images" / "inspect.svg").write_text(_WEB_FONTS.sub("", picture), "utf-8")
+    _draw(console, "inspect")
+
+    console = _console("midfold demo")
+    session = load_session()
+    started = time.perf_counter()
+    result = fold_to_a_tenth(session)
+    print_demo(result, time.perf_counter() - started, console)
+    _draw(console, "demo")
+
+
+def _console(command: str) -> Console:
+    console = Console(record=True, width=92, highlight=False, file=io.StringIO())
+    console.print(f"$ {command}\n", style="dim")
+    return console
+
+
+def _draw(console: Console, name: str) -> None:
+    picture = console.export_svg(title="midfold", unique_id=name)
+    (ROOT / "docs" / "images" / f"{name}.svg").write_text(_WEB_FONTS.sub("", picture), "utf-8")
 
 
 if __name__ == "__main__":

@@ -4,8 +4,8 @@ import json
 from dataclasses import asdict, dataclass
 
 import click
-from rich.console import Console
 
+from midfold.cli.console import make_console
 from midfold.cli.render import print_inspection
 from midfold.config import find_home
 from midfold.ports import Fault
@@ -13,7 +13,7 @@ from midfold.tokens import LearntLimits, TokenCounter, Window, resolve_window
 from midfold.tokens.breakdown import Breakdown, break_down
 from midfold.transcripts import Transcript, load_transcript
 from midfold.wire import DIALECTS, parse
-from midfold.wire.validate import validate
+from midfold.wire.validate import continues_stored_history, profile_for, validate
 
 _EPILOG = """\b
 Examples:
@@ -33,6 +33,8 @@ class Inspection:
     window: Window | None
     breakdown: Breakdown
     faults: tuple[Fault, ...]
+    profile: str
+    """Whose rules the faults break."""
 
 
 @click.command(epilog=_EPILOG)
@@ -69,7 +71,7 @@ def command(
     if as_json:
         click.echo(json.dumps(_as_dict(inspection), indent=2))
     else:
-        print_inspection(inspection, Console(highlight=False))
+        print_inspection(inspection, make_console())
     return 2 if strict and any(fault.severity == "error" for fault in inspection.faults) else 0
 
 
@@ -88,8 +90,17 @@ def inspect_transcript(
         schema_tokens=count.count_tools(request.tools or ()),
         largest=top,
     )
-    faults = validate(request.messages, dialect=request.dialect, system=request.system, tools=request.tools)
-    return Inspection(transcript, model, _find_window(model, context_length), breakdown, tuple(faults))
+    profile = profile_for(model, request.dialect)
+    faults = validate(
+        request.messages,
+        dialect=request.dialect,
+        system=request.system,
+        tools=request.tools,
+        profile=profile,
+        continues=continues_stored_history(request.raw),
+    )
+    window = _find_window(model, context_length)
+    return Inspection(transcript, model, window, breakdown, tuple(faults), profile.name)
 
 
 def _find_window(model: str | None, context_length: int | None) -> Window | None:
@@ -112,6 +123,7 @@ def _as_dict(inspection: Inspection) -> dict[str, object]:
         "context_length": window.tokens if window else None,
         "usage_percent": round(100 * inspection.breakdown.tokens / window.tokens, 1) if window else None,
         **{key: value for key, value in asdict(inspection.breakdown).items() if key != "tokens"},
+        "profile": inspection.profile,
         "faults": [asdict(fault) for fault in inspection.faults],
         "notes": list(inspection.transcript.notes),
     }

@@ -2,15 +2,31 @@
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from importlib import import_module
 
 import click
 
 from midfold import __version__
+from midfold.cli.plain import printable, soften
 from midfold.errors import MidfoldError
 
 # Each command is loaded when it is asked for, so that none pays for the others.
-_COMMANDS = {"inspect": "midfold.cli.inspect"}
+_COMMANDS = {
+    "compress": "midfold.cli.compress",
+    "config": "midfold.cli.config",
+    "demo": "midfold.cli.demo",
+    "inspect": "midfold.cli.inspect",
+    "plugins": "midfold.cli.plugins",
+}
+_MOST_ERROR_CHARS = 300
+# A group without a command shows its help; before click 8.2 that was no error.
+_HELP_SHOWN = getattr(click.exceptions, "NoArgsIsHelpError", ())
+
+
+class _OutputClosed(Exception):
+    """Whoever read our output has seen enough."""
 
 
 class _LazyGroup(click.Group):
@@ -25,6 +41,14 @@ class _LazyGroup(click.Group):
         command: click.Command = import_module(_COMMANDS[name]).command
         return command
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        with _past_click():  # prints the help
+            return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> object:
+        with _past_click():
+            return super().invoke(ctx)
+
 
 @click.group(
     cls=_LazyGroup,
@@ -36,27 +60,56 @@ def cli() -> None:
     """Keep long LLM conversations inside their token budget without losing anything."""
 
 
+@contextmanager
+def _past_click() -> Iterator[None]:
+    """Carry a closed pipe past click, which would leave with status 1."""
+    try:
+        yield
+    except BrokenPipeError as error:
+        raise _OutputClosed from error
+
+
 def main() -> None:
     """Run the command line and leave with its status: 0 done, 1 could not, 2 bad usage or bad input."""
+    soften(sys.stdout)
+    soften(sys.stderr)
     try:
-        sys.exit(cli.main(standalone_mode=False) or 0)
+        sys.exit(cli.main(prog_name="midfold", standalone_mode=False) or 0)
     except click.exceptions.Abort:
         _leave("interrupted", 130)
     except click.ClickException as error:
-        error.show()
-        sys.exit(error.exit_code)
+        _leave_usage(error)
     except MidfoldError as error:
         _leave(str(error), 2)
-    except BrokenPipeError:
-        # Whoever read our output has seen enough; the interpreter must not try to flush the rest.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except _OutputClosed:
+        _drop_output()
         sys.exit(0)
+    except OSError as error:
+        _drop_output()
+        where = f"{error.filename}: " if error.filename else ""
+        _leave(f"{where}{error.strerror or error}", 2)
     except Exception as error:
         if os.environ.get("MIDFOLD_TRACEBACK"):
             raise
-        _leave(f"internal error: {type(error).__name__}: {error} (MIDFOLD_TRACEBACK=1 shows where)", 70)
+        what = printable(f"{type(error).__name__}: {error}", _MOST_ERROR_CHARS - 60)
+        _leave(f"internal error: {what} (MIDFOLD_TRACEBACK=1 shows where)", 70)
+
+
+def _leave_usage(error: click.ClickException) -> None:
+    if isinstance(error, _HELP_SHOWN):
+        error.show()
+        sys.exit(error.exit_code)
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    advice = f" Try {context.command_path} --help" if context else ""
+    _leave(error.format_message() + advice, error.exit_code)
 
 
 def _leave(reason: str, status: int) -> None:
-    click.echo(f"midfold: {reason}", err=True)
+    click.echo(f"midfold: {printable(reason, _MOST_ERROR_CHARS)}", err=True)
     sys.exit(status)
+
+
+def _drop_output() -> None:
+    """Keep the interpreter from flushing, on its way out, what cannot be written."""
+    with suppress(OSError, AttributeError):  # a stream without a file, or none at all
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

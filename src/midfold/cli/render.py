@@ -1,17 +1,19 @@
 """The sentences, tables and bars that people read. Text from a transcript never reaches the terminal raw."""
 
-import re
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
+from midfold.cli.grid import Grid
+from midfold.cli.plain import printable
 from midfold.tokens.breakdown import Breakdown
 
 if TYPE_CHECKING:
     from midfold.cli.inspect import Inspection
+
+__all__ = ["DIALECT_NAMES", "print_inspection", "printable"]
 
 DIALECT_NAMES = {
     "openai_chat": "OpenAI chat",
@@ -19,19 +21,23 @@ DIALECT_NAMES = {
     "anthropic": "Anthropic Messages",
     "sharegpt": "ShareGPT",
 }
+_WHOSE_RULES = {
+    "openai": "OpenAI",
+    "azure": "Azure",
+    "anthropic": "Anthropic",
+    "bedrock": "Bedrock",
+    "mistral": "Mistral",
+    "ollama": "Ollama",
+    "gemini": "Gemini",
+    "deepseek": "DeepSeek",
+    "kimi": "Kimi",
+    "minimax": "MiniMax",
+}
 _COLOURS = ("cyan", "green", "yellow", "magenta", "blue", "red", "white", "bright_black")
-_BAR_CELLS = 64
-_NAME_CELLS = 20
+_MOST_BAR_CELLS = 64
+_MOST_NAME_CELLS = 28
 _MOST_TOOLS = 12
 _MOST_FAULTS = 8
-# Control characters, escape sequences with them, and the marks that turn the direction of text.
-_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-
-
-def printable(text: str, most: int = 60) -> str:
-    """Return `text` without anything that could steer a terminal, cut to `most` characters."""
-    text = _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
-    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def print_inspection(inspection: "Inspection", console: Console) -> None:
@@ -40,13 +46,14 @@ def print_inspection(inspection: "Inspection", console: Console) -> None:
     colours = {share.name: _COLOURS[place % len(_COLOURS)] for place, share in enumerate(breakdown.speakers)}
     console.print(_headline(inspection))
     console.print(_size_line(inspection))
-    console.print(_window_bar(inspection, colours))
+    console.print(_window_bar(inspection, colours, min(_MOST_BAR_CELLS, console.width)))
     tables = [_speaker_table(breakdown, colours), _kind_table(breakdown)]
     tables += [_tool_table(breakdown)] if breakdown.tools else []
     tables += [_largest_table(breakdown)] if breakdown.largest else []
     for table in tables:
         console.print()
-        console.print(table)
+        for line in table.lines(console.width):
+            console.print(line, soft_wrap=True)
     for line in _remarks(inspection):
         console.print(line, soft_wrap=True)
 
@@ -73,7 +80,7 @@ def _size_line(inspection: "Inspection") -> Text:
     )
 
 
-def _window_bar(inspection: "Inspection", colours: dict[str, str]) -> Text:
+def _window_bar(inspection: "Inspection", colours: dict[str, str], cells: int) -> Text:
     """Draw the window; what is not filled stays empty. Without a known window the bar is the request."""
     breakdown, window = inspection.breakdown, inspection.window
     whole = max(window.tokens if window else 0, breakdown.tokens, 1)
@@ -81,52 +88,54 @@ def _window_bar(inspection: "Inspection", colours: dict[str, str]) -> Text:
     reached = 0
     for share in breakdown.speakers:
         reached += share.tokens
-        bar.append("█" * (round(reached / whole * _BAR_CELLS) - len(bar)), style=colours[share.name])
-    return bar.append("░" * (_BAR_CELLS - len(bar)), style="bright_black")
+        bar.append("█" * (round(reached / whole * cells) - len(bar)), style=colours[share.name])
+    return bar.append("░" * (cells - len(bar)), style="bright_black")
 
 
-def _table(*headings: str) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
-    table.add_column(headings[0], min_width=_NAME_CELLS, no_wrap=True)
-    for heading in headings[1:]:
-        table.add_column(heading, justify="right", no_wrap=True)
-    return table
+def _speaker_table(breakdown: Breakdown, colours: dict[str, str]) -> Grid:
+    rows = [
+        _row(
+            Text.assemble(("■ ", colours[share.name]), printable(share.name)),
+            *_figures(share.tokens, breakdown.tokens),
+            _count_or_blank(share.items),
+        )
+        for share in breakdown.speakers
+    ]
+    return Grid(("who", "tokens", "share", "messages"), rows)
 
 
-def _speaker_table(breakdown: Breakdown, colours: dict[str, str]) -> Table:
-    table = _table("who", "tokens", "share", "messages")
-    for share in breakdown.speakers:
-        name = Text.assemble(("■ ", colours[share.name]), printable(share.name))
-        table.add_row(name, *_figures(share.tokens, breakdown.tokens), _count_or_blank(share.items))
-    return table
+def _kind_table(breakdown: Breakdown) -> Grid:
+    rows = [
+        _row(share.name, *_figures(share.tokens, breakdown.tokens), _count_or_blank(share.items))
+        for share in breakdown.kinds
+    ]
+    return Grid(("what", "tokens", "share", "parts"), rows)
 
 
-def _kind_table(breakdown: Breakdown) -> Table:
-    table = _table("what", "tokens", "share", "parts")
-    for share in breakdown.kinds:
-        table.add_row(share.name, *_figures(share.tokens, breakdown.tokens), _count_or_blank(share.items))
-    return table
-
-
-def _tool_table(breakdown: Breakdown) -> Table:
-    table = _table("tool", "tokens", "share", "calls", "in calls", "in results", "largest")
+def _tool_table(breakdown: Breakdown) -> Grid:
+    rows = []
     for tool in breakdown.tools[:_MOST_TOOLS]:
+        name = printable(tool.name, _MOST_NAME_CELLS)
         rest = (tool.calls, tool.call_tokens, tool.result_tokens, tool.largest_result_tokens)
-        name = printable(tool.name, _NAME_CELLS + 8)
-        table.add_row(name, *_figures(tool.tokens, breakdown.tokens), *(f"{count:,}" for count in rest))
+        rows.append(_row(name, *_figures(tool.tokens, breakdown.tokens), *(f"{count:,}" for count in rest)))
     others = breakdown.tools[_MOST_TOOLS:]
     if others:
-        table.add_row(f"{len(others)} more", *_figures(sum(tool.tokens for tool in others), breakdown.tokens))
-    return table
+        tokens = sum(tool.tokens for tool in others)
+        rows.append(_row(f"{len(others)} more", *_figures(tokens, breakdown.tokens)))
+    headings = ("tool", "tokens", "share", "calls", "in calls", "in results", "largest")
+    return Grid(headings, rows)
 
 
-def _largest_table(breakdown: Breakdown) -> Table:
-    table = _table("largest messages", "tokens", "share")
-    table.add_column("holds", no_wrap=True)
-    for sized in breakdown.largest:
-        figures = _figures(sized.tokens, breakdown.tokens)
-        table.add_row(f"message {sized.index}", *figures, printable(sized.holds))
-    return table
+def _largest_table(breakdown: Breakdown) -> Grid:
+    rows = [
+        _row(f"message {sized.index}", *_figures(sized.tokens, breakdown.tokens), printable(sized.holds))
+        for sized in breakdown.largest
+    ]
+    return Grid(("largest messages", "tokens", "share", "holds"), rows, words=(0, 3))
+
+
+def _row(*cells: str | Text) -> list[Text]:
+    return [cell if isinstance(cell, Text) else Text(cell) for cell in cells]
 
 
 def _remarks(inspection: "Inspection") -> list[Text]:
@@ -134,9 +143,8 @@ def _remarks(inspection: "Inspection") -> list[Text]:
     faults = inspection.faults
     if faults:
         plural = "s" if len(faults) > 1 else ""
-        lines.append(
-            Text(f"\n{len(faults)} fault{plural} for which the provider would refuse it:", style="yellow")
-        )
+        whose = _WHOSE_RULES.get(inspection.profile, inspection.profile)
+        lines.append(Text(f"\n{len(faults)} fault{plural} by {whose}'s rules:", style="yellow"))
         lines += [Text(f"  {printable(str(fault), 160)}") for fault in faults[:_MOST_FAULTS]]
     if len(faults) > _MOST_FAULTS:
         lines.append(Text(f"  and {len(faults) - _MOST_FAULTS} more; --json lists them all", style="dim"))

@@ -1,0 +1,107 @@
+"""How a compression looks to a person: before and after by index."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from midfold.cli.render import printable
+from midfold.compression.results import Compression
+
+_BAR_CELLS = 64
+_STYLES = {"keep": "green", "shorten": "cyan", "fold": "magenta", "mend": "yellow"}
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Neighbouring messages with the same fate."""
+
+    fate: str
+    start: int
+    stop: int
+
+    @property
+    def label(self) -> str:
+        return f"{self.start}" if self.stop - self.start == 1 else f"{self.start}–{self.stop - 1}"
+
+
+def stretches(result: Compression[object]) -> Iterator[Stretch]:
+    """Yield the old list as stretches of kept, shortened and folded messages; a note shortens nothing."""
+    fold, total = result.fold, len(result.before)
+    folded = {index for span in fold.spans for index in span} if fold else set()
+    edits = fold.edits if fold else ()
+    edited = {edit.index for edit in edits if edit.parts[0][0] < len(result.before[edit.index].parts)}
+    start = 0
+    for index in range(1, total + 1):
+        fate = _fate(start, folded, edited)
+        if (
+            index == total
+            or _fate(index, folded, edited) != fate
+            or (fold and fold.summary and index == fold.at)
+        ):
+            yield Stretch(fate, start, index)
+            start = index
+
+
+def _fate(index: int, folded: set[int], edited: set[int]) -> str:
+    return "fold" if index in folded else "shorten" if index in edited else "keep"
+
+
+def print_compression(result: Compression[object], source: str, elapsed_ms: float, console: Console) -> None:
+    """Print the outcome in three lines, and a warning where there is one."""
+    console.print(Text.assemble((printable(PurePath(source).name), "bold"), "  ", result.headline))
+    if result.changed:
+        saved = f"saved {result.saved_tokens:,} in {elapsed_ms / 1000:.1f} s"
+        console.print(f"{result.tokens_before:,} → {result.tokens_after:,} tokens, {saved}", soft_wrap=True)
+        console.print(_how(result), style="dim", soft_wrap=True)
+    else:
+        console.print(f"{result.tokens_before:,} tokens (unchanged): {result.reason}", soft_wrap=True)
+    if result.warning:
+        console.print(f"warning: {printable(result.warning, 300)}", style="yellow", soft_wrap=True)
+
+
+def print_plan(result: Compression[object], source: str, console: Console) -> None:
+    """Print what would become of each stretch of the list."""
+    console.print(Text.assemble((printable(PurePath(source).name), "bold"), "  ", result.headline))
+    console.print(f"{result.tokens_before:,} → {result.tokens_after:,} tokens of {result.budget_tokens:,}")
+    if not result.changed:
+        console.print(result.reason)
+        return
+    console.print(index_bar(result))
+    console.print()
+    console.print(stretch_table(result))
+
+
+def index_bar(result: Compression[object]) -> Text:
+    """Draw the old list from left to right, each stretch in the colour of its fate."""
+    total = len(result.before)
+    bar = Text()
+    for stretch in stretches(result):
+        cells = round(stretch.stop / total * _BAR_CELLS) - len(bar)
+        bar.append(("░" if stretch.fate == "fold" else "█") * max(cells, 0), style=_STYLES[stretch.fate])
+    return bar
+
+
+def stretch_table(result: Compression[object]) -> Table:
+    """List the stretches; the summary stands where it comes in."""
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    for heading in ("messages", "what happens"):
+        table.add_column(heading)
+    fold = result.fold
+    for stretch in stretches(result):
+        if fold and fold.summary and stretch.start == fold.at:
+            table.add_row("", Text(f"+ summary, {result.summary_tokens:,} tokens", style="bold"))
+        table.add_row(stretch.label, Text(stretch.fate, style=_STYLES[stretch.fate]))
+    return table
+
+
+def _how(result: Compression[object]) -> str:
+    spans = ", ".join(f"{span.start}–{span.stop - 1}" for span in result.folded)
+    if result.summarizer:
+        return f"messages {spans} folded by the {result.summarizer} into {result.summary_tokens:,} tokens"
+    pruned = result.pruned
+    counts = f"{pruned.results} results, {pruned.duplicates} duplicates, {pruned.arguments} arguments"
+    return f"shortened, nothing folded: {counts}"
