@@ -6,10 +6,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check bench fmt lock clean
+.PHONY: demo test check bench bench-peers fmt lock clean
 
 demo: $(VENV)/.base
-	@$(BIN)/midfold inspect examples/transcripts/parking-meter.json
+	@$(BIN)/midfold demo
 
 test: $(VENV)/.dev
 	$(BIN)/pytest -n 2 --dist loadfile
@@ -22,6 +22,12 @@ check: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks
+
+# The peer pins old versions, so it gets an environment of its own.
+bench-peers: $(VENV)/.dev
+	test -x .venv-hermes/bin/python || $(PYTHON) -m venv .venv-hermes
+	.venv-hermes/bin/python -m pip install --quiet --disable-pip-version-check hermes-agent==0.19.0
+	$(BIN)/python -m benchmarks.peers
 
 fmt: $(VENV)/.dev
 	$(BIN)/ruff format .

@@ -1,6 +1,6 @@
 """Run every benchmark that needs nothing but this repository; those on real data run where it is found."""
 
-from benchmarks import counting, imports, reading
+from benchmarks import counting, folding, imports, reading
 
 
 def main() -> None:
@@ -8,6 +8,7 @@ def main() -> None:
     imports.main()
     reading.main()
     counting.main()
+    folding.main()
 
 
 if __name__ == "__main__":

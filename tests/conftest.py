@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, settings
 settings.register_profile(
     "default", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
 )
+settings.register_profile("more", settings.get_profile("default"), max_examples=300, derandomize=False)
 settings.register_profile("nightly", settings.get_profile("default"), max_examples=10_000, derandomize=False)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 

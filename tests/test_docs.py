@@ -61,7 +61,7 @@ def _environment():
 
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "sh")], ids=name_of)
 def test_make_targets_in_shell_blocks_exist(page):
-    targets = re.findall(r"^(\w+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
+    targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
     for line in "".join(blocks(page, "sh")).splitlines():
         assert line.split()[0] == "make", f"not a make target: {line}"
         assert line.split()[1] in targets
@@ -71,6 +71,11 @@ def test_make_targets_in_shell_blocks_exist(page):
 def test_json_blocks_are_json(page):
     for body in blocks(page, "json"):
         assert json.loads(body) is not None
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_page_begins_with_a_heading(page):
+    assert page.read_text("utf-8").startswith("# ")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
