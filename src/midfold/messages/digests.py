@@ -40,5 +40,6 @@ def chain_spelled(spelled: Iterable[bytes], start: bytes = EMPTY_CHAIN) -> list[
 
 def spell(message: Message) -> bytes:
     """Spell what a digest covers of a message; empty when that is nothing."""
-    said = "".join([part.said() for part in message.parts])
+    parts = message.parts
+    said = parts[0].said() if len(parts) == 1 else "".join([part.said() for part in parts])
     return f"{message.role}\n{said}".encode("utf-8", "surrogatepass") if said else b""

@@ -167,19 +167,24 @@ def _spell_arguments(arguments: str) -> str:
         found, end = _read_json(text)
         if end != len(text):
             return arguments
-        if type(found) is not dict:
-            return _spell_value(found)
-        return "".join([_spell_field(key, found[key]) for key in sorted(found)])
+        return _spell_object(found) if type(found) is dict else _spell_value(found)
     except (ValueError, RecursionError):
         return arguments
 
 
-def _spell_field(key: str, value: object) -> str:
-    # Nearly all arguments are texts and numbers, and to encode each would cost more than to hash it.
-    if type(value) is str:
-        return f"{len(key)}:{key}s{len(value)}:{value}"
-    return f"{len(key)}:{key}{_spell_value(value)}"
+def _spell_object(fields: dict[str, object]) -> str:
+    spelled = []
+    for key in sorted(fields):
+        value = fields[key]
+        # Nearly all arguments are texts and numbers, and to encode each would cost more than to hash it.
+        if type(value) is str:
+            spelled.append(f"{len(key)}:{key}s{len(value)}:{value}")
+        else:
+            spelled.append(f"{len(key)}:{key}{_spell_value(value)}")
+    return "".join(spelled)
 
 
 def _spell_value(value: object) -> str:
+    if isinstance(value, str):
+        return f"s{len(value)}:{value}"
     return repr(value) if value is None or isinstance(value, (int, float)) else _canonical(value)
