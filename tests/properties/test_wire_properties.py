@@ -214,6 +214,21 @@ def test_odd_input_is_read_or_refused_with_a_typed_error(value, dialect):
     assert value == before
 
 
+@given(
+    near_messages,
+    dialects,
+    st.sampled_from([Text("x"), Removed(), ToolCall("c", "t", "{}"), ToolResult("c", "x")]),
+)
+def test_odd_input_is_edited_or_refused_with_a_typed_error(value, dialect, part):
+    before = copy.deepcopy(value)
+    with contextlib.suppress(DialectError):
+        for message in parse(value, dialect):
+            for position in range(len(message.parts) + 1):
+                with contextlib.suppress(DialectError):
+                    parse(render([message.with_part(position, part)], dialect), dialect)
+    assert value == before
+
+
 @pytest.mark.parametrize("dialect", sorted(DIALECTS))
 def test_thinking_and_images_are_really_generated(dialect):
     items = transcript(dialect, turns=20, thinking=True, images=True)

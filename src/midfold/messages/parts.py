@@ -53,7 +53,11 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Media:
-    """An image, a sound or a document. `source` is base64 data, a URL, or a provider's file id."""
+    """An image, a sound or a document.
+
+    `source` is base64 data, the words of a `text/` file, a URL, or a provider's file id; the last two may
+    come without a `mime`.
+    """
 
     kind: str
     mime: str

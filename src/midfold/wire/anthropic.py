@@ -3,6 +3,8 @@
 Walk: the content's blocks, in order.
 """
 
+from dataclasses import replace
+
 from midfold.messages import Media, Message, Part, Reasoning, Text, ToolCall, ToolResult
 from midfold.wire.blocks import (
     Blocks,
@@ -171,9 +173,18 @@ def _add(item: Item, part: Part) -> Item:
 def build(message: Message) -> list[object]:
     """Spell a message, results first as the provider demands."""
     results = [build_block(part) for part in message.results]
-    rest = [build_or_stub(part, build_block) for part in message.parts if _has_substance(part)]
+    rest = [
+        build_or_stub(_wrap_arguments(part), build_block) for part in message.parts if _has_substance(part)
+    ]
     role = "assistant" if message.role == "assistant" else "user"
     return [{"role": role, "content": [*results, *rest]}] if results or rest else []
+
+
+def _wrap_arguments(part: Part) -> Part:
+    """Put arguments that are no object into one, as Anthropic takes nothing else."""
+    if not isinstance(part, ToolCall) or not part.arguments or isinstance(part.parse_arguments(), dict):
+        return part
+    return replace(part, arguments=json_text({"input": part.parse_arguments()}))
 
 
 def _has_substance(part: Part) -> bool:
@@ -194,7 +205,7 @@ def build_block(part: Part) -> Item:
         case Text(text):
             return {"type": "text", "text": text}
         case ToolCall(call_id, name, _):
-            return {"type": "tool_use", "id": call_id, "name": name, "input": _input_of(part)}
+            return {"type": "tool_use", "id": call_id, "name": name, "input": respell_arguments({}, part)}
         case ToolResult():
             return _build_result(part)
         case Media("image" | "document" as kind):
@@ -205,12 +216,6 @@ def build_block(part: Part) -> Item:
             return {"type": "redacted_thinking", "data": signature}
         case _:
             raise Unwritable(f"a {type(part).__name__} like this cannot stand in content")
-
-
-def _input_of(call: ToolCall) -> object:
-    """Return the arguments as the object that Anthropic demands."""
-    arguments = call.parse_arguments() if call.arguments else {}
-    return arguments if isinstance(arguments, dict) else {"input": arguments}
 
 
 def _build_result(result: ToolResult) -> Item:
