@@ -48,7 +48,7 @@ class UnknownDialect(DialectError):
 
 
 class MalformedMessage(DialectError):
-    """One message of an otherwise known dialect cannot be read."""
+    """One message of an otherwise known dialect cannot be read, or its edit cannot be written."""
 
     def __init__(self, index: int, reason: str) -> None:
         super().__init__(f"message {index}: {reason}")

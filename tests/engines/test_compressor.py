@@ -302,3 +302,17 @@ def test_an_unknown_window_never_compresses_by_itself():
     engine = ContextCompressor(0)
     assert not engine.should_compress(10_000_000)
     assert engine.get_status()["usage_percent"] == 0
+
+
+def test_a_result_that_cannot_be_written_leaves_the_conversation_as_it_was():
+    shot = {"type": "computer_screenshot", "image_url": "data:image/png;base64," + "A" * 4_000}
+    items = [{"role": "user", "content": "Click through the meters."}]
+    for turn in range(60):
+        items.append(
+            {"type": "computer_call", "call_id": f"c{turn}", "action": {"type": "click", "x": 1, "y": 2}}
+        )
+        items.append({"type": "computer_call_output", "call_id": f"c{turn}", "output": shot})
+    engine = ContextCompressor(WINDOW)
+    result = engine.compress_result(items)
+    assert result.changed or "cannot be written" in result.reason
+    assert validate(result.messages, dialect="openai_responses") == []

@@ -6,6 +6,7 @@ from dataclasses import replace
 from midfold.compression.pressure import note_outcome
 from midfold.compression.results import Compression
 from midfold.compression.state import CompressionState
+from midfold.errors import DialectError
 from midfold.messages import Message
 from midfold.wire import Request, render
 from midfold.wire.validate import continues_stored_history, is_waiting, validate
@@ -18,16 +19,26 @@ def conclude(
 
     `before` is the state the pass started from: a result thrown away is a vain pass, not a compression.
     """
-    items = render(compression.messages, request.dialect)
+    try:
+        items = render(compression.messages, request.dialect)
+    except DialectError as error:
+        return _thrown_away(compression, request, before, f"it cannot be written: {error}")
     faults = _faults(items, request) if compression.changed else 0
     # The original is long and seldom at fault, so it is looked at only when the result is.
     if not faults or faults <= _faults(request.messages, request):
         return compression.spelled(items)
+    return _thrown_away(compression, request, before, "the result would not be legal for its provider")
+
+
+def _thrown_away(
+    compression: Compression[Message], request: Request, before: CompressionState, reason: str
+) -> Compression[object]:
+    """Leave everything as it was; a vain pass is remembered as one."""
     tokens = compression.tokens_before
     return replace(
         compression.spelled(list(request.messages)),
         fold=None,
-        reason="the result would not be legal for its provider",
+        reason=reason,
         state=note_outcome(before, effective=False, is_fold=False, tokens=tokens),
         tokens_after=tokens,
         summarizer=None,
