@@ -7,7 +7,14 @@ from pathlib import Path
 
 
 def replace_file(path: Path, data: bytes) -> None:
-    """Write `data` durably and in one step; a new file is its owner's alone, an old one keeps its mode."""
+    """Write `data` durably and in one step; a new file is its owner's alone, an old one keeps its mode.
+
+    A link is followed. What is no file, such as a device or a pipe, is written to and never replaced.
+    """
+    path = path.resolve()
+    if path.exists() and not path.is_file():
+        path.write_bytes(data)
+        return
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as file:

@@ -283,5 +283,6 @@ def test_only_the_ends_of_a_long_text_are_looked_at():
 
 @given(anything)
 def test_no_text_is_too_odd(text):
-    for read in (find_failure, first_words, last_words, read_outcome):
-        read(text)
+    for read in (find_failure, first_words, last_words):
+        assert isinstance(read(text), str | None)
+    assert read_outcome(text) == read_outcome(text)

@@ -3,7 +3,7 @@
 import pytest
 
 from midfold.compression.flow import compress
-from midfold.compression.policy import CompressionPolicy, Strategy
+from midfold.compression.policy import Budget, CompressionPolicy, Strategy
 from midfold.compression.results import Span
 from midfold.compression.run import run
 from midfold.errors import SummaryUnavailable
@@ -260,3 +260,21 @@ def test_too_short_to_fold_is_no_vain_pass():
     result = fold([user("a"), assistant("b"), user("c")], FOLD)
     assert (result.changed, result.reason) == (False, "there is too little to fold")
     assert result.state.ineffective == 0
+
+
+def test_a_fixed_head_is_measured_in_tokens():
+    policy = CompressionPolicy(
+        context_length=8_000, strategy=Strategy.FOLD, budget=Budget.FIXED, head_tokens=600, tail_tokens=1_000
+    )
+    talk = [
+        message
+        for n in range(40)
+        for message in (user(f"Question {n}? " * 20), assistant(f"Answer {n}. " * 20))
+    ]
+    result = fold(talk, policy)
+    kept = result.folded[0].start
+    assert sum(map(count, talk[:kept])) <= 600 < sum(map(count, talk[: kept + 1]))
+    more = [*result.messages, *talk, user("And now?")]
+    again = fold(more, policy)
+    assert sum("[CONTEXT COMPACTION" in message.text for message in again.messages) == 1
+    assert again.messages[:kept] == talk[:kept]

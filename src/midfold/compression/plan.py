@@ -17,7 +17,7 @@ from midfold.compression.groups import (
     newest_request,
     waiting_from,
 )
-from midfold.compression.policy import TAIL_SLACK, CompressionPolicy
+from midfold.compression.policy import TAIL_SLACK, Budget, CompressionPolicy
 from midfold.compression.results import Span
 from midfold.messages import Message, Pairing, pair_calls
 
@@ -63,7 +63,7 @@ def lay_out(messages: Sequence[Message], sizes: Sequence[int], policy: Compressi
     pairing = pair_calls(messages)
     cuts = legal_cuts(messages, pairing)
     lead = count_leading_system(messages)
-    summary = find_summary(messages, lead, policy.protect_first_n)
+    summary = find_summary(messages, lead, count_head(sizes, lead, policy))
     newest = newest_request(messages)
     if newest is not None and newest == summary:
         # The only words of the user may start like somebody's summary; only ours is sure to be one.
@@ -82,9 +82,16 @@ def lay_out(messages: Sequence[Message], sizes: Sequence[int], policy: Compressi
     )
 
 
-def find_summary(messages: Sequence[Message], lead: int, protect_first_n: int) -> int | None:
+def count_head(sizes: Sequence[int], lead: int, policy: CompressionPolicy) -> int:
+    """Return how many messages the head wants: so many, or with fixed budgets what fits its tokens."""
+    if policy.budget is not Budget.FIXED:
+        return policy.protect_first_n
+    return sum(total <= policy.head_tokens for total in accumulate(sizes[lead:]))
+
+
+def find_summary(messages: Sequence[Message], lead: int, head: int) -> int | None:
     """Find an earlier summary: a user message right after the head that starts with a known prefix."""
-    for index in range(lead, min(lead + max(protect_first_n, 1) + 1, len(messages))):
+    for index in range(lead, min(lead + max(head, 1) + 1, len(messages))):
         if messages[index].role == "user" and prompts.find_body(messages[index].text) is not None:
             return index
     return None
@@ -92,7 +99,7 @@ def find_summary(messages: Sequence[Message], lead: int, protect_first_n: int) -
 
 def make_plan(layout: Layout, policy: CompressionPolicy, tail_budget: int) -> Plan:
     """Choose head and tail by the policy; everything between them, but for the newest request, is folded."""
-    head_stop = _head_stop(layout, layout.lead + policy.protect_first_n)
+    head_stop = _head_stop(layout, layout.lead + count_head(layout.sizes, layout.lead, policy))
     tail_start = _tail_start(layout, head_stop, tail_budget)
     return Plan(head_stop, tail_start, _spans(layout, head_stop, tail_start))
 
