@@ -1,6 +1,6 @@
 """Run every benchmark that needs nothing but this repository; those on real data run where it is found."""
 
-from benchmarks import counting, folding, imports, reading
+from benchmarks import counting, folding, imports, reading, redaction
 
 
 def main() -> None:
@@ -9,6 +9,7 @@ def main() -> None:
     reading.main()
     counting.main()
     folding.main()
+    redaction.main()
 
 
 if __name__ == "__main__":
