@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from midfold.compression.excerpts import (
     Outcome,
     excerpt,
-    find_failure,
     first_words,
     is_excerpt,
     last_words,
@@ -17,6 +16,7 @@ from midfold.compression.excerpts import (
     read_outcome,
     shorten_strings,
 )
+from midfold.compression.failures import find_failure
 
 LINES = "\n".join(f"line {number} of the log" for number in range(400))
 anything = st.one_of(

@@ -1,22 +1,37 @@
-"""One line for what a tool gave back: which tool, what it was asked, how it went, how much it said.
-
-Tools are told by the words of their names and by the names of their arguments, not by one product's list.
-"""
+"""One line for what a tool gave back: which tool, what it was asked, how it went, how much it said."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TypeAlias
 
 from midfold.compression.excerpts import (
     DECISIVE_CHARS,
-    find_failure,
     first_words,
     last_words,
     one_line,
     read_json,
     read_outcome,
+)
+from midfold.compression.failures import find_failure
+from midfold.compression.tools import (
+    COMMANDS,
+    CONTENTS,
+    FAMILIES,
+    FOLDERS,
+    PATCHED_FILE,
+    PATCHES,
+    PATHS,
+    STEPS,
+    TEXTS_AFTER,
+    TEXTS_BEFORE,
+    URLS,
+    arguments_of,
+    family_of,
+    first_of,
+    kind_of,
+    spell,
+    subject_of,
 )
 from midfold.messages import ToolCall, ToolResult
 
@@ -33,45 +48,8 @@ _GIST_CHARS = 120
 _VALUE_CHARS = 60
 _OPENING_CHARS = 4_000
 
-_PATHS = ("file_path", "path", "filename", "file", "filepath", "target_file", "absolute_path")
-_FOLDERS = ("dir_path", "directory", "dir", "folder", "target_directory", "path")
-_QUERIES = ("pattern", "query", "regex", "q", "search_term", "search_query", "glob_pattern", "file_name")
-_URLS = ("url", "urls", "uri")
-_COMMANDS = ("command", "cmd", "commands", "code", "script", "input")
-_PATCHES = ("input", "patch", "diff")
-_CONTENTS = ("content", "contents", "file_text", "text", "file_content")
-_TEXTS_BEFORE = ("old_string", "old_str", "oldText", "old_text", "search")
-_TEXTS_AFTER = ("new_string", "new_str", "newText", "new_text", "replace", "insert_text", "text")
-_STEPS = ("todos", "plan", "tasks", "items", "steps")
-
-# Family → words of its tools' names, and the arguments that say what a call is about. The first family that
-# knows a word of the name has it: `search_replace` edits, `todo_write` plans.
-_FAMILIES: dict[str, tuple[frozenset[str], tuple[str, ...]]] = {
-    kind: (frozenset(words.split()), subjects)
-    for kind, words, subjects in (
-        ("plan", "todo todos plan", _STEPS),
-        ("ask", "ask question questions clarify clarification", ("questions", "question")),
-        ("web", "web browser fetch crawl url http", (*_URLS, *_QUERIES)),
-        ("agent", "task agent subagent delegate", ("description", "goal", "task", "prompt", "message")),
-        ("edit", "edit editor multiedit patch diff replace insert", (*_PATHS, "notebook_path", *_PATCHES)),
-        ("search", "search grep rg ripgrep glob find", _QUERIES),
-        ("list", "ls dir directory tree list", _FOLDERS),
-        ("write", "write create save", _PATHS),
-        ("read", "read view cat open", (*_PATHS, "paths", "file_paths", *_URLS)),
-        (
-            "shell",
-            "bash sh shell powershell terminal console exec execute command cmd run python ipython",
-            _COMMANDS,
-        ),
-    )
-}
-_EDITOR_COMMANDS = {"view": "read", "create": "write"}
-_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _TITLE = re.compile(r'"title":\s?"([^"\\]{1,200})')
 _ANSWER = re.compile(r'"="([^"]{1,300})"')
-_PATCHED_FILE = re.compile(
-    r"^(?:\*\*\* (?:Update|Add|Delete) File: |\+\+\+ (?:b/)?)(\S[^\t\n]{0,300})", re.MULTILINE
-)
 
 
 def _write_shell(call: ToolCall, result: ToolResult) -> str:
@@ -85,24 +63,24 @@ def _write_shell(call: ToolCall, result: ToolResult) -> str:
 def _write_read(call: ToolCall, result: ToolResult) -> str:
     verb = "could not read" if _has_failed(result) else "read"
     source = _subject(call, "read")
-    where = "" if "://" in source else f" {_lines_read(_arguments(call))}"
+    where = "" if "://" in source else f" {_lines_read(arguments_of(call))}"
     return f"{verb} {source}{where} ({len(result.text):,} chars)"
 
 
 def _write_written(call: ToolCall, result: ToolResult) -> str:
     verb = "could not write" if _has_failed(result) else "wrote"
-    content = _first(_arguments(call), _CONTENTS)
+    content = first_of(arguments_of(call), CONTENTS)
     size = _count(content, "line", "lines") if isinstance(content, str) else _result_size(result)
     return f"{verb} {_subject(call, 'write')} ({size})"
 
 
 def _write_edit(call: ToolCall, result: ToolResult) -> str:
     verb = "could not edit" if _has_failed(result) else "edited"
-    arguments = _arguments(call)
-    before, after = _first(arguments, _TEXTS_BEFORE), _first(arguments, _TEXTS_AFTER)
-    patch = _first(arguments, _PATCHES)
-    if isinstance(patch, str) and not _first(arguments, _PATHS):
-        files = ", ".join(dict.fromkeys(_PATCHED_FILE.findall(patch[:_OPENING_CHARS])))
+    arguments = arguments_of(call)
+    before, after = first_of(arguments, TEXTS_BEFORE), first_of(arguments, TEXTS_AFTER)
+    patch = first_of(arguments, PATCHES)
+    if isinstance(patch, str) and not first_of(arguments, PATHS):
+        files = ", ".join(dict.fromkeys(PATCHED_FILE.findall(patch[:_OPENING_CHARS])))
         return f"{verb} {one_line(files or patch, _SUBJECT_CHARS)} ({_count(patch, 'line', 'lines')} patch)"
     size = _result_size(result)
     if isinstance(before, str) or isinstance(after, str):
@@ -111,9 +89,9 @@ def _write_edit(call: ToolCall, result: ToolResult) -> str:
 
 
 def _write_search(call: ToolCall, result: ToolResult) -> str:
-    arguments = _arguments(call)
-    place = _first(arguments, (*_FOLDERS, *_PATHS))
-    where = f" in {one_line(_spell(place), _SUBJECT_CHARS)}" if place else ""
+    arguments = arguments_of(call)
+    place = first_of(arguments, (*FOLDERS, *PATHS))
+    where = f" in {one_line(spell(place), _SUBJECT_CHARS)}" if place else ""
     return f"searched for '{_subject(call, 'search')}'{where} -> {_matches(arguments, result.text)}"
 
 
@@ -122,7 +100,7 @@ def _write_list(call: ToolCall, result: ToolResult) -> str:
 
 
 def _write_web(call: ToolCall, result: ToolResult) -> str:
-    url = _spell(_first(_arguments(call), _URLS))
+    url = spell(first_of(arguments_of(call), URLS))
     if url:
         return f"fetched {one_line(url, _SUBJECT_CHARS)} ({len(result.text):,} chars){_gist(result, url)}"
     found = result.text.count('"url"')
@@ -133,14 +111,14 @@ def _write_web(call: ToolCall, result: ToolResult) -> str:
 
 
 def _write_plan(call: ToolCall, result: ToolResult) -> str:
-    steps = _first(_arguments(call), _STEPS)
+    steps = first_of(arguments_of(call), STEPS)
     if not isinstance(steps, list):
         return _write_anything(call, result)
     items = [step for step in steps if isinstance(step, dict)]
     done = sum(step.get("status") in ("completed", "done") for step in items)
     now = next((step for step in items if step.get("status") == "in_progress"), {})
-    text = _first(now, ("content", "description", "step", "title"))
-    doing = f"; in progress: {one_line(_spell(text), _GIST_CHARS)}" if text else ""
+    text = first_of(now, ("content", "description", "step", "title"))
+    doing = f"; in progress: {one_line(spell(text), _GIST_CHARS)}" if text else ""
     return f"set {len(steps)} steps, {done} done{doing}"
 
 
@@ -155,7 +133,7 @@ def _write_agent(call: ToolCall, result: ToolResult) -> str:
 
 
 def _write_anything(call: ToolCall, result: ToolResult) -> str:
-    given = _pairs(_arguments(call))
+    given = _pairs(arguments_of(call))
     lines = _line_count(result.text)
     size = f"{len(result.text):,} chars" + (f", {lines:,} lines" if lines > 1 else "")
     return f"{given} -> {size}{_gist(result, given)}".lstrip()
@@ -186,11 +164,11 @@ def write_stub(
     Where the result holds an error, its decisive line is part of the stub.
     """
     call = call or ToolCall(result.call_id, name_of(call, result), "")
-    kind = _kind_of(call)
-    by_name = None if call.name in _FAMILIES else writers.get(call.name)
+    kind = kind_of(call)
+    by_name = None if call.name in FAMILIES else writers.get(call.name)
     writer = by_name or writers.get(kind) or _write_anything
     name = name_of(call, result)
-    error = _error_of(call, kind, result)
+    error = error_of(call, result)
     if not error:
         return f"[{name}] {one_line(writer(call, result), STUB_CHARS)}"
     said = f"[{name}] {one_line(writer(call, result), STUB_CHARS - _ERROR_CHARS)}"
@@ -199,7 +177,7 @@ def write_stub(
 
 def write_pointer(call: ToolCall | None, result: ToolResult, later: ToolCall | None) -> str:
     """Say that the same output stands, in full, with a later call."""
-    kind = _kind_of(later) if later else ""
+    kind = kind_of(later) if later else ""
     about = f"{later.name} {_subject(later, kind) if kind else ''}" if later else "tool"
     place = f"`{one_line(about, _SUBJECT_CHARS)}` call"
     return f"[{name_of(call, result)}] same output as the later {place} ({len(result.text):,} chars)"
@@ -236,7 +214,7 @@ _QUOTING_COMMAND = re.compile(
 _OWN_ERROR_CHARS = 1_000
 
 
-def _error_of(call: ToolCall, kind: str, result: ToolResult) -> str | None:
+def error_of(call: ToolCall, result: ToolResult) -> str | None:
     """Find the decisive line of a result that failed.
 
     Tools that show other people's text quote errors that are not theirs: unless they say that they failed,
@@ -246,11 +224,11 @@ def _error_of(call: ToolCall, kind: str, result: ToolResult) -> str | None:
     text = outcome.text
     if outcome.complaint:
         return outcome.complaint
-    quotes = _family_of(call.name) in _QUOTING_FAMILIES or _QUOTING_COMMAND.match(
-        _spell(_first(_arguments(call), _COMMANDS))
+    quotes = family_of(call.name) in _QUOTING_FAMILIES or _QUOTING_COMMAND.match(
+        spell(first_of(arguments_of(call), COMMANDS))
     )
     if result.is_error or (outcome.exit_code and not quotes):
-        return find_failure(text) or (last_words(text) if kind == "shell" else first_words(text))
+        return find_failure(text) or (last_words(text) if kind_of(call) == "shell" else first_words(text))
     if quotes and not outcome.exit_code:
         return find_failure(text) if len(text) <= _OWN_ERROR_CHARS and _begins_wrong(text) else None
     return find_failure(text)
@@ -264,55 +242,13 @@ def _has_failed(result: ToolResult) -> bool:
     return result.is_error or bool(read_outcome(result.text).complaint)
 
 
-def _kind_of(call: ToolCall) -> str:
-    """Name the family of a call; empty where its name or its arguments do not tell."""
-    kind = _family_of(call.name)
-    if kind == "edit":
-        kind = _EDITOR_COMMANDS.get(str(_arguments(call).get("command")), kind)
-    return kind if kind and _first(_arguments(call), _FAMILIES[kind][1]) else ""
-
-
-@lru_cache(maxsize=1024)
-def _family_of(name: str) -> str:
-    words = {word.lower() for word in _WORD.findall(name[:200])}
-    return next((kind for kind, (known, _) in _FAMILIES.items() if words & known), "")
-
-
-@lru_cache(maxsize=1)  # family, writer and error of one stub ask in turn about the same call
-def _arguments(call: ToolCall) -> dict[str, object]:
-    value = call.parse_arguments()
-    if isinstance(value, dict):
-        return value
-    return {"input": value} if value else {}
-
-
 def _subject(call: ToolCall, kind: str) -> str:
-    """Say what a call is about: its command, path, pattern or address."""
-    return one_line(_spell(_first(_arguments(call), _FAMILIES[kind][1])), _SUBJECT_CHARS)
-
-
-def _first(arguments: Mapping[str, object], names: Iterable[str]) -> object:
-    for name in names:
-        if arguments.get(name):
-            return arguments[name]
-    return None
-
-
-def _spell(value: object) -> str:
-    """Spell an argument for a person: lists joined, what is nested only counted."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, list):
-        texts = [item for item in value if isinstance(item, str)]
-        return " ".join(texts) if len(texts) == len(value) else f"{len(value)} items"
-    if isinstance(value, dict):
-        return f"{len(value)} fields"
-    return "" if value is None else str(value)
+    return one_line(subject_of(call, kind), _SUBJECT_CHARS)
 
 
 def _pairs(values: Mapping[str, object]) -> str:
     limit = _VALUE_CHARS if len(values) > 1 else _SUBJECT_CHARS
-    said = [f"{key}={one_line(_spell(value), limit)}" for key, value in values.items() if value]
+    said = [f"{key}={one_line(spell(value), limit)}" for key, value in values.items() if value]
     return one_line(" ".join(said), _SUBJECT_CHARS)
 
 
@@ -337,7 +273,7 @@ def _lines_read(arguments: Mapping[str, object]) -> str:
     """Say which lines of a file a call asked for."""
     given = arguments.get("view_range")
     numbers = given if isinstance(given, list) else []
-    first = _number(numbers[0] if numbers else _first(arguments, _FIRST_LINES)) or 1
+    first = _number(numbers[0] if numbers else first_of(arguments, _FIRST_LINES)) or 1
     last = _number(numbers[1] if len(numbers) > 1 else arguments.get("end_line"))
     limit = _number(arguments.get("limit"))
     if last is None and limit is not None:
@@ -361,9 +297,9 @@ def _matches(arguments: Mapping[str, object], text: str) -> str:
         return f"{found[1]} {found[2]}"
     answer = read_json(text)
     if isinstance(answer, dict):
-        number = _first(answer, _COUNT_KEYS)
+        number = first_of(answer, _COUNT_KEYS)
         return f"{number} matches" if isinstance(number, int) else f"{len(text):,} chars"
-    one, many = ("line", "lines") if _first(arguments, _CONTEXT_FLAGS) else ("match", "matches")
+    one, many = ("line", "lines") if first_of(arguments, _CONTEXT_FLAGS) else ("match", "matches")
     return _count(text, one, many)
 
 
