@@ -1,10 +1,14 @@
 """Chooses how much to fold: as little as the target allows, as much as a ceiling demands."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
 from midfold.compression.assemble import note_edits, summary_message
+from midfold.compression.digest.headings import NOTES_HEADING
+from midfold.compression.excerpts import excerpt
+from midfold.compression.mend import mend
+from midfold.compression.numbering import FOLDED_HEADING, Folded
 from midfold.compression.plan import (
     MIN_TAIL_MESSAGES,
     Layout,
@@ -15,14 +19,15 @@ from midfold.compression.plan import (
     spans_between,
     stops_between,
 )
-from midfold.compression.policy import TAIL_SLACK, CompressionPolicy, Strategy, Style
-from midfold.compression.prune import Pruned, prune
+from midfold.compression.policy import TAIL_SLACK, CompressionPolicy, Strategy, Style, free_summary_tokens
+from midfold.compression.prune import Pruned, least_tokens, prune
+from midfold.compression.redact import redact
 from midfold.compression.results import Edit, Fold, Span, span_digest
-from midfold.compression.sections import with_section
+from midfold.compression.sections import join_sections, quote_headings, split_sections
 from midfold.compression.state import CompressionState
 from midfold.compression.tail import shrink_tail
 from midfold.compression.task import active_task
-from midfold.messages import Location, Message, Text, ToolResult
+from midfold.messages import Message, Text, ToolCall, ToolResult
 from midfold.ports import Count
 
 SHORT_MESSAGES = 4
@@ -31,6 +36,10 @@ NO_MINIMUM_FROM = 0.85
 """Of the window: from here on even a short conversation is folded."""
 MIN_SUMMARY_TOKENS = 400
 """Below this a summary says less than its own prefix."""
+_WORTH_LENGTHENING_TOKENS = 200
+_FIRST_GUESS_CHARS_PER_TOKEN = 4
+_LENGTHEN_ROUNDS = 6
+_TIGHT = 0.99
 TASK_HEADING = "Active Task"
 _SHORT_TASK_CHARS = 200
 
@@ -50,8 +59,9 @@ class Job:
     is_manual: bool
     is_emergency: bool
     key: bytes
-    _deltas: dict[int, int] = field(default_factory=dict)
+    _deltas: dict[int, tuple[Edit, int]] = field(default_factory=dict)
     """memo of `edit_delta`: edits are weighed several times, and counting is what costs"""
+    _redacted: dict[str, str] = field(default_factory=dict)
 
     @property
     def folds_all(self) -> bool:
@@ -75,6 +85,12 @@ class Job:
         """Whether the note goes to a system prompt that is kept beside the messages."""
         return self.policy.add_system_note and not self.layout.lead
 
+    def redact(self, text: str) -> str:
+        """Take secrets out of a text that will be quoted; the same text is looked through once."""
+        if text not in self._redacted:
+            self._redacted[text] = redact(text, key=self.key)
+        return self._redacted[text]
+
     def count_text(self, text: str) -> int:
         return self.count(Message("user", (Text(text),)))
 
@@ -93,8 +109,9 @@ class Job:
         """How many tokens an edit adds; negative when it saves."""
         if id(edit) not in self._deltas:
             edited = edit.apply(self.layout.messages[edit.index])
-            self._deltas[id(edit)] = self.count(edited) - self.layout.sizes[edit.index]
-        return self._deltas[id(edit)]
+            # The edit is kept with its figure: once it were gone, another one could get its id.
+            self._deltas[id(edit)] = (edit, self.count(edited) - self.layout.sizes[edit.index])
+        return self._deltas[id(edit)][1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +127,10 @@ class Choice:
     body_tokens: int
     """room for its words, without prefix, fence and active task"""
     task: str
+    folded: Folded
+    """all messages that the summary stands for, those of earlier folds with them"""
     digest: bytes
     """of what is folded, by its ends"""
-    stubs: Mapping[Location, str]
-    """one line for each result that pruning shortened; the digest says the same"""
 
 
 def why_not(job: Job) -> str | None:
@@ -139,7 +156,14 @@ def prune_middle(job: Job) -> Pruned:
         newest = max(newest - job.policy.protect_last_n, plan.head_stop)
     spans = spans_between(job.layout, plan.head_stop, min(plan.tail_start, newest))
     pieces = [
-        prune(job.layout.messages, span, style=job.policy.style, pairing=job.layout.pairing) for span in spans
+        prune(
+            job.layout.messages,
+            span,
+            style=job.policy.style,
+            pairing=job.layout.pairing,
+            redact=job.redact,
+        )
+        for span in spans
     ]
     return Pruned(
         edits=tuple(edit for piece in pieces for edit in piece.edits),
@@ -150,12 +174,60 @@ def prune_middle(job: Job) -> Pruned:
     )
 
 
-def choose_fold(job: Job, pruned: Pruned) -> Choice:
-    """Choose what to fold by strategy."""
-    choice = _choose(job, pruned)
-    if job.policy.style is not Style.STUB:
-        return choice
-    return replace(choice, stubs={place: text for edit in pruned.edits for place, text in _stubs(edit)})
+def prunes_in_vain(job: Job) -> bool:
+    """Whether a ceiling is out of reach for pruning, however short its stubs may turn out."""
+    if job.policy.max_tokens is None:
+        return False
+    messages, sizes = job.layout.messages, job.layout.sizes
+    plan = _base_plan(job)
+    saved = sum(
+        max(0, sizes[index] - least_tokens(messages[index]))
+        for span in spans_between(job.layout, plan.head_stop, plan.tail_start)
+        for index in span
+    )
+    return job.tokens_before - saved > job.policy.target_tokens
+
+
+def spare(job: Job, pruned: Pruned) -> Pruned:
+    """Take back what a ceiling leaves room for, the newest first; what does not fit whole stays in part."""
+    if job.policy.max_tokens is None:
+        return pruned
+    left = job.policy.target_tokens - job.tokens_before - sum(map(job.edit_delta, pruned.edits))
+    needed = []
+    for edit in reversed(pruned.edits):
+        if -job.edit_delta(edit) <= left:
+            left += job.edit_delta(edit)
+            continue
+        longer = _lengthen(job, edit, left) if left >= _WORTH_LENGTHENING_TOKENS else edit
+        left -= job.edit_delta(longer) - job.edit_delta(edit)
+        needed.append(longer)
+    parts = [part for edit in needed for _, part in edit.parts]
+    return Pruned(
+        edits=tuple(reversed(needed)),
+        results=sum(isinstance(part, ToolResult) for part in parts),
+        duplicates=0,
+        arguments=sum(isinstance(part, ToolCall) for part in parts),
+        media=sum(isinstance(part, Text) for part in parts),
+    )
+
+
+def _lengthen(job: Job, edit: Edit, room: int) -> Edit:
+    """Say more of a result than its stub does: its two ends, as far as `room` goes."""
+    message = job.layout.messages[edit.index]
+    if len(edit.parts) != 1 or job.policy.style is not Style.STUB:
+        return edit
+    [(position, part)] = edit.parts
+    result = message.parts[position] if position < len(message.parts) else None
+    if not (isinstance(result, ToolResult) and isinstance(part, ToolResult)) or result.media:
+        return edit
+    text, chars = job.redact(result.text), room * _FIRST_GUESS_CHARS_PER_TOKEN
+    for _ in range(_LENGTHEN_ROUNDS):
+        longer = Edit(edit.index, ((position, replace(part, text=excerpt(text, chars // 2, chars // 2))),))
+        excess = job.edit_delta(longer) - job.edit_delta(edit) - room
+        if excess <= 0:
+            return longer
+        chars = int(chars * room / (room + excess) * _TIGHT)
+    return edit
 
 
 def add_edits(pruned: Pruned, edits: Sequence[Edit]) -> Pruned:
@@ -163,7 +235,8 @@ def add_edits(pruned: Pruned, edits: Sequence[Edit]) -> Pruned:
     return replace(pruned, edits=tuple(sorted((*pruned.edits, *edits), key=lambda edit: edit.index)))
 
 
-def _choose(job: Job, pruned: Pruned) -> Choice:
+def choose_fold(job: Job, pruned: Pruned) -> Choice:
+    """Choose what to fold by strategy."""
     if job.policy.max_tokens is not None:
         return _choose_for_ceiling(job)
     plan = _base_plan(job)
@@ -173,12 +246,6 @@ def _choose(job: Job, pruned: Pruned) -> Choice:
     if job.folds_all:
         return _choice(job, plan, shrunk)
     return _choose_staged(job, plan, pruned, shrunk)
-
-
-def _stubs(edit: Edit) -> Iterator[tuple[Location, str]]:
-    for position, part in edit.parts:
-        if isinstance(part, ToolResult):
-            yield Location(edit.index, position), part.text
 
 
 def _base_plan(job: Job) -> Plan:
@@ -243,6 +310,11 @@ def _choose_for_ceiling(job: Job) -> Choice:
         choice = _choice(job, plan, edits)
         if choice.body_tokens >= MIN_SUMMARY_TOKENS or not plan.spans:
             break
+    if plan.spans and choice.body_tokens <= 0:
+        # The ceiling cannot be met, and forgetting everything would not meet it either.
+        tokens = max(choice.summary_tokens, free_summary_tokens(choice.folded_tokens))
+        shell = _shell_tokens(job, choice.task, choice.folded, choice.digest)
+        return replace(choice, summary_tokens=tokens, body_tokens=max(0, tokens - shell))
     return choice
 
 
@@ -258,12 +330,13 @@ def _choice(job: Job, plan: Plan, edits: Sequence[Edit]) -> Choice:
         room = max(min(room, folded_tokens // 2), job.policy.summary_budget_tokens(folded_tokens))
     ends = {index for span in plan.spans for index in (span.start, span.stop - 1)}
     digest = span_digest(layout.messages, ends)
-    task = active_task(layout.messages, layout.summary)
-    shell = _shell_tokens(job, task, digest)
+    task = job.redact(active_task(layout.messages, layout.summary))
+    folded = _name_folded(layout, plan.spans)
+    shell = _shell_tokens(job, task, folded, digest)
     if room - shell < MIN_SUMMARY_TOKENS:
         # The request itself follows the summary; where room is short, its first words point at it.
         task = task[:_SHORT_TASK_CHARS]
-        shell = _shell_tokens(job, task, digest)
+        shell = _shell_tokens(job, task, folded, digest)
     return Choice(
         head_stop=plan.head_stop,
         spans=plan.spans,
@@ -272,11 +345,34 @@ def _choice(job: Job, plan: Plan, edits: Sequence[Edit]) -> Choice:
         summary_tokens=room,
         body_tokens=max(0, room - shell),
         task=task,
+        folded=folded,
         digest=digest,
-        stubs={},
     )
 
 
-def _shell_tokens(job: Job, task: str, digest: bytes) -> int:
-    """Count what a summary takes before it says anything: prefix, fence and active task."""
-    return job.count(summary_message(with_section("", TASK_HEADING, task), digest, job.key))
+def frame(body: str, task: str, folded: Folded) -> str:
+    """Put what code says around a summary's words: the active task first, what is folded last."""
+    sections = split_sections(body)
+    for heading in (TASK_HEADING, FOLDED_HEADING):
+        sections.pop(heading, None)
+    # Words without a heading would read as part of the task.
+    notes = {NOTES_HEADING: sections.pop("")} if "" in sections else {}
+    return join_sections(
+        {TASK_HEADING: quote_headings(task), **notes, **sections, FOLDED_HEADING: folded.spell()}
+    )
+
+
+def _name_folded(layout: Layout, spans: Sequence[Span]) -> Folded:
+    """Say by their numbers which messages leave, and where one is put in to make the list legal."""
+    gone = {index for span in spans for index in span}
+    kept = [index for index in range(len(layout.messages)) if index not in gone]
+    mends = mend(layout.messages, kept, layout.pairing, layout.waiting)
+    return layout.folded_before.join(
+        (layout.numbers[index] for index in {*gone, *mends.drops} - {layout.summary}),
+        (layout.numbers[insert.after] for insert in mends.inserts),
+    )
+
+
+def _shell_tokens(job: Job, task: str, folded: Folded, digest: bytes) -> int:
+    """Count what a summary takes before it says anything."""
+    return job.count(summary_message(frame("", task, folded), digest, job.key))

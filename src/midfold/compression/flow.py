@@ -6,30 +6,33 @@ tail, and the digest gets all the room that is left.
 """
 
 from collections.abc import Generator, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import TypeAlias
 
 from midfold.compression import prompts
 from midfold.compression.assemble import make_fold, summary_message
 from midfold.compression.choose import (
-    TASK_HEADING,
     Choice,
     Job,
     add_edits,
     choose_fold,
+    frame,
     is_short,
     prune_middle,
+    prunes_in_vain,
+    spare,
     why_not,
 )
-from midfold.compression.digest import digest
 from midfold.compression.plan import lay_out
 from midfold.compression.policy import CompressionPolicy, Strategy
 from midfold.compression.pressure import note_outcome
 from midfold.compression.prune import Pruned
-from midfold.compression.results import Compression, Edit, Fold, PruneCounts, splice
-from midfold.compression.sections import with_section
+from midfold.compression.results import Compression, Edit, Fold, PruneCounts, Retention, splice, texts_of
 from midfold.compression.serialize import serialize
 from midfold.compression.state import CompressionState
+from midfold.compression.summary import Sources, gather, share_facts
+from midfold.compression.verify import check, find_inventions, repair
 from midfold.errors import SummaryUnavailable
 from midfold.messages import Message, Text, ToolCall, ToolResult
 from midfold.ports import Count
@@ -42,7 +45,10 @@ DIGEST = "digest"
 MODEL = "model"
 _TURNS_OF_WINDOW = 0.6
 """The part of a summariser's window for the turns; the rest is for instructions, facts and the answer."""
+_FACTS_OF_WINDOW = 0.1
 _DEFAULT_SUMMARIZER_WINDOW = 100_000
+_LEAST_SUMMARY_TOKENS = 50
+"""Below this a model's words are not worth its price; the digest fills the room."""
 _FIT_ROUNDS = 4
 
 
@@ -53,15 +59,21 @@ class SummaryRequest:
     prompt: str
     max_tokens: int
     facts: tuple[str, ...] = ()
+    is_manual: bool = False
+    """a person asked for this compression, and waits"""
 
 
 @dataclass(frozen=True, slots=True)
 class _Written:
-    """The words of a summary, who wrote them, and what went wrong on the way."""
+    """What a summary is made from, a model's words where there are some, and what went wrong on the way."""
 
-    body: str
-    by: str
+    sources: Sources
+    words: str | None = None
     warning: str | None = None
+
+    @property
+    def by(self) -> str:
+        return DIGEST if self.words is None else MODEL
 
 
 Flow: TypeAlias = Generator[SummaryRequest, str, Compression[Message]]
@@ -88,8 +100,9 @@ def compress(
     happens, the input stays as it was; an answer that is refused or fails is replaced by the digest.
     """
     sizes = [count(message) for message in messages] if sizes is None else sizes
+    layout = lay_out(messages, sizes, policy)
     job = Job(
-        layout=lay_out(messages, sizes, policy),
+        layout=layout,
         policy=policy,
         count=count,
         state=state or CompressionState(),
@@ -109,8 +122,11 @@ def _compress(job: Job) -> Flow:
     refusal = why_not(job)
     if refusal is not None:
         return _unchanged(job, refusal)
-    pruned = NOTHING_PRUNED if job.folds_all else prune_middle(job)
-    if job.policy.strategy is Strategy.PRUNE or (not job.folds_all and job.fits_pruned(pruned)):
+    only_prunes = job.policy.strategy is Strategy.PRUNE
+    skips = job.folds_all or (prunes_in_vain(job) and not only_prunes)
+    pruned = NOTHING_PRUNED if skips else prune_middle(job)
+    if only_prunes or (not skips and job.fits_pruned(pruned)):
+        pruned = spare(job, pruned)
         return _finish(job, _light_fold(job, pruned), pruned, None)
     choice = choose_fold(job, pruned)
     if choice.spans:
@@ -133,77 +149,64 @@ def _light_fold(job: Job, pruned: Pruned) -> Fold:
 
 
 def _summarise(job: Job, choice: Choice) -> Generator[SummaryRequest, str, _Written]:
-    """Ask the model, or write the digest; also where the model fails."""
+    """Gather what there is to say, and ask the model; where it fails, the digest says it alone."""
+    sources = gather(job, choice)
     if not job.use_model:
-        return _Written(_write_digest(job, choice, choice.body_tokens), DIGEST)
+        return _Written(sources)
     try:
-        body = yield from _ask(job, choice)
+        words = yield from _ask(job, choice, sources)
     except SummaryUnavailable as error:
         folded = sum(map(len, choice.spans))
-        warning = f"{error}; the built-in digest stands in for {folded:,} messages"
-        return _Written(_write_digest(job, choice, choice.body_tokens), DIGEST, warning)
-    return _Written(body, MODEL)
+        return _Written(sources, warning=f"{error}; the built-in digest stands in for {folded:,} messages")
+    return _Written(sources, words)
 
 
-def _ask(job: Job, choice: Choice) -> Generator[SummaryRequest, str, str]:
+def _ask(job: Job, choice: Choice, sources: Sources) -> Generator[SummaryRequest, str, str]:
     """Show the folded turns to the model, in as many pieces as its window demands, each updating the last."""
     window = job.policy.summarizer_window or _DEFAULT_SUMMARIZER_WINDOW
     budget = min(job.policy.summary_budget_tokens(choice.folded_tokens), choice.body_tokens)
-    earlier = job.layout.summary
-    turns = [job.layout.messages[index] for span in choice.spans for index in span if index != earlier]
-    body = previous_body(job)
-    pieces = serialize(turns, count=job.count_text, budget_tokens=int(window * _TURNS_OF_WINDOW))
-    for number, piece in enumerate(pieces, 1):
+    if budget < _LEAST_SUMMARY_TOKENS:
+        raise SummaryUnavailable(f"there is room for {budget:,} tokens, too few for a model's summary")
+    body = job.redact(job.layout.previous) if job.layout.previous else None
+    turns = _turns(job, choice, int(window * _TURNS_OF_WINDOW))
+    facts = share_facts(sources.facts, count=job.count_text, budget_tokens=int(window * _FACTS_OF_WINDOW))
+    pieces = list(zip_longest(turns, facts, fillvalue=None))
+    for place, (piece, listed) in enumerate(pieces, 1):
         prompt = prompts.render_prompt(
             template=job.policy.template,
-            turns=piece,
+            turns=piece or "",
             budget_tokens=budget,
             previous=body,
-            focus=job.focus,
-            part=(number, len(pieces)) if len(pieces) > 1 else None,
+            focus=job.redact(job.focus) if job.focus else None,
+            facts=listed or (),
+            part=(place, len(pieces)) if len(pieces) > 1 else None,
         )
-        answer = yield SummaryRequest(prompt, budget)
+        answer = yield SummaryRequest(prompt, budget, sources.facts, job.is_manual)
         if not isinstance(answer, str) or not answer.strip():
             raise SummaryUnavailable("the summariser's answer was empty")
-        body = prompts.find_body(answer.strip()) or answer.strip()
+        body = job.redact(prompts.find_body(answer.strip()) or answer.strip())
     if body is None:
         raise SummaryUnavailable("there was nothing to summarise")
     return body
 
 
-def previous_body(job: Job) -> str | None:
-    """Return the words of an earlier summary in these messages."""
-    place = job.layout.summary
-    return None if place is None else prompts.find_body(job.layout.messages[place].text)
-
-
-def _write_digest(job: Job, choice: Choice, budget_tokens: int) -> str:
-    return digest(
-        job.layout.messages,
-        choice.spans,
-        job.layout.pairing,
-        count_text=job.count_text,
-        budget_tokens=budget_tokens,
-        template=job.policy.template,
-        previous=previous_body(job),
-        skip=job.layout.summary,
-        stubs=choice.stubs,
-    )
+def _turns(job: Job, choice: Choice, budget_tokens: int) -> list[str]:
+    """Write out what is folded, but for an earlier summary, in pieces of the summariser's size."""
+    earlier = job.layout.summary
+    turns = [job.layout.messages[index] for span in choice.spans for index in span if index != earlier]
+    return serialize(turns, count=job.count_text, budget_tokens=budget_tokens, redact=job.redact)
 
 
 def _fit(job: Job, choice: Choice, written: _Written) -> Fold:
     """Put the summary in its place; where it is larger than its room, shorten it until it fits."""
-    body, budget = written.body, choice.body_tokens
+    budget = choice.body_tokens
     for _ in range(_FIT_ROUNDS):
-        message = summary_message(with_section(body, TASK_HEADING, choice.task), choice.digest, job.key)
+        body = _write_body(job, written, max(budget, 0))
+        message = summary_message(frame(body, choice.task, choice.folded), choice.digest, job.key)
         excess = job.count(message) - choice.summary_tokens
         if excess <= 0:
             break
-        budget -= excess + max(budget, 0) // 50
-        if written.by == DIGEST:
-            body = _write_digest(job, choice, max(budget, 0))
-        else:
-            body = _shorten(body, job, max(budget, 0))
+        budget -= excess + max(budget, 0) // 100
     return make_fold(
         job.layout,
         spans=choice.spans,
@@ -214,17 +217,17 @@ def _fit(job: Job, choice: Choice, written: _Written) -> Fold:
     )
 
 
-def _shorten(body: str, job: Job, budget_tokens: int) -> str:
-    """Drop lines from the end of a summary until it fits."""
-    lines = body.split("\n")
-    low, high = 0, len(lines)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if job.count_text("\n".join(lines[:middle])) <= budget_tokens:
-            low = middle
-        else:
-            high = middle - 1
-    return "\n".join(lines[:low])
+def _write_body(job: Job, written: _Written, budget_tokens: int) -> str:
+    """Write the digest, or a model's words made whole."""
+    if written.words is None:
+        return written.sources.write(job, budget_tokens)
+    return repair(
+        written.words,
+        written.sources.entries,
+        count_text=job.count_text,
+        budget_tokens=budget_tokens,
+        template=job.policy.template,
+    )
 
 
 def _finish(job: Job, fold: Fold, pruned: Pruned, written: _Written | None) -> Compression[Message]:
@@ -249,11 +252,27 @@ def _finish(job: Job, fold: Fold, pruned: Pruned, written: _Written | None) -> C
         pruned=_counts(fold.edits, pruned),
         summarizer=written.by if written else None,
         summary_tokens=job.count(fold.summary) if fold.summary else 0,
+        retention=_check(job, fold, written) if written else None,
         warning=_warning(job, tokens_after, written),
         system_note=prompts.SYSTEM_NOTE
         if is_fold and job.policy.add_system_note and not job.layout.lead
         else None,
     )
+
+
+def _check(job: Job, fold: Fold, written: _Written) -> Retention:
+    """Say what survived; what a model wrote is also searched for things that nobody said."""
+    body = fold.summary.text if fold.summary else ""
+    beside = [message for message in splice(fold, job.layout.messages) if message is not fold.summary]
+    retention = check(body, written.sources.facts, elsewhere=lambda: _spell_out(beside))
+    if written.words is None:
+        return retention
+    invented = find_inventions(written.words, lambda: _spell_out(job.layout.messages))
+    return replace(retention, invented=invented)
+
+
+def _spell_out(messages: Iterable[Message]) -> str:
+    return "\n".join([text for message in messages for text in texts_of(message)])
 
 
 def _warning(job: Job, tokens_after: int, written: _Written | None) -> str | None:

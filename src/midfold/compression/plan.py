@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from midfold.compression import prompts
+from midfold.compression.digest.headings import NOTED_HEADING, RULES_HEADING
 from midfold.compression.groups import (
     count_leading_system,
     group_around,
@@ -17,12 +18,15 @@ from midfold.compression.groups import (
     newest_request,
     waiting_from,
 )
+from midfold.compression.numbering import Folded, number, read_folded
 from midfold.compression.policy import TAIL_SLACK, Budget, CompressionPolicy
 from midfold.compression.results import Span
+from midfold.compression.sections import join_sections, split_sections
 from midfold.messages import Message, Pairing, pair_calls
 
 MIN_TAIL_MESSAGES = 3
-FIRST_REQUEST_PART = 0.25
+_MOST_OPENING_MESSAGES = 3
+FIRST_REQUEST_PART = 0.5
 """Of a hard ceiling's room, the most that the first request may take before it is folded, too."""
 
 
@@ -38,11 +42,27 @@ class Layout:
     """how many messages the system prompt takes"""
     summary: int | None
     """where an earlier summary stands"""
+    previous: str | None
+    """its words"""
+    folded_before: Folded
+    """the messages that it stands for"""
+    numbers: list[int]
+    """what each message is known by in the whole conversation"""
     request: Span
     """the newest request with whatever cannot be parted from it; empty when the user said nothing"""
     waiting: int | None
     """the first message with a call that waits for its result"""
     sums: list[int]
+
+    @property
+    def head_start(self) -> int:
+        """Where the head begins: after the system prompt.
+
+        While the first request was also the newest one, an earlier summary had to stand before it.
+        """
+        if self.summary != self.lead or self.lead + 1 >= len(self.messages):
+            return self.lead
+        return self.lead + 1 if self.numbers[self.lead + 1] == self.lead else self.lead
 
     def tokens(self, span: Span) -> int:
         """Count the messages of `span`."""
@@ -69,6 +89,8 @@ def lay_out(messages: Sequence[Message], sizes: Sequence[int], policy: Compressi
         # The only words of the user may start like somebody's summary; only ours is sure to be one.
         ours = messages[newest].text.startswith(prompts.SUMMARY_MARKER)
         newest, summary = (None, summary) if ours else (newest, None)
+    previous = None if summary is None else _read_previous(messages[summary].text)
+    folded_before = read_folded(previous or "")
     return Layout(
         messages=messages,
         sizes=sizes,
@@ -76,9 +98,23 @@ def lay_out(messages: Sequence[Message], sizes: Sequence[int], policy: Compressi
         cuts=cuts,
         lead=lead,
         summary=summary,
+        previous=previous,
+        folded_before=folded_before,
+        numbers=number(len(messages), summary, folded_before),
         request=Span(0, 0) if newest is None else group_around(newest, cuts),
         waiting=waiting_from(messages, pairing),
         sums=[0, *accumulate(sizes)],
+    )
+
+
+def _read_previous(text: str) -> str | None:
+    """Return the words of an earlier summary; where it is not ours, code has not written its rules."""
+    body = prompts.find_body(text)
+    if body is None or text.startswith(prompts.SUMMARY_MARKER):
+        return body
+    sections = split_sections(body)
+    return join_sections(
+        {name.replace(RULES_HEADING, NOTED_HEADING): said for name, said in sections.items()}
     )
 
 
@@ -99,23 +135,30 @@ def find_summary(messages: Sequence[Message], lead: int, head: int) -> int | Non
 
 def make_plan(layout: Layout, policy: CompressionPolicy, tail_budget: int) -> Plan:
     """Choose head and tail by the policy; everything between them, but for the newest request, is folded."""
-    head_stop = _head_stop(layout, layout.lead + count_head(layout.sizes, layout.lead, policy))
+    wanted = count_head(layout.sizes, layout.head_start, policy)
+    head_stop = _head_stop(layout, layout.head_start + wanted)
     tail_start = _tail_start(layout, head_stop, tail_budget)
     return Plan(head_stop, tail_start, _spans(layout, head_stop, tail_start))
 
 
 def make_ceiling_plan(layout: Layout, room: int, tail_budget: int, min_messages: int) -> Plan:
     """Choose head and tail for a hard ceiling that leaves `room` for messages; the head is one request."""
-    first = layout.lead
-    keeps_first = (
-        first < len(layout.messages)
-        and first != layout.summary
-        and is_request(layout.messages[first])
-        and layout.sizes[first] <= room * FIRST_REQUEST_PART
-    )
-    head_stop = _head_stop(layout, first + 1 if keeps_first else first)
+    head_stop = _head_stop(layout, _opening_stop(layout, int(room * FIRST_REQUEST_PART)))
     tail_start = _tail_start(layout, head_stop, min(tail_budget, room), min_messages)
     return Plan(head_stop, tail_start, _spans(layout, head_stop, tail_start))
+
+
+def _opening_stop(layout: Layout, most_tokens: int) -> int:
+    """Return where the first request ends: what the user says before anybody answers, while it fits."""
+    stop = start = layout.head_start
+    while (
+        stop < min(len(layout.messages), start + _MOST_OPENING_MESSAGES)
+        and stop != layout.summary
+        and is_request(layout.messages[stop])
+        and layout.tokens(Span(start, stop + 1)) <= most_tokens
+    ):
+        stop += 1
+    return stop
 
 
 def shorten_fold(layout: Layout, plan: Plan, stop: int) -> Plan:
@@ -131,14 +174,15 @@ def stops_between(layout: Layout, plan: Plan) -> list[int]:
 def _head_stop(layout: Layout, wanted: int) -> int:
     """End the head at a legal cut, before an earlier summary and before the newest request."""
     limits = [wanted, len(layout.messages)]
-    if layout.summary is not None:
+    if layout.summary is not None and layout.summary >= layout.head_start:
         limits.append(layout.summary)
     if len(layout.request):
         limits.append(layout.request.start)
-    stop = max(min(limits), layout.lead)
-    while stop > layout.lead and not layout.cuts[stop]:
+    stop = max(min(limits), layout.head_start)
+    while stop > layout.head_start and not layout.cuts[stop]:
         stop -= 1
-    return stop
+    # Without a head the summary takes the place of the earlier one.
+    return stop if stop > layout.head_start else layout.lead
 
 
 def _tail_start(layout: Layout, head_stop: int, budget: int, min_messages: int = MIN_TAIL_MESSAGES) -> int:
@@ -180,5 +224,8 @@ def spans_between(layout: Layout, start: int, stop: int) -> tuple[Span, ...]:
 def _spans(layout: Layout, start: int, stop: int) -> tuple[Span, ...]:
     """Return what to fold; an earlier summary alone is nothing, since there is no news to add to it."""
     pieces = spans_between(layout, start, stop)
+    if layout.summary is not None and layout.summary < start:
+        pieces = (Span(layout.summary, layout.summary + 1), *pieces)
+        start = layout.summary
     news = sum(map(len, pieces)) - (layout.summary is not None and start <= layout.summary < stop)
     return pieces if news > 0 else ()

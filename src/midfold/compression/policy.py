@@ -79,6 +79,8 @@ class CompressionPolicy:
     max_tokens: int | None = None
     summarizer_window: int | None = None
     add_system_note: bool = True
+    pins: bool = True
+    """whether sentences in which the user sets a rule are kept word for word"""
 
     @property
     def threshold_tokens(self) -> int:
@@ -109,10 +111,16 @@ class CompressionPolicy:
         if self.budget is Budget.FIXED:
             return min(self.summary_tokens, folded_tokens // 2)
         ratio = SUMMARY_RATIO if self.budget is Budget.RATIO else _scaled_ratio(folded_tokens)
-        window = self.max_tokens if self.max_tokens is not None else self.context_length
-        cap = min(int(window * SUMMARY_CAP_OF_WINDOW), SUMMARY_CAP_TOKENS)
+        cap = SUMMARY_CAP_TOKENS
+        if self.max_tokens is None:
+            cap = min(int(self.context_length * SUMMARY_CAP_OF_WINDOW), cap)
         wanted = max(int(folded_tokens * ratio), SUMMARY_FLOOR_TOKENS)
         return min(wanted, max(cap, 1), folded_tokens // 2)
+
+
+def free_summary_tokens(folded_tokens: int) -> int:
+    """How long a summary of `folded_tokens` is where nothing limits it."""
+    return min(max(int(folded_tokens * SUMMARY_RATIO), SUMMARY_FLOOR_TOKENS), folded_tokens // 2)
 
 
 def _scaled_ratio(folded_tokens: int) -> float:

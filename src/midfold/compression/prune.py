@@ -4,7 +4,7 @@ Pruning what is pruned changes nothing: stubs, excerpts and notes are recognised
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
@@ -20,6 +20,8 @@ RESULT_CHARS = 200
 """Results up to this length take no more than a stub would."""
 EXCERPT_CHARS = 2_000
 ARGUMENT_CHARS = 500
+_STUB_TOKENS = 30
+_FRAME_TOKENS = 5
 _SOURCE_CHARS = 100
 _MEDIA_GONE = " removed to save context]"
 
@@ -45,21 +47,36 @@ def prune(
     style: Style = Style.STUB,
     pairing: Pairing | None = None,
     writers: Mapping[str, StubWriter] = BUILT_IN,
+    redact: Callable[[str], str] = str,
 ) -> Pruned:
     """Say the messages of `span` more briefly; those after it are only looked at, for copies.
 
     A message with a call that waits for its result stays as it is, and so do the results of its other calls.
+    What is quoted of a result goes through `redact` before it is cut.
     """
     pairing = pair_calls(messages) if pairing is None else pairing
     calls = {result: call for call, result in pairing.answers.items()}
     waiting = frozenset(call.message for call in pairing.open_calls)
-    pruner = _Pruner(messages, span, style, writers, calls, waiting)
+    pruner = _Pruner(messages, span, style, writers, redact, calls, waiting)
     newest_first = range(len(messages) - 1, max(span.start, 0) - 1, -1)
     edits = [edit for index in newest_first if (edit := pruner.edit(index)) is not None]
     counts = pruner.counts
     return Pruned(
         tuple(reversed(edits)), counts["results"], counts["duplicates"], counts["arguments"], counts["media"]
     )
+
+
+def least_tokens(message: Message) -> int:
+    """Guess, rather low, what pruning leaves of a message, in tokens."""
+    least = _FRAME_TOKENS
+    for part in message.parts:
+        if isinstance(part, ToolResult):
+            least += len(part.text) // 4 if len(part.text) <= RESULT_CHARS else _STUB_TOKENS
+        elif isinstance(part, ToolCall):
+            least += min(len(part.arguments), ARGUMENT_CHARS) // 4 + _FRAME_TOKENS
+        elif isinstance(part, Text):
+            least += len(part.text) // 4
+    return least
 
 
 def describe_media(media: Sequence[Media]) -> str:
@@ -91,6 +108,7 @@ class _Pruner:
     span: Span
     style: Style
     writers: Mapping[str, StubWriter]
+    redact: Callable[[str], str]
     calls: Mapping[Location, Location]
     """result → its call"""
     waiting: frozenset[int]
@@ -169,9 +187,9 @@ class _Pruner:
         """Say a result in the chosen style; what comes out may turn out longer."""
         match self.style:
             case Style.STUB:
-                return self._stub(asked_at, result)
+                return self._stub(asked_at, _with_text(result, self.redact(result.text)))
             case Style.EXCERPT:
-                return excerpt(result.text) if len(result.text) > EXCERPT_CHARS else result.text
+                return excerpt(self.redact(result.text)) if len(result.text) > EXCERPT_CHARS else result.text
             case Style.PLACEHOLDER:
                 return PLACEHOLDER
             case _:
@@ -179,11 +197,11 @@ class _Pruner:
 
     def _stub(self, asked_at: Location | None, result: ToolResult) -> str:
         call = self._call(asked_at)
-        stub = write_stub(call, result, self.writers)
+        stub = self.redact(write_stub(call, result, self.writers))
         if len(stub) < len(result.text) or call is None or asked_at is None:
             return stub
         # Shortened arguments can make a shorter stub: what does not fit now must not fit the next time.
-        return write_stub(self._shorten_call(asked_at, call), result, self.writers)
+        return self.redact(write_stub(self._shorten_call(asked_at, call), result, self.writers))
 
     def _keep(self, here: Location, text: str) -> None:
         if len(text) > RESULT_CHARS:

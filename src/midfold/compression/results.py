@@ -7,13 +7,14 @@ compression works on this one value.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from hashlib import sha256
 from typing import Generic, TypeVar
 
 from midfold.compression.feedback import headline
 from midfold.compression.state import CompressionState
 from midfold.errors import StaleFold
-from midfold.messages import Message, Part, ToolCall
+from midfold.messages import Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 from midfold.messages.digests import spell
 
 
@@ -134,6 +135,24 @@ class PruneCounts:
 
 
 @dataclass(frozen=True, slots=True)
+class Retention:
+    """How many of the facts that must survive a fold did, and what its summary says without a source."""
+
+    facts: int
+    kept: int
+    missing: tuple[str, ...] = ()
+    invented: tuple[str, ...] = ()
+
+
+class Fate(StrEnum):
+    """What became of a message."""
+
+    KEPT = "kept"
+    SHORTENED = "shortened"
+    FOLDED = "folded"
+
+
+@dataclass(frozen=True, slots=True)
 class Match:
     """Where a text stands in a message that is no longer in the context word for word."""
 
@@ -167,6 +186,7 @@ class Compression(Generic[M]):
     pruned: PruneCounts = PruneCounts()
     summarizer: str | None = None
     summary_tokens: int = 0
+    retention: Retention | None = None
     warning: str | None = None
     system_note: str | None = None
     """for callers that keep the system prompt beside the messages"""
@@ -200,6 +220,16 @@ class Compression(Generic[M]):
         return headline(len(self.before), len(self.messages), changed=self.changed)
 
     @property
+    def fates(self) -> list[Fate]:
+        """What became of each message of the old list, by its index."""
+        folded = {index for span in self.folded for index in span}
+        edited = {edit.index for edit in self.fold.edits} if self.fold else set()
+        return [
+            Fate.FOLDED if index in folded else Fate.SHORTENED if index in edited else Fate.KEPT
+            for index in range(len(self.before))
+        ]
+
+    @property
     def originals(self) -> list[object]:
         """The wire items as they were before."""
         return [message.raw for message in self.before]
@@ -222,6 +252,7 @@ class Compression(Generic[M]):
             pruned=self.pruned,
             summarizer=self.summarizer,
             summary_tokens=self.summary_tokens,
+            retention=self.retention,
             warning=self.warning,
             system_note=self.system_note,
         )
@@ -237,10 +268,28 @@ class Compression(Generic[M]):
 
 
 def _match(message: Message, index: int, wanted: str) -> Match | None:
-    for part in message.parts:
-        text = part.arguments if isinstance(part, ToolCall) else getattr(part, "text", "")
+    for text in texts_of(message):
         place = text.casefold().find(wanted)
         if place >= 0:
             start = max(0, place - _SNIPPET_CHARS // 2)
             return Match(index, text[start : place + len(wanted) + _SNIPPET_CHARS // 2])
     return None
+
+
+def texts_of(message: Message) -> Iterator[str]:
+    """Yield what a message says; arguments as they are spelled, and the strings that they spell."""
+    for part in message.parts:
+        if isinstance(part, ToolCall):
+            yield part.arguments
+            if "\\" in part.arguments:
+                yield "\n".join(_strings(part.parse_arguments()))
+        elif isinstance(part, Text | Reasoning | ToolResult | Opaque):
+            yield part.text
+
+
+def _strings(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _strings(inner)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 
-_HEADING = re.compile(r"^## +(.+?) *$", re.MULTILINE)
+_HEADING = re.compile(r"^## +(\S.*)$", re.MULTILINE)
 
 
 def split_sections(body: str) -> dict[str, str]:
@@ -13,7 +13,7 @@ def split_sections(body: str) -> dict[str, str]:
     start = 0
     for heading in _HEADING.finditer(body):
         _add(sections, name, body[start : heading.start()])
-        name, start = heading[1], heading.end()
+        name, start = heading[1].rstrip(), heading.end()
     _add(sections, name, body[start:])
     return sections
 
@@ -24,10 +24,15 @@ def join_sections(sections: Mapping[str, str]) -> str:
     return "\n\n".join(written)
 
 
+def quote_headings(text: str) -> str:
+    """Return a text that is quoted in a section, so that no line of it is taken for a heading."""
+    return _HEADING.sub(r" \g<0>", text) if "## " in text else text
+
+
 def with_section(body: str, name: str, text: str) -> str:
     """Return the summary with `text` as its first section `name`, whatever it said there before."""
     rest = {heading: words for heading, words in split_sections(body).items() if heading != name}
-    return join_sections({name: text, **rest})
+    return join_sections({name: quote_headings(text), **rest})
 
 
 def _add(sections: dict[str, str], name: str, text: str) -> None:

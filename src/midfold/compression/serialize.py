@@ -6,7 +6,7 @@ not, tool output is cut first, the largest most, then arguments, then long texts
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from itertools import groupby
 from typing import TypeAlias, assert_never
@@ -83,19 +83,25 @@ class _Measured:
 
 
 def serialize(
-    messages: Sequence[Message], *, count: CountText, budget_tokens: int, first_index: int = 0
+    messages: Sequence[Message],
+    *,
+    count: CountText,
+    budget_tokens: int,
+    first_index: int = 0,
+    redact: Callable[[str], str] = str,
 ) -> list[str]:
     """Write out `messages` in order, in as few chunks of at most `budget_tokens` as excerpts allow.
 
     Labels number the messages from `first_index` on. Thinking is left out, media become stubs. Chunks end
-    between messages; a message larger than a chunk is cut. Raises `SummaryUnavailable` when the budget is
-    under `MIN_CHUNK_TOKENS`.
+    between messages; a message larger than a chunk is cut. Texts go through
+    `redact` before anything is cut. Raises `SummaryUnavailable` when the budget is under `MIN_CHUNK_TOKENS`.
     """
     if budget_tokens < MIN_CHUNK_TOKENS:
         raise SummaryUnavailable(f"the summariser's window leaves {budget_tokens:,} tokens for the turns")
     if not messages:
         return []
-    measured = _measure(_read_pieces(messages, first_index), count)
+    pieces = [replace(piece, text=redact(piece.text)) for piece in _read_pieces(messages, first_index)]
+    measured = _measure(pieces, count)
     fewest = max(1, -(-measured.least // budget_tokens))
     target = fewest * budget_tokens
     best: list[str] = []

@@ -20,3 +20,7 @@ class CompressionState:
     """turns of late in which a pass saved too little"""
     is_warned: bool = False
     """the approach warning has been shown and not been cleared"""
+    pins: tuple[str, ...] = ()
+    """what the user pinned by hand"""
+    unpinned: frozenset[str] = frozenset()
+    """sentences that are not to be pinned though they set a rule"""

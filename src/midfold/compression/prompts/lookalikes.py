@@ -32,6 +32,7 @@ _IMITATION = re.compile(
   | <\s*+/?\s*+
     (?:user|human|assistant|developer|tool|function|think|thinking|invoke
       |USER|HUMAN|ASSISTANT|DEVELOPER|TOOL|FUNCTION|THINK|THINKING|INVOKE)
+    (?![-_][\w-]{0,40}error>)  # what tools put around an error is worth quoting as it is
     (?:[-_][\w-]{0,40})?(?=\s|/?>)(?=[^>\n]{0,200}>)(?:[^<>\n]{0,200}>)?
     # control tokens
   | <\|[\w-]{1,60}(?:\|>)?

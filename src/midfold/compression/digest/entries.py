@@ -1,0 +1,155 @@
+"""What a digest can say: entries under headings, each a head that may grow by units while there is room.
+
+Everything is quoted from the conversation, nothing is paraphrased. An entry is one line: what is said about a
+call, a file or a message stands together with it.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from operator import attrgetter
+
+from midfold.compression.sections import quote_headings
+
+MUST = 1e6
+"""The worth of what is kept before anything else."""
+SEPARATOR = " · "
+LABEL = re.compile(r"^\[(\d{1,9}(?:, \d{1,9})*)\] ?")
+"""the numbers of the messages an entry begins with"""
+CHANGED_MARK = " (changed): "
+PIN_LABEL = "[pinned] "
+"""what a rule that was pinned by hand begins with"""
+FILE_USES = re.compile(r"(?: \(changed\))?: (?:[^\s,\[]{1,80} \[[\d, ]{1,80}\](?:, )?){1,20}$")
+"""which tools used a file, and in which messages"""
+_BYTES_PER_PIECE = 4
+_SHOWN_INDICES = 6
+
+
+class Kind(StrEnum):
+    """What an entry is about, which decides its heading."""
+
+    REQUEST = "request"
+    RULE = "rule"
+    DEED = "deed"
+    CHANGED = "changed file"
+    DOING = "step under way"
+    BROKEN = "open failure"
+    WORDS = "words"
+    ASK = "open request"
+    READ = "read file"
+    STEP = "step to come"
+    EARLIER = "earlier"
+
+
+@dataclass(slots=True)
+class Unit:
+    """One more piece of an entry, word for word."""
+
+    text: str
+    worth: float
+    index: int | None = None
+    """the message it comes from, where the entry has several"""
+
+
+@dataclass(slots=True)
+class Entry:
+    """One line of a digest."""
+
+    kind: Kind
+    order: float
+    """where it stands in the conversation"""
+    head: str
+    worth: float
+    units: list[Unit] = field(default_factory=list)
+    is_bullet: bool = True
+    """false for a line of an earlier summary that was none"""
+
+    @property
+    def subject(self) -> str:
+        """What the entry is about, without the numbers of messages."""
+        bare = LABEL.sub("", self.head.removeprefix(PIN_LABEL))
+        return FILE_USES.sub("", bare) if self.kind in (Kind.CHANGED, Kind.READ) else bare
+
+    def spell(self, chosen: Iterable[Unit]) -> str:
+        """Write the entry as one line; a unit from another message than the one before it says which."""
+        pieces = [quote_headings(self.head)]
+        index = None
+        for unit in chosen:
+            pieces.append(unit.text if unit.index in (None, index) else f"[{unit.index}] {unit.text}")
+            index = unit.index
+        return f"{'- ' if self.is_bullet else ''}{SEPARATOR.join(pieces)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """An entry with those of its units that there was room for, in their order."""
+
+    entry: Entry
+    units: tuple[Unit, ...]
+
+    @property
+    def text(self) -> str:
+        return self.entry.spell(self.units)
+
+
+def cost(text: str) -> int:
+    """Guess what a text takes, in bytes: a token is three to four of them in any script."""
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+
+
+@dataclass(slots=True)
+class Offer:
+    """An entry's head, or one of its units, with what it takes."""
+
+    entry: Entry
+    unit: Unit | None
+    bytes: int
+    head_bytes: int
+    density: float
+
+
+def offer(entries: Iterable[Entry]) -> list[Offer]:
+    """Put up all heads and units, the most worth for their size first."""
+    offers = []
+    for entry in entries:
+        head_bytes = cost(entry.head) + _BYTES_PER_PIECE
+        offers.append(Offer(entry, None, head_bytes, head_bytes, entry.worth / head_bytes))
+        for unit in entry.units:
+            size = cost(unit.text) + _BYTES_PER_PIECE
+            offers.append(Offer(entry, unit, size, head_bytes, unit.worth / size))
+    offers.sort(key=attrgetter("density"), reverse=True)
+    return offers
+
+
+def take(offers: Iterable[Offer], budget_bytes: int) -> list[Taken]:
+    """Choose heads and units until the budget is spent; a unit brings its head along."""
+    left = budget_bytes
+    chosen: dict[int, tuple[Entry, set[int]]] = {}
+    for each in offers:
+        if each.bytes > left:
+            continue
+        taken = chosen.get(id(each.entry))
+        price = each.bytes
+        if taken is None:
+            price += each.head_bytes if each.unit else 0
+            if price > left:
+                continue
+            taken = chosen[id(each.entry)] = (each.entry, set())
+        elif each.unit is None:
+            continue
+        left -= price
+        if each.unit is not None:
+            taken[1].add(id(each.unit))
+    return [
+        Taken(entry, tuple(unit for unit in entry.units if id(unit) in units))
+        for entry, units in chosen.values()
+    ]
+
+
+def spell_indices(indices: Iterable[int]) -> str:
+    """Name messages: the first and the newest ones where there are many."""
+    numbers = list(dict.fromkeys(indices))
+    if len(numbers) > _SHOWN_INDICES:
+        numbers = [numbers[0], *numbers[-_SHOWN_INDICES + 1 :]]
+    return f"[{', '.join(map(str, numbers))}]"

@@ -1,0 +1,90 @@
+"""The telling lines of a tool's output: how it begins, how it ends, and what names things."""
+
+import re
+from collections.abc import Iterator
+
+from midfold.compression.digest.entries import Unit
+from midfold.compression.excerpts import read_outcome
+
+_LINE_CHARS = 240
+_LONGEST_LINE_CHARS = 12 * _LINE_CHARS
+_SHORTEST_CHARS = 4
+_READ_CHARS_PER_LINE = 400
+_END_LINES = 3
+_END_FACTOR = 1.6
+_NAMING_FACTOR = 1.5
+_FULL_LINE_WORDS = 4
+_FULL_SENTENCE_WORDS = 12
+_WORD = re.compile(r"[^\W\d_]{3,}|[\u3040-\u9fff\uac00-\ud7af]{2}")
+_NAME = re.compile(r"\d|[a-z][A-Z]|\w_\w|\w/\w")
+_FIELD_BREAK = re.compile(r",\s{0,4}(?=[\"{\[])|(?<=[\[{}\]])\s{0,4}(?=\")")
+_BREAKS = (". ", ", ", "; ", "。", " ")
+
+
+def telling_lines(output: str, most: int, seen: set[str]) -> list[Unit]:
+    """Return up to `most` lines of both ends as units; a line that was `seen` before says nothing again."""
+    is_json = output.startswith(("{", "["))
+    text = read_outcome(output).text if is_json else output
+    reach = most * _READ_CHARS_PER_LINE
+    if len(text) > 2 * reach:
+        text = f"{text[:reach]}\n{text[-reach:]}"
+    lines = list(_fields(text) if text.startswith(("{", "[")) else _lines(text, most))
+    if len(lines) > most:
+        lines = [*lines[: most // 2], *lines[-(most - most // 2) :]]
+    units = []
+    for number, line in enumerate(lines):
+        if line not in seen:
+            seen.add(line)
+            at_end = number < _END_LINES or number >= len(lines) - _END_LINES
+            units.append(Unit(line, tell(line) * (_END_FACTOR if at_end else 1.0)))
+    return units
+
+
+def tell(line: str) -> float:
+    """Say how much a line tells for its size: full worth takes a few words, names and figures count more."""
+    words = len(_WORD.findall(line))
+    return min(words, _FULL_LINE_WORDS) / _FULL_LINE_WORDS * _naming(line)
+
+
+def tell_prose(sentence: str) -> float:
+    """Say how much a sentence tells: twice what a line does when it is long enough to say something."""
+    words = len(_WORD.findall(sentence))
+    return min(words, _FULL_SENTENCE_WORDS) * 2 / _FULL_SENTENCE_WORDS * _naming(sentence)
+
+
+def _naming(text: str) -> float:
+    return _NAMING_FACTOR if _NAME.search(text) else 1.0
+
+
+def _lines(text: str, most: int) -> Iterator[str]:
+    lines = text.split("\n")
+    if len(lines) > 4 * most:
+        lines = [*lines[: 2 * most], *lines[-2 * most :]]
+    for line in lines:
+        bare = line.strip()
+        if len(bare) > _LINE_CHARS:
+            yield from _pieces(bare)
+        elif len(bare) >= _SHORTEST_CHARS:
+            yield bare
+
+
+def _fields(text: str) -> Iterator[str]:
+    """Yield the fields of JSON as they are spelled."""
+    for field in _FIELD_BREAK.split(text):
+        bare = field.strip().strip("{}[]").strip()
+        if len(bare) > _LINE_CHARS:
+            yield from _pieces(bare)
+        elif len(bare) >= _SHORTEST_CHARS:
+            yield bare
+
+
+def _pieces(line: str) -> Iterator[str]:
+    """Cut a long line where a sentence or a list item ends."""
+    start = 0
+    while len(line) - start > _LINE_CHARS and start < _LONGEST_LINE_CHARS:
+        low, high = start + _LINE_CHARS // 3, start + _LINE_CHARS
+        stop = next((at + 1 for mark in _BREAKS if (at := line.rfind(mark, low, high)) >= 0), high)
+        yield line[start:stop].strip()
+        start = stop
+    if start < _LONGEST_LINE_CHARS:
+        yield line[start:].strip()

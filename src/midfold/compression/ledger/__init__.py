@@ -1,0 +1,10 @@
+"""A ledger of state, built by code from the original messages.
+
+It answers what an agent would otherwise read again after a fold: which files were read and changed, which
+commands ran and how they ended, what is still broken, what the user asked for and forbade.
+"""
+
+from midfold.compression.ledger.collect import collect
+from midfold.compression.ledger.values import Deed, Ledger, Rule, Saying, Step
+
+__all__ = ["Deed", "Ledger", "Rule", "Saying", "Step", "collect"]

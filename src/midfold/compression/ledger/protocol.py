@@ -1,0 +1,145 @@
+"""Agents without tool calls: the model writes a command into its words, the answer comes as a user message.
+
+Such user messages are the output of tools, not the words of a person, and are read like any tool's output.
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+
+from midfold.messages import Message, ToolCall
+
+_FENCE = "```"
+_LAST_TAG = re.compile(r"</([A-Za-z_][\w.-]{0,60})>\s{0,20}$")
+_FUNCTION = re.compile(r"=\s?[\"']?([\w.-]{1,80})")
+_PARAMETER = re.compile(r"<(?:parameter[= ](?:name=)?[\"']?([\w-]{1,60})[\"']?|([\w-]{1,60}))>")
+_MOST_PARAMETERS = 50
+_MOST_TAG_CHARS = 30_000
+COMMAND = "command"
+"""The name by which a bare command goes as a call."""
+_MIN_EXCHANGES = 4
+_LABEL_CHARS = 40
+_PROMPT_CHARS = 6
+_SIGNS = ("[", "<", "{")
+_TOOL_WORD = re.compile(r"observ|result|output|stdout|response|return|execut", re.IGNORECASE)
+_OPENING_CHARS = 40
+_COMMON_PART = 0.6
+"""A conversation in which this part of the model's messages holds a command is led that way."""
+
+
+@dataclass(frozen=True, slots=True)
+class Protocol:
+    """Which user messages are observations; empty where tools are called properly or not at all."""
+
+    observations: frozenset[int] = field(default_factory=frozenset)
+
+    def split(self, index: int, text: str) -> tuple[str, ToolCall | None]:
+        """Part a model's message into its words and the call it made in them."""
+        found = _find_command(text) if index + 1 in self.observations else None
+        if found is None:
+            return text, None
+        return f"{text[: found.start]}{text[found.stop :]}", found.call
+
+
+def find_protocol(messages: Sequence[Message], *, was_found: bool = False) -> Protocol:
+    """Recognise a conversation that is led by commands in words.
+
+    People answer code with words of all kinds; what runs commands answers in one form. Once that was found,
+    the few messages after a fold need not show it again.
+    """
+    if any(True for message in messages for _ in message.calls):
+        return Protocol()
+    models = [index for index, message in enumerate(messages) if message.role == "assistant"]
+    commands = [index for index in models if _find_command(messages[index].text)]
+    enough = 1 if was_found else max(_MIN_EXCHANGES, len(models) * _COMMON_PART)
+    answers = [index + 1 for index in commands if index + 1 < len(messages)]
+    answers = [index for index in answers if messages[index].role == "user"]
+    if len(answers) < enough:
+        return Protocol()
+    task = next((message.text for message in messages if message.role == "user"), "")
+    opening = task.lstrip()[:_OPENING_CHARS]
+    # What begins as the first task did is another task.
+    texts = {index: messages[index].text for index in answers}
+    texts = {index: text for index, text in texts.items() if not text.lstrip().startswith(opening)}
+    if was_found and len(texts) < _MIN_EXCHANGES:
+        return Protocol(frozenset(index for index, text in texts.items() if any(_forms(text))))
+    return Protocol(_in_one_form(texts))
+
+
+def _in_one_form(texts: Mapping[int, str]) -> frozenset[int]:
+    """Return the texts that have the form which most of them have; none if there is no such form."""
+    best: frozenset[int] = frozenset()
+    for forms in zip(*map(_forms, texts.values()), strict=True):
+        common = Counter(filter(None, forms)).most_common(1)
+        alike = (index for index, form in zip(texts, forms, strict=True) if common and form == common[0][0])
+        best = max(best, frozenset(alike), key=len)
+    return best if len(best) >= max(_MIN_EXCHANGES, len(texts) * _COMMON_PART) else frozenset()
+
+
+def _forms(text: str) -> tuple[str, str, str]:
+    """Say in what form a tool may have written a text: its label, its first sign, how it ends."""
+    bare = text.strip()
+    label, colon, _ = bare[:_LABEL_CHARS].partition(":")
+    is_label = colon and "\n" not in label and _TOOL_WORD.search(label)
+    last_line = bare[bare.rfind("\n") + 1 :]
+    ends_boxed = last_line.startswith("[") and last_line.endswith("]")
+    ends_in_prompt = last_line.endswith(("$", "#", ">>>", "%"))
+    return (
+        label if is_label else "",
+        bare[:1] if bare[:1] in _SIGNS else "",
+        "[]" if ends_boxed else last_line[-_PROMPT_CHARS:] if ends_in_prompt else "",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Command:
+    """Where a command stands in a model's words, and what it says."""
+
+    start: int
+    stop: int
+    call: ToolCall
+
+
+def _find_command(text: str) -> _Command | None:
+    """Find the command in a model's words: the element they end with, or else the last fenced block."""
+    return _tagged(text) or _fenced(text)
+
+
+def _fenced(text: str) -> _Command | None:
+    stop = text.rfind(_FENCE)
+    start = text.rfind(_FENCE, 0, stop) if stop > 0 else -1
+    said = text[start:stop].partition("\n")[2].strip() if start >= 0 else ""
+    return _Command(start, stop + len(_FENCE), _call(COMMAND, {"command": said})) if said else None
+
+
+def _tagged(text: str) -> _Command | None:
+    last = _LAST_TAG.search(text[-100:])
+    stop = len(text.rstrip()) if last else 0
+    start = text.rfind(f"<{last[1]}", 0, stop - 1) if last else -1
+    if last is None or start < 0 or stop - start > _MOST_TAG_CHARS:
+        return None
+    opening, _, inner = text[start : text.rfind("</", 0, stop)].partition(">")
+    named = _FUNCTION.search(opening)
+    values = dict(islice(_parameters(inner), _MOST_PARAMETERS))
+    if not values:
+        return _Command(start, stop, _call(COMMAND, {"command": inner.strip()})) if inner.strip() else None
+    return _Command(start, stop, _call(named[1] if named else last[1], values))
+
+
+def _parameters(inner: str) -> Iterator[tuple[str, str]]:
+    """Yield the elements inside a call, each with its name."""
+    place = 0
+    while (opening := _PARAMETER.search(inner, place)) is not None:
+        name, tag = opening[1], opening[2]
+        stop = inner.find(f"</{'parameter' if name else tag}>", opening.end())
+        if stop < 0:
+            return
+        yield name or tag, inner[opening.end() : stop].strip()
+        place = stop
+
+
+def _call(name: str, arguments: Mapping[str, str]) -> ToolCall:
+    return ToolCall("", name, json.dumps(arguments, ensure_ascii=False))
