@@ -17,6 +17,7 @@ _COMMANDS = {
     "compress": "midfold.cli.compress",
     "config": "midfold.cli.config",
     "demo": "midfold.cli.demo",
+    "eval": "midfold.cli.evaluate",
     "inspect": "midfold.cli.inspect",
     "plugins": "midfold.cli.plugins",
 }

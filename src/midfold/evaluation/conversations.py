@@ -1,0 +1,119 @@
+"""Conversations to measure with: found, read, counted and indexed once, whatever is done to them then."""
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from midfold.errors import MidfoldError, UnreadableTranscript
+from midfold.evaluation.derive import derive_probes
+from midfold.evaluation.probes import Probe, read_probes
+from midfold.evaluation.texts import Source, index_source
+from midfold.messages import Message, Pairing, pair_calls
+from midfold.tokens import TokenCounter
+from midfold.transcripts import load_transcript
+from midfold.wire import Request, parse
+
+_ENDINGS = (".json", ".jsonl", ".json.gz", ".jsonl.gz")
+_LEADING_ROLES = ("system", "developer")
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """A transcript with all that the measures need to know of it."""
+
+    name: str
+    request: Request
+    messages: tuple[Message, ...]
+    sizes: tuple[int, ...]
+    overhead_tokens: int
+    """system prompt and tools that travel beside the messages"""
+    count: TokenCounter
+    counting_ms: float
+    """processor time for reading and counting it once"""
+    pairing: Pairing
+    source: Source
+    probes: tuple[Probe, ...]
+    probes_are_derived: bool
+
+    @property
+    def tokens(self) -> int:
+        return self.overhead_tokens + sum(self.sizes)
+
+    @property
+    def lead(self) -> int:
+        """How many system messages the list begins with."""
+        return next(
+            (index for index, message in enumerate(self.messages) if message.role not in _LEADING_ROLES),
+            len(self.messages),
+        )
+
+    def must_keep_tokens(self) -> int:
+        """What system prompt, tools and all must-keep strings take, once each."""
+        answers = dict.fromkeys(probe.answer for probe in self.probes if probe.must_keep)
+        system = self.overhead_tokens + sum(self.sizes[: self.lead])
+        return system + sum(map(self.count.count_text, answers))
+
+
+@dataclass(frozen=True, slots=True)
+class Unusable:
+    """A file that cannot be measured with, and why."""
+
+    path: Path
+    reason: str
+
+
+def find_transcripts(paths: Sequence[Path]) -> Iterator[Path]:
+    """Yield the files, and the transcripts in the folders, in order; folders are not searched further."""
+    for path in paths:
+        if path.is_dir():
+            yield from sorted(
+                found for found in path.iterdir() if found.is_file() and found.name.endswith(_ENDINGS)
+            )
+        else:
+            yield path
+
+
+def load_conversation(path: Path, probes_dir: Path | None = None) -> Conversation | Unusable:
+    """Read a transcript with its probes, which are derived where no file has them.
+
+    Probes lie in `probes_dir`, or else in the folder `probes` beside that of the transcript.
+    """
+    try:
+        request = load_transcript(path).request
+        name = _name(path)
+        listed = (probes_dir or path.resolve().parent.parent / "probes") / f"{name}.json"
+        return make_conversation(name, request, read_probes(listed) if listed.is_file() else None)
+    except UnreadableTranscript as error:
+        return Unusable(path, error.reason)
+    except MidfoldError as error:
+        return Unusable(path, str(error))
+
+
+def make_conversation(name: str, request: Request, probes: Sequence[Probe] | None = None) -> Conversation:
+    """Count and index a conversation; without `probes` they are derived from it."""
+    count = TokenCounter(request.model)
+    count.count_text(name)  # the vocabulary is loaded by the first text, and its time is nobody's
+    started = time.process_time()
+    messages = tuple(parse(request.messages, request.dialect))
+    sizes = tuple(map(count, messages))
+    overhead = count.count_text(request.system_text) + count.count_tools(request.tools or ())
+    counting_ms = (time.process_time() - started) * 1000
+    return Conversation(
+        name=name,
+        request=request,
+        messages=messages,
+        sizes=sizes,
+        overhead_tokens=overhead,
+        count=count,
+        counting_ms=counting_ms,
+        pairing=pair_calls(messages),
+        source=index_source(messages, request.system_text),
+        probes=tuple(derive_probes(messages) if probes is None else probes),
+        probes_are_derived=probes is None,
+    )
+
+
+def _name(path: Path) -> str:
+    ending = next((ending for ending in reversed(_ENDINGS) if path.name.endswith(ending)), "")
+    return path.name.removesuffix(ending)

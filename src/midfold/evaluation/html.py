@@ -1,0 +1,86 @@
+"""A report as one page that needs nothing else: tables, charts, light and dark."""
+
+from collections.abc import Iterator, Sequence
+from html import escape
+from importlib.resources import files
+from string import Template
+
+from midfold.evaluation import wording
+from midfold.evaluation.charts import Dot, Series, draw_bars, draw_dots, draw_lines
+from midfold.evaluation.probes import Kind, Zone
+from midfold.evaluation.report import Figures, Report, in_context, in_zone
+from midfold.evaluation.wording import Table
+
+
+def write_page(report: Report) -> str:
+    """Write the whole page."""
+    template = files("midfold.evaluation").joinpath("page.html").read_text("utf-8")
+    return Template(template).substitute(body="\n".join(_body(report)))
+
+
+def _body(report: Report) -> Iterator[str]:
+    yield _paragraph(wording.headline(report))
+    for ratio in dict.fromkeys(figures.ratio for figures in report.figures):
+        at_ratio = [figures for figures in report.figures if figures.ratio == ratio]
+        names = [figures.method for figures in at_ratio]
+        yield f"<h2>{escape(wording.ratio_title(ratio))}</h2>"
+        yield _table(wording.main_table(at_ratio))
+        yield _paragraph(wording.must_keep_note(at_ratio[0]))
+        yield _table(wording.more_table(at_ratio))
+        yield _table(wording.check_table(at_ratio))
+        yield f"<h3>{escape(wording.KINDS_TITLE)}</h3>{_key(names)}{_bars(at_ratio)}"
+        yield _table(wording.kind_table(at_ratio))
+        yield f"<h3>{escape(wording.DOTS_TITLE)}</h3>{_key(names)}{draw_dots(_dots(report, ratio, names))}"
+        yield _paragraph(wording.DOTS_NOTE)
+    yield from _chains(report)
+    yield _paragraph(wording.LIMITS)
+
+
+def _bars(figures: Sequence[Figures]) -> str:
+    kinds = [kind for kind in Kind if kind in figures[0].kinds]
+    series = [Series(one.method, [one.kinds[kind].verbatim for kind in kinds]) for one in figures]
+    return draw_bars([wording.name_kind(kind) for kind in kinds], series)
+
+
+def _dots(report: Report, ratio: float, names: Sequence[str]) -> list[Dot]:
+    dots = []
+    for score in report.scores:
+        asked = in_zone(score, Zone.MIDDLE)
+        if score.ratio == ratio and asked:
+            kept = sum(map(in_context, asked)) / len(asked)
+            label = wording.dot_label(score, kept)
+            dots.append(Dot(names.index(score.method), score.tokens_after, kept, label))
+    return dots
+
+
+def _chains(report: Report) -> Iterator[str]:
+    for ratio in dict.fromkeys(chain.ratio for chain in report.chains):
+        chains = [chain for chain in report.chains if chain.ratio == ratio]
+        names = list(dict.fromkeys(chain.method for chain in chains))
+        lengths = list(dict.fromkeys(chain.length for chain in chains))
+        series = [
+            Series(name, [chain.must_keep for chain in chains if chain.method == name]) for name in names
+        ]
+        yield f"<h2>{escape(wording.chains_title(ratio))}</h2>{_key(names)}"
+        yield draw_lines([wording.name_length(length) for length in lengths], series)
+        yield _table(wording.chain_table(chains))
+
+
+def _table(table: Table) -> str:
+    heading = "".join(f"<th>{escape(cell)}</th>" for cell in table.headings)
+    rows = ["".join(f"<td>{escape(cell)}</td>" for cell in row) for row in table.rows]
+    lines = "".join(f"<tr>{row}</tr>" for row in rows)
+    return f'<div class="wide"><table><tr>{heading}</tr>{lines}</table></div>'
+
+
+def _key(names: Sequence[str]) -> str:
+    items = [
+        f'<li><svg viewBox="0 0 10 10"><rect class="bar s{number}" width="10" height="10"/></svg>'
+        f"{escape(name)}</li>"
+        for number, name in enumerate(names)
+    ]
+    return f'<ul class="key">{"".join(items)}</ul>'
+
+
+def _paragraph(words: str) -> str:
+    return f"<p>{escape(words)}</p>" if words else ""

@@ -1,0 +1,207 @@
+"""Figures over many conversations, and the floors they can be held to."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from midfold.evaluation.chains import Link, Tally
+from midfold.evaluation.conversations import Unusable
+from midfold.evaluation.probes import Kind, Zone
+from midfold.evaluation.retention import Fate, Verdict
+from midfold.evaluation.run import Score
+
+TOKENS_OF_CPU = 450_000
+"""Processor time is told for a conversation of this size."""
+
+
+@dataclass(frozen=True, slots=True)
+class KindFigures:
+    """One kind of probe, in the middle."""
+
+    asked: int
+    verbatim: float
+    associated: float
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """One method at one ratio, over all conversations; parts are of the probes in the middle."""
+
+    method: str
+    ratio: float
+    conversations: int
+    asked: int
+    verbatim: float
+    """in context word for word, associated or not"""
+    associated: float
+    retrievable: float
+    by_question: float
+    """retrievable with the words of the question, which do not give the answer away"""
+    lost: float
+    weighted: float
+    """verbatim, where a rule counts five times a figure"""
+    macro: float
+    """verbatim, where every conversation counts the same"""
+    ends: float
+    """verbatim in head and tail"""
+    must_keep: float | None
+    """of all zones, over the conversations that owe it; `None` where none does"""
+    owing: int
+    exempt: int
+    """conversations whose system prompt and must-keep strings leave too little room"""
+    kinds: dict[Kind, KindFigures]
+    inventions: int
+    unsound: int
+    """conversations whose list has something wrong with it"""
+    secrets: int
+    over_ceiling: int
+    unstable: int
+    """conversations that a second pass changes"""
+    tokens_before: int
+    tokens_after: int
+    fill: float
+    """how much of the ceiling is used, where it was met"""
+    kept_per_1000: float
+    """middle probes in context for each 1,000 tokens"""
+    cpu_ms: float
+    cpu_ms_per_450k: float
+
+
+@dataclass(frozen=True, slots=True)
+class ChainFigures:
+    """What is left after chains of one length; must-keep strings where they are owed."""
+
+    method: str
+    ratio: float
+    length: int
+    folds: float
+    everything: float | None
+    task: float | None
+    constraints: float | None
+    must_keep: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Everything measured: the figures first, then what they were made from."""
+
+    figures: tuple[Figures, ...]
+    chains: tuple[ChainFigures, ...]
+    scores: tuple[Score, ...]
+    links: tuple[Link, ...]
+    unusable: tuple[Unusable, ...]
+
+
+def summarize(
+    scores: Sequence[Score], links: Sequence[Link] = (), unusable: Sequence[Unusable] = ()
+) -> Report:
+    """Add up what was measured, by ratio and method, in the order in which they were run."""
+    groups = dict.fromkeys((score.ratio, score.method) for score in scores)
+    chained = dict.fromkeys((link.ratio, link.method, link.length) for link in links)
+    return Report(
+        figures=tuple(
+            _figures([score for score in scores if (score.ratio, score.method) == group]) for group in groups
+        ),
+        chains=tuple(
+            _chain([link for link in links if (link.ratio, link.method, link.length) == group])
+            for group in chained
+        ),
+        scores=tuple(scores),
+        links=tuple(links),
+        unusable=tuple(unusable),
+    )
+
+
+def in_zone(score: Score, zone: Zone) -> list[Verdict]:
+    """Return the verdicts on the probes of one zone."""
+    return [verdict for verdict in score.verdicts if verdict.probe.zone is zone]
+
+
+def in_context(verdict: Verdict) -> bool:
+    """Whether the probe is in context word for word."""
+    return verdict.fate.in_context
+
+
+def _figures(scores: Sequence[Score]) -> Figures:
+    middles = [in_zone(score, Zone.MIDDLE) for score in scores]
+    middle = [verdict for verdicts in middles for verdict in verdicts]
+    ends = [v for score in scores for v in score.verdicts if v.probe.zone is not Zone.MIDDLE]
+    owing = [score for score in scores if score.owes_must_keep]
+    owed = [verdict for score in owing for verdict in score.verdicts if verdict.probe.must_keep]
+    tokens_before = sum(score.tokens_before for score in scores)
+    tokens_after = sum(score.tokens_after for score in scores)
+    cpu_ms = sum(score.cpu_ms for score in scores)
+    macro = [_part(verdicts, in_context) for verdicts in middles if verdicts]
+    return Figures(
+        method=scores[0].method,
+        ratio=scores[0].ratio,
+        conversations=len(scores),
+        asked=len(middle),
+        verbatim=_part(middle, in_context),
+        associated=_part(middle, lambda verdict: verdict.fate is Fate.ASSOCIATED),
+        retrievable=_part(middle, lambda verdict: verdict.fate is Fate.RETRIEVABLE),
+        by_question=_part(middle, lambda verdict: verdict.by_question),
+        lost=_part(middle, lambda verdict: verdict.fate is Fate.LOST),
+        weighted=_weighted(middle),
+        macro=sum(macro) / len(macro) if macro else 0.0,
+        ends=_part(ends, in_context),
+        must_keep=_part(owed, in_context) if owed else None,
+        owing=len(owing),
+        exempt=len(scores) - len(owing),
+        kinds=_by_kind(middle),
+        inventions=sum(len(score.inventions) for score in scores),
+        unsound=sum(bool(score.problems) for score in scores),
+        secrets=sum(len(score.secrets) for score in scores),
+        over_ceiling=sum(score.tokens_after > score.ceiling for score in scores),
+        unstable=sum(not score.is_idempotent for score in scores),
+        tokens_before=tokens_before,
+        tokens_after=tokens_after,
+        fill=_fill(scores),
+        kept_per_1000=1000 * sum(map(in_context, middle)) / max(1, tokens_after),
+        cpu_ms=cpu_ms,
+        cpu_ms_per_450k=cpu_ms * TOKENS_OF_CPU / max(1, tokens_before),
+    )
+
+
+def _fill(scores: Sequence[Score]) -> float:
+    met = [score for score in scores if score.tokens_after <= score.ceiling]
+    return sum(score.tokens_after for score in met) / max(1, sum(score.ceiling for score in met))
+
+
+def _by_kind(verdicts: Sequence[Verdict]) -> dict[Kind, KindFigures]:
+    by_kind = {kind: [verdict for verdict in verdicts if verdict.probe.kind is kind] for kind in Kind}
+    return {
+        kind: KindFigures(
+            asked=len(asked),
+            verbatim=_part(asked, in_context),
+            associated=_part(asked, lambda verdict: verdict.fate is Fate.ASSOCIATED),
+        )
+        for kind, asked in by_kind.items()
+        if asked
+    }
+
+
+def _weighted(verdicts: Sequence[Verdict]) -> float:
+    kept = sum(verdict.probe.weight for verdict in verdicts if in_context(verdict))
+    return kept / max(1, sum(verdict.probe.weight for verdict in verdicts))
+
+
+def _part(verdicts: Sequence[Verdict], holds: Callable[[Verdict], bool]) -> float:
+    return sum(map(holds, verdicts)) / max(1, len(verdicts))
+
+
+def _chain(links: Sequence[Link]) -> ChainFigures:
+    owing = [link for link in links if link.owes_must_keep]
+    return ChainFigures(
+        method=links[0].method,
+        ratio=links[0].ratio,
+        length=links[0].length,
+        folds=sum(link.folds for link in links) / len(links),
+        everything=_total(link.everything for link in links),
+        task=_total(link.task for link in owing),
+        constraints=_total(link.constraints for link in owing),
+        must_keep=_total(link.must_keep for link in owing),
+    )
+
+
+def _total(tallies: Iterable[Tally]) -> float | None:
+    return sum(tallies, Tally()).part

@@ -1,0 +1,162 @@
+"""What became of each probe: in context, in context where it belongs, one search away, or lost."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from midfold.evaluation.conversations import Conversation
+from midfold.evaluation.probes import Probe
+from midfold.evaluation.texts import Context, Entry, Source, holds, read_strings, spellings
+from midfold.messages import Location, Message, ToolCall
+
+SEARCH_HITS = 5
+"""How many matches of a search somebody looks at."""
+_LEAST_CLUE_CHARS = 3
+_COMPANION_CHARS = range(6, 601)  # shorter ones stand anywhere by chance
+_QUOTED = re.compile(r'"([^"\n]{3,})"|`([^`\n]{3,})`')
+_BLANK_CONTEXT_CHARS = 30
+
+Find = Callable[[str], Sequence[int]]
+"""Search what left the context: the indices of the messages that match, in order."""
+
+
+class Fate(StrEnum):
+    """What became of a probe; the first that holds."""
+
+    ASSOCIATED = "associated"
+    """word for word, in one entry with its call, its file or its message index"""
+    VERBATIM = "verbatim"
+    """word for word somewhere in the context"""
+    RETRIEVABLE = "retrievable"
+    """not in the context; one search over what was folded gives it back"""
+    LOST = "lost"
+
+    @property
+    def in_context(self) -> bool:
+        return self in (Fate.ASSOCIATED, Fate.VERBATIM)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A probe and its fate. `by_question`: a search with the question's own words finds it again."""
+
+    probe: Probe
+    fate: Fate
+    by_question: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Belongings:
+    """What an entry has to name for a probe to stand where it belongs."""
+
+    indices: frozenset[int]
+    """the messages that hold it, and those that their calls and results stand in"""
+    companions: tuple[str, ...]
+    """other arguments of its calls: the file, the command"""
+    tools: tuple[str, ...]
+    """the tools that were called with it"""
+
+
+def classify(
+    probes: Sequence[Probe],
+    context: Context,
+    belongings: Sequence[Belongings],
+    source: Source,
+    find: Find | None,
+) -> list[Verdict]:
+    """Tell the fate of each probe in a compressed conversation.
+
+    `belongings` are those of `probes`, in order. Without `find` nothing that left can be had again.
+    """
+    return [
+        _judge(probe, context, belongs, source, find)
+        for probe, belongs in zip(probes, belongings, strict=True)
+    ]
+
+
+def find_belongings(conversation: Conversation) -> list[Belongings]:
+    """Look up, once for all methods, what each probe belongs to."""
+    calls = _Calls(conversation)
+    return [calls.belongings(probe) for probe in conversation.probes]
+
+
+def _judge(probe: Probe, context: Context, belongs: Belongings, source: Source, find: Find | None) -> Verdict:
+    spelled = spellings(probe.answer)
+    if holds(context.joined, spelled):
+        entries = [entry for entry in context.entries if holds(entry.text, spelled)]
+        is_placed = any(_places(entry, belongs) for entry in entries)
+        return Verdict(probe, Fate.ASSOCIATED if is_placed else Fate.VERBATIM)
+    if find is None:
+        return Verdict(probe, Fate.LOST)
+    if any(
+        holds(source.texts[index], spelled) for clue in clues(probe) for index in find(clue)[:SEARCH_HITS]
+    ):
+        return Verdict(probe, Fate.RETRIEVABLE, by_question=True)
+    return Verdict(probe, Fate.RETRIEVABLE if find(probe.answer) else Fate.LOST)
+
+
+def _places(entry: Entry, belongs: Belongings) -> bool:
+    """Whether an entry says where the string belongs; a message that was kept does by being there."""
+    if not entry.is_summary:
+        return True
+    return (
+        not belongs.indices.isdisjoint(entry.references())
+        or any(re.search(rf"(?<!\w){re.escape(tool)}(?!\w)", entry.text) for tool in belongs.tools)
+        or any(holds(entry.text, spellings(companion)) for companion in belongs.companions)
+    )
+
+
+def clues(probe: Probe) -> list[str]:
+    """Return the words of a question that somebody would search with, the most telling first.
+
+    They are what it quotes; of a line with a blank, what stands beside the blank.
+    """
+    quoted = [match[1] or match[2] for match in _QUOTED.finditer(probe.question)]
+    words: list[str] = []
+    for quote in quoted:
+        before, blank, after = quote.partition("____")
+        pieces = (before[-_BLANK_CONTEXT_CHARS:], after[:_BLANK_CONTEXT_CHARS]) if blank else (quote,)
+        words += [piece.rstrip("…").strip() for piece in pieces]
+    telling = [word for word in words if len(word) >= _LEAST_CLUE_CHARS]
+    return sorted(telling, key=len, reverse=True)[:1]
+
+
+class _Calls:
+    """The calls of a conversation by the messages that they and their results stand in."""
+
+    def __init__(self, conversation: Conversation) -> None:
+        self._source = conversation.source
+        self._messages = conversation.messages
+        self._partners: dict[int, set[int]] = {}
+        self._calls: dict[int, list[ToolCall]] = {}
+        for call, result in conversation.pairing.answers.items():
+            self._partners.setdefault(call.message, set()).add(result.message)
+            self._partners.setdefault(result.message, set()).add(call.message)
+            self._calls.setdefault(result.message, []).append(_call_at(self._messages, call))
+
+    def belongings(self, probe: Probe) -> Belongings:
+        holders = {*self._source.holders(probe.answer), *probe.evidence}
+        own = [call for index in sorted(holders) for call in self._own_calls(index)]
+        made = [call for call in own if holds(call.arguments, spellings(probe.answer))]
+        answered = [call for index in sorted(holders) for call in self._calls.get(index, ())]
+        companions = [
+            value
+            for call in (*made, *answered)
+            for value in read_strings(call.parse_arguments())
+            if len(value) in _COMPANION_CHARS and value not in probe.answer
+        ]
+        return Belongings(
+            indices=frozenset(holders.union(*(self._partners.get(index, ()) for index in holders))),
+            companions=tuple(dict.fromkeys(companions)),
+            tools=tuple(dict.fromkeys(call.name for call in made if call.name)),
+        )
+
+    def _own_calls(self, index: int) -> list[ToolCall]:
+        return list(self._messages[index].calls) if index < len(self._messages) else []
+
+
+def _call_at(messages: Sequence[Message], place: Location) -> ToolCall:
+    part = messages[place.message].parts[place.part]
+    assert isinstance(part, ToolCall)  # noqa: S101 - pairing says so
+    return part

@@ -1,0 +1,87 @@
+"""What marks a rule, an error, an identifier or a figure in a text, in several languages."""
+
+import re
+from collections.abc import Iterator
+
+_RULE_WORDS = re.compile(
+    r"""\b(?:never|must(?:\ not|n't)?|always|do\ not|don't|avoid|only|at\ most|at\ least|no\ more\ than|
+        make\ sure|required?|forbidden|not\ allowed|without|instead\ of|keep|
+        nie(?:mals)?|immer|muss|darf|dürfen|nicht|höchstens|mindestens|nur|ohne|
+        nunca|siempre|debes?|deben|no\ (?:uses|hagas|toques|cambies)|como\ máximo|solo|sólo|evita|sin|
+        jamais|toujours|ne\ (?:pas|jamais)|doit|doivent|au\ plus|seulement|sans|évite[rz]?|
+        nunca|sempre|deve|não|apenas|no\ máximo|mai|devi|non|soltanto|
+        никогда|всегда|нельзя|должен|должны|только|не\ более)\b
+      | 必须|不要|不得|禁止|不能|务必|只能|最多|至少|一定要|请勿|
+        必ず|しないで|ないこと|禁止|のみ|以内|してください|
+        반드시|하지\ 마|금지|항상|절대""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！\uff1f])|\n+")
+_CODE = re.compile(r"```.*?(?:```|\Z)|^(?: {4}|\t|>|\|).*$", re.DOTALL | re.MULTILINE)
+_TAG = re.compile(r"<[/\w!]")
+_RULE_CHARS = range(12, 301)
+
+_ERROR_LINE = re.compile(
+    r"""^\s*(?:[\w./\\:-]{0,80}?\b)?
+        (?:\w*(?:Error|Exception|Panic)\b|error|fatal|panic|FAIL(?:ED|URE)?|ERR!?|E\ \ +\w|
+           错误|失败|エラー|失敗|Fehler|erreur|Ошибка|에러|오류)
+        [^\n]{0,200}$""",
+    re.VERBOSE | re.MULTILINE,
+)
+_ERROR_CHARS = range(12, 221)
+_STATUS = re.compile(
+    r"""(?:\bexit(?:ed)?(?:\ with)?\ (?:code|status):?\ *|<returncode>|\breturned\ non-zero\ exit\ status\ |
+        "exit_code":\ ?|\[exit:?\ )
+        [1-9]\d{0,2}(?:</returncode>|\])?""",
+    re.VERBOSE | re.IGNORECASE,
+)
+
+_IDENTIFIERS = {
+    "url": re.compile(r"https?://[\w.-]+(?::\d+)?(?:/[\w./%~+@-]*[\w/])?"),
+    "uuid": re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"),
+    "hash": re.compile(r"\b(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,40}\b"),
+    "version": re.compile(r"\bv?\d{1,4}\.\d{1,4}\.\d{1,6}(?:[-+][\w.]{1,20})?\b"),
+    "ticket": re.compile(r"\b[A-Z][A-Z0-9]{1,9}-\d{2,8}\b"),
+    "variable": re.compile(r"\b[A-Z][A-Z0-9]{2,}(?:_[A-Z0-9]+)+\b"),
+    "address": re.compile(r"\b(?:\d{1,3}(?:\.\d{1,3}){3}|localhost):\d{2,5}\b"),
+}
+_NUMBER = re.compile(
+    r"""(?<![\w.])(?:[$€£¥]\ ?\d[\d,.]*\d|
+        \d[\d,.]*\s?(?:ms|[kKMG]i?B|%|seconds?|minutes?|tests?|files?|lines?|passed|failed|errors?|
+        warnings?|rows?|items?|requests?|元|円|人|次|个|件))(?!\w)""",
+    re.VERBOSE,
+)
+
+
+def find_rules(text: str) -> Iterator[str]:
+    """Yield the sentences in which somebody sets a rule, outside code, quotes and markup."""
+    for sentence in _SENTENCE_END.split(_CODE.sub("\n", text)):
+        said = sentence.strip().lstrip("-*•0123456789.) ").strip()
+        if len(said) in _RULE_CHARS and _RULE_WORDS.search(said) and not _TAG.search(said):
+            yield said
+
+
+def find_errors(text: str) -> Iterator[str]:
+    """Yield the lines that tell what went wrong."""
+    for match in _ERROR_LINE.finditer(text):
+        line = match[0].strip()
+        if len(line) in _ERROR_CHARS:
+            yield line
+
+
+def find_status(text: str) -> str | None:
+    """Return the words with which a result says that its command failed."""
+    match = _STATUS.search(text)
+    return match[0] if match else None
+
+
+def find_identifiers(text: str) -> Iterator[tuple[str, re.Match[str]]]:
+    """Yield names that nobody can guess, each with what it is."""
+    for name, pattern in _IDENTIFIERS.items():
+        for match in pattern.finditer(text):
+            yield name, match
+
+
+def find_numbers(text: str) -> Iterator[re.Match[str]]:
+    """Yield figures with their unit."""
+    return _NUMBER.finditer(text)

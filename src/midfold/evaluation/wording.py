@@ -1,0 +1,161 @@
+"""What the figures are called and how they are written, for terminal and page alike."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from midfold.evaluation.gates import Miss
+from midfold.evaluation.probes import Kind
+from midfold.evaluation.report import ChainFigures, Figures, Report
+from midfold.evaluation.run import MUST_KEEP_PART, Score
+
+KINDS_TITLE = "Verbatim by kind"
+DOTS_TITLE = "Kept against tokens"
+DOTS_NOTE = "Each dot is one conversation: middle probes in context, over the tokens that are left."
+LIMITS = (
+    "Exact strings are an upper bound: what stands in the context can still be overlooked by a model, and"
+    " what is said in other words counts as lost here."
+)
+_NOTHING = "–"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Headings and rows of words."""
+
+    headings: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def headline(report: Report) -> str:
+    """Say what was measured with."""
+    if not report.figures:
+        return "nothing was measured"
+    one = report.figures[0]
+    return (
+        f"{_count(one.conversations, 'conversation')}, {one.tokens_before:,} tokens,"
+        f" {_count(one.asked, 'probe')} in the part between head and tail"
+    )
+
+
+def ratio_title(ratio: float) -> str:
+    return f"Compressed to {_percent(ratio)} of the size"
+
+
+def chains_title(ratio: float) -> str:
+    return f"Fold upon fold, each to {_percent(ratio)} of the size: must-keep strings left"
+
+
+def name_kind(kind: Kind) -> str:
+    return kind.replace("_", " ")
+
+
+def name_length(length: int) -> str:
+    return _count(length, "fold")
+
+
+def main_table(figures: Sequence[Figures]) -> Table:
+    """Compare the methods; all parts are of the middle, but must-keep."""
+    headings = ("method", "verbatim", "associated", "retrievable", "lost", "must-keep", "tokens")
+    rows = [
+        (
+            one.method,
+            *map(_percent, (one.verbatim, one.associated, one.retrievable, one.lost, one.must_keep)),
+            f"{one.tokens_after:,}",
+        )
+        for one in figures
+    ]
+    return Table(headings, tuple(rows))
+
+
+def more_table(figures: Sequence[Figures]) -> Table:
+    """Show the same with other weights, and what it costs."""
+    headings = ("method", "weighted", "macro", "head, tail", "by question", "fill", "kept/1k", "ms/450k")
+    rows = [
+        (
+            one.method,
+            *map(_percent, (one.weighted, one.macro, one.ends, one.by_question, one.fill)),
+            f"{one.kept_per_1000:.2f}",
+            f"{one.cpu_ms_per_450k:,.0f}",
+        )
+        for one in figures
+    ]
+    return Table(headings, tuple(rows))
+
+
+def check_table(figures: Sequence[Figures]) -> Table:
+    """Count what should not be there."""
+    headings = ("method", "invented", "unsound", "over ceiling", "unstable", "secrets")
+    rows = [
+        (
+            one.method,
+            *map(str, (one.inventions, one.unsound, one.over_ceiling, one.unstable, one.secrets)),
+        )
+        for one in figures
+    ]
+    return Table(headings, tuple(rows))
+
+
+def kind_table(figures: Sequence[Figures]) -> Table:
+    """Show what each method keeps of each kind, and what the first one keeps where it belongs."""
+    first, *others = figures
+    headings = ("kind", "probes", first.method, "associated", *(one.method for one in others))
+    rows = [
+        (
+            name_kind(kind),
+            f"{found.asked:,}",
+            _percent(found.verbatim),
+            _percent(found.associated),
+            *(_percent(one.kinds[kind].verbatim) for one in others),
+        )
+        for kind, found in first.kinds.items()
+    ]
+    return Table(headings, tuple(rows))
+
+
+def ratio_tables(figures: Sequence[Figures]) -> list[Table]:
+    """Return all that is told about the methods at one ratio."""
+    return [main_table(figures), more_table(figures), check_table(figures), kind_table(figures)]
+
+
+def chain_table(chains: Sequence[ChainFigures]) -> Table:
+    """Show what is left after chains of each length."""
+    headings = ("method", "chain", "real folds", "all probes", "task", "constraints", "must-keep")
+    rows = [
+        (
+            chain.method,
+            name_length(chain.length),
+            f"{chain.folds:.1f}",
+            *map(_percent, (chain.everything, chain.task, chain.constraints, chain.must_keep)),
+        )
+        for chain in chains
+    ]
+    return Table(headings, tuple(rows))
+
+
+def must_keep_note(figures: Figures) -> str:
+    """Say which conversations owe their must-keep strings."""
+    return (
+        f"must-keep over {_count(figures.owing, 'conversation')}; exempt, because system prompt and must-keep"
+        f" strings take more than {_percent(MUST_KEEP_PART)} of the ceiling: {figures.exempt:,}"
+    )
+
+
+def dot_label(score: Score, kept: float) -> str:
+    return f"{score.conversation}, {score.method}: {_percent(kept)} in {score.tokens_after:,} tokens"
+
+
+def describe_miss(miss: Miss) -> str:
+    """Name a gate that was not met, in one line."""
+    found = "there was nothing to measure" if miss.found is None else f"it is {miss.found:.4g}"
+    return f"gate missed: {miss.gate}; {found}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _percent(part: float | None) -> str:
+    if part is None:
+        return _NOTHING
+    # What is not all must not look like all.
+    return "99.9 %" if 0.9995 <= part < 1 else f"{part * 100:.1f} %".replace(".0 %", " %")

@@ -1,0 +1,107 @@
+"""`midfold eval`: one command, a table against the baselines."""
+
+import json
+
+import pytest
+
+TRANSCRIPT = "tests/transcripts/openai-chat-flaky-test.json"
+OTHER = "tests/transcripts/anthropic-refactor.json"
+
+
+@pytest.fixture(autouse=True)
+def _at_the_root(monkeypatch, pytestconfig):
+    monkeypatch.chdir(pytestconfig.rootpath)
+
+
+def test_the_table_compares_the_methods_at_each_ratio(run):
+    status, out, err = run("eval", TRANSCRIPT, "--ratio", 0.5, "--ratio", 0.3)
+    assert (status, err) == (0, "")
+    for words in ("to 50 % of the size", "to 30 % of the size", "midfold digest", "newest only", "must-keep"):
+        assert words in out
+
+
+def test_json_has_every_probe_of_every_conversation(run):
+    status, out, _ = run("eval", TRANSCRIPT, OTHER, "--ratio", 0.4, "--json")
+    values = json.loads(out)
+    assert status == 0
+    assert {score["conversation"] for score in values["conversations"]} == {
+        "openai-chat-flaky-test",
+        "anthropic-refactor",
+    }
+    assert all(score["probes"] for score in values["conversations"])
+
+
+def test_a_missed_gate_is_one_line_and_status_1(run):
+    status, _, err = run("eval", TRANSCRIPT, "--ratio", 0.3, "--gate", "verbatim=1.01", "--gate", "lost=1")
+    assert status == 1
+    assert err.startswith("midfold: gate missed: verbatim at least 1.01; it is ")
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        (TRANSCRIPT, "--ratio", "2"),
+        (TRANSCRIPT, "--gate", "beauty=1"),
+        (TRANSCRIPT, "--gate", "verbatim@0.7=1"),
+        (TRANSCRIPT, "--gate", "chain_task=1"),
+        (TRANSCRIPT, "--probes", "nowhere"),
+        ("pyproject.toml",),
+    ],
+)
+def test_bad_usage_is_status_2(run, arguments):
+    status, out, err = run("eval", *arguments)
+    assert (status, out) == (2, "")
+    assert err.splitlines()[-1].startswith("midfold: ")
+
+
+def test_what_is_no_transcript_is_a_warning_not_the_end(run, tmp_path):
+    (tmp_path / "notes.json").write_text('{"a": 1}', "utf-8")
+    status, out, err = run("eval", tmp_path / "notes.json", TRANSCRIPT, "--ratio", 0.4)
+    assert status == 0
+    assert err.startswith("midfold: notes.json: left out: ")
+    assert err.count("\n") == 1
+    assert out.startswith("1 conversation, ")
+
+
+def test_a_folder_is_searched_and_limited(run):
+    _, out, _ = run("eval", "tests/transcripts", "--ratio", 0.4, "--limit", 2, "--json")
+    assert len({score["conversation"] for score in json.loads(out)["conversations"]}) == 2
+
+
+def test_probes_beside_the_corpus_are_used(run, tmp_path):
+    (tmp_path / "corpus").mkdir()
+    (tmp_path / "probes").mkdir()
+    messages = [{"role": "user", "content": "Keep the word xyzzy."}] + [
+        {"role": role, "content": f"{role} {number} " * 40}
+        for number in range(30)
+        for role in ("assistant", "user")
+    ]
+    (tmp_path / "corpus" / "talk.json").write_text(json.dumps({"messages": messages}), "utf-8")
+    listed = {
+        "kind": "constraint",
+        "question": "Which word?",
+        "answer": "xyzzy",
+        "evidence_message_index": [0],
+        "zone": "middle",
+        "must_keep": True,
+    }
+    (tmp_path / "probes" / "talk.json").write_text(json.dumps({"probes": [listed]}), "utf-8")
+    _, out, _ = run("eval", tmp_path / "corpus", "--ratio", 0.4, "--json")
+    [probe] = json.loads(out)["conversations"][0]["probes"]
+    assert probe["answer"] == "xyzzy"
+
+
+def test_the_page_is_written_with_its_chain_chart(run, tmp_path):
+    page = tmp_path / "report.html"
+    status, out, _ = run("eval", OTHER, "--ratio", 0.4, "--chains", "--html", page)
+    assert status == 0
+    assert "Fold upon fold" in out
+    assert "polyline" in page.read_text("utf-8")
+
+
+def test_a_page_that_cannot_be_written_is_one_clear_line(run, tmp_path):
+    status, _, err = run("eval", OTHER, "--ratio", 0.4, "--html", tmp_path / "no" / "page.html")
+    assert status == 2
+    assert "--html" in err
