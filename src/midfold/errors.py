@@ -2,6 +2,7 @@
 
     MidfoldError
     ├── ConfigError                key, value, hint
+    ├── ExtraMissing               extra
     ├── DialectError
     │   ├── UnknownDialect         hint
     │   ├── MalformedMessage       index, reason
@@ -11,14 +12,22 @@
     │   └── EngineContractError    engine, promise
     ├── CompressionError
     │   ├── SummaryUnavailable     reason, retry_after
+    │   ├── StillTooLarge          tokens, limit, breakdown
     │   └── StaleFold
-    ├── ProviderError
+    ├── ProviderError              message, provider, model, status, retry_after, body
+    │   ├── ProviderAuthError
+    │   ├── RateLimited            retry_after
+    │   ├── ProviderUnavailable    retry_after
+    │   ├── ContextOverflow        limit, input_tokens
+    │   └── OutputCapTooLarge      available, requested
     └── StoreError
 
 Each one is a single clear line when printed, and carries its facts as attributes.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
+from typing import TypedDict, Unpack
 
 
 class MidfoldError(Exception):
@@ -33,6 +42,14 @@ class ConfigError(MidfoldError):
         self.key = key
         self.value = value
         self.hint = hint
+
+
+class ExtraMissing(MidfoldError, ImportError):
+    """A part of midfold needs packages that are not installed."""
+
+    def __init__(self, what: str, extra: str) -> None:
+        super().__init__(f"{what} need one more install: pip install 'midfold[{extra}]'")
+        self.extra = extra
 
 
 class DialectError(MidfoldError):
@@ -101,6 +118,24 @@ class SummaryUnavailable(CompressionError):
         self.retry_after = retry_after
 
 
+class StillTooLarge(CompressionError):
+    """Everything was folded that may be, and the request is still above the limit.
+
+    `breakdown` says where the tokens are, by what holds them.
+    """
+
+    def __init__(self, tokens: int, limit: int, breakdown: Mapping[str, int] | None = None) -> None:
+        largest = sorted((breakdown or {}).items(), key=lambda item: -item[1])[:5]
+        where = f" ({', '.join(f'{name} {size:,}' for name, size in largest)})" if largest else ""
+        super().__init__(
+            f"the request has {tokens:,} tokens and the limit is {limit:,}{where}; "
+            "start a new session, or send fewer tools or smaller messages"
+        )
+        self.tokens = tokens
+        self.limit = limit
+        self.breakdown = dict(breakdown or {})
+
+
 class StaleFold(CompressionError):
     """A fold was made for other messages than these."""
 
@@ -108,8 +143,99 @@ class StaleFold(CompressionError):
         super().__init__("the fold does not belong to these messages; they changed since it was made")
 
 
+class ProviderFacts(TypedDict, total=False):
+    """What every error of a provider may know beside its message."""
+
+    provider: str
+    model: str
+    status: int | None
+    retry_after: float | None
+    body: bytes
+
+
 class ProviderError(MidfoldError):
-    """A model provider answered with a failure."""
+    """A model provider answered with a failure, or did not answer.
+
+    `message` is one printable line with keys masked, fit for logs and people. `retry_after` is in seconds.
+    `body` is what came from the provider, to be passed on or classified; it is in no text of this error.
+    """
+
+    def __init__(self, message: str, **facts: Unpack[ProviderFacts]) -> None:
+        self.message = _make_safe(message)
+        self.provider = facts.get("provider", "")
+        self.model = facts.get("model", "")
+        self.status = facts.get("status")
+        self.retry_after = facts.get("retry_after")
+        self.body = facts.get("body", b"")
+        super().__init__(self._describe())
+
+    def _describe(self) -> str:
+        who = "/".join(filter(None, (self.provider, self.model))) or "the provider"
+        return f"{who} answered {self.status}: {self.message}" if self.status else f"{who}: {self.message}"
+
+
+class ProviderAuthError(ProviderError):
+    """The provider refuses the key, or the key may not use this model."""
+
+
+class RateLimited(ProviderError):
+    """Too many requests or tokens in too short a time, or a quota is used up."""
+
+
+class ProviderUnavailable(ProviderError):
+    """The provider cannot be reached, is overloaded, broke off, or answered what is no answer."""
+
+
+class ContextOverflow(ProviderError):
+    """The prompt is too long for the model; `limit` where the provider says how long it may be."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        limit: int | None = None,
+        input_tokens: int | None = None,
+        **facts: Unpack[ProviderFacts],
+    ) -> None:
+        super().__init__(message, **facts)
+        self.limit = limit
+        self.input_tokens = input_tokens
+
+
+class OutputCapTooLarge(ProviderError):
+    """The prompt fits, but not together with the output that was asked for.
+
+    `available` is the most output that can be asked for, where the provider says enough to know it.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        available: int | None = None,
+        requested: int | None = None,
+        **facts: Unpack[ProviderFacts],
+    ) -> None:
+        super().__init__(message, **facts)
+        self.available = available
+        self.requested = requested
+
+
+# Long enough for the longest real message that matters, short enough for a log line.
+_MAX_MESSAGE_CHARS = 1_000
+_UNPRINTABLE = re.compile(r"[\x00-\x20\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
+# Providers repeat the key they refuse: `sk-...`, `Bearer ...`, `?key=...`.
+_KEY = re.compile(
+    r"(?i)\b(?:(bearer |api[-_ ]?key(?: provided)?: ?|(?:key|token)=)[\w.~+/*-]{8,200}={0,2}"
+    r"|((?:sk|pk|rk|gsk|xai|nvapi|hf|AIza|AKIA|ghp|r8)[-_]?)(?=[\w*-]{0,60}[\d*])[\w*-]{12,200})"
+)
+
+
+def _make_safe(message: str) -> str:
+    """Return one printable line without keys, cut where it is endless."""
+    cut = message[:_MAX_MESSAGE_CHARS] + ("..." if len(message) > _MAX_MESSAGE_CHARS else "")
+    line = _UNPRINTABLE.sub(" ", cut).strip()
+    return _KEY.sub(lambda found: f"{found[1] or found[2]}***", line)
 
 
 class StoreError(MidfoldError):
