@@ -1,9 +1,10 @@
 """For people who test against midfold, and for midfold's own tests.
 
-Conversations made to order, and proofs that a plug-in keeps its promises.
+Conversations made to order, proofs that a plug-in keeps its promises, and a provider that fails on request.
 """
 
 from midfold.testing.conversations import Dirt, conversation, transcript
 from midfold.testing.engines import check_engine
+from midfold.testing.upstream import Reply, Status, Upstream
 
-__all__ = ["Dirt", "check_engine", "conversation", "transcript"]
+__all__ = ["Dirt", "Reply", "Status", "Upstream", "check_engine", "conversation", "transcript"]

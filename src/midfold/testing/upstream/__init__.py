@@ -1,0 +1,52 @@
+"""A model provider on loopback that says and does what a test scripts: answers, delays, lies, broken lines.
+
+It is a real HTTP server, so that whatever a client meets on a bad day can be met in a test. `Upstream`
+serves; `script` holds what it can be told; `overflow` knows how real providers refuse what is too long.
+"""
+
+from midfold.testing.upstream.overflow import PROVIDERS, overflow
+from midfold.testing.upstream.received import Received
+from midfold.testing.upstream.script import (
+    HANG_UP,
+    NEVER,
+    RESET,
+    Answer,
+    ApiError,
+    Ending,
+    Fault,
+    Finish,
+    Framing,
+    Meter,
+    Raw,
+    Reply,
+    Script,
+    Status,
+    echo,
+    redirect,
+)
+from midfold.testing.upstream.server import Upstream
+from midfold.testing.upstream.unreachable import Unreachable
+
+__all__ = [
+    "HANG_UP",
+    "NEVER",
+    "PROVIDERS",
+    "RESET",
+    "Answer",
+    "ApiError",
+    "Ending",
+    "Fault",
+    "Finish",
+    "Framing",
+    "Meter",
+    "Raw",
+    "Received",
+    "Reply",
+    "Script",
+    "Status",
+    "Unreachable",
+    "Upstream",
+    "echo",
+    "overflow",
+    "redirect",
+]
