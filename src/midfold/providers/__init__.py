@@ -1,0 +1,32 @@
+"""Models over HTTP: named `provider/model`, asked once or as a stream, by async and by blocking callers.
+
+What a provider wants to be sent, and how its replies read, is in `wire`; here is the network, the keys, and
+what to do when a call fails. It needs the extra `models`.
+"""
+
+from midfold.providers.blocking import BlockingModel, LoopThread
+from midfold.providers.endpoint import Endpoint, find_endpoint
+from midfold.providers.keys import Secret, read_key_file
+from midfold.providers.model import Model, open_transport
+from midfold.providers.names import PROVIDERS, Provider, read_providers
+from midfold.providers.retry import Retries
+from midfold.providers.timeouts import Timeouts
+from midfold.providers.urls import check_address, check_base_url
+
+__all__ = [
+    "PROVIDERS",
+    "BlockingModel",
+    "Endpoint",
+    "LoopThread",
+    "Model",
+    "Provider",
+    "Retries",
+    "Secret",
+    "Timeouts",
+    "check_address",
+    "check_base_url",
+    "find_endpoint",
+    "open_transport",
+    "read_key_file",
+    "read_providers",
+]

@@ -1,0 +1,229 @@
+"""One pool of connections, and calls through it: no redirects, no cookies, no proxies from the environment.
+
+This is the only module that knows the HTTP client. Its errors carry the headers of the request, and with them
+the key, so they end here: what is raised in their place has no link to them.
+"""
+
+import asyncio
+import io
+import socket
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from http import HTTPStatus
+
+import aiohttp
+import aiohttp.abc
+from yarl import URL
+
+from midfold.providers.timeouts import DEFAULT_TIMEOUTS, Timeouts
+from midfold.providers.urls import check_address
+
+DEFAULT_MAX_REPLY_BYTES = 64 * 1024 * 1024
+_MAX_CONNECTIONS = 512
+
+
+class Broken(Exception):
+    """No answer, or not all of it."""
+
+    def __init__(self, reason: str, *, may_pass: bool) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.may_pass = may_pass
+
+
+class Transport:
+    """A pool of connections. It belongs to the event loop in which it is first used, and is closed there.
+
+    With `public_only` it connects to addresses on the public internet alone, whatever a name resolves to:
+    for base URLs that somebody else chose. `proxy` is a URL; the environment is not asked for one.
+    """
+
+    def __init__(
+        self,
+        *,
+        timeouts: Timeouts = DEFAULT_TIMEOUTS,
+        proxy: str | None = None,
+        public_only: bool = False,
+        resolver: aiohttp.abc.AbstractResolver | None = None,
+        max_reply_bytes: int = DEFAULT_MAX_REPLY_BYTES,
+    ) -> None:
+        self._timeouts = timeouts
+        self._proxy = proxy
+        self._public_only = public_only
+        self._resolver = resolver
+        self._max_reply_bytes = max_reply_bytes
+        self._session: aiohttp.ClientSession | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    @asynccontextmanager
+    async def post(self, url: str, headers: Mapping[str, str], body: bytes) -> AsyncIterator["Answer"]:
+        """Send a request and give its answer, of which the status and the headers have arrived.
+
+        Raises `Broken`. What is not read of the answer is given up, and the connection with it.
+        """
+        response = await self._send(url, headers, body)
+        try:
+            with _ending_with_its_connection(response):
+                yield Answer(response, self._timeouts, self._max_reply_bytes)
+        finally:
+            response.release()
+
+    async def aclose(self) -> None:
+        """Close every connection."""
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+
+    async def _send(self, url: str, headers: Mapping[str, str], body: bytes) -> aiohttp.ClientResponse:
+        session = self._open_session()
+        try:
+            async with asyncio.timeout(self._timeouts.headers):
+                # A buffer is sent piece by piece; megabytes at once would hold up the event loop.
+                return await session.post(
+                    URL(url, encoded=True),
+                    data=io.BytesIO(body),
+                    headers=headers,
+                    allow_redirects=False,
+                    proxy=self._proxy,
+                )
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            failure = self._describe_failure(error)
+        raise failure
+
+    def _describe_failure(self, error: Exception) -> Broken:
+        if isinstance(error, aiohttp.ConnectionTimeoutError):
+            return Broken(f"no connection within {self._timeouts.connect:g} s", may_pass=True)
+        if isinstance(error, TimeoutError):
+            # It has the request and is at work: asking again would cost as much and take as long.
+            return Broken(f"no answer within {self._timeouts.headers:g} s", may_pass=False)
+        if isinstance(error, aiohttp.ClientConnectorError):
+            reason = error.strerror or type(error.os_error).__name__
+            return Broken(f"cannot connect to {error.host}:{error.port}: {reason}", may_pass=True)
+        return Broken(f"the connection broke before an answer came ({_name_of(error)})", may_pass=True)
+
+    def _open_session(self) -> aiohttp.ClientSession:
+        loop = asyncio.get_running_loop()
+        if self._session is None:
+            self._loop = loop
+            self._session = aiohttp.ClientSession(
+                connector=self._make_connector(),
+                cookie_jar=aiohttp.DummyCookieJar(),
+                timeout=aiohttp.ClientTimeout(total=None, sock_connect=self._timeouts.connect),
+                trust_env=False,
+            )
+        if self._loop is not loop:
+            raise RuntimeError("this model is open in another event loop; open one in each")
+        return self._session
+
+    def _make_connector(self) -> aiohttp.TCPConnector:
+        resolver = self._resolver
+        if self._public_only:
+            resolver = PublicResolver(resolver or aiohttp.ThreadedResolver())
+        return aiohttp.TCPConnector(limit=_MAX_CONNECTIONS, resolver=resolver)
+
+
+class Answer:
+    """An answer whose body is yet to be read."""
+
+    def __init__(self, response: aiohttp.ClientResponse, timeouts: Timeouts, max_bytes: int) -> None:
+        self.status = response.status
+        self.headers: Mapping[str, str] = response.headers
+        self._content = response.content
+        self._idle_seconds = timeouts.idle
+        self._max_bytes = max_bytes
+
+    @property
+    def is_success(self) -> bool:
+        """Whether this is what was asked for."""
+        return HTTPStatus.OK <= self.status < HTTPStatus.MULTIPLE_CHOICES
+
+    @property
+    def is_json(self) -> bool:
+        """Whether the body is announced as a whole, not as a stream of events."""
+        return "json" in self.headers.get("Content-Type", "").lower()
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """Yield the body as it arrives, unpacked; raises `Broken`."""
+        size = 0
+        while chunk := await self._next_chunk():
+            size += len(chunk)
+            if size > self._max_bytes:
+                raise Broken(f"the answer is larger than {self._max_bytes:,} bytes", may_pass=False)
+            yield chunk
+
+    async def read(self) -> bytes:
+        """Return the whole body; raises `Broken`."""
+        return b"".join([chunk async for chunk in self.chunks()])
+
+    async def read_up_to(self, max_bytes: int) -> bytes:
+        """Return the start of the body, and no error if the rest does not come."""
+        found = bytearray()
+        try:
+            async for chunk in self.chunks():
+                found += chunk
+                if len(found) >= max_bytes:
+                    break
+        except Broken:
+            pass
+        return bytes(found[:max_bytes])
+
+    async def _next_chunk(self) -> bytes:
+        """Return what has arrived, empty at the end."""
+        try:
+            async with asyncio.timeout(self._idle_seconds):
+                return await self._content.readany()
+        except TimeoutError:
+            failure = Broken(f"nothing more came for {self._idle_seconds:g} s", may_pass=False)
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            failure = Broken(f"the answer broke off ({_name_of(error)})", may_pass=True)
+        raise failure
+
+
+@contextmanager
+def _ending_with_its_connection(response: aiohttp.ClientResponse) -> Iterator[None]:
+    """Fail the body when the connection is lost: after a malformed chunk nobody else tells the reader."""
+
+    def fail(lost: asyncio.Future[None] | None) -> None:
+        if lost is not None:
+            lost.exception()  # it is looked at, so that nobody complains that it was not
+        if not response.content.is_eof() and response.content.exception() is None:
+            response.content.set_exception(aiohttp.ClientPayloadError())
+
+    protocol = response.connection.protocol if response.connection is not None else None
+    closed = protocol.closed if protocol is not None else None
+    if closed is None:
+        fail(closed)  # it was lost while the headers were read, unless all has arrived
+        yield
+        return
+    closed.add_done_callback(fail)
+    try:
+        yield
+    finally:
+        closed.remove_done_callback(fail)
+
+
+class PublicResolver(aiohttp.abc.AbstractResolver):
+    """Resolves names to public addresses alone.
+
+    It is asked for every new connection, which then goes to the very address it returned: a name that points
+    elsewhere the second time gains nothing.
+    """
+
+    def __init__(self, inner: aiohttp.abc.AbstractResolver) -> None:
+        self._inner = inner
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+    ) -> list[aiohttp.abc.ResolveResult]:
+        found = await self._inner.resolve(host, port, family)
+        if not all(check_address(result["host"]) for result in found):
+            raise OSError(None, f"{host} has an address that is not public")
+        return found
+
+    async def close(self) -> None:
+        await self._inner.close()
+
+
+def _name_of(error: Exception) -> str:
+    """Name an error by its kind: its words may hold what was sent."""
+    return type(error).__name__

@@ -1,0 +1,72 @@
+"""Keys of providers: where they come from, and that they are shown nowhere.
+
+They come from the environment, from a file or from the caller's own code; never from a command line, which
+every user of a machine can read.
+"""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Never
+
+from midfold.errors import ConfigError
+
+MASK = "***"
+
+# Visible ASCII: anything else cannot stand in a header, or would start another one.
+_USABLE = re.compile(r"[!-~]+")
+_MAX_KEY_CHARS = 16_384
+
+
+class Secret:
+    """A key. Its text is had by `reveal()` alone: no repr, no formatting, no pickle gives it away."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        cleaned = text.strip()
+        if not _USABLE.fullmatch(cleaned) or len(cleaned) > _MAX_KEY_CHARS:
+            raise ConfigError(
+                "key", self, hint="visible characters without spaces, as the provider issued it"
+            )
+        self._text = cleaned
+
+    def reveal(self) -> str:
+        """Return the key itself."""
+        return self._text
+
+    def mask(self, text: str) -> str:
+        """Return `text` without the key in it."""
+        return text.replace(self._text, MASK)
+
+    def mask_bytes(self, data: bytes) -> bytes:
+        """Return `data` without the key in it."""
+        return data.replace(self._text.encode(), MASK.encode())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Secret) and other._text == self._text
+
+    def __hash__(self) -> int:
+        return hash(self._text)
+
+    def __repr__(self) -> str:
+        return f"Secret({MASK})"
+
+    def __reduce__(self) -> Never:
+        raise TypeError("a key is not to be pickled")
+
+
+def read_key_file(path: Path | str) -> Secret:
+    """Read a key from a file that holds nothing else; raises `ConfigError`."""
+    try:
+        with Path(path).expanduser().open(encoding="utf-8") as file:
+            return Secret(file.read(_MAX_KEY_CHARS + 2))
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not text"
+        raise ConfigError("key_file", str(path), hint=f"a readable file with a key ({reason})") from None
+
+
+def key_from_environment(name: str, environ: Mapping[str, str]) -> Secret | None:
+    """Return the key in the variable `name`, or `None` where it is unset or empty."""
+    text = environ.get(name, "").strip()
+    return Secret(text) if text else None

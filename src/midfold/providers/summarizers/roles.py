@@ -1,0 +1,44 @@
+"""Which models may write a summary: the one that was chosen for it, then the model of the conversation."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from midfold.providers.endpoint import Endpoint, find_endpoint
+from midfold.providers.keys import Secret
+from midfold.providers.names import Provider, parse_name
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRef:
+    """A model by its name, with what the name does not say."""
+
+    name: str
+    base_url: str | None = None
+    key: Secret | None = field(default=None, repr=False)
+    api: str | None = None
+
+    def provider(self, providers: Mapping[str, Provider]) -> Provider:
+        """Return who serves it; raises `ConfigError` for a name that nobody can call."""
+        return parse_name(self.name, providers, has_base_url=bool(self.base_url)).provider
+
+    def endpoint(self, providers: Mapping[str, Provider]) -> Endpoint:
+        """Find out where it is called; raises `ConfigError`, also where its key is missing."""
+        return find_endpoint(
+            self.name, base_url=self.base_url, key=self.key, api=self.api, providers=providers
+        )
+
+
+MainModel: TypeAlias = ModelRef | str | Callable[[], ModelRef | str | None] | None
+"""The model of the conversation; a function where the user may switch it, asked before each summary."""
+
+
+def as_ref(model: ModelRef | str | None) -> ModelRef | None:
+    """Return a model that was given by its name alone as a reference; an empty name is none."""
+    return ModelRef(model) if isinstance(model, str) and model else model or None
+
+
+def find_models(chosen: ModelRef | None, main: MainModel) -> tuple[ModelRef, ...]:
+    """List whom to ask, in this order; the same model is not listed twice."""
+    live = as_ref(main() if callable(main) else main)
+    return tuple(dict.fromkeys(model for model in (chosen, live) if model is not None))

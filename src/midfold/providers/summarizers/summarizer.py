@@ -1,0 +1,202 @@
+"""Asks for a summary: within a deadline, with few calls, and not at all for a while after a failure."""
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from midfold.compression.flow import SummaryRequest
+from midfold.errors import ConfigError, DialectError, ExtraMissing, ProviderError, SummaryUnavailable
+from midfold.providers.model import Model, open_transport
+from midfold.providers.names import PROVIDERS, Provider
+from midfold.providers.retry import Retries
+from midfold.providers.summarizers.asking import output_cap, read_failure, system_text, why_useless
+from midfold.providers.summarizers.cooldowns import NO_COOLDOWN, ModelFailed, Trouble
+from midfold.providers.summarizers.records import SummaryCall, record_call
+from midfold.providers.summarizers.roles import MainModel, ModelRef, as_ref, find_models
+from midfold.providers.timeouts import Timeouts
+from midfold.wire.calls import Completion
+
+if TYPE_CHECKING:
+    from midfold.providers.http import Transport
+
+DEADLINE_SECONDS = 60.0
+# Two questions at most, each with one repetition: four calls. Nobody waits long for what the digest can do.
+SUMMARY_RETRIES = Retries(max_calls=2, longest_wait_seconds=10.0)
+
+
+class ModelSummarizer:
+    """Models that write summaries: `await summarizer(request)` in one event loop.
+
+    `model` is asked first; `main`, the model of the conversation, where there is no other, or where that one
+    is missing or refuses. `main` may be set anew at any time.
+    """
+
+    def __init__(
+        self,
+        model: ModelRef | str | None = None,
+        *,
+        main: MainModel = None,
+        providers: Mapping[str, Provider] = PROVIDERS,
+        deadline_seconds: float = DEADLINE_SECONDS,
+        retries: Retries = SUMMARY_RETRIES,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.main = main
+        self._chosen = as_ref(model)
+        self._providers = providers
+        self._deadline_seconds = deadline_seconds
+        self._retries = retries
+        self._clock = clock
+        self._cooldown = NO_COOLDOWN
+        self._calls: list[SummaryCall] = []
+        self._transport: Transport | None = None
+
+    @property
+    def models(self) -> tuple[ModelRef, ...]:
+        """Whom the next request would go to, in this order."""
+        return find_models(self._chosen, self.main)
+
+    @property
+    def calls(self) -> tuple[SummaryCall, ...]:
+        """Every call so far, with what it used and cost."""
+        return tuple(self._calls)
+
+    def check(self) -> None:
+        """Raise what keeps the first model from being asked at all: `ConfigError`, `ExtraMissing`."""
+        for model in self.models[:1]:
+            model.endpoint(self._providers)
+        self._open_transport()
+
+    async def __call__(self, request: SummaryRequest, *, is_manual: bool = False) -> str:
+        """Return a summary, or raise `SummaryUnavailable` within the deadline.
+
+        After a failure it is raised at once for a while; not where a person asks, with `is_manual`.
+        """
+        models = self.models
+        if not (is_manual or request.is_manual):
+            self._cooldown.check(models, self._clock())
+        try:
+            words = await self._ask_in_turn(models, request)
+        except ModelFailed as failed:
+            now = self._clock()
+            self._cooldown = self._cooldown.after(failed, models, now)
+            raise SummaryUnavailable(failed.reason, self._cooldown.until - now) from None
+        self._cooldown = NO_COOLDOWN
+        return words
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        transport, self._transport = self._transport, None
+        if transport is not None:
+            await transport.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    async def _ask_in_turn(self, models: tuple[ModelRef, ...], request: SummaryRequest) -> str:
+        if not models:
+            raise ModelFailed(Trouble.MISSING, "no model is configured")
+        first = _Attempt(
+            models[0],
+            request.prompt,
+            output_cap(models[0].name, request.max_tokens),
+            until=asyncio.get_running_loop().time() + self._deadline_seconds,
+        )
+        try:
+            return await self._ask(first)
+        except ModelFailed as failed:
+            earlier = failed
+        second = _second_attempt(first, earlier, models, request.max_tokens)
+        if second is None:
+            raise earlier
+        try:
+            return await self._ask(second)
+        except ModelFailed as failed:
+            raise failed.following(earlier) from None
+
+    async def _ask(self, attempt: "_Attempt") -> str:
+        """Ask one model once; whatever comes of it, the call is put down."""
+        name, started = attempt.model.name, self._clock()
+        completion: Completion | None = None
+        try:
+            model = self._open(attempt.model)
+            async with asyncio.timeout_at(attempt.until):
+                completion = await model.complete(
+                    attempt.prompt, system=system_text(), max_output=attempt.max_output
+                )
+        except (ConfigError, ExtraMissing) as error:
+            raise ModelFailed(Trouble.MISSING, f"{name}: {error}") from None
+        except TimeoutError:
+            failed = ModelFailed(Trouble.LATE, f"{name}: no answer within {self._deadline_seconds:g} s")
+        except (ProviderError, DialectError) as error:
+            failed = read_failure(error, name)
+        except asyncio.CancelledError:
+            self._note(attempt, started, "interrupted")
+            raise
+        else:
+            useless = why_useless(completion)
+            if useless is None:
+                self._note(attempt, started, None, completion)
+                return completion.text
+            failed = ModelFailed(Trouble.USELESS, f"{name}: {useless}")
+        self._note(attempt, started, failed.reason, completion)
+        raise failed
+
+    def _open(self, model: ModelRef) -> Model:
+        """Make a model anew for each question: its key may have come or changed since the last one."""
+        return Model(
+            model.endpoint(self._providers),
+            self._open_transport(),
+            retries=self._retries,
+            owns_transport=False,
+        )
+
+    def _open_transport(self) -> "Transport":
+        if self._transport is None:
+            seconds = self._deadline_seconds
+            # The deadline decides, not the patience of the transport.
+            self._transport = open_transport(Timeouts(headers=seconds, idle=seconds))
+        return self._transport
+
+    def _note(
+        self, attempt: "_Attempt", started: float, failure: str | None, completion: Completion | None = None
+    ) -> None:
+        self._calls.append(
+            record_call(
+                attempt.model,
+                self._providers,
+                seconds=self._clock() - started,
+                failure=failure,
+                completion=completion,
+            )
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """One question to one model."""
+
+    model: ModelRef
+    prompt: str
+    max_output: int
+    until: float
+    """when it is given up, in the time of the event loop"""
+
+
+def _second_attempt(
+    first: _Attempt, failed: ModelFailed, models: tuple[ModelRef, ...], summary_tokens: int
+) -> _Attempt | None:
+    """Return what may be tried after a failure: a lower output cap, or the model of the conversation."""
+    if failed.output_tokens is not None and summary_tokens <= failed.output_tokens < first.max_output:
+        return replace(first, max_output=failed.output_tokens)
+    if failed.trouble not in (Trouble.MISSING, Trouble.REFUSED) or len(models) == 1:
+        return None
+    return replace(first, model=models[1], max_output=output_cap(models[1].name, summary_tokens))

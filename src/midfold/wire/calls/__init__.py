@@ -1,0 +1,44 @@
+"""Calls to models as the three APIs spell them: what to send, and how to read what comes back.
+
+Everything here is pure. A stream is collected into the body that a plain reply would have been, so there is
+one way to read a reply, and whoever does the network needs to know none of the spellings.
+"""
+
+from midfold.wire.calls.api import Api, Collector, Quirks
+from midfold.wire.calls.apis import APIS, get_api
+from midfold.wire.calls.completion import (
+    CallDelta,
+    Completion,
+    Cut,
+    Done,
+    Finish,
+    ReasoningDelta,
+    StreamEvent,
+    TextDelta,
+)
+from midfold.wire.calls.errors import find_error, stated_status
+from midfold.wire.calls.replies import ReplyError, StreamReader, read_reply
+from midfold.wire.calls.requests import encode_body, fit_request
+
+__all__ = [
+    "APIS",
+    "Api",
+    "CallDelta",
+    "Collector",
+    "Completion",
+    "Cut",
+    "Done",
+    "Finish",
+    "Quirks",
+    "ReasoningDelta",
+    "ReplyError",
+    "StreamEvent",
+    "StreamReader",
+    "TextDelta",
+    "encode_body",
+    "find_error",
+    "fit_request",
+    "get_api",
+    "read_reply",
+    "stated_status",
+]

@@ -1,0 +1,48 @@
+"""What the tests of models share: retries that note their waits instead of waiting."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import pytest
+
+from midfold.providers import Retries
+
+APIS = ("openai_chat", "openai_responses", "anthropic")
+
+
+@dataclass
+class Waits:
+    """Retries that wait for nothing, and what they would have waited."""
+
+    seconds: list[float] = field(default_factory=list)
+    max_calls: int = 4
+
+    @property
+    def retries(self) -> Retries:
+        return Retries(max_calls=self.max_calls, sleep=self._note)
+
+    async def _note(self, seconds: float) -> None:
+        self.seconds.append(seconds)
+
+
+@pytest.fixture
+def waits() -> Waits:
+    return Waits()
+
+
+@pytest.fixture(params=APIS)
+def api(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.fixture
+def every_text() -> Callable[[BaseException], str]:
+    """Spell an error in every way in which it may reach a log, with all that it came from."""
+
+    def spell(error: BaseException | None) -> str:
+        if error is None:
+            return ""
+        own = [repr(error), str(error), repr(error.args), repr(vars(error))]
+        return "\n".join([*own, spell(error.__cause__), spell(error.__context__)])
+
+    return spell
