@@ -67,6 +67,13 @@ class ContextEngine(ABC):
         self.last_total_tokens = 0
         self.compression_count = 0
 
+    def cancel_preparation(self) -> None:
+        """Give up whatever is prepared beside the conversation; nothing is heard of it any more."""
+
+    def undo(self, messages: Sequence[object] | None = None) -> list[object] | None:
+        """Take the last compression back, where the engine can: the list before it and what came since."""
+        return None
+
     def get_tool_schemas(self) -> list[dict[str, object]]:
         """Return the tools that this engine offers to the model."""
         return []

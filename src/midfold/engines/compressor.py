@@ -8,17 +8,20 @@ import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from midfold.compression.flow import Flow, SummaryRequest, compress
+from midfold.compression.flow import DIGEST, Flow, SummaryRequest
 from midfold.compression.plan import lay_out, make_plan
 from midfold.compression.policy import CompressionPolicy
 from midfold.compression.pressure import decide, reopen, warn
 from midfold.compression.results import Compression
 from midfold.compression.run import arun, run
 from midfold.compression.state import CompressionState
+from midfold.engines.background import Background, Phase, can_wait, is_time, prepare_from
 from midfold.engines.base import ContextEngine
 from midfold.engines.folding import conclude
+from midfold.engines.passes import Done, Pass
+from midfold.engines.publishing import is_current, publish, serves
 from midfold.engines.reading import Reader
-from midfold.errors import SummaryUnavailable
+from midfold.errors import StaleFold, SummaryUnavailable
 from midfold.messages import Message
 from midfold.tokens import Calibration, TokenCounter
 from midfold.wire import Request
@@ -31,6 +34,8 @@ class ContextCompressor(ContextEngine):
     """Keeps both ends of a conversation and folds its middle.
 
     `summarizer` is any callable from `SummaryRequest` to text; without one the built-in digest summarises.
+    With one, and with `prepare_ahead`, nobody waits for it who asks `should_compress_preflight` before each
+    request: it is asked in the `background`, from any thread.
     """
 
     def __init__(
@@ -41,19 +46,22 @@ class ContextCompressor(ContextEngine):
         policy: CompressionPolicy | None = None,
         summarizer: Summarizer | None = None,
         enabled: bool = True,
+        prepare_ahead: bool = True,
+        background: Background | None = None,
     ) -> None:
         self.summarizer = summarizer
         self.enabled = enabled
+        self.prepare_ahead = prepare_ahead
         self.state = CompressionState()
+        self._background = background or Background()
         self._policy = policy or CompressionPolicy()
         self._key = secrets.token_bytes(16)
         self._requested_focus: str | None = None
         self._is_requested = False
+        self._done: Done | None = None
         self._reader = Reader(TokenCounter(model))
         self._calibration = Calibration()
         self._sent_tokens: int | None = None
-        self._beside = 0
-        self._unseen_tokens = 0
         self.update_model(model or "", context_length)
 
     @property
@@ -74,17 +82,29 @@ class ContextCompressor(ContextEngine):
         self.state = replace(self.state, turn=self.state.turn + 1)
         if self._sent_tokens is not None:
             self._calibration = self._calibration.observe(used.prompt_tokens, self._sent_tokens)
+        self._prepare_next(self.last_prompt_tokens)
 
     def should_compress(self, prompt_tokens: int | None = None) -> bool:
         """Say whether to compress now, by the last report or a given figure."""
+        if self._is_requested or not self.enabled:
+            return self._is_requested
         tokens = self.last_prompt_tokens if prompt_tokens is None else prompt_tokens
-        return self._is_requested or (self.enabled and decide(tokens, self._policy, self.state).compress)
+        is_under_way = self._background.preparation.phase is Phase.PREPARING
+        has_time = is_under_way and can_wait(tokens, self._policy)
+        return decide(tokens, self._policy, self.state).compress and not has_time
 
     def should_compress_preflight(
         self, messages: Sequence[object], *, system: object = None, tools: Sequence[object] | None = None
     ) -> bool:
-        """Say whether to compress before this request is sent, by an estimate of the whole of it."""
-        return self.should_compress(self.estimate(messages, system=system, tools=tools))
+        """Say whether to compress before this request is sent, by an estimate of the whole of it.
+
+        From 80 % of the threshold on the next fold is prepared meanwhile; while it is, and the request still
+        fits, the answer is no.
+        """
+        tokens = self.estimate(messages, system=system, tools=tools)
+        self._asks_ahead = True
+        self._prepare_next(tokens)
+        return self.should_compress(tokens)
 
     def estimate(
         self, messages: Sequence[object], *, system: object = None, tools: Sequence[object] | None = None
@@ -115,11 +135,22 @@ class ContextCompressor(ContextEngine):
         return self.compress_result(messages, current_tokens, focus_topic).messages
 
     def compress_result(
-        self, messages: Sequence[object], current_tokens: int | None = None, focus_topic: str | None = None
+        self,
+        messages: Sequence[object],
+        current_tokens: int | None = None,
+        focus_topic: str | None = None,
+        *,
+        keep_last: int | None = None,
     ) -> Compression[object]:
-        """Compress, and tell what was done; interrupting it leaves everything as it was."""
-        request, flow = self._prepare(messages, current_tokens, focus_topic)
-        return self._take(run(flow, self.summarizer or _no_summary), request)
+        """Compress, and tell what was done; interrupting it leaves everything as it was.
+
+        A fold that was prepared ahead is put in place at once; its `reason` says so. With `keep_last`, that
+        many exchanges (a request and all that follows it) stay as they are, and what is before them is
+        folded, as a person asked for it.
+        """
+        this = self._open(messages, current_tokens, focus_topic, keep_last)
+        at_once = self._do_at_once(this)
+        return at_once or self._take(run(self._flow(this), self.summarizer or _no_summary), this)
 
     async def acompress(
         self, messages: Sequence[object], current_tokens: int | None = None, focus_topic: str | None = None
@@ -128,21 +159,86 @@ class ContextCompressor(ContextEngine):
         return (await self.acompress_result(messages, current_tokens, focus_topic)).messages
 
     async def acompress_result(
-        self, messages: Sequence[object], current_tokens: int | None = None, focus_topic: str | None = None
+        self,
+        messages: Sequence[object],
+        current_tokens: int | None = None,
+        focus_topic: str | None = None,
+        *,
+        keep_last: int | None = None,
     ) -> Compression[object]:
         """Compress in async code, and tell what was done."""
-        request, flow = self._prepare(messages, current_tokens, focus_topic)
+        this = self._open(messages, current_tokens, focus_topic, keep_last)
+        at_once = self._do_at_once(this)
         summarize = self.summarizer or _no_summary
 
         async def ask(asked: SummaryRequest) -> str:
             return await asyncio.to_thread(summarize, asked)
 
-        return self._take(await arun(flow, ask), request)
+        return at_once or self._take(await arun(self._flow(this), ask), this)
+
+    def cancel_preparation(self) -> None:
+        """Give up the fold that is prepared or ready; whatever the summariser still says is ignored."""
+        self._background.discard("it was cancelled")
+
+    def undo(self, messages: Sequence[object] | None = None) -> list[object] | None:
+        """Take the last compression back, once: the items before it, and those that came since.
+
+        `messages` is the conversation as it is; without it, what came since is read off the list this engine
+        was last shown. It must begin with the very items that the compression returned, else the answer is
+        `None`. Automatic compression then pauses until the conversation has grown by a fifth.
+        """
+        done = self._done
+        shown = [message.raw for message in self._reader.messages] if messages is None else messages
+        restored = done.take_back(shown) if done else None
+        if done is None or restored is None:
+            return None
+        self.state = done.restore(self.state)
+        self.compression_count = self.state.count
+        self.last_prompt_tokens = done.tokens_before
+        self._sent_tokens = None
+        self._done = None
+        self._asks_ahead = False
+        self._background.discard("a compression was taken back")
+        return restored
+
+    @property
+    def pins(self) -> tuple[str, ...]:
+        """What the user pinned by hand: kept word for word through every compression."""
+        return self.state.pins
+
+    def pin(self, text: str) -> None:
+        """Keep a sentence word for word through every compression."""
+        text = text.strip()
+        pins = self.state.pins if not text or text in self.state.pins else (*self.state.pins, text)
+        self.state = replace(self.state, pins=pins, unpinned=self.state.unpinned - {text})
+        self._background.discard("the pins changed")
+
+    def unpin(self, text: str) -> None:
+        """Let go of a sentence, pinned by hand or found as a rule."""
+        text = text.strip()
+        pins = tuple(pin for pin in self.state.pins if pin != text)
+        self.state = replace(self.state, pins=pins, unpinned=self.state.unpinned | {text})
+        self._background.discard("the pins changed")
 
     def approach_warning(self) -> str | None:
         """Return a sentence for the user when the threshold is near; once, until usage drops again."""
         words, self.state = warn(self.last_prompt_tokens, self._policy, self.state)
         return words
+
+    def get_status(self) -> dict[str, object]:
+        """Return what a status line shows, and how far the next fold is."""
+        return {**super().get_status(), "preparation": self._background.describe()}
+
+    def on_session_start(self, session_id: str, **info: object) -> None:
+        """Leave the last conversation behind, unless this one continues it."""
+        if info.get("boundary_reason") != "compression":
+            self._background.discard("another session started")
+            self._done = None
+
+    def on_session_end(self, session_id: str, messages: Sequence[object]) -> None:
+        """Prepare nothing more, and let go of what an undo would need."""
+        self._background.discard("the session ended")
+        self._done = None
 
     def on_session_reset(self) -> None:
         """Forget the conversation: counters, earlier compressions, warnings, the pause."""
@@ -150,6 +246,8 @@ class ContextCompressor(ContextEngine):
         self.state = CompressionState()
         self._is_requested = False
         self._requested_focus = None
+        self._done = None
+        self._background.forget()
         self._forget()
 
     def update_model(
@@ -169,6 +267,7 @@ class ContextCompressor(ContextEngine):
         self.threshold_tokens = self._policy.threshold_tokens
         self.protect_first_n = self._policy.protect_first_n
         self.protect_last_n = self._policy.protect_last_n
+        self._background.discard("another model took over")
         self._forget()
 
     def _forget(self) -> None:
@@ -177,37 +276,65 @@ class ContextCompressor(ContextEngine):
         self._calibration = Calibration()
         self._sent_tokens = None
         self._beside = 0
+        self._asks_ahead = False
 
-    def _prepare(
-        self, messages: Sequence[object], current_tokens: int | None, focus_topic: str | None
-    ) -> tuple[Request, Flow]:
-        parsed = list(self._reader.read(messages))
+    @property
+    def _prepares(self) -> bool:
+        """Whether folds are prepared: a digest is written in no time, and a ceiling has no threshold."""
+        has_threshold = self._policy.max_tokens is None
+        return self.prepare_ahead and self.enabled and self.summarizer is not None and has_threshold
+
+    def _prepare_next(self, tokens: int) -> None:
+        """Begin on the next fold when it is time, for the list as it was last shown."""
+        summarize = self.summarizer
+        if summarize is None or not (self._prepares and self._asks_ahead):
+            return
+        ready = self._background.preparation.ready
+        if ready is not None and not is_current(ready, self._reader.messages):
+            self._background.discard("the history changed")
+        if is_time(tokens, self._policy, self.state):
+            # By the time it is due the request will have grown to the threshold.
+            flow = self._read_pass(max(tokens, self.threshold_tokens)).flow(
+                count=self._reader.count, key=self._key, use_model=True
+            )
+            self._background.start(lambda: run(flow, summarize))
+
+    def _why_not_ask(self, is_manual: bool) -> str | None:
+        """Say why the summariser is not asked now, if that is so: nobody waits for it in a turn."""
+        preparation = self._background.preparation
+        if preparation.phase is Phase.PREPARING:
+            return "the summary is still being prepared"
+        if is_manual or not (self._prepares and self._asks_ahead):
+            return None
+        return preparation.why or "no summary was prepared in time"
+
+    def _read_pass(self, tokens: int) -> Pass:
+        """Return a pass over the messages that were last read, as part of a request of `tokens`."""
+        messages, sizes = list(self._reader.messages), list(self._reader.sizes)
+        request = Request(self._reader.dialect, [message.raw for message in messages])
+        return Pass(request, messages, sizes, tokens, self._policy, self.state)
+
+    def _open(
+        self,
+        messages: Sequence[object],
+        current_tokens: int | None,
+        focus_topic: str | None,
+        keep_last: int | None,
+    ) -> Pass:
+        self._reader.read(messages)
         tokens = self._whole_request(current_tokens)
-        decision = decide(tokens, self._policy, self.state)
         focus = focus_topic or self._requested_focus
         # A host that insists although nothing calls for it is passing on what a person asked for.
-        is_manual = focus is not None or self._is_requested or not self._is_due(tokens)
-        if is_manual:
-            self.state = reopen(self.state)
-        self._unseen_tokens = tokens - self._reader.tokens - self._beside
-        flow = compress(
-            parsed,
-            policy=self._policy,
-            count=self._reader.count,
-            state=self.state,
-            sizes=list(self._reader.sizes),
-            overhead_tokens=tokens - self._reader.tokens,
+        is_due = decide(tokens, self._policy, reopen(self.state)).compress
+        is_manual = focus is not None or keep_last is not None or self._is_requested or not is_due
+        this = replace(
+            self._read_pass(tokens),
+            state=reopen(self.state) if is_manual else self.state,
             focus=focus,
-            use_model=self.summarizer is not None and not decision.is_emergency,
             is_manual=is_manual,
-            is_emergency=decision.is_emergency,
-            key=self._key,
+            is_emergency=decide(tokens, self._policy, self.state).is_emergency,
         )
-        return Request(self._reader.dialect, list(messages)), flow
-
-    def _is_due(self, tokens: int) -> bool:
-        """Whether a request of this size calls for a compression, paused or not."""
-        return decide(tokens, self._policy, reopen(self.state)).compress
+        return this if keep_last is None else this.keeping(keep_last)
 
     def _whole_request(self, current_tokens: int | None) -> int:
         """Return the size of the request these messages are part of; never less than the messages alone."""
@@ -216,17 +343,48 @@ class ContextCompressor(ContextEngine):
             return max(current_tokens, counted)
         return max(self._calibration.estimate(counted), self.last_prompt_tokens, counted)
 
-    def _take(self, outcome: Compression[Message], request: Request) -> Compression[object]:
-        """Remember what came out, and only then count it as done."""
-        result = conclude(outcome, request, self.state)
+    def _do_at_once(self, this: Pass) -> Compression[object] | None:
+        """Do what needs no flow: refuse, or put the prepared fold in place if it belongs here and helps."""
+        if this.refusal:
+            return self._remember(this.unchanged(this.refusal), this)
+        preparation = self._background.preparation
+        if preparation.ready is None or this.is_manual:
+            return None
+        try:
+            published = publish(preparation.ready, this, count=self._reader.count, key=self._key)
+        except StaleFold:
+            self._background.discard("the history changed")
+            return None
+        result = conclude(published, this.request, this.state)
+        if not serves(result, prepare_from(self._policy)):
+            self._background.discard("it would no longer help")
+            return None
+        return self._remember(result, this) if self._background.commit(preparation.ticket) else None
+
+    def _flow(self, this: Pass) -> Flow:
+        can_ask = self.summarizer is not None and self._why_not_ask(this.is_manual) is None
+        return this.flow(count=self._reader.count, key=self._key, use_model=can_ask and not this.is_emergency)
+
+    def _take(self, outcome: Compression[Message], this: Pass) -> Compression[object]:
+        """Check what came out, and say so where the digest stood in for a summary that was not ready."""
+        why = self._why_not_ask(this.is_manual) if outcome.summarizer == DIGEST else None
+        if why is not None and outcome.warning is None:
+            outcome = replace(outcome, warning=f"{why}; the built-in digest stands in")
+        return self._remember(conclude(outcome, this.request, this.state), this)
+
+    def _remember(self, result: Compression[object], this: Pass) -> Compression[object]:
+        """Count a compression as done, which it is only now."""
+        if result.changed:
+            self._done = Done(this.request.messages, list(result.messages), self.state, result.tokens_before)
+            self._background.discard("a compression came first")
+            self._asks_ahead = False
+            self.last_prompt_tokens = result.tokens_after
+            # What the provider reports next is about the compressed list.
+            self._sent_tokens = result.tokens_after - this.overhead_tokens + self._beside
         self.state = result.state
         self.compression_count = result.state.count
         self._is_requested = False
         self._requested_focus = None
-        if result.changed:
-            self.last_prompt_tokens = result.tokens_after
-            # What the provider reports next is about the compressed list.
-            self._sent_tokens = result.tokens_after - self._unseen_tokens
         return result
 
 

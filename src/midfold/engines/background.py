@@ -1,0 +1,249 @@
+"""Zero wait: the next fold is prepared beside the conversation and put in place when it is due.
+
+What happens to a preparation is a handful of pure steps from one value to the next. `Background` makes them
+one at a time, under a lock, so that a fold is published once or never, and a result that comes late or for
+another history is nobody's business any more. Two launchers do the work: a daemon thread reports from where
+it is; for async hosts it reports on their event loop, between two of their own steps.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from math import inf
+from threading import Lock, Thread
+from typing import TypeAlias
+
+from midfold.compression.flow import DIGEST
+from midfold.compression.policy import CompressionPolicy
+from midfold.compression.pressure import Tier, decide, tier_of
+from midfold.compression.results import Compression
+from midfold.compression.state import CompressionState
+from midfold.messages import Message
+
+PREPARE_FROM = 0.80
+"""Of the threshold: from here on the next fold is prepared."""
+DEADLINE_SECONDS = 60.0
+COOLDOWN_SECONDS = 60.0
+"""A summariser that just failed would most likely fail again."""
+MOST_WORKERS = 3
+"""A summariser that never answers is given up, but its thread cannot be stopped: so many may hang."""
+
+
+class Phase(StrEnum):
+    """How far a preparation is."""
+
+    IDLE = "idle"
+    PREPARING = "preparing"
+    READY = "ready"
+    DISCARDED = "discarded"
+
+
+@dataclass(frozen=True, slots=True)
+class Preparation:
+    """The next fold: not begun, under way, ready, or given up. Times are seconds of the engine's clock."""
+
+    phase: Phase = Phase.IDLE
+    ticket: int = 0
+    """rises with every start: a result that carries an older one comes too late"""
+    since: float = -inf
+    ready: Compression[Message] | None = None
+    why: str = ""
+    """why the last one was given up"""
+    rests_until: float = -inf
+
+
+def begin(preparation: Preparation, now: float) -> Preparation:
+    """Start, unless one is under way or ready, or the last one failed a moment ago."""
+    is_busy = preparation.phase in (Phase.PREPARING, Phase.READY)
+    if is_busy or now < preparation.rests_until:
+        return preparation
+    return Preparation(Phase.PREPARING, preparation.ticket + 1, now)
+
+
+def arrive(preparation: Preparation, ticket: int, result: Compression[Message]) -> Preparation:
+    """Take the result of the preparation under way; any other comes too late."""
+    if preparation.phase is not Phase.PREPARING or preparation.ticket != ticket:
+        return preparation
+    return replace(preparation, phase=Phase.READY, ready=result)
+
+
+def fail(preparation: Preparation, ticket: int, why: str, rests_until: float) -> Preparation:
+    """Give up the preparation under way, and rest."""
+    if preparation.phase is not Phase.PREPARING or preparation.ticket != ticket:
+        return preparation
+    return replace(preparation, phase=Phase.DISCARDED, why=why, rests_until=rests_until)
+
+
+def discard(preparation: Preparation, why: str) -> Preparation:
+    """Give up what is under way or ready; the next one may start at once."""
+    if preparation.phase not in (Phase.PREPARING, Phase.READY):
+        return preparation
+    return replace(preparation, phase=Phase.DISCARDED, ready=None, why=why)
+
+
+def commit(preparation: Preparation, ticket: int) -> Preparation:
+    """Use up the fold with this ticket, if it is still the one that is ready."""
+    if preparation.phase is not Phase.READY or preparation.ticket != ticket:
+        return preparation
+    return Preparation(ticket=ticket)
+
+
+def prepare_from(policy: CompressionPolicy) -> int:
+    """Return how large a request is when its fold is begun; a published one has to end below that."""
+    return int(policy.threshold_tokens * PREPARE_FROM)
+
+
+def is_time(tokens: int, policy: CompressionPolicy, state: CompressionState) -> bool:
+    """Whether to begin on the fold of a request of this size: one that will be due, and is not overdue."""
+    due = max(tokens, policy.threshold_tokens)
+    is_near = tokens >= prepare_from(policy) and decide(due, policy, state).compress
+    return is_near and can_wait(tokens, policy)
+
+
+def can_wait(tokens: int, policy: CompressionPolicy) -> bool:
+    """Whether a request may go as it is while its fold is being prepared."""
+    return tier_of(tokens, policy.context_length) < Tier.COMPRESS
+
+
+Work: TypeAlias = Callable[[], Compression[Message]]
+Outcome: TypeAlias = Compression[Message] | BaseException
+Report: TypeAlias = Callable[[Outcome], None]
+Launch: TypeAlias = Callable[[Work, Report], None]
+
+
+def launch(work: Work, report: Report) -> None:
+    """Do `work` beside the caller, who is async if it has an event loop running."""
+    try:
+        loop = asyncio.get_running_loop()
+    except RuntimeError:
+        launch_thread(work, report)
+    else:
+        launch_thread(work, lambda outcome: _report_on(loop, report, outcome))
+
+
+def launch_thread(work: Work, report: Report) -> None:
+    """Do `work` in a daemon thread: nobody waits for it, not even at the end of the program."""
+
+    def live() -> None:
+        report(_attempt(work))
+
+    Thread(target=live, name="midfold-prepare", daemon=True).start()
+
+
+def _report_on(loop: asyncio.AbstractEventLoop, report: Report, outcome: Outcome) -> None:
+    try:
+        loop.call_soon_threadsafe(report, outcome)
+    except RuntimeError:  # the loop has ended; the engine may live on in another
+        report(outcome)
+
+
+def _attempt(work: Work) -> Outcome:
+    try:
+        return work()
+    except BaseException as error:  # noqa: BLE001 - whatever ends a preparation, the conversation goes on
+        return error
+
+
+class Background:
+    """Holds the one preparation of an engine; every step is made under a lock that nothing waits behind."""
+
+    def __init__(
+        self,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        deadline_seconds: float = DEADLINE_SECONDS,
+        cooldown_seconds: float = COOLDOWN_SECONDS,
+        launch: Launch = launch,
+    ) -> None:
+        self._clock = clock
+        self._deadline_seconds = deadline_seconds
+        self._cooldown_seconds = cooldown_seconds
+        self._launch = launch
+        self._lock = Lock()
+        self._preparation = Preparation()
+        self._workers = 0
+
+    @property
+    def preparation(self) -> Preparation:
+        """The preparation as it stands; one that is past its deadline has failed."""
+        with self._lock:
+            self._preparation = self._expire(self._preparation)
+            return self._preparation
+
+    def start(self, work: Work) -> None:
+        """Start a preparation where none is under way; at once, whatever `work` will take."""
+        started = self._swap(self._begin)
+        if started is None:
+            return
+        try:
+            self._launch(lambda: self._do(work), lambda outcome: self._settle(started.ticket, outcome))
+        except RuntimeError as error:  # no thread is to be had
+            self._leave()
+            self._settle(started.ticket, error)
+
+    def discard(self, why: str) -> None:
+        """Give up what is under way or ready; its result, should it still come, is ignored."""
+        self._swap(lambda preparation: discard(preparation, why))
+
+    def commit(self, ticket: int) -> bool:
+        """Use up the fold that is ready under this ticket; true for one caller and no other."""
+        return self._swap(lambda preparation: commit(preparation, ticket)) is not None
+
+    def forget(self) -> None:
+        """Be as new, but for the tickets: what was asked for in another conversation stays ignored."""
+        self._swap(lambda preparation: Preparation(ticket=preparation.ticket))
+
+    def describe(self) -> dict[str, object]:
+        """Return what a status line shows; `seconds` is how long the one under way has been."""
+        preparation = self.preparation
+        is_under_way = preparation.phase is Phase.PREPARING
+        seconds = round(self._clock() - preparation.since, 1) if is_under_way else 0.0
+        return {"phase": str(preparation.phase), "seconds": seconds, "why": preparation.why}
+
+    def _swap(self, step: Callable[[Preparation], Preparation]) -> Preparation | None:
+        """Make a step, and return what came of it; `None` when it changed nothing."""
+        with self._lock:
+            before = self._expire(self._preparation)
+            self._preparation = step(before)
+            return None if self._preparation is before else self._preparation
+
+    def _expire(self, preparation: Preparation) -> Preparation:
+        if self._clock() - preparation.since < self._deadline_seconds:
+            return preparation
+        why = f"no summary within {self._deadline_seconds:.0f} s"
+        return fail(preparation, preparation.ticket, why, self._rest())
+
+    def _begin(self, preparation: Preparation) -> Preparation:
+        """Begin, and count who works; the lock is held."""
+        begun = preparation if self._workers >= MOST_WORKERS else begin(preparation, self._clock())
+        self._workers += begun is not preparation
+        return begun
+
+    def _do(self, work: Work) -> Compression[Message]:
+        try:
+            return work()
+        finally:
+            self._leave()
+
+    def _leave(self) -> None:
+        with self._lock:
+            self._workers -= 1
+
+    def _settle(self, ticket: int, outcome: Outcome) -> None:
+        """Take what came out of a preparation; one that the digest had to write is a failure."""
+        if isinstance(outcome, BaseException):
+            self._give_up(ticket, f"{type(outcome).__name__}: {outcome}")
+        elif outcome.fold is None:
+            self._give_up(ticket, outcome.reason)
+        elif outcome.summarizer == DIGEST:
+            self._give_up(ticket, outcome.warning or "the summariser gave nothing")
+        else:
+            self._swap(lambda preparation: arrive(preparation, ticket, outcome))
+
+    def _give_up(self, ticket: int, why: str) -> None:
+        self._swap(lambda preparation: fail(preparation, ticket, why, self._rest()))
+
+    def _rest(self) -> float:
+        return self._clock() + self._cooldown_seconds

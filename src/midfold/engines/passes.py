@@ -1,0 +1,117 @@
+"""One compression of an engine as a value: before it is done, and afterwards, as long as it can be undone."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from operator import is_
+
+from midfold.compression.flow import Flow, compress
+from midfold.compression.groups import group_around, is_request
+from midfold.compression.plan import lay_out, make_plan
+from midfold.compression.policy import CompressionPolicy
+from midfold.compression.results import Compression, Span
+from midfold.compression.state import CompressionState
+from midfold.errors import ConfigError
+from midfold.messages import Message
+from midfold.ports import Count
+from midfold.wire import Request
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """What is compressed, how large it is, and who asked."""
+
+    request: Request
+    messages: Sequence[Message]
+    sizes: Sequence[int]
+    tokens: int
+    """of the whole request"""
+    policy: CompressionPolicy
+    state: CompressionState
+    focus: str | None = None
+    is_manual: bool = False
+    is_emergency: bool = False
+    is_partial: bool = False
+    """whether a person said how much is to stay as it is"""
+    refusal: str = ""
+    """why there is nothing to do, where that is clear from the start"""
+
+    @property
+    def overhead_tokens(self) -> int:
+        """What travels beside the messages."""
+        return self.tokens - sum(self.sizes)
+
+    def flow(self, *, count: Count, key: bytes, use_model: bool) -> Flow:
+        """Return the flow that does it; nothing is done yet."""
+        return compress(
+            self.messages,
+            policy=self.policy,
+            count=count,
+            state=self.state,
+            sizes=self.sizes,
+            overhead_tokens=self.overhead_tokens,
+            focus=self.focus,
+            use_model=use_model,
+            is_manual=self.is_manual,
+            # An emergency halves the tail; what a person wants to stay, stays.
+            is_emergency=self.is_emergency and not self.is_partial,
+            key=key,
+        )
+
+    def unchanged(self, reason: str) -> Compression[object]:
+        """Return the messages as they are."""
+        return Compression(
+            messages=list(self.request.messages),
+            before=tuple(self.messages),
+            fold=None,
+            reason=reason,
+            state=self.state,
+            tokens_before=self.tokens,
+            tokens_after=self.tokens,
+            budget_tokens=self.policy.target_tokens,
+        )
+
+    def keeping(self, exchanges: int) -> "Pass":
+        """Return the pass that leaves the last `exchanges` alone: a request and all that follows it, each.
+
+        A tail ends with the group that crosses its budget, so a budget of one token less than these take
+        makes the tail theirs.
+        """
+        if exchanges < 1:
+            raise ConfigError("keep_last", exchanges, hint="a number of exchanges, 1 or more")
+        layout = lay_out(self.messages, self.sizes, self.policy)
+        spoken = [index for index, message in enumerate(self.messages) if is_request(message)]
+        requests = [index for index in spoken if index != layout.summary]
+        start = group_around(requests[-exchanges], layout.cuts).start if len(requests) > exchanges else 0
+        budget = max(layout.tokens(Span(start, len(self.messages))) - 1, 0)
+        ratio = (budget + 0.5) / self.policy.threshold_tokens
+        policy = replace(self.policy, max_tokens=None, tail_tokens=budget, target_ratio=ratio)
+        plan = make_plan(layout, policy, policy.tail_budget_tokens)
+        has_middle = bool(plan.spans) and plan.tail_start <= start
+        refusal = "" if has_middle else f"there is nothing to fold before the last {exchanges} exchanges"
+        return replace(self, policy=policy, is_partial=True, refusal=refusal)
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The last compression, as far as taking it back needs it: the items before it, and after it."""
+
+    before: Sequence[object]
+    after: Sequence[object]
+    state: CompressionState
+    """before it"""
+    tokens_before: int
+
+    def restore(self, state: CompressionState) -> CompressionState:
+        """Return `state` without this compression; the next automatic one waits, or this would be in vain."""
+        counts = replace(state, count=self.state.count, folds=self.state.folds)
+        return replace(counts, paused_at_tokens=self.tokens_before)
+
+    def take_back(self, shown: Sequence[object]) -> list[object] | None:
+        """Return the items before, and those that came since; `None` for another conversation.
+
+        A list that still begins as it did before went on without the compression, and is as it should be.
+        """
+        for known in (self.after, self.before):
+            if len(shown) >= len(known) and all(map(is_, known, shown)):
+                return [*self.before, *shown[len(known) :]]
+        return None

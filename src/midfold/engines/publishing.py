@@ -1,0 +1,84 @@
+"""Puts a fold in place that was prepared for a shorter list: it belongs here, or it is refused."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from midfold.compression.assemble import summary_message
+from midfold.compression.choose import TASK_HEADING
+from midfold.compression.flow import MIN_SAVED_PART, MIN_SAVED_TOKENS
+from midfold.compression.groups import count_leading_system
+from midfold.compression.plan import count_head, find_summary
+from midfold.compression.pressure import note_outcome
+from midfold.compression.prompts import find_body
+from midfold.compression.redact import redact
+from midfold.compression.results import Compression, Fold, apply
+from midfold.compression.sections import with_section
+from midfold.compression.task import active_task
+from midfold.engines.passes import Pass
+from midfold.errors import StaleFold
+from midfold.messages import Message
+from midfold.messages.digests import spell
+from midfold.ports import Count
+
+PUBLISHED = "prepared ahead, applied now"
+"""The reason that a result gives when its fold was ready before it was due."""
+
+
+def publish(prepared: Compression[Message], now: Pass, *, count: Count, key: bytes) -> Compression[Message]:
+    """Apply a prepared fold to the list as it is now, longer than it was; nobody is asked anything.
+
+    Raises `StaleFold` when the list no longer begins as it did.
+    """
+    if prepared.fold is None or not is_current(prepared, now.messages):
+        raise StaleFold
+    fold = _with_newest_task(prepared.fold, prepared.before, now, key)
+    messages = apply(fold, now.messages)
+    known = dict(zip(map(id, now.messages), now.sizes, strict=True))
+    sizes = [known[id(message)] if id(message) in known else count(message) for message in messages]
+    tokens_after = now.overhead_tokens + sum(sizes)
+    is_fold = fold.summary is not None
+    return replace(
+        prepared,
+        messages=messages,
+        before=tuple(now.messages),
+        fold=fold,
+        reason=PUBLISHED,
+        state=note_outcome(now.state, effective=True, is_fold=is_fold, tokens=tokens_after),
+        tokens_before=now.tokens,
+        tokens_after=tokens_after,
+        summary_tokens=count(fold.summary) if fold.summary else 0,
+    )
+
+
+def is_current(prepared: Compression[Message], messages: Sequence[Message]) -> bool:
+    """Whether `messages` begin as they did when the fold was prepared, as far as it reaches.
+
+    What is shortened must have the same parts: edits go by position, and a digest does not see thinking.
+    """
+    fold = prepared.fold
+    if fold is None or fold.stop > len(messages):
+        return False
+    edited = {edit.index for edit in fold.edits}
+    return all(
+        old is new or (spell(old) == spell(new) and (index not in edited or old.parts == new.parts))
+        for index, (old, new) in enumerate(zip(prepared.before[: fold.stop], messages, strict=False))
+    )
+
+
+def serves(published: Compression[object], below_tokens: int) -> bool:
+    """Whether a published fold does what it is for: it saves enough, and the next one is not due at once."""
+    saved = published.saved_tokens
+    is_worth_it = saved >= MIN_SAVED_TOKENS and saved >= published.tokens_before * MIN_SAVED_PART
+    return published.changed and is_worth_it and published.tokens_after < below_tokens
+
+
+def _with_newest_task(fold: Fold, before: Sequence[Message], now: Pass, key: bytes) -> Fold:
+    """Name the newest request as the active task: the one of back then may be done by now."""
+    body = find_body(fold.summary.text) if fold.summary else None
+    lead = count_leading_system(now.messages)
+    earlier = find_summary(now.messages, lead, count_head(now.sizes, lead, now.policy))
+    task = active_task(now.messages, earlier)
+    if body is None or task == active_task(before, earlier):
+        return fold
+    words = with_section(body, TASK_HEADING, redact(task, key=key))
+    return replace(fold, summary=summary_message(words, fold.span_digest, key))
