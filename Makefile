@@ -2,17 +2,30 @@
 #   make demo    see it work (no key, no network beyond installing)
 #   make test    run the tests
 #   make check   lint, types, architecture
+#   make test-model   drive a real model on this machine (brings 1.1 GB once)
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+MODEL_VENV := .venv-model
 
-.PHONY: demo test check bench bench-peers fmt lock clean
+.PHONY: demo test test-model check bench bench-peers fmt lock clean
 
 demo: $(VENV)/.base
 	@$(BIN)/midfold demo
 
 test: $(VENV)/.dev
 	$(BIN)/pytest -n 2 --dist loadfile
+
+# A real model on this machine: 1.1 GB is brought once, into the user's cache.
+test-model: $(VENV)/.dev $(MODEL_VENV)/.server
+	@model=$$($(MODEL_VENV)/bin/python scripts/fetch_model.py) || exit 1; \
+	said=$$(mktemp); \
+	nice -n 10 $(MODEL_VENV)/bin/python scripts/serve_model.py "$$model" --context 4096 >"$$said" 2>&1 & server=$$!; \
+	trap 'kill $$server 2>/dev/null; wait $$server; rm -f "$$said"' EXIT; \
+	trap 'exit 130' INT TERM; \
+	until grep -q '^ready ' "$$said"; do \
+		kill -0 $$server 2>/dev/null || { cat "$$said" >&2; exit 1; }; sleep 0.5; done; \
+	MIDFOLD_MODEL_URL=$$(sed -n 's/^ready //p' "$$said") nice -n 10 $(BIN)/pytest -m model tests/model
 
 check: $(VENV)/.dev
 	$(BIN)/ruff format --check .
@@ -41,7 +54,7 @@ lock:
 		--no-header --no-annotate --generate-hashes --upgrade -q -o requirements-dev.lock
 
 clean:
-	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(MODEL_VENV) dist build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -55,4 +68,9 @@ $(VENV)/.base: requirements.lock pyproject.toml | $(VENV)/bin/python
 
 $(VENV)/.dev: requirements-dev.lock $(VENV)/.base
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	@touch $@
+
+$(MODEL_VENV)/.server:
+	$(PYTHON) -m venv $(MODEL_VENV)
+	$(MODEL_VENV)/bin/python -m pip install --quiet --disable-pip-version-check xllamacpp==2026.10.11549
 	@touch $@
