@@ -12,8 +12,10 @@ if TYPE_CHECKING:
         config,
         engines,
         errors,
+        evaluation,
         messages,
         ports,
+        providers,
         testing,
         tokens,
         transcripts,
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from midfold.api import acompress, compress
     from midfold.compression.feedback import summarize_manual_compression
     from midfold.compression.flow import SummaryRequest
+    from midfold.compression.losses import Loss, list_losses
     from midfold.compression.policy import CompressionPolicy
     from midfold.compression.prompts import SUMMARY_PREFIX
     from midfold.compression.results import Compression, Fold
@@ -53,6 +56,7 @@ __all__ = [
     "DialectError",
     "Fault",
     "Fold",
+    "Loss",
     "MalformedMessage",
     "Message",
     "MidfoldError",
@@ -66,10 +70,13 @@ __all__ = [
     "config",
     "engines",
     "errors",
+    "evaluation",
+    "list_losses",
     "load_transcript",
     "messages",
     "normalize_usage",
     "ports",
+    "providers",
     "summarize_manual_compression",
     "testing",
     "tokens",
@@ -86,10 +93,12 @@ _HOMES = {
     "ContextEngine": "midfold.engines",
     "Fault": "midfold.ports",
     "Fold": "midfold.compression.results",
+    "Loss": "midfold.compression.losses",
     "Message": "midfold.messages",
     "SummaryRequest": "midfold.compression.flow",
     "acompress": "midfold.api",
     "compress": "midfold.api",
+    "list_losses": "midfold.compression.losses",
     "load_transcript": "midfold.transcripts",
     "normalize_usage": "midfold.wire.usage",
     "summarize_manual_compression": "midfold.compression.feedback",

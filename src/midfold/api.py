@@ -1,9 +1,10 @@
 """One call for scripts: compress a list of messages in whatever dialect it is written."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from enum import StrEnum
-from typing import TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, TypedDict, TypeVar, Unpack
 
 from midfold.compression.flow import Flow, SummaryRequest
 from midfold.compression.flow import compress as compress_flow
@@ -14,7 +15,11 @@ from midfold.compression.state import CompressionState
 from midfold.engines.folding import conclude
 from midfold.errors import ConfigError, SummaryUnavailable
 from midfold.tokens import TokenCounter
+from midfold.tokens.windows import resolve_window
 from midfold.wire import Request, parse, read_request
+
+if TYPE_CHECKING:
+    from midfold.providers.summarizers import ModelSummarizer
 
 
 class Options(TypedDict, total=False):
@@ -38,6 +43,16 @@ class Options(TypedDict, total=False):
     """the headings of the summary: handoff, progress or brief"""
     focus: str | None
     """a topic that gets most of the summary"""
+    pin: Sequence[str]
+    """sentences to keep word for word, whatever else is folded"""
+    pins: bool
+    """whether sentences in which the user sets a rule are kept that way, too; true if not given"""
+    model: str | None
+    """`provider/model` that writes the summary; it needs the extra `models`"""
+    base_url: str | None
+    """where that model is, if not at its provider's own address"""
+    summarizer_window: int | None
+    """how many tokens whoever summarises can take at once; by default what is known of `model`"""
 
 
 def compress(
@@ -48,12 +63,13 @@ def compress(
 ) -> Compression[object]:
     """Compress messages in any dialect; the input is never changed.
 
-    Without a `summarizer` the built-in digest needs no model and no network. For the other options see
-    `Options`.
+    Without a `summarizer` or a `model` the built-in digest needs no model and no network. For the other
+    options see `Options`.
     """
     request = _request(messages, options)
-    flow = plan_compression(request, use_model=summarizer is not None, **options)
-    return conclude(run(flow, summarizer or _no_summary), request, CompressionState())
+    flow = plan_compression(request, use_model=_uses_model(summarizer, options), **options)
+    with _opened(summarizer, options) as summarize:
+        return conclude(run(flow, summarize), request, CompressionState())
 
 
 async def acompress(
@@ -64,8 +80,9 @@ async def acompress(
 ) -> Compression[object]:
     """Compress as `compress` does, with a summariser that is awaited."""
     request = _request(messages, options)
-    flow = plan_compression(request, use_model=summarizer is not None, **options)
-    return conclude(await arun(flow, summarizer or _no_awaited_summary), request, CompressionState())
+    flow = plan_compression(request, use_model=_uses_model(summarizer, options), **options)
+    async with _aopened(summarizer, options) as summarize:
+        return conclude(await arun(flow, summarize), request, CompressionState())
 
 
 def plan_compression(request: Request, *, use_model: bool, **options: Unpack[Options]) -> Flow:
@@ -75,6 +92,7 @@ def plan_compression(request: Request, *, use_model: bool, **options: Unpack[Opt
         parse(request.messages, request.dialect),
         policy=_policy(options),
         count=count,
+        state=CompressionState(pins=tuple(options.get("pin", ()))),
         overhead_tokens=count.count_text(request.system_text) + count.count_tools(request.tools or ()),
         focus=options.get("focus"),
         use_model=use_model,
@@ -97,7 +115,9 @@ def _policy(options: Options) -> CompressionPolicy:
     ceiling, window = options.get("max_tokens"), options.get("context_length")
     if (ceiling is None) == (window is None):
         raise ConfigError("max_tokens", ceiling, hint="either max_tokens or context_length")
-    for key, value in (("max_tokens", ceiling), ("context_length", window)):
+    summarizer_window = options.get("summarizer_window")
+    numbers = (("max_tokens", ceiling), ("context_length", window), ("summarizer_window", summarizer_window))
+    for key, value in numbers:
         if value is not None and (not isinstance(value, int) or value < 1):
             raise ConfigError(key, value, hint="a number of tokens above 0")
     return CompressionPolicy(
@@ -106,6 +126,8 @@ def _policy(options: Options) -> CompressionPolicy:
         strategy=_chosen(Strategy, "strategy", options.get("strategy", Strategy.STAGED)),
         style=_chosen(Style, "style", options.get("style", Style.STUB)),
         template=_chosen(Template, "template", options.get("template", Template.HANDOFF)),
+        pins=options.get("pins", True),
+        summarizer_window=summarizer_window or _known_window(options.get("model")),
     )
 
 
@@ -117,6 +139,56 @@ def _chosen(choices: type[_Choice], key: str, value: str) -> _Choice:
         return choices(value)
     except ValueError:
         raise ConfigError(key, value, hint=f"one of {', '.join(choices)}") from None
+
+
+def _known_window(model: str | None) -> int | None:
+    """Return the window of a model that the table knows; a guess would be worse than the default."""
+    window = resolve_window(model) if model else None
+    return window.tokens if window and window.source == "table" else None
+
+
+def _uses_model(summarizer: object, options: Options) -> bool:
+    """Say whether somebody writes the summary, and refuse what contradicts itself."""
+    model = options.get("model")
+    if model is not None and summarizer is not None:
+        raise ConfigError("model", model, hint="either a model or a summarizer")
+    if model is None and options.get("base_url") is not None:
+        raise ConfigError("base_url", options.get("base_url"), hint="a model beside it")
+    return model is not None or summarizer is not None
+
+
+@contextmanager
+def _opened(
+    summarizer: Callable[[SummaryRequest], str] | None, options: Options
+) -> Iterator[Callable[[SummaryRequest], str]]:
+    """Give whoever summarises, and close what was opened for it."""
+    if options.get("model") is None:
+        yield summarizer or _no_summary
+        return
+    from midfold.providers.summarizers import BlockingSummarizer
+
+    with BlockingSummarizer(_open_model(options)) as summarize:
+        yield summarize
+
+
+@asynccontextmanager
+async def _aopened(
+    summarizer: Callable[[SummaryRequest], Awaitable[str]] | None, options: Options
+) -> AsyncIterator[Callable[[SummaryRequest], Awaitable[str]]]:
+    if options.get("model") is None:
+        yield summarizer or _no_awaited_summary
+        return
+    async with _open_model(options) as summarize:
+        yield summarize
+
+
+def _open_model(options: Options) -> "ModelSummarizer":
+    """Open the model; raises what keeps it from being asked, as whoever names a model wants that one."""
+    from midfold.providers.summarizers import ModelRef, ModelSummarizer
+
+    summarizer = ModelSummarizer(ModelRef(options.get("model") or "", options.get("base_url")))
+    summarizer.check()
+    return summarizer
 
 
 def _no_summary(_request: SummaryRequest) -> str:

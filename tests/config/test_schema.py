@@ -22,6 +22,7 @@ DEFAULTS = {
     "compression.strategy": "staged",
     "compression.style": "stub",
     "compression.template": "handoff",
+    "compression.pins": True,
     "compression.budget": "ratio",
     "compression.head_tokens": 4_000,
     "compression.tail_tokens": 16_000,
@@ -53,6 +54,7 @@ REFUSED = {
     "compression.strategy": ("folded", "", "FOLD", None, 1),
     "compression.style": ("stubs", None),
     "compression.template": ("long", None),
+    "compression.pins": (None, 2, "perhaps"),
     "compression.budget": ("free", 4_000, None),
     "compression.head_tokens": POSITIVE,
     "compression.tail_tokens": POSITIVE,
@@ -83,6 +85,7 @@ ACCEPTED = {
     "compression.strategy": tuple(Strategy),
     "compression.style": ("stub", "excerpt", "placeholder"),
     "compression.template": ("handoff", "progress", "brief"),
+    "compression.pins": (True, False),
     "compression.budget": ("ratio", "scaled", "fixed"),
     "context.engine": ("compressor", "lcm", "my-engine", "package.module:Class"),
     "model.name": (None, "claude-sonnet-4-5", "qwen2.5:14b"),
@@ -165,6 +168,7 @@ def test_a_policy_takes_its_fields_from_the_settings():
         "compression.strategy": "prune",
         "compression.style": "excerpt",
         "compression.template": "brief",
+        "compression.pins": False,
         "compression.budget": "fixed",
         "compression.head_tokens": 10,
         "compression.tail_tokens": 20,
@@ -180,6 +184,7 @@ def test_a_policy_takes_its_fields_from_the_settings():
         strategy=Strategy.PRUNE,
         style=Style.EXCERPT,
         template=Template.BRIEF,
+        pins=False,
         budget=Budget.FIXED,
         head_tokens=10,
         tail_tokens=20,
@@ -222,3 +227,26 @@ def test_the_files_on_the_page_load(suffix, tmp_path):
     settings = load_settings(path=file, environment={})
     assert (settings.compression.threshold, settings.model.cache_ttl) == (0.6, "1h")
     assert settings.tool_output.per_tool == {"read_file": math.inf, "terminal": 20_000}
+
+
+@pytest.mark.parametrize(
+    ("flags", "model"),
+    [
+        ({}, None),
+        ({"auxiliary.mode": "same-as-main"}, None),
+        ({"auxiliary.custom.compression": "a/custom"}, None),
+        ({"auxiliary.mode": "custom"}, None),
+        ({"auxiliary.mode": "custom", "auxiliary.custom.compression": "a/custom"}, "a/custom"),
+        ({"compression.summary_model": "a/chosen"}, "a/chosen"),
+        (
+            {
+                "compression.summary_model": "a/chosen",
+                "auxiliary.mode": "custom",
+                "auxiliary.custom.compression": "a/custom",
+            },
+            "a/chosen",
+        ),
+    ],
+)
+def test_model_for_summaries_is_the_chosen_then_the_custom_then_that_of_the_conversation(flags, model):
+    assert load_settings(flags=flags, environment=NOBODY).summary_model == model

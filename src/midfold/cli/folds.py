@@ -1,6 +1,6 @@
 """How a compression looks to a person: before and after by index."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
@@ -9,7 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from midfold.cli.render import printable
-from midfold.compression.results import Compression
+from midfold.compression.losses import Loss
+from midfold.compression.results import Compression, Retention
 
 _BAR_CELLS = 64
 _STYLES = {"keep": "green", "shorten": "cyan", "fold": "magenta", "mend": "yellow"}
@@ -57,6 +58,8 @@ def print_compression(result: Compression[object], source: str, elapsed_ms: floa
         saved = f"saved {result.saved_tokens:,} in {elapsed_ms / 1000:.1f} s"
         console.print(f"{result.tokens_before:,} → {result.tokens_after:,} tokens, {saved}", soft_wrap=True)
         console.print(_how(result), style="dim", soft_wrap=True)
+        if result.retention and result.retention.facts:
+            console.print(_kept(result.retention), style="dim", soft_wrap=True)
     else:
         console.print(f"{result.tokens_before:,} tokens (unchanged): {result.reason}", soft_wrap=True)
     if result.warning:
@@ -73,6 +76,21 @@ def print_plan(result: Compression[object], source: str, console: Console) -> No
     console.print(index_bar(result))
     console.print()
     console.print(stretch_table(result))
+
+
+def print_losses(losses: Sequence[Loss], console: Console) -> None:
+    """List what left the context, and say how to get it back."""
+    if not losses:
+        console.print("everything that matters is still in the context, word for word")
+        return
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    table.add_column("message", justify="right", no_wrap=True, min_width=len("message"))
+    table.add_column("what", style="dim", no_wrap=True, min_width=len("changed file"))
+    table.add_column("left the context", overflow="ellipsis", no_wrap=True, ratio=1)
+    for loss in losses:
+        table.add_row(str(loss.index), loss.kind, Text(printable(loss.what)))
+    console.print(table)
+    console.print("all of it is in the input, at these messages", style="dim")
 
 
 def index_bar(result: Compression[object]) -> Text:
@@ -96,6 +114,12 @@ def stretch_table(result: Compression[object]) -> Table:
             table.add_row("", Text(f"+ summary, {result.summary_tokens:,} tokens", style="bold"))
         table.add_row(stretch.label, Text(stretch.fate, style=_STYLES[stretch.fate]))
     return table
+
+
+def _kept(retention: Retention) -> str:
+    said = f"{retention.kept:,} of {retention.facts:,} facts that must survive are there word for word"
+    invented = f"; {len(retention.invented)} without a source" if retention.invented else ""
+    return f"{said}{invented}"
 
 
 def _how(result: Compression[object]) -> str:

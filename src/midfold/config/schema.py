@@ -139,6 +139,7 @@ class CompressionSettings:
     strategy: Annotated[Strategy, _choice(Strategy), "how much is folded"] = Strategy.STAGED
     style: Annotated[Style, _choice(Style), "what stays of an old tool result"] = Style.STUB
     template: Annotated[Template, _choice(Template), "headings of a summary"] = Template.HANDOFF
+    pins: Annotated[bool, _SWITCH, "whether the user's rules are kept word for word"] = True
     budget: Annotated[Budget, _choice(Budget), "how room is shared out"] = Budget.RATIO
     head_tokens: Annotated[int, _TOKENS, "first messages, with `budget: fixed`"] = 4_000
     tail_tokens: Annotated[int, _TOKENS, "newest messages, with `budget: fixed`"] = 16_000
@@ -223,6 +224,13 @@ class Settings:
     )
     origins: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
 
+    @property
+    def summary_model(self) -> str | None:
+        """The model that writes summaries; `None` is the model of the conversation, whichever it then is."""
+        auxiliary = self.auxiliary
+        custom = auxiliary.custom.compression if auxiliary.mode is AuxiliaryMode.CUSTOM else None
+        return self.compression.summary_model or custom
+
     def policy(self, context_length: int, **overrides: object) -> CompressionPolicy:
         """Return how to compress in a window of so many tokens; `overrides` are fields of the policy."""
         compression = self.compression
@@ -239,6 +247,7 @@ class Settings:
             head_tokens=compression.head_tokens,
             tail_tokens=compression.tail_tokens,
             summary_tokens=compression.summary_tokens,
+            pins=compression.pins,
             summarizer_window=self.auxiliary.compression.context_length,
         )
         change: Callable[..., CompressionPolicy] = replace

@@ -1,0 +1,166 @@
+"""`midfold compress --model`, and what it shows before anything is sent."""
+
+import json
+
+import pytest
+
+from midfold.testing import transcript
+from midfold.testing.upstream import Reply, Status, Upstream
+from midfold.tokens import CanonicalUsage
+from midfold.wire import DIALECTS
+from midfold.wire.validate import validate
+
+GOOD = Reply("## Goal\nThe new zones.", usage=CanonicalUsage(12_000, 400))
+
+
+@pytest.fixture
+def session(tmp_path):
+    def write(dialect="openai_chat"):
+        path = tmp_path / f"{dialect}.json"
+        messages = transcript(dialect, turns=30, result_chars=1_200, last="Go on.")
+        path.write_text(json.dumps(messages))
+        return path
+
+    return write
+
+
+@pytest.mark.parametrize("dialect", sorted(DIALECTS))
+def test_model_writes_the_summary_in_every_dialect(run, session, tmp_path, dialect):
+    out = tmp_path / "out.json"
+    with Upstream(GOOD) as up:
+        status, printed, report = run(
+            *("compress", session(dialect), "--max-tokens", 5_000, "-o", out),
+            *("--model", "openai/gpt-5-mini", "--base-url", up.url),
+        )
+    assert (status, printed) == (0, "")
+    assert "The new zones." in out.read_text()
+    assert validate(json.loads(out.read_text()), dialect=dialect) == []
+    assert "folded by the model" in report
+    assert "openai/gpt-5-mini: 12,000 tokens in, 400 out, $0.0038" in report
+    assert "summarising" not in report
+
+
+def test_report_lists_the_calls(run, session, tmp_path):
+    with Upstream(GOOD) as up:
+        _, printed, errors = run(
+            *("compress", session(), "--max-tokens", 5_000, "-o", tmp_path / "out.json", "--json"),
+            *("--model", "openai/gpt-5-mini", "--base-url", up.url),
+        )
+    report = json.loads(printed)
+    assert errors == ""
+    assert report["summarizer"] == "model"
+    [call] = report["calls"]
+    assert (call["model"], call["input_tokens"], call["output_tokens"]) == ("openai/gpt-5-mini", 12_000, 400)
+    assert (call["dollars"], call["failure"]) == (0.0038, None)
+
+
+def test_key_that_is_missing_is_one_line_and_status_two(run, session, tmp_path, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    out = tmp_path / "out.json"
+    status, _, errors = run(
+        "compress", session(), "--max-tokens", 5_000, "-o", out, "--model", "openai/gpt-5-mini"
+    )
+    assert (status, errors.count("\n")) == (2, 1)
+    assert "OPENAI_API_KEY" in errors
+    assert not out.exists()
+
+
+def test_digest_stands_in_and_the_report_says_for_what_and_why(run, session, tmp_path):
+    with Upstream(Status(404)) as up:
+        status, _, report = run(
+            *("compress", session(), "--max-tokens", 5_000, "-o", tmp_path / "out.json"),
+            *("--model", "local/gone", "--base-url", up.url),
+        )
+    assert status == 0
+    assert "local/gone answered 404" in report
+    assert "the built-in digest stands in for" in report
+    assert "local/gone: no usage reported, cost unknown" in report
+
+
+def test_somebody_at_a_terminal_sees_what_is_waited_for(run, session, tmp_path, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    with Upstream(GOOD) as up:
+        _, _, report = run(
+            *("compress", session(), "--max-tokens", 5_000, "-o", tmp_path / "out.json"),
+            *("--model", "local/small", "--base-url", up.url),
+        )
+    assert "summarising the middle of" in report
+    assert "messages with local/small…" in report
+
+
+def test_own_providers_of_the_settings_may_be_named(run, session, tmp_path, monkeypatch):
+    config = tmp_path / "config.yaml"
+    monkeypatch.setenv("MIDFOLD_CONFIG", str(config))
+    with Upstream(GOOD) as up:
+        config.write_text(
+            f"providers: {{house: {{base_url: {up.url}, api: anthropic}}}}\n"
+            "auxiliary: {compression: {context_length: 8000}}\n"
+        )
+        status, _, _ = run(
+            *("compress", session(), "--max-tokens", 5_000, "-o", tmp_path / "o.json"),
+            *("--model", "house/large"),
+        )
+    assert status == 0
+    assert {received.path for received in up.requests} == {"/v1/messages"}
+    assert len(up.requests) > 1
+
+
+def test_preview_shows_plan_price_and_time_and_sends_nothing(run, session, tmp_path, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    out = tmp_path / "out.json"
+    status, printed, _ = run(
+        *("compress", session(), "--max-tokens", 5_000, "-o", out),
+        *("--model", "openai/gpt-5-mini", "--preview"),
+    )
+    assert status == 0
+    assert "+ summary" in printed
+    assert "1 call to openai/gpt-5-mini: " in printed
+    assert "about $0.0" in printed
+    assert "s (by a table; nothing was measured yet)" in printed
+    assert "messages as they are" in printed
+    assert not out.exists()
+
+
+def test_preview_says_where_a_price_is_not_known(run, session):
+    _, printed, _ = run(
+        *("compress", session(), "--max-tokens", 5_000, "--preview"),
+        *("--model", "local/small", "--base-url", "http://127.0.0.1:9"),
+    )
+    assert "unknown" in printed
+
+
+def test_preview_without_a_model_is_free_and_takes_milliseconds(run, session):
+    status, printed, _ = run("compress", session(), "--max-tokens", 5_000, "--preview")
+    assert status == 0
+    assert "the built-in digest needs no model" in printed
+    assert " ms" in printed
+
+
+def test_preview_of_what_needs_no_summary_sends_nothing(run, session):
+    _, printed, _ = run(
+        "compress", session(), "--max-tokens", 900_000, "--preview", "--model", "ollama/small"
+    )
+    assert "no summary is needed of ollama/small" in printed
+
+
+def test_preview_can_be_read_by_scripts(run, session):
+    _, printed, _ = run(
+        *("compress", session(), "--max-tokens", 5_000, "--preview", "--json"),
+        *("--model", "openai/gpt-5-mini", "--summarizer-window", 8_000),
+    )
+    preview = json.loads(printed)["preview"]
+    assert (preview["model"], preview["calls"] > 1) == ("openai/gpt-5-mini", True)
+    assert preview["input_tokens"] > 8_000
+    assert 0 < preview["dollars"] < 0.1
+    assert preview["seconds"] > 1
+    _, printed, _ = run("compress", session(), "--max-tokens", 5_000, "--preview", "--json")
+    assert json.loads(printed)["preview"]["calls"] == 0
+
+
+@pytest.mark.parametrize(
+    "options",
+    [["--base-url", "http://127.0.0.1:9"], ["--model", "small"], ["--model", "small", "--preview"]],
+)
+def test_bad_names_and_lonely_addresses_are_status_two(run, session, options):
+    status, _, errors = run("compress", session(), "--max-tokens", 5_000, *options)
+    assert (status, errors.count("\n")) == (2, 1)
