@@ -184,7 +184,7 @@ def test_half_characters_and_control_characters_are_cleaned_away():
         (b"## Goal\nShip it.", "was not text"),
         ({"role": "assistant"}, "was not text"),
         ("## Goal\n\n## Blocked\nNone.\n\n## Key Decisions\n- N/A", "has headings and nothing under them"),
-        ("The session was about fees, and all went well.", "has none of the headings"),
+        ("Error 429: too many requests.", "was an error message"),
         ('{"name": "read_file", "arguments": {"path": "a"}}', "was a tool call"),
         ('```json\n[{"function": {"name": "run"}}]\n```', "was a tool call"),
         ("## Active Task\n<tool_call>run()</tool_call>", "was a tool call"),

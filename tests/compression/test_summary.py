@@ -110,3 +110,16 @@ def test_what_a_failing_summariser_leaves_is_the_digest_and_a_warning():
         assert result.summarizer == "digest"
         assert result.warning
         assert result.summary == compress(items, max_tokens=1_200).summary
+
+
+def test_a_topic_gets_most_of_a_digest_without_a_model():
+    talk = [{"role": "user", "content": "Begin."}]
+    for number in range(200):
+        topic = "the ferry tariff" if number % 10 == 0 else "the garden shed"
+        talk.append(
+            {"role": "assistant", "content": f"Note {number} is about {topic} and says item {number}."}
+        )
+        talk.append({"role": "user", "content": "go on"})
+    focused = compress(talk, max_tokens=1_600, focus="ferry tariff").summary
+    plain = compress(talk, max_tokens=1_600).summary
+    assert focused.count("ferry tariff") > 3 * plain.count("ferry tariff")

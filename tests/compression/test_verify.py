@@ -207,7 +207,7 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("answer", ["## Goal\nNothing.", "Nothing at all.", "."])
+@pytest.mark.parametrize("answer", ["## Goal\nSome work was done.", "Nothing at all.", "It went well."])
 def test_a_summariser_that_drops_everything_is_made_good_up_to_the_budget(answer):
     result = compress(SESSION, max_tokens=2_000, summarizer=lambda _request: answer)
     assert result.summarizer == "model"

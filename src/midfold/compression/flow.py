@@ -11,6 +11,7 @@ from itertools import zip_longest
 from typing import TypeAlias
 
 from midfold.compression import prompts
+from midfold.compression.answers import judge_answer
 from midfold.compression.assemble import make_fold, summary_message
 from midfold.compression.choose import (
     Choice,
@@ -24,6 +25,7 @@ from midfold.compression.choose import (
     spare,
     why_not,
 )
+from midfold.compression.focus import check_focus
 from midfold.compression.plan import lay_out
 from midfold.compression.policy import CompressionPolicy, Strategy
 from midfold.compression.pressure import note_outcome
@@ -131,7 +133,9 @@ def _compress(job: Job) -> Flow:
     choice = choose_fold(job, pruned)
     if choice.spans:
         written = yield from _summarise(job, choice)
-        return _finish(job, _fit(job, choice, written), pruned, written)
+        fold = _fit(job, choice, written)
+        warning = written.warning or _check_focus(job, choice, fold)
+        return _finish(job, fold, pruned, replace(written, warning=warning))
     pruned = add_edits(prune_middle(job), choice.edits)
     if pruned.edits:
         return _finish(job, _light_fold(job, pruned), pruned, None)
@@ -161,6 +165,14 @@ def _summarise(job: Job, choice: Choice) -> Generator[SummaryRequest, str, _Writ
     return _Written(sources, words)
 
 
+def _check_focus(job: Job, choice: Choice, fold: Fold) -> str | None:
+    """Say so if little of the topic that a compression was to keep is left."""
+    if not job.focus or fold.summary is None:
+        return None
+    source = "\n".join(_turns(job, choice, _DEFAULT_SUMMARIZER_WINDOW))
+    return check_focus(job.focus, source, fold.summary.text).warning
+
+
 def _ask(job: Job, choice: Choice, sources: Sources) -> Generator[SummaryRequest, str, str]:
     """Show the folded turns to the model, in as many pieces as its window demands, each updating the last."""
     window = job.policy.summarizer_window or _DEFAULT_SUMMARIZER_WINDOW
@@ -182,9 +194,18 @@ def _ask(job: Job, choice: Choice, sources: Sources) -> Generator[SummaryRequest
             part=(place, len(pieces)) if len(pieces) > 1 else None,
         )
         answer = yield SummaryRequest(prompt, budget, sources.facts, job.is_manual)
-        if not isinstance(answer, str) or not answer.strip():
-            raise SummaryUnavailable("the summariser's answer was empty")
-        body = job.redact(prompts.find_body(answer.strip()) or answer.strip())
+        judged = judge_answer(
+            (prompts.find_body(answer) or answer) if isinstance(answer, str) else answer,
+            prompt=prompt,
+            turns=piece or "",
+            budget_tokens=budget,
+            count_text=job.count_text,
+            template=job.policy.template,
+            user_words=sources.user_words,
+        )
+        if judged.problem:
+            raise SummaryUnavailable(judged.problem)
+        body = job.redact(judged.text)
     if body is None:
         raise SummaryUnavailable("there was nothing to summarise")
     return body

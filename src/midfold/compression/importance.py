@@ -19,36 +19,29 @@ _DECIDED = 1.6
 _NAME = re.compile(r"(?<![\w./@#-])[\w.@#-]{0,80}(?:[/_.-]|\d|[a-z][A-Z])[\w./@#-]{0,200}\w")
 _SHORTEST_NAME = 5
 _TEXT_CHARS = 40_000
-# Beginnings of words in which people and models say what they settled on, and why.
-_DECISIONS = (
-    *("decid", "chose", "choose", "opted", "instead", "because", "root cause", "the issue", "the problem"),
-    *(
-        "the bug",
-        "the fix",
-        "the reason",
-        "turns out",
-        "so that",
-        "therefore",
-        "conclu",
-        "will use",
-        "going with",
-    ),
-    *("entschied", "deshalb", "weil", "stattdessen", "décid", "parce que", "au lieu", "porque", "en lugar"),
-    *(
-        "por eso",
-        "решил",
-        "потому",
-        "вместо",
-        "决定",
-        "因为",
-        "所以",
-        "而不是",
-        "改用",
-        "原因",
-        "問題は",
-        "理由",
-    ),
-    *("ため", "ではなく", "決め", "そこで", "결정", "때문", "대신"),
+# Words with which people and models say what they settled on, and why.
+_DECISIONS = frozenset(
+    {
+        *(
+            "decided",
+            "decide",
+            "decision",
+            "chose",
+            "choose",
+            "opted",
+            "instead",
+            "because",
+            "cause",
+            "reason",
+        ),
+        *("issue", "problem", "bug", "fix", "therefore", "conclusion", "concluded", "confirmed", "root"),
+        *("entschieden", "deshalb", "weil", "stattdessen", "grund", "décidé", "parce", "lieu", "raison"),
+        *("porque", "lugar", "decidido", "razón", "porém", "motivo", "решил", "потому", "вместо", "причина"),
+    }
+)
+_DECISION_PARTS = (
+    *("决定", "因为", "所以", "而不是", "改用", "原因", "問題", "理由"),
+    *("ため", "ではなく", "結論", "때문", "대신"),
 )
 
 
@@ -72,8 +65,9 @@ class Importance:
         return factor * (_MENDED if deed.index in self.mended else 1.0)
 
     def of_words(self, saying: Saying, sentence: str) -> float:
-        said = sentence.lower()
-        decided = any(word in said for word in _DECISIONS)
+        decided = not _DECISIONS.isdisjoint(sentence.lower().split()) or (
+            not sentence.isascii() and any(part in sentence for part in _DECISION_PARTS)
+        )
         return self._recency(saying.index) * (_DECIDED if decided else 1.0)
 
     def _recency(self, index: int) -> float:

@@ -10,6 +10,7 @@ from midfold.compression.choose import Choice, Job
 from midfold.compression.digest import (
     compose,
     fill,
+    focus_on,
     lines_per_deed,
     merge,
     read_entries,
@@ -23,6 +24,7 @@ from midfold.compression.ledger import Ledger, Rule, collect
 PINS_PART = 0.02
 """Of the budget, the most that pinned rules may take."""
 _BYTES_PER_TOKEN = 3.3
+_USER_WORDS_CHARS = 8_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,12 @@ class Sources:
     def facts(self) -> tuple[str, ...]:
         """Exact strings that must survive: pinned rules, changed files, what is still broken."""
         return tuple(dict.fromkeys([*(rule.text for rule in self.pins), *self.ledger.facts]))
+
+    @property
+    def user_words(self) -> str:
+        """What the user said, as far as it tells the language of the conversation."""
+        said = (saying.text for saying in self.ledger.sayings if saying.role == "user")
+        return "\n".join(said)[:_USER_WORDS_CHARS]
 
     def write(self, job: Job, budget_tokens: int) -> str:
         """Write the digest."""
@@ -80,7 +88,8 @@ def gather(job: Job, choice: Choice) -> Sources:
         importance=weigh(ledger, kept, layout.numbers[-1]),
         most_lines=lines_per_deed(ledger, choice.body_tokens),
     )
-    return Sources(ledger, pins, merge(earlier, entries, has_new_steps=bool(ledger.steps)))
+    merged = merge(earlier, entries, has_new_steps=bool(ledger.steps))
+    return Sources(ledger, pins, focus_on(merged, job.focus) if job.focus else merged)
 
 
 def choose_pins(job: Job, rules: Sequence[Rule]) -> tuple[Rule, ...]:

@@ -14,7 +14,7 @@ from midfold.compression.answers.cleaning import (
 from midfold.compression.answers.echo import repeats_instructions, repeats_itself, repeats_turns
 from midfold.compression.answers.ending import is_unfinished
 from midfold.compression.answers.language import find_mismatch
-from midfold.compression.answers.other import is_call, is_data, is_refusal, without_call
+from midfold.compression.answers.other import is_call, is_data, is_error, is_refusal, without_call
 from midfold.compression.policy import Template
 
 OVERLONG = 1.5
@@ -109,8 +109,10 @@ def _misses_the_point(said: str, asked: _Asked) -> Iterator[str]:
         yield "repeats its instructions"
     if repeats_turns(said, asked.turns):
         yield "repeats the turns word for word"
-    if not has_headings:
-        yield "was cut off" if asked.is_cut else "has none of the headings"
+    if not has_headings and is_error(said):
+        yield "was an error message"
+    if asked.is_cut and not has_headings:
+        yield "was cut off"
 
 
 def _falls_short(fitted: _Fitted, asked: _Asked) -> Iterator[str]:

@@ -26,6 +26,15 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
 _FIRST_SENTENCES = 3
 _REFUSAL_CHARS = 1_500
 
+_ERROR_CHARS = 400
+_ERROR = re.compile(
+    r"\b(?:[45]\d\d\b.{0,40}(?:error|gateway|timeout|unavailable|requests|request)|error\b.{0,20}\b[45]\d\d\b"
+    r"|(?:gateway|request|read|connection) (?:timeout|timed out)|timed out after|too many requests|rate limit"
+    r"|internal server error|bad gateway|service unavailable|maximum context length|context window"
+    r"|(?:prompt|input) is too long|connection (?:error|reset|refused|aborted))",
+    re.IGNORECASE,
+)
+
 
 def is_data(said: str) -> bool:
     """Whether an answer is JSON, whole or broken."""
@@ -71,3 +80,8 @@ def _declines(sentence: str) -> bool:
 @cache
 def _refusals() -> tuple[str, ...]:
     return tuple(files(__package__).joinpath("refusals.txt").read_text("utf-8").splitlines())
+
+
+def is_error(said: str) -> bool:
+    """Recognise what a server or a client says in place of an answer: a line or two about a failure."""
+    return len(said) <= _ERROR_CHARS and _ERROR.search(said) is not None

@@ -33,12 +33,27 @@ _BYTES_PER_TOKEN = 3.3
 _MIN_LINES = 8
 _LINE_BYTES = 60
 _CHOICE = 2
+_FOCUS = 8.0
+_SHORTEST_TOPIC_WORD = 3
 
 
 def lines_per_deed(ledger: Ledger, budget_tokens: int) -> int:
     """How many lines of each output are worth looking at, so that there is some times what could fit."""
     lines = [len(deed.output) // _LINE_BYTES + 1 for deed in ledger.deeds]
     return max(_MIN_LINES, fit_sizes(lines, int(budget_tokens * _BYTES_PER_TOKEN / _LINE_BYTES * _CHOICE)))
+
+
+def focus_on(entries: Sequence[Entry], topic: str) -> Sequence[Entry]:
+    """Raise the worth of what speaks of a topic, so that it gets most of the room."""
+    said = topic.casefold()
+    words = [word for word in said.split() if len(word) >= _SHORTEST_TOPIC_WORD] or [said]
+    for entry in entries:
+        named = any(word in entry.head.casefold() for word in words)
+        entry.worth *= _FOCUS if named else 1.0
+        for unit in entry.units:
+            told = named or any(word in unit.text.casefold() for word in words)
+            unit.worth *= _FOCUS if told else 1.0
+    return entries
 
 
 def fill_bare(entries: Sequence[Entry], template: Template) -> str:

@@ -40,6 +40,7 @@ _STATUS = re.compile(
 _STATUS_CHARS = 400
 _PATH_NAMES = frozenset(map(bare_name, (*PATHS, "notebook_path", "paths", "file_paths", "files")))
 _CONTENT_NAMES = frozenset(map(bare_name, (*CONTENTS, *TEXTS_BEFORE, *TEXTS_AFTER)))
+_ESCAPED = ("\n", '"', "\\", "\t")
 _FILE_KINDS = {"read": False, "edit": True, "write": True}
 
 
@@ -86,7 +87,12 @@ def read_deed(
 
 
 def _redact_leaf(leaf: _Leaf, redact: Callable[[str], str]) -> _Leaf:
-    """Take secrets out of a value; its name is looked at with it, since it often says what the value is."""
+    """Take secrets out of a value that JSON spells differently; its name often says what it is.
+
+    The arguments as a whole have been through `redact` before.
+    """
+    if not any(sign in leaf.text for sign in _ESCAPED):
+        return leaf
     lead = f"{leaf.key}="
     said = redact(f"{lead}{leaf.text}")
     return _Leaf(leaf.key, said.removeprefix(lead))
