@@ -16,7 +16,7 @@ _NAMING_FACTOR = 1.5
 _FULL_LINE_WORDS = 4
 _FULL_SENTENCE_WORDS = 12
 _WORD = re.compile(r"[^\W\d_]{3,}|[\u3040-\u9fff\uac00-\ud7af]{2}")
-_NAMING_SIGNS = "0123456789_/"
+_NAMING_SIGN = re.compile(r"[0-9_/]")
 _FIELD_BREAK = re.compile(r",\s{0,4}(?=[\"{\[])|(?<=[\[{}\]])\s{0,4}(?=\")")
 _BREAKS = (". ", ", ", "; ", "。", " ")
 
@@ -53,13 +53,13 @@ def tell_prose(sentence: str) -> float:
 
 
 def _naming(text: str) -> float:
-    return _NAMING_FACTOR if any(sign in text for sign in _NAMING_SIGNS) else 1.0
+    return _NAMING_FACTOR if _NAMING_SIGN.search(text) else 1.0
 
 
 def _lines(text: str, most: int) -> Iterator[str]:
     lines = text.split("\n")
-    if len(lines) > 4 * most:
-        lines = [*lines[: 2 * most], *lines[-2 * most :]]
+    if len(lines) > 2 * most:
+        lines = [*lines[:most], *lines[-most:]]
     for line in lines:
         bare = line.strip()
         if len(bare) > _LINE_CHARS:

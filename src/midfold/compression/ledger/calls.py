@@ -33,10 +33,11 @@ _MOST_CONTENT_LINES = 24
 _CONTENT_LINE_CHARS = 300
 _MOST_FAILURES = 5
 _STATUS = re.compile(
-    r"(?:\b\w{1,12} )?[\"<(\[]?\b(?:exit(?:ed)?|return)[\s_-]?(?:with )?(?:code|status)\"?"
-    r"[>:=\s]{1,4}-?\d{1,10}(?:</\w{1,20}>|[\])])?",
+    r"(?:exit(?:ed)?|return)[\s_-]?(?:with )?(?:code|status)\"?[>:=\s]{1,4}-?\d{1,10}(?:</\w{1,20}>|[\])])?",
     re.IGNORECASE,
 )
+_BEFORE_STATUS = re.compile(r"(?:\b\w{1,12} )?[\"<(\[]?$")
+_BEFORE_STATUS_CHARS = 16
 _STATUS_CHARS = 400
 _PATH_NAMES = frozenset(map(bare_name, (*PATHS, "notebook_path", "paths", "file_paths", "files")))
 _CONTENT_NAMES = frozenset(map(bare_name, (*CONTENTS, *TEXTS_BEFORE, *TEXTS_AFTER)))
@@ -174,7 +175,10 @@ def _status(output: str) -> str:
         if "code" in part or "tatus" in part:
             found = _STATUS.search(part)
             if found is not None:
-                return found[0]
+                before = _BEFORE_STATUS.search(
+                    part[max(0, found.start() - _BEFORE_STATUS_CHARS) : found.start()]
+                )
+                return f"{before[0] if before else ''}{found[0]}"
     return ""
 
 
