@@ -310,7 +310,7 @@ def _choose_for_ceiling(job: Job) -> Choice:
         choice = _choice(job, plan, edits)
         if choice.body_tokens >= MIN_SUMMARY_TOKENS or not plan.spans:
             break
-    if plan.spans and choice.body_tokens <= 0:
+    if plan.spans and job.overhead_tokens + job.fixed_tokens > job.policy.target_tokens:
         # The ceiling cannot be met, and forgetting everything would not meet it either.
         tokens = max(choice.summary_tokens, free_summary_tokens(choice.folded_tokens))
         shell = _shell_tokens(job, choice.task, choice.folded, choice.digest)

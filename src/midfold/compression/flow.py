@@ -169,7 +169,7 @@ def _check_focus(job: Job, choice: Choice, fold: Fold) -> str | None:
     """Say so if little of the topic that a compression was to keep is left."""
     if not job.focus or fold.summary is None:
         return None
-    source = "\n".join(_turns(job, choice, _DEFAULT_SUMMARIZER_WINDOW))
+    source = _spell_out(job.layout.messages[index] for span in choice.spans for index in span)
     return check_focus(job.focus, source, fold.summary.text).warning
 
 
@@ -300,9 +300,11 @@ def _warning(job: Job, tokens_after: int, written: _Written | None) -> str | Non
     over = tokens_after - job.policy.target_tokens if job.policy.max_tokens is not None else 0
     if over > 0:
         fixed = job.overhead_tokens + job.fixed_tokens
-        return (
+        said = (
             f"{over:,} tokens over the ceiling: system prompt, tools and newest request alone take {fixed:,}"
         )
+        bare = tokens_after - fixed
+        return said if fixed > job.policy.target_tokens else f"{said}, and the shortest summary {bare:,}"
     return written.warning if written else None
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import asdict
 
+from midfold.compression.redact import redact
 from midfold.evaluation.report import Report
 from midfold.evaluation.run import Score
 
@@ -28,11 +29,17 @@ def _score_values(score: Score) -> dict[str, object]:
         "cpu_ms": round(score.cpu_ms, 1),
         "owes_must_keep": score.owes_must_keep,
         "is_idempotent": score.is_idempotent,
-        "inventions": list(score.inventions),
+        "inventions": list(map(redact, score.inventions)),
         "problems": list(score.problems),
         "secrets": list(score.secrets),
         "probes": [
-            {**asdict(verdict.probe), "fate": verdict.fate, "by_question": verdict.by_question}
+            {
+                **asdict(verdict.probe),
+                "question": redact(verdict.probe.question),
+                "answer": redact(verdict.probe.answer),
+                "fate": verdict.fate,
+                "by_question": verdict.by_question,
+            }
             for verdict in score.verdicts
         ],
     }

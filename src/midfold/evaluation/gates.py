@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 
 from midfold.errors import ConfigError
@@ -70,9 +71,12 @@ def _parse(words: str) -> Gate:
     if name not in NAMES:
         raise ConfigError("--gate", words, hint=f"one of {', '.join(NAMES)}")
     try:
-        return Gate(name, float(value), float(ratio) if ratio else None)
+        gate = Gate(name, float(value), float(ratio) if ratio else None)
     except ValueError:
         raise ConfigError("--gate", words, hint="a number after = and after @") from None
+    if not isfinite(gate.value):
+        raise ConfigError("--gate", words, hint="a finite number after =")
+    return gate
 
 
 def find_misses(gates: Iterable[Gate], report: Report) -> list[Miss]:

@@ -151,7 +151,9 @@ class _Writer:
     def _sentences(self, saying: Saying) -> list[str]:
         pieces = (piece.strip()[:_SENTENCE_CHARS] for piece in _SENTENCE_END.split(saying.text))
         news = [
-            piece for piece in pieces if len(piece) >= _SHORTEST_SENTENCE_CHARS and piece not in self.seen
+            piece
+            for piece in dict.fromkeys(pieces)
+            if len(piece) >= _SHORTEST_SENTENCE_CHARS and piece not in self.seen
         ]
         self.seen.update(news)
         return news[:_MOST_SENTENCES]

@@ -73,12 +73,14 @@ class Entry:
 
     def spell(self, chosen: Iterable[Unit]) -> str:
         """Write the entry as one line; a unit from another message than the one before it says which."""
-        pieces = [quote_headings(self.head)]
+        pieces = [self.head]
         index = None
         for unit in chosen:
-            pieces.append(unit.text if unit.index in (None, index) else f"[{unit.index}] {unit.text}")
+            # A unit is one line: what a tool printed must not be able to write sections of its own.
+            text = " ".join(unit.text.splitlines())
+            pieces.append(text if unit.index in (None, index) else f"[{unit.index}] {text}")
             index = unit.index
-        return f"{'- ' if self.is_bullet else ''}{SEPARATOR.join(pieces)}"
+        return quote_headings(f"{'- ' if self.is_bullet else ''}{SEPARATOR.join(pieces)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +104,7 @@ def cost(text: str) -> int:
 class Offer:
     """An entry's head, or one of its units, with what it takes."""
 
+    place: int
     entry: Entry
     unit: Unit | None
     bytes: int
@@ -112,12 +115,12 @@ class Offer:
 def offer(entries: Iterable[Entry]) -> list[Offer]:
     """Put up all heads and units, the most worth for their size first."""
     offers = []
-    for entry in entries:
+    for place, entry in enumerate(entries):
         head_bytes = cost(entry.head) + _BYTES_PER_PIECE
-        offers.append(Offer(entry, None, head_bytes, head_bytes, entry.worth / head_bytes))
+        offers.append(Offer(place, entry, None, head_bytes, head_bytes, entry.worth / head_bytes))
         for unit in entry.units:
             size = cost(unit.text) + _BYTES_PER_PIECE
-            offers.append(Offer(entry, unit, size, head_bytes, unit.worth / size))
+            offers.append(Offer(place, entry, unit, size, head_bytes, unit.worth / size))
     offers.sort(key=attrgetter("density"), reverse=True)
     return offers
 
@@ -129,13 +132,13 @@ def take(offers: Iterable[Offer], budget_bytes: int) -> list[Taken]:
     for each in offers:
         if each.bytes > left:
             continue
-        taken = chosen.get(id(each.entry))
+        taken = chosen.get(each.place)
         price = each.bytes
         if taken is None:
             price += each.head_bytes if each.unit else 0
             if price > left:
                 continue
-            taken = chosen[id(each.entry)] = (each.entry, set())
+            taken = chosen[each.place] = (each.entry, set())
         elif each.unit is None:
             continue
         left -= price
@@ -143,7 +146,7 @@ def take(offers: Iterable[Offer], budget_bytes: int) -> list[Taken]:
             taken[1].add(id(each.unit))
     return [
         Taken(entry, tuple(unit for unit in entry.units if id(unit) in units))
-        for entry, units in chosen.values()
+        for _, (entry, units) in sorted(chosen.items())
     ]
 
 

@@ -57,6 +57,8 @@ _HEADINGS: dict[Template, dict[Kind, str]] = {
 }
 
 
+REQUEST_HEADINGS = frozenset(names[kind] for names in _HEADINGS.values() for kind in (Kind.REQUEST, Kind.ASK))
+"""Where the user's messages are quoted, line breaks and all."""
 _DEED = re.compile(r"\[[\d, ]{1,80}\] [^\s:]{1,80}(?::|$)")
 
 

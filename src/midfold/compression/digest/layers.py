@@ -21,7 +21,7 @@ from midfold.compression.digest.entries import (
     cost,
     spell_indices,
 )
-from midfold.compression.digest.headings import RULES_HEADING, kind_of_item
+from midfold.compression.digest.headings import REQUEST_HEADINGS, RULES_HEADING, kind_of_item
 from midfold.compression.digest.lines import tell, tell_prose
 from midfold.compression.failures import find_failure
 from midfold.compression.ledger import Rule
@@ -51,6 +51,7 @@ _RULE_FACTOR = 3.0
 _LONG_HEAD_CHARS = 300
 _MOST_ITEMS = 5_000
 _NOT_ENTRIES = ("Active Task", FOLDED_HEADING, RULES_HEADING)
+_NUMBERED = re.compile(r"- \[\d")
 _NUMBER = re.compile(r"\[(\d{1,9})[\],]")
 _USE = re.compile(r"([^\s,\[]{1,80}) \[([\d, ]{1,80})\]")
 _BULLET = re.compile(r"(?:[-*•]|\d{1,4}[.)])\s+")
@@ -64,7 +65,7 @@ def read_entries(body: str) -> list[Entry]:
         if heading in _NOT_ENTRIES:
             continue
         order = 0.0
-        for item in islice(_items(text), _MOST_ITEMS):
+        for item in islice(_items(text, quotes_messages=heading in REQUEST_HEADINGS), _MOST_ITEMS):
             entries.append(_entry(heading, item, order))
             order = entries[-1].order
     _weigh_requests([entry for entry in entries if entry.kind in (Kind.REQUEST, Kind.ASK)])
@@ -109,15 +110,22 @@ def merge(earlier: Sequence[Entry], entries: Sequence[Entry], *, has_new_steps: 
     return [*kept.values(), *entries]
 
 
-def _items(text: str) -> Iterator[str]:
-    """Yield the items of a section; the lines of a message that we quoted stay together."""
+def _items(text: str, *, quotes_messages: bool) -> Iterator[str]:
+    """Yield the items of a section.
+
+    A message that we quoted has a number and may have lines of its own, bullets among them: it goes on to the
+    next item with a number.
+    """
     item: list[str] = []
     for line in text.split("\n"):
-        continues = item and item[0].startswith("- [") and not line.startswith("- ")
-        if not continues and item:
+        is_ours = bool(item) and _NUMBERED.match(item[0]) is not None
+        starts = (
+            _NUMBERED.match(line) if is_ours and quotes_messages else line.startswith("- ") or not is_ours
+        )
+        if starts and item:
             yield "\n".join(item)
             item = []
-        if line.strip() or continues:
+        if line.strip() or item:
             item.append(line)
     if item:
         yield "\n".join(item)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from midfold.compression.groups import is_request
 from midfold.compression.ledger.calls import read_deed
-from midfold.compression.ledger.protocol import Protocol, find_protocol
+from midfold.compression.ledger.protocol import Protocol, find_protocol, looks_like_output
 from midfold.compression.ledger.values import Deed, Ledger, Rule, Saying, Step
 from midfold.compression.rules import find_rules
 from midfold.compression.tools import STEPS, arguments_of, family_of, first_of
@@ -91,7 +91,9 @@ class _Reader:
         self.last_request = index
         text = self.redact(message.text).strip()
         self.sayings.append(Saying(number, "user", text))
-        self.rules.extend(Rule(number, rule) for rule in find_rules(text))
+        # The text of a tool is never pinned, even where it comes as the user's.
+        if not looks_like_output(text):
+            self.rules.extend(Rule(number, rule) for rule in find_rules(text))
 
     def _is_taken_up(self, index: int) -> bool:
         """Whether the model went on after a request, be it beyond what is read here."""

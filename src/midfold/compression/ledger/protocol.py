@@ -18,6 +18,11 @@ _FUNCTION = re.compile(r"=\s?[\"']?([\w.-]{1,80})")
 _PARAMETER = re.compile(r"<(?:parameter[= ](?:name=)?[\"']?([\w-]{1,60})[\"']?|([\w-]{1,60}))>")
 _MOST_PARAMETERS = 50
 _MOST_TAG_CHARS = 30_000
+_ACTION = re.compile(
+    r"^Action:[ \t]*([^\n]{1,100})\n+[ \t]*Action Input:[ \t]*(.+)\Z", re.MULTILINE | re.DOTALL
+)
+_NAME_KEYS = ("name", "tool", "tool_name", "function", "action")
+_ARGUMENT_KEYS = ("arguments", "args", "parameters", "input", "action_input", "params")
 COMMAND = "command"
 """The name by which a bare command goes as a call."""
 _MIN_EXCHANGES = 4
@@ -42,6 +47,11 @@ class Protocol:
         if found is None:
             return text, None
         return f"{text[: found.start]}{text[found.stop :]}", found.call
+
+
+def looks_like_output(text: str) -> bool:
+    """Whether a text is announced as what a tool gave back, whatever the protocol."""
+    return bool(_forms(text)[0])
 
 
 def find_protocol(messages: Sequence[Message], *, was_found: bool = False) -> Protocol:
@@ -104,15 +114,45 @@ class _Command:
 
 
 def _find_command(text: str) -> _Command | None:
-    """Find the command in a model's words: the element they end with, or else the last fenced block."""
-    return _tagged(text) or _fenced(text)
+    """Find the command in a model's words: the element or the action they end with, or a fenced block."""
+    return _tagged(text) or _action(text) or _fenced(text)
+
+
+def _action(text: str) -> _Command | None:
+    """Read `Action: tool` with `Action Input: …` below it, or a whole message that is a call in JSON."""
+    found = _ACTION.search(text[-_MOST_TAG_CHARS:])
+    if found is not None:
+        start = max(0, len(text) - _MOST_TAG_CHARS) + found.start()
+        given = found[2].strip()
+        call = _read_json_call(f'{{"name": {json.dumps(found[1].strip())}, "arguments": {given}}}')
+        return _Command(start, len(text), call or _call(found[1].strip(), {"input": given}))
+    start = text.find("{")
+    json_call = _read_json_call(text[start:].strip()) if start >= 0 and text.rstrip().endswith("}") else None
+    return _Command(start, len(text), json_call) if json_call else None
+
+
+def _read_json_call(text: str) -> ToolCall | None:
+    """Read an object with a name and arguments, under the names that they commonly go by."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(value, dict):
+        return None
+    name = next((value[key] for key in _NAME_KEYS if isinstance(value.get(key), str)), None)
+    arguments = next((value[key] for key in _ARGUMENT_KEYS if isinstance(value.get(key), dict)), None)
+    if name is None or arguments is None:
+        return None
+    return ToolCall("", name, json.dumps(arguments, ensure_ascii=False))
 
 
 def _fenced(text: str) -> _Command | None:
     stop = text.rfind(_FENCE)
     start = text.rfind(_FENCE, 0, stop) if stop > 0 else -1
     said = text[start:stop].partition("\n")[2].strip() if start >= 0 else ""
-    return _Command(start, stop + len(_FENCE), _call(COMMAND, {"command": said})) if said else None
+    if not said:
+        return None
+    return _Command(start, stop + len(_FENCE), _read_json_call(said) or _call(COMMAND, {"command": said}))
 
 
 def _tagged(text: str) -> _Command | None:
@@ -125,7 +165,8 @@ def _tagged(text: str) -> _Command | None:
     named = _FUNCTION.search(opening)
     values = dict(islice(_parameters(inner), _MOST_PARAMETERS))
     if not values:
-        return _Command(start, stop, _call(COMMAND, {"command": inner.strip()})) if inner.strip() else None
+        call = _read_json_call(inner.strip()) or _call(COMMAND, {"command": inner.strip()})
+        return _Command(start, stop, call) if inner.strip() else None
     return _Command(start, stop, _call(named[1] if named else last[1], values))
 
 

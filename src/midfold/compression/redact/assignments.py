@@ -54,8 +54,8 @@ _QUOTED_SIGN = r"(?:[^a-z\"'`\s=:\\]|[=:][^\"'`\s]| [^\"'`\r\n\f]{4})"
 _BARE_SIGN = r"[0-9!@#%^*+/~?-]"
 _BEGINNING = (
     rf"(?:{_OPENING}(?:[a-z]{{5,64}}(?:[\"'`\\\r\n\f]|$)|[a-z]{{4,64}}{_QUOTED_SIGN}|"
-    rf"[a-z]{{0,3}}{_QUOTED_SIGN}[^\"'`\r\n\f]{{3}})|"
-    rf"[a-z]{{20}}|[a-z_.:,;&$]{{4,64}}{_BARE_SIGN}|[a-z_.:,;&$]{{0,3}}{_BARE_SIGN}[^\s\"'`]{{3}})"
+    rf"[a-z]{{0,3}}{_QUOTED_SIGN}[^\"'`\r\n\f]{{1}})|"
+    rf"[a-z]{{20}}|[a-z_.:,;&$]{{4,64}}{_BARE_SIGN}|[a-z_.:,;&$]{{0,3}}{_BARE_SIGN}[^\s\"'`]{{1}})"
 )
 _BARE_WORD = r"(?:PASSWORD|PASSWD|PASSPHRASE|_PASS|_PWD|SECRET|TOKEN|_KEY)[A-Z0-9_]{0,12}=[A-Za-z]{5}"
 
