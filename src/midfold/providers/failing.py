@@ -25,6 +25,7 @@ from midfold.wire.failures.kinds import Failure, FailureKind
 
 _AUTH = (401, 403)
 # Those that say "not now" rather than "not like this"; 520 to 529 are of Cloudflare and Anthropic.
+_TOO_MANY = 429
 _PASSING = frozenset({408, 425, 429, 500, 502, 503, 504, *range(520, 530)})
 _SERVER_ERRORS = 500
 
@@ -88,11 +89,14 @@ def _judge(status: int, body: bytes, facts: ProviderFacts) -> CallFailed:
             )
             return CallFailed(too_much, may_pass=False)
         case FailureKind.RATE_LIMIT:
-            return CallFailed(RateLimited(message, **facts), may_pass=status in _PASSING)
+            may_pass = status in _PASSING and not failure.exceeds_rate
+            return CallFailed(RateLimited(message, **facts), may_pass=may_pass)
     if status in _AUTH:
         return CallFailed(ProviderAuthError(message, **facts), may_pass=False)
     kind = ProviderUnavailable if status >= _SERVER_ERRORS else ProviderError
-    return CallFailed(kind(message, **facts), may_pass=status in _PASSING)
+    # A 429 that is no rate is about money, and a history that is refused is refused again.
+    is_final = failure.malformed or status == _TOO_MANY
+    return CallFailed(kind(message, **facts), may_pass=status in _PASSING and not is_final)
 
 
 def _available(failure: Failure) -> int | None:

@@ -10,6 +10,7 @@ import socket
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from http import HTTPStatus
+from ipaddress import ip_address
 
 import aiohttp
 import aiohttp.abc
@@ -76,6 +77,7 @@ class Transport:
 
     async def _send(self, url: str, headers: Mapping[str, str], body: bytes) -> aiohttp.ClientResponse:
         session = self._open_session()
+        self._check_literal(URL(url, encoded=True).host or "")
         try:
             async with asyncio.timeout(self._timeouts.headers):
                 # A buffer is sent piece by piece; megabytes at once would hold up the event loop.
@@ -114,6 +116,11 @@ class Transport:
         if self._loop is not loop:
             raise RuntimeError("this model is open in another event loop; open one in each")
         return self._session
+
+    def _check_literal(self, host: str) -> None:
+        """Refuse a private address that is written out: no resolver is asked about it."""
+        if self._public_only and _is_address(host) and not check_address(host):
+            raise Broken(f"{host} is not a public address", may_pass=False)
 
     def _make_connector(self) -> aiohttp.TCPConnector:
         resolver = self._resolver
@@ -227,3 +234,11 @@ class PublicResolver(aiohttp.abc.AbstractResolver):
 def _name_of(error: Exception) -> str:
     """Name an error by its kind: its words may hold what was sent."""
     return type(error).__name__
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True

@@ -19,7 +19,10 @@ _MAX_DEPTH = 24
 _MAX_TRIES = 5
 _MAX_REPR_CHARS = 16_384
 
-_REPR_TOKEN = re.compile(r"'((?:[^'\\]|\\.)*)'|\"(?:[^\"\\]|\\.)*\"|\b(?:None|True|False)\b", re.DOTALL)
+# A string that is never closed takes the rest: no other quote in it is worth a try.
+_REPR_TOKEN = re.compile(
+    r"'((?:[^'\\]|\\.)*+)(?:'|\Z)|\"(?:[^\"\\]|\\.)*+(?:\"|\Z)|\b(?:None|True|False)\b", re.DOTALL
+)
 _REPR_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _REPR_ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
 _REPR_WORDS = {"None": "null", "True": "true", "False": "false"}
