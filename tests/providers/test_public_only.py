@@ -18,7 +18,7 @@ def test_t8_an_address_that_is_written_out_is_checked_too(host):
             async with Model.open("local/m", base_url=url, transport=transport) as model:
                 await model.complete("hello")
         finally:
-            await transport.close()
+            await transport.aclose()
 
     with Upstream(Reply("internal")) as up:
         with pytest.raises(ProviderUnavailable):
