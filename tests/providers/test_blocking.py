@@ -1,5 +1,6 @@
 """Blocking callers are served by the same model, and leave nothing behind."""
 
+import asyncio
 import os
 import signal
 import threading
@@ -60,6 +61,33 @@ def test_stream_that_outlives_its_model_is_no_harm():
             events = model.stream("hello")
             next(events)
         events.close()
+        assert list(events) == []
+
+
+def test_callers_return_when_the_loop_is_closed_beside_them():
+    async def nothing() -> None:
+        await asyncio.sleep(0)
+
+    ended: list[str] = []
+
+    def call_on() -> None:
+        try:
+            while True:
+                thread.run(nothing())
+        except RuntimeError as error:
+            ended.append(str(error))
+
+    for _ in range(10):
+        thread = LoopThread()
+        callers = [threading.Thread(target=call_on, daemon=True) for _ in range(4)]
+        for caller in callers:
+            caller.start()
+        thread.run(nothing())
+        thread.close()
+        for caller in callers:
+            caller.join(timeout=5)
+        assert not any(caller.is_alive() for caller in callers)
+    assert len(ended) == 40
 
 
 def test_threads_may_share_a_model():

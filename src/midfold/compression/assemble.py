@@ -7,7 +7,7 @@ from hashlib import blake2b
 from midfold.compression import prompts
 from midfold.compression.mend import mend
 from midfold.compression.plan import Layout
-from midfold.compression.results import Edit, Fold, Span, digest_spelled
+from midfold.compression.results import Edit, Fold, Span, digest_spelled, join_spans
 from midfold.messages import Message, Text
 from midfold.messages.digests import EMPTY_CHAIN, chain_spelled, spell
 
@@ -36,8 +36,8 @@ def make_fold(
     mends = mend(messages, kept, layout.pairing, layout.waiting)
     drops = frozenset(mends.drops)
     all_edits = _merge(edits, [*mends.edits, *(note_edits(layout) if add_note else ())], drops)
-    all_spans = _join([*spans, *(Span(index, index + 1) for index in mends.drops)])
-    draft = Fold(tuple(all_spans), at, summary, tuple(all_edits), mends.inserts, b"", b"")
+    all_spans = join_spans([*spans, *(Span(index, index + 1) for index in mends.drops)])
+    draft = Fold(all_spans, at, summary, tuple(all_edits), mends.inserts, b"", b"")
     spelled = [spell(message) for message in messages[: draft.stop]]
     return replace(
         draft,
@@ -60,14 +60,3 @@ def _merge(edits: Sequence[Edit], others: Sequence[Edit], drops: frozenset[int])
     for edit in others:
         parts.setdefault(edit.index, {}).update(edit.parts)
     return [Edit(index, tuple(sorted(parts[index].items()))) for index in sorted(parts)]
-
-
-def _join(spans: Sequence[Span]) -> list[Span]:
-    """Sort spans and join those that touch."""
-    joined: list[Span] = []
-    for span in sorted(spans):
-        if joined and span.start <= joined[-1].stop:
-            joined[-1] = Span(joined[-1].start, max(joined[-1].stop, span.stop))
-        else:
-            joined.append(span)
-    return joined

@@ -80,11 +80,6 @@ class Job:
         waiting = Span(total if layout.waiting is None else max(layout.waiting, layout.request.stop), total)
         return layout.tokens(Span(0, layout.lead)) + layout.tokens(layout.request) + layout.tokens(waiting)
 
-    @property
-    def needs_note(self) -> bool:
-        """Whether the note goes to a system prompt that is kept beside the messages."""
-        return self.policy.add_system_note and not self.layout.lead
-
     def redact(self, text: str) -> str:
         """Take secrets out of a text that will be quoted; the same text is looked through once."""
         if text not in self._redacted:

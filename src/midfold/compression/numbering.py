@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from midfold.compression.results import Span
+from midfold.compression.results import Span, join_spans
 from midfold.compression.sections import split_sections
 
 FOLDED_HEADING = "Folded Messages"
@@ -26,7 +26,7 @@ class Folded:
 
     def join(self, numbers: Iterable[int], added: Iterable[int]) -> "Folded":
         """Add messages that are folded now."""
-        spans = _joined([*self.spans, *(Span(number, number + 1) for number in numbers)])
+        spans = join_spans([*self.spans, *(Span(number, number + 1) for number in numbers)])
         return Folded(spans, tuple(sorted({*self.added, *added})))
 
     def spell(self) -> str:
@@ -62,14 +62,4 @@ def read_folded(body: str) -> Folded:
     ranges = _RANGE.findall(said)[:_MOST_RANGES]
     spans = [Span(int(first), int(last or first) + 1) for plus, first, last in ranges if not plus]
     added = sorted({int(first) for plus, first, _ in ranges if plus})
-    return Folded(_joined(span for span in spans if len(span)), tuple(added))
-
-
-def _joined(spans: Iterable[Span]) -> tuple[Span, ...]:
-    joined: list[Span] = []
-    for span in sorted(spans):
-        if joined and span.start <= joined[-1].stop:
-            joined[-1] = Span(joined[-1].start, max(joined[-1].stop, span.stop))
-        else:
-            joined.append(span)
-    return tuple(joined)
+    return Folded(join_spans(span for span in spans if len(span)), tuple(added))

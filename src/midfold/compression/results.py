@@ -35,6 +35,17 @@ class Span:
         return iter(range(self.start, self.stop))
 
 
+def join_spans(spans: Iterable[Span]) -> tuple[Span, ...]:
+    """Sort spans and join those that touch."""
+    joined: list[Span] = []
+    for span in sorted(spans):
+        if joined and span.start <= joined[-1].stop:
+            joined[-1] = Span(joined[-1].start, max(joined[-1].stop, span.stop))
+        else:
+            joined.append(span)
+    return tuple(joined)
+
+
 @dataclass(frozen=True, slots=True)
 class Edit:
     """Parts of `messages[index]` that are said more briefly: position and replacement of each."""

@@ -2,8 +2,8 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncGenerator, Coroutine, Iterator
-from concurrent.futures import wait
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
+from concurrent.futures import CancelledError, Future, wait
 from types import TracebackType
 from typing import Self, TypeVar
 
@@ -19,6 +19,9 @@ class LoopThread:
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
         self._stop = asyncio.Event()
+        self._lock = threading.Lock()
+        self._is_closing = False
+        self._open: dict[object, Callable[[], bool]] = {}
         self._thread = threading.Thread(target=self._serve, name="midfold-models", daemon=True)
         self._thread.start()
 
@@ -28,14 +31,14 @@ class LoopThread:
         An interrupted caller cancels it and waits until it has let go: nobody should pay for an answer that
         nobody reads.
         """
-        if self.is_closed or threading.current_thread() is self._thread:
-            coroutine.close()
-            raise RuntimeError(f"{self._thread.name} is closed, or would wait for itself")
         tasks: list[asyncio.Task[object]] = []
-        future = asyncio.run_coroutine_threadsafe(_tracked(coroutine, tasks), self._loop)
+        future = self._submit(coroutine, tasks)
         try:
             return future.result()
+        except CancelledError:
+            raise RuntimeError(f"{self._thread.name} was closed while it was at work") from None
         finally:
+            self._open.pop(future, None)
             if not future.done():
                 self._loop.call_soon_threadsafe(self._cancel, tasks)
                 wait([future])
@@ -47,9 +50,26 @@ class LoopThread:
 
     def close(self) -> None:
         """Stop the loop, cancelling what still runs, and wait for its thread to end."""
-        if not self.is_closed:
+        with self._lock:
+            was_closing, self._is_closing = self._is_closing, True
+        if not was_closing:
             self._loop.call_soon_threadsafe(self._stop.set)
-            self._thread.join()
+        self._thread.join()
+        # What came too late to be run is waited for by somebody, too.
+        for cancel in list(self._open.values()):
+            cancel()
+
+    def _submit(
+        self, coroutine: Coroutine[object, None, _T], tasks: list[asyncio.Task[object]]
+    ) -> "Future[_T]":
+        """Hand a coroutine to the loop, unless that is about to end."""
+        with self._lock:
+            if self._is_closing or threading.current_thread() is self._thread:
+                coroutine.close()
+                raise RuntimeError(f"{self._thread.name} is closed, or would wait for itself")
+            future = asyncio.run_coroutine_threadsafe(_tracked(coroutine, tasks), self._loop)
+            self._open[future] = future.cancel
+            return future
 
     def _cancel(self, tasks: list[asyncio.Task[object]]) -> None:
         """Cancel the task of a call; one that is yet to start is waited for."""
