@@ -21,6 +21,13 @@
     │   ├── ContextOverflow        limit, input_tokens
     │   └── OutputCapTooLarge      available, requested
     └── StoreError
+        ├── SessionNotFound        session
+        ├── SessionBusy            session, holder
+        ├── SessionEnded           session, tip
+        ├── StoreUnavailable       reason
+        ├── StoreFull              limit
+        ├── SchemaTooNew           found, supported
+        └── StoreCorrupt           path, reason
 
 Each one is a single clear line when printed, and carries its facts as attributes.
 """
@@ -240,3 +247,67 @@ def _make_safe(message: str) -> str:
 
 class StoreError(MidfoldError):
     """The session store could not do what was asked."""
+
+
+class SessionNotFound(StoreError):
+    """There is no such session, or it is somebody else's: the two look alike on purpose."""
+
+    def __init__(self, session: str) -> None:
+        super().__init__(f"there is no session {_make_safe(session)[:80]!r}")
+        self.session = session
+
+
+class SessionBusy(StoreError):
+    """Somebody else is folding this session, or was quicker."""
+
+    def __init__(self, session: str, holder: str = "") -> None:
+        by = f" by {_make_safe(holder)}" if holder else ""
+        super().__init__(f"the session {_make_safe(session)} is being changed{by}; try again")
+        self.session = session
+        self.holder = holder
+
+
+class SessionEnded(StoreError):
+    """A session that ended takes no more messages; `tip` is the one that goes on, where there is one."""
+
+    def __init__(self, session: str, tip: str | None = None) -> None:
+        onward = f"; it goes on in {tip}" if tip else ""
+        super().__init__(f"the session {_make_safe(session)} has ended{onward}")
+        self.session = session
+        self.tip = tip
+
+
+class StoreUnavailable(StoreError):
+    """The store cannot write for now: the disk is full or read-only, or the file is locked."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"the session store cannot be used: {reason}")
+        self.reason = reason
+
+
+class StoreFull(StoreError):
+    """A quota is used up."""
+
+    def __init__(self, what: str, limit: int) -> None:
+        super().__init__(f"{what} reached its quota of {limit:,} bytes; prune or delete old sessions")
+        self.limit = limit
+
+
+class SchemaTooNew(StoreError):
+    """A newer midfold wrote this store."""
+
+    def __init__(self, found: int, supported: int) -> None:
+        super().__init__(
+            f"the session store has schema {found}, and this version knows {supported} at most; upgrade midfold"
+        )
+        self.found = found
+        self.supported = supported
+
+
+class StoreCorrupt(StoreError):
+    """The file is damaged. Nothing is written to it any more."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(f"{path} is damaged ({reason}); run `midfold doctor`")
+        self.path = path
+        self.reason = reason
