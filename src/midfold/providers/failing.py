@@ -45,11 +45,11 @@ def failed_answer(endpoint: Endpoint, status: int, headers: Mapping[str, str], b
     return _judge(status, body, facts)
 
 
-def failed_reply(endpoint: Endpoint, error: ReplyError) -> CallFailed:
-    """Judge a failure that was reported inside an answer whose status is 200."""
+def failed_reply(endpoint: Endpoint, error: ReplyError, headers: Mapping[str, str]) -> CallFailed:
+    """Judge a failure that was reported inside an answer whose status is 200, and whose headers these are."""
     status = stated_status(error.error)
     body = json.dumps(error.body, ensure_ascii=False).encode("utf-8", "replace")
-    return failed_answer(endpoint, status, {}, body)
+    return failed_answer(endpoint, status, headers, body)
 
 
 def broken(endpoint: Endpoint, reason: str, *, may_pass: bool = True) -> CallFailed:
@@ -76,6 +76,8 @@ def read_retry_after(headers: Mapping[str, str]) -> float | None:
 
 def _judge(status: int, body: bytes, facts: ProviderFacts) -> CallFailed:
     failure = classify(status, body)
+    if facts.get("retry_after") is None:  # the header is for programs, so it counts first
+        facts = {**facts, "retry_after": failure.retry_after}
     message = failure.message or "it gives no reason"
     match failure.kind:
         case FailureKind.PROMPT_TOO_LONG:

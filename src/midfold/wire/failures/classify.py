@@ -1,24 +1,28 @@
 """Says what a provider's error means, from its numbers and its shape."""
 
-import re
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from midfold.wire.failures import shapes
+from midfold.wire.failures.counts import Counts, read_counts
 from midfold.wire.failures.kinds import Failure, FailureKind
-from midfold.wire.failures.normalize import normalize, without_advice
-from midfold.wire.failures.unwrap import read_lines
+from midfold.wire.failures.normalize import normalize, without_advice, without_noise
+from midfold.wire.failures.unwrap import Line, read_lines
+from midfold.wire.failures.waits import read_wait
 
 _MAX_MESSAGE_CHARS = 1_000
 _MESSAGE_LINES = 8
+# Where a name does not say that people are meant, a sentence does; names and codes have fewer words.
+_SENTENCE_SPACES = 3
+# What a prompt comes to that is counted in characters: enough to tell it from an output cap.
+_CHARS_PER_TOKEN = 4
 # Around the name of an output parameter, this much text is about it.
 _CHARS_BEFORE, _CHARS_AFTER = 60, 200
-# Smaller numbers in an error are list lengths, positions and lower ends of ranges.
-_SMALLEST_COUNT = 16
 
 _OTHER = Failure(FailureKind.OTHER, "")
 _PROMPT = Failure(FailureKind.PROMPT_TOO_LONG, "")
 _OUTPUT = Failure(FailureKind.MAX_TOKENS_TOO_LARGE, "")
+_BYTES = Failure(FailureKind.PAYLOAD_TOO_LARGE, "")
 
 
 def classify(status: int | None, body: object) -> Failure:
@@ -28,12 +32,17 @@ def classify(status: int | None, body: object) -> Failure:
     either. So billing and rates are settled first, and then the numbers decide.
     """
     lines = read_lines(body)
-    text = normalize(lines)
+    text = normalize([str(line) for line in lines])
     statuses = {status, *_find_statuses(text)}
     found = _read_not_ours(text, statuses) or _read_ours(text, statuses) or _OTHER
-    # What matters is the longest: wrappers add a few words such as "Provider returned error".
-    message = max(lines[:_MESSAGE_LINES], key=len, default="")[:_MAX_MESSAGE_CHARS]
-    return replace(found, message=message, status=status)
+    return replace(found, message=_message_for_people(lines), status=status, retry_after=read_wait(lines))
+
+
+def _message_for_people(lines: Sequence[Line]) -> str:
+    """Choose the longest statement: wrappers add a few words such as "Provider returned error"."""
+    said = [line.text for line in lines if line.is_for_people or line.text.count(" ") >= _SENTENCE_SPACES]
+    longest = max(said[:_MESSAGE_LINES] or map(str, lines), key=len, default="")
+    return longest[:_MAX_MESSAGE_CHARS]
 
 
 def _find_statuses(text: str) -> Iterator[int]:
@@ -70,121 +79,104 @@ def _read_rate(text: str) -> Failure:
 
 def _read_ours(text: str, statuses: set[int | None]) -> Failure | None:
     """Recognise what is too long or too large, and of what."""
-    if shapes.NEGATIVE_OUTPUT.search(text) or shapes.CONTENT_FIELD.search(text):
+    if shapes.NEGATIVE_OUTPUT.search(text) or _is_content_field(text):
         return _PROMPT
     if shapes.FORMAT.search(text):
         return _OTHER
-    facts = shapes.EXCESS.sub(" ", without_advice(shapes.STATUS.sub(" ", text)))
+    facts = without_advice(without_noise(shapes.STATUS.sub(" ", text)))
+    counts = read_counts(facts)
     return (
-        _read_split(facts)
-        or _read_output_cap(facts)
-        or _read_prompt(facts, text, statuses)
-        or _read_bytes(text, statuses)
+        _read_split(facts, counts)
+        or (_OTHER if shapes.CHARACTERS.search(text) else None)
+        or _read_output_cap(facts, counts)
+        or _read_prompt(facts, text, counts, statuses)
+        or _read_bytes(facts, text, statuses)
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Parts:
-    """What was sent and what was asked for, in tokens, as far as a text counts them apart."""
+def _is_content_field(text: str) -> bool:
+    """Say whether a field that holds the conversation is too long, which validators say of any field."""
+    return bool(
+        shapes.CONTENT_FIELD.search(text)
+        or (shapes.CONTENT_LOCATION.search(text) and shapes.TOO_LONG_TYPE.search(text))
+    )
 
-    sent: int | None
-    asked: int | None
 
-
-def _read_split(facts: str) -> Failure | None:
-    """Read texts that count input and output apart: only the counts say which of them is too large."""
-    if found := shapes.SUM.search(facts):
-        limit: int | None = int(found["limit"])
-        parts = _Parts(int(found["sent"]), int(found["asked"]))
-    else:
-        limit = _first(shapes.WINDOW, facts)
-        parts = _read_listed_parts(facts) or _Parts(
-            _first(shapes.INPUT_COUNT, facts), _first(shapes.OUTPUT_COUNT, facts)
-        )
-    if limit is None or parts.sent is None:
+def _read_split(facts: str, counts: Counts) -> Failure | None:
+    """Read texts that count the prompt: only the counts say whether it is too long or the output is."""
+    limit = counts.limit
+    sent = counts.sent if counts.sent is not None else counts.total
+    if limit is None or (counts.is_of_output and not _is_sum_above(counts, limit)):
         return None
-    if parts.sent >= limit:
-        return _prompt_too_long(limit, parts.sent, parts.asked)
-    if parts.asked is None:
+    if counts.characters is not None and counts.sent is None:
+        return _read_characters(counts.characters, limit, counts)
+    if sent is None or not shapes.ABOUT_TOKENS.search(facts):
         return None
-    return replace(_OUTPUT, limit=limit, input_tokens=parts.sent, requested_output_tokens=parts.asked)
+    if sent >= limit:
+        return _prompt_too_long(counts, sent)
+    if counts.asked is None and not shapes.OUTPUT.search(facts):
+        return None
+    return replace(_OUTPUT, limit=limit, input_tokens=sent, requested_output_tokens=counts.asked)
 
 
-def _read_listed_parts(facts: str) -> _Parts | None:
-    """Add up a list such as `(658 of text input, 732 of tool input, 262000 in the output)`."""
-    for listed in shapes.PARTS.finditer(facts):
-        counts = [(int(part[1]), part[2]) for part in shapes.PART.finditer(listed[1])]
-        asked = [count for count, name in counts if shapes.OUTPUT_PART.search(name)]
-        if len(asked) < len(counts):
-            sent = sum(count for count, _ in counts) - sum(asked)
-            return _Parts(sent, sum(asked) if asked else None)
-    return None
+def _is_sum_above(counts: Counts, limit: int) -> bool:
+    return counts.sent is not None and counts.asked is not None and counts.sent + counts.asked > limit
 
 
-def _read_output_cap(facts: str) -> Failure | None:
+def _read_characters(characters: int, limit: int, counts: Counts) -> Failure:
+    """Tell the kind of a text that counts the prompt in characters, by what they come to."""
+    estimate = characters // _CHARS_PER_TOKEN
+    if estimate >= limit:
+        return replace(_PROMPT, limit=limit, is_limit_learnable=counts.is_window)
+    return replace(_OUTPUT, limit=limit, input_tokens=estimate, requested_output_tokens=counts.asked)
+
+
+def _read_output_cap(facts: str, counts: Counts) -> Failure | None:
+    asked = counts.asked if counts.asked is not None else counts.size
+    is_counted = counts.limit is not None and counts.asked is not None and counts.asked >= counts.limit
+    is_of_output = counts.is_of_output and shapes.OUTPUT_RELATION.search(facts)
+    if not (is_counted or is_of_output or _names_output(facts)):
+        return None
+    return replace(
+        _OUTPUT,
+        limit=counts.limit,
+        requested_output_tokens=asked if asked is not None and asked > (counts.limit or 0) else None,
+    )
+
+
+def _names_output(facts: str) -> bool:
+    """Say whether a text is about the parameter that asks for output, and that it is too much."""
     for named in shapes.OUTPUT_PARAMETER.finditer(facts):
         statement = facts[max(0, named.start() - _CHARS_BEFORE) : named.end() + _CHARS_AFTER]
         if shapes.OUTPUT_RELATION.search(statement):
-            return _read_cap_numbers(statement)
+            return True
+    return False
+
+
+def _read_prompt(facts: str, text: str, counts: Counts, statuses: set[int | None]) -> Failure | None:
+    if not text or shapes.NO_BODY.search(text):
+        return _PROMPT if statuses & {400, 413} else None
+    sent = counts.sent if counts.sent is not None else counts.size
+    is_counted = sent is not None and counts.limit is not None and sent > counts.limit
+    is_too_long = is_counted or shapes.OVERFLOW.search(facts.replace("_", " "))
+    if (is_too_long and shapes.ABOUT_TOKENS.search(facts)) or shapes.REDUCE.search(text):
+        return _prompt_too_long(counts, sent)
     return None
 
 
-def _read_cap_numbers(statement: str) -> Failure:
-    """Tell the cap from what was asked for: what was asked for is the larger."""
-    numbers = sorted(_numbers(statement))
-    if found := shapes.EXCLUSIVE_END.search(statement):
-        limit = int(found[1]) - 1
-    elif found := shapes.RANGE.search(statement):
-        limit = int(found[1] or found[2])
-    elif numbers:
-        limit = numbers[0]
-    else:
-        return _OUTPUT
-    asked = numbers[-1] if numbers and numbers[-1] > limit else None
-    return replace(_OUTPUT, limit=limit, requested_output_tokens=asked)
-
-
-def _read_prompt(facts: str, text: str, statuses: set[int | None]) -> Failure | None:
-    if not text or shapes.NO_BODY.search(text):
-        return _PROMPT if statuses & {400, 413} else None
-    window = _first(shapes.WINDOW, facts)
-    sent = _first(shapes.COUNT, shapes.WINDOW.sub(" ", facts))
-    is_overflow = shapes.OVERFLOW.search(facts) and shapes.ABOUT_TOKENS.search(facts)
-    is_counted = sent is not None and window is not None and sent > window
-    if not (is_overflow or is_counted or shapes.REDUCE.search(text)):
-        return None
-    if window is not None:
-        return replace(_prompt_too_long(window, sent, None), is_limit_learnable=True)
-    limit = _first(shapes.BARE_LIMIT, facts)
-    numbers = sorted(_numbers(facts))
-    if limit is None and len(numbers) == 2:
-        limit, sent = numbers
-    return _prompt_too_long(limit, sent, None)
-
-
-def _prompt_too_long(limit: int | None, sent: int | None, asked: int | None) -> Failure:
-    """A limit that a larger count stands beside is a window; alone, it may be a limit of anything."""
-    is_beside = limit is not None and sent is not None and sent > limit
+def _prompt_too_long(counts: Counts, sent: int | None) -> Failure:
+    """A limit that a larger count stands beside is a window; alone, it must be called one."""
+    is_beside = counts.limit is not None and sent is not None and sent > counts.limit
     return replace(
         _PROMPT,
-        limit=limit,
+        limit=counts.limit,
         input_tokens=sent,
-        requested_output_tokens=asked,
-        is_limit_learnable=is_beside,
+        requested_output_tokens=counts.asked,
+        is_limit_learnable=counts.limit is not None and (is_beside or counts.is_window),
     )
 
 
-def _read_bytes(text: str, statuses: set[int | None]) -> Failure | None:
-    if 413 in statuses or shapes.BYTES.search(text):
-        return Failure(FailureKind.PAYLOAD_TOO_LARGE, "")
-    return None
-
-
-def _first(pattern: re.Pattern[str], text: str) -> int | None:
-    """Return the number that the first match holds."""
-    found = pattern.search(text)
-    return next(int(group) for group in found.groups() if group) if found else None
-
-
-def _numbers(text: str) -> set[int]:
-    return {n for n in map(int, shapes.NUMBER.findall(text)) if n >= _SMALLEST_COUNT}
+def _read_bytes(facts: str, text: str, statuses: set[int | None]) -> Failure | None:
+    if shapes.UPLOAD.search(facts):
+        return None
+    return _BYTES if 413 in statuses or shapes.BYTES.search(text) else None

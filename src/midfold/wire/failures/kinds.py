@@ -19,7 +19,8 @@ class Failure:
     """A failure and the numbers its text states; a number it does not state is `None`.
 
     `limit` counts tokens. For a prompt too long it is the window; for an output cap it is the window when
-    `input_tokens` is known too, else the largest output that may be asked for.
+    `input_tokens` is known too, else the largest output that may be asked for. A prompt that is counted in
+    characters is taken at four of them per token.
     """
 
     kind: FailureKind
@@ -33,5 +34,7 @@ class Failure:
     """the history breaks a rule of the provider, such as a tool call without its result"""
     exceeds_rate: bool = False
     """the request alone is above what a rate limit allows, so that waiting cannot help"""
+    retry_after: float | None = None
+    """the seconds that the body asks to wait"""
     is_limit_learnable: bool = False
     """the wording is known to state a window, so that it may be remembered"""

@@ -5,6 +5,7 @@ as a stream event, as HTML. All of it becomes lines of text; the parts that repe
 because a conversation may well talk about context limits itself.
 """
 
+import html
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -39,7 +40,23 @@ _ECHOES = (
     "stack",
     "traceback",
 )
-_TEXTS_FIRST = ("message", "msg", "error", "detail", "error_msg", "status_msg", "errormessage")
+_FOR_PEOPLE = ("message", "msg", "error", "detail", "error_msg", "status_msg", "errormessage")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A statement of an error body, and the name it stands under; plain text has none."""
+
+    name: str
+    text: str
+
+    @property
+    def is_for_people(self) -> bool:
+        """Say whether the name, or that there is none, marks what people are to read."""
+        return self.name in ("", *_FOR_PEOPLE)
+
+    def __str__(self) -> str:
+        return self.text if self.is_for_people else f"{self.name}: {self.text}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +68,7 @@ class _Object:
     value: object
 
 
-def read_lines(body: object) -> list[str]:
+def read_lines(body: object) -> list[Line]:
     """Return the statements of an error body, what is meant for people first."""
     return _cut(islice(_walk(_decode(body), "", 0), _MAX_LINES))
 
@@ -62,20 +79,20 @@ def _decode(body: object) -> object:
     return body
 
 
-def _cut(lines: Iterator[str]) -> list[str]:
+def _cut(lines: Iterator[Line]) -> list[Line]:
     """Keep the lines up to a bounded length; of a line that is too long, both ends."""
-    kept: list[str] = []
+    kept: list[Line] = []
     room = _MAX_TEXT_CHARS
     for line in lines:
         if room <= 0:
             break
-        half = room // 2
-        kept.append(line if len(line) <= room else f"{line[:half]} {line[-half:]}")
-        room -= len(line)
+        text, half = line.text, room // 2
+        kept.append(line if len(text) <= room else Line(line.name, f"{text[:half]} {text[-half:]}"))
+        room -= len(str(line))
     return kept
 
 
-def _walk(value: object, key: str, depth: int) -> Iterator[str]:
+def _walk(value: object, key: str, depth: int) -> Iterator[Line]:
     if depth > _MAX_DEPTH:
         return
     if isinstance(value, Mapping):
@@ -84,46 +101,46 @@ def _walk(value: object, key: str, depth: int) -> Iterator[str]:
         yield from _walk_text(value, key, depth)
     elif isinstance(value, Sequence) and not isinstance(value, bytes):
         if key == "loc":
-            yield f"loc: {' '.join(str(part) for part in value[:10])}"
+            yield Line(key, " ".join(str(part) for part in value[:10]))
             return
         for item in value[:20]:
             yield from _walk(item, key, depth + 1)
     elif value is not None:
-        yield f"{key}: {value}"
+        yield Line(key or "value", str(value))
 
 
-def _walk_mapping(value: Mapping[object, object], depth: int) -> Iterator[str]:
+def _walk_mapping(value: Mapping[object, object], depth: int) -> Iterator[Line]:
     named = [(str(key).lower(), inner) for key, inner in islice(value.items(), _MAX_LINES)]
-    for key, inner in sorted(named, key=lambda item: item[0] not in _TEXTS_FIRST):
+    for key, inner in sorted(named, key=lambda item: item[0] not in _FOR_PEOPLE):
         if key not in _ECHOES and not key.startswith("request"):
             yield from _walk(inner, key, depth + 1)
 
 
-def _walk_text(text: str, key: str, depth: int) -> Iterator[str]:
+def _walk_text(text: str, key: str, depth: int) -> Iterator[Line]:
     """Yield a text, and in the place of JSON within it what that says."""
     if len(text) > MAX_PARSED_CHARS:
         text = f"{text[:_MAX_TEXT_CHARS]} {text[-_MAX_TEXT_CHARS:]}"
-    prefix = "" if key in ("", *_TEXTS_FIRST) else f"{key}: "
-    rest = text
+    is_escaped = len(text) <= _MAX_REPR_CHARS and "&quot;" in text
+    rest = html.unescape(text) if is_escaped else text
     for _ in range(_MAX_TRIES):
         found = _find_json(rest)
         if found is None:
             break
         if before := rest[: found.start].strip():
-            yield prefix + before
+            yield Line(key, before)
         yield from _walk(found.value, key, depth + 1)
         rest = rest[found.stop :]
     if rest.strip():
-        yield prefix + rest.strip()
+        yield Line(key, rest.strip())
 
 
 def _find_json(text: str) -> _Object | None:
-    """Find the first object of `text`; a text that is a JSON string as a whole counts too."""
+    """Find the first object of `text`, or the string that holds it; a text may be a string as a whole."""
     start = 0 if text.startswith('"') and text.endswith('"') else text.find("{")
     for _ in range(_MAX_TRIES):
         if start < 0:
             return None
-        if found := _read_json(text, start) or _read_repr(text, start):
+        if found := _read_json(text, start) or _read_string(text, start) or _read_repr(text, start):
             return found
         start = text.find("{", start + 1)
     return None
@@ -135,6 +152,11 @@ def _read_json(text: str, start: int) -> _Object | None:
     except (ValueError, RecursionError):
         return None
     return _Object(start, stop, value)
+
+
+def _read_string(text: str, start: int) -> _Object | None:
+    """Read the string around an object, as loggers write one."""
+    return _read_json(text, start - 1) if text.startswith('"{\\"', start - 1) else None
 
 
 def _read_repr(text: str, start: int) -> _Object | None:
