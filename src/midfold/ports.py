@@ -38,12 +38,24 @@ class Validate(Protocol):
 
 
 class Sink(Protocol):
-    """Keep a large text outside the conversation and give parts of it back."""
+    """Keep a large text outside the conversation and give parts of it back.
 
-    def write(self, key: str, text: str) -> str:
-        """Store `text` durably and return the reference under which `read` finds it."""
+    A sink belongs to one session: it knows no reference of another. Whatever goes wrong is an `OSError`, so
+    that whoever asks can go on without it.
+    """
+
+    def write(self, key: str, text: str, *, tool: str = "") -> str:
+        """Store `text` durably and return the reference under which `read` finds it.
+
+        `key` tells equal texts apart, as the id of a call does; the same text under the same key has the
+        same reference. `tool` is what gave the text, for those who look through what is kept.
+        """
         ...
 
     def read(self, reference: str, offset: int = 0, limit: int | None = None) -> str:
         """Return `limit` characters from `offset` on."""
+        ...
+
+    def holds(self, reference: str) -> bool:
+        """Whether `read` would find it."""
         ...

@@ -1,0 +1,72 @@
+"""What stands in the conversation for a result that is not there as a whole."""
+
+from dataclasses import dataclass
+
+from midfold.compression.prompts import neutralize
+from midfold.offload.budgets import READER
+from midfold.offload.sanitize import SafeText
+from midfold.offload.texts import read
+
+# A longer path would make the block longer than it may be; the reference is enough to read it.
+_MAX_PATH_CHARS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Original:
+    """How large a result was before it was put aside or cut."""
+
+    chars: int
+    bytes: int
+
+    @property
+    def size(self) -> str:
+        """The bytes in the unit that people use."""
+        if self.bytes < 1 << 20:
+            return f"{self.bytes / (1 << 10):,.1f} KB"
+        return f"{self.bytes / (1 << 20):,.1f} MB"
+
+
+def measure(text: str) -> Original:
+    """Measure a result; characters outside ASCII take more than one byte."""
+    size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+    return Original(len(text), size)
+
+
+def write_block(original: Original, text: SafeText, reference: str, *, where: str, preview_chars: int) -> str:
+    """Write what stands for a result that is kept: how large it is, where, how to read it, how it begins.
+
+    What imitates a tag in the preview, the end of the block above all, is written with round brackets.
+    """
+    # The text is cut once more, as what is put around imitations makes it longer.
+    preview = neutralize(text[:preview_chars])[:preview_chars]
+    is_changed = len(text) != original.chars
+    is_path = where != reference and len(where) <= _MAX_PATH_CHARS
+    return read("block.md").format(
+        reference=reference,
+        chars=original.chars,
+        size=original.size,
+        kept=read("kept.md").format(kept_chars=len(text)) if is_changed else "",
+        kept_chars=len(text),
+        reader=READER,
+        path=read("path.md").format(path=where) if is_path else "",
+        preview_chars=len(preview),
+        preview=preview,
+    )
+
+
+def write_cut(original: Original, text: SafeText, reason: str, *, cut_chars: int) -> str:
+    """Keep both ends of a result that cannot be kept elsewhere, and say between them what is missing and why.
+
+    The result has at most `cut_chars`, and a text that has no more comes back as it is.
+    """
+    if len(text) <= cut_chars:
+        return text
+    longest = _write_note(original, len(text), reason)
+    room = max(cut_chars - len(longest) - 2, 0)
+    head, tail = text[: room - room // 2], text[len(text) - room // 2 :]
+    note = _write_note(original, len(text) - room, reason)
+    return f"{head}\n{note}\n{tail}"
+
+
+def _write_note(original: Original, cut_chars: int, reason: str) -> str:
+    return read("cut.md").format(cut_chars=cut_chars, chars=original.chars, size=original.size, reason=reason)

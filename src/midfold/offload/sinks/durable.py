@@ -1,0 +1,48 @@
+"""Writes a file so that it is there whole, also after a power cut, or not at all."""
+
+import os
+import secrets
+from contextlib import suppress
+
+from midfold.faults import faultpoint
+
+TEMPORARY = ".tmp-"
+"""What the names of files begin with that are still being written."""
+_OWNER_ONLY = 0o600
+_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+
+
+def write_file(directory: int, name: str, data: bytes) -> None:
+    """Put a file with this content under `name`, in place of whatever is there, for its owner alone.
+
+    A link under that name is replaced, not followed.
+    """
+    temporary = f"{TEMPORARY}{secrets.token_hex(8)}"
+    try:
+        _write_temporary(directory, temporary, data)
+        faultpoint("sink.rename.before")
+        os.replace(temporary, name, src_dir_fd=directory, dst_dir_fd=directory)
+        faultpoint("sink.rename.after")
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(temporary, dir_fd=directory)
+        raise
+    faultpoint("sink.dir_fsync.before")
+    os.fsync(directory)
+    faultpoint("sink.dir_fsync.after")
+
+
+def _write_temporary(directory: int, name: str, data: bytes) -> None:
+    faultpoint("sink.write.before")
+    descriptor = os.open(name, _FLAGS, _OWNER_ONLY, dir_fd=directory)
+    try:
+        os.fchmod(descriptor, _OWNER_ONLY)  # a umask can take away even what the owner needs
+        rest = memoryview(data)
+        while rest:
+            rest = rest[os.write(descriptor, rest) :]
+        faultpoint("sink.write.after")
+        faultpoint("sink.fsync.before")
+        os.fsync(descriptor)
+        faultpoint("sink.fsync.after")
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,196 @@
+"""Keeps output in files: one folder for each session, reached by nobody but the user and by no other session.
+
+root/tenant-<hash>/session-<hash>/terminal-<hash>.txt
+"""
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from midfold.compression.redact import redact as hide_credentials
+from midfold.offload.names import is_reference, name_folder, name_owner
+from midfold.offload.outputs import Output, OutputInfo
+from midfold.offload.reading import read_slice
+from midfold.offload.sanitize import sanitize
+from midfold.offload.sinks.directories import private_directory
+from midfold.offload.sinks.durable import TEMPORARY, write_file
+from midfold.offload.sinks.records import SUFFIX, make_record, open_record
+from midfold.offload.sinks.usage import KeptFile, Place, Quotas, Usage, walk
+
+_SWEEP_SECONDS = 3600.0
+# Nothing is written for so long: whoever wrote it is gone.
+_TEMPORARY_SECONDS = 3600.0
+_DEFAULT_QUOTAS = Quotas()
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """What a sweep removed."""
+
+    files: int = 0
+    bytes: int = 0
+
+
+class FileSink:
+    """All output that is kept below `root`, a directory of its own that need not exist.
+
+    Threads and processes may share it. Old output and what a killed process left behind is swept when
+    something is written, once an hour at most.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        *,
+        quotas: Quotas = _DEFAULT_QUOTAS,
+        redact: Callable[[str], str] = hide_credentials,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.root = Path(os.path.abspath(root))  # noqa: PTH100 - a link in its place must be seen, not resolved
+        self.redact = redact
+        self.clock = clock
+        self.usage = Usage(self.root, quotas, clock)
+        self._quotas = quotas
+        self._swept_at: float | None = None
+
+    def session(self, session: str, *, tenant: str = "") -> "FileSession":
+        """Return the sink of one session; the names may be any text."""
+        return FileSession(self, session, tenant)
+
+    def sweep(self) -> Swept:
+        """Remove what is older than its time; what cannot be removed stays for the next sweep."""
+        now = self._swept_at = self.clock()
+        old = [file for file in walk(self.root) if self._is_old(file, now)]
+        gone = [file for file in old if self._remove(file)]
+        for place in {file.place for file in gone}:
+            self.remove_folder(place)
+        if gone:
+            self.usage.forget()
+        return Swept(len(gone), sum(file.size for file in gone))
+
+    def sweep_if_due(self) -> None:
+        """Sweep unless that was done within the hour."""
+        if self._swept_at is None or abs(self.clock() - self._swept_at) >= _SWEEP_SECONDS:
+            self.sweep()
+
+    def remove_folder(self, place: Place) -> None:
+        """Remove the folder of a session if it is empty."""
+        with suppress(OSError), private_directory(self.root, place.tenant) as tenant:
+            os.rmdir(place.session, dir_fd=tenant)
+
+    def _remove(self, file: KeptFile) -> bool:
+        try:
+            with private_directory(self.root, file.place.tenant, file.place.session) as directory:
+                os.unlink(file.name, dir_fd=directory)
+        except OSError:
+            return False
+        return True
+
+    def _is_old(self, file: KeptFile, now: float) -> bool:
+        is_temporary = file.name.startswith(TEMPORARY)
+        return now - file.modified_seconds > (
+            _TEMPORARY_SECONDS if is_temporary else self._quotas.max_age_seconds
+        )
+
+
+class FileSession:
+    """The output of one session. It finds no other session's, whatever reference it is given."""
+
+    def __init__(self, sink: FileSink, session: str, tenant: str) -> None:
+        self._sink = sink
+        self._owner = name_owner(tenant, session)
+        self._place = Place(name_folder("tenant", tenant), name_folder("session", session))
+
+    def write(self, key: str, text: str, *, tool: str = "") -> str:
+        """Keep a text, credentials replaced; raises `OSError`, `EDQUOT` where a quota is used up."""
+        sink = self._sink
+        record = make_record(
+            self._owner,
+            sanitize(key, sink.redact),
+            sanitize(text, sink.redact),
+            tool=sanitize(tool, sink.redact),
+            at_seconds=sink.clock(),
+        )
+        sink.sweep_if_due()
+        name = record.reference + SUFFIX
+        with self._directory(create=True) as directory:
+            if _is_kept(directory, record.reference, self._owner):
+                # What is still in use does not grow old.
+                os.utime(name, (sink.clock(), sink.clock()), dir_fd=directory)
+            else:
+                with sink.usage.reserve(self._place, len(record.data)):
+                    write_file(directory, name, record.data)
+        return record.reference
+
+    def read(self, reference: str, offset: int = 0, limit: int | None = None) -> str:
+        """Return a part of a kept text, of which no more is read than it takes."""
+        with self.open(reference) as output:
+            return read_slice(output, offset, output.info.chars if limit is None else limit).text
+
+    def holds(self, reference: str) -> bool:
+        """Whether this session keeps something under that reference."""
+        try:
+            with self.open(reference):
+                return True
+        except OSError:
+            return False
+
+    @contextmanager
+    def open(self, reference: str) -> Iterator[Output]:
+        """Open a kept text for the block."""
+        with self._directory() as directory, open_record(directory, reference, self._owner) as output:
+            yield output
+
+    def outputs(self) -> list[OutputInfo]:
+        """Return what is kept, the newest first; what is damaged is left out."""
+        try:
+            with self._directory() as directory:
+                found = list(_read_infos(directory, self._owner))
+        except FileNotFoundError:
+            return []
+        return sorted(found, key=lambda info: (-info.at_seconds, info.reference))
+
+    def path_of(self, reference: str) -> str:
+        """Return the file of a reference that this session gave."""
+        if not is_reference(reference):
+            raise ValueError(f"not a reference: {reference!r}")
+        place = self._place
+        return str(self._sink.root / place.tenant / place.session / (reference + SUFFIX))
+
+    def clear(self) -> None:
+        """Remove all that this session keeps, and nothing else."""
+        with suppress(FileNotFoundError), self._directory() as directory:
+            for name in _list(directory):
+                os.unlink(name, dir_fd=directory)
+        self._sink.remove_folder(self._place)
+        self._sink.usage.forget()
+
+    @contextmanager
+    def _directory(self, *, create: bool = False) -> Iterator[int]:
+        names = (self._place.tenant, self._place.session)
+        with private_directory(self._sink.root, *names, create=create) as directory:
+            yield directory
+
+
+def _is_kept(directory: int, reference: str, owner: str) -> bool:
+    try:
+        with open_record(directory, reference, owner):
+            return True
+    except OSError:
+        return False
+
+
+def _read_infos(directory: int, owner: str) -> Iterator[OutputInfo]:
+    for name in _list(directory):
+        reference = name.removesuffix(SUFFIX)
+        if name.endswith(SUFFIX) and is_reference(reference):
+            with suppress(OSError), open_record(directory, reference, owner) as output:
+                yield output.info
+
+
+def _list(directory: int) -> list[str]:
+    with os.scandir(directory) as entries:
+        return [entry.name for entry in entries]
