@@ -18,6 +18,9 @@ from midfold.engines.recovery import (
     learn_limit,
     recover,
 )
+from midfold.errors import ProviderError
+from midfold.providers import BlockingModel, Model, Retries
+from midfold.testing.upstream import Status, Upstream
 from midfold.tokens.learnt import LearntLimits, Lesson
 from midfold.wire.failures import Failure, FailureKind, classify, judge_reply
 
@@ -134,9 +137,17 @@ def test_a_total_of_prompt_and_output_is_told_from_a_prompt():
 
 
 def test_media_are_offloaded_before_anything_is_folded():
-    first = attempt(TOO_LARGE, 50_000, has_media=True)
-    assert [type(step) for step in climb(first, first)] == [OffloadMedia, Compress]
-    assert [type(step) for step in climb(replace(first, has_media=False))] == [Compress]
+    first = attempt(TOO_LARGE, 50_000, media_bytes=9_000_000)
+    without = replace(first, media_bytes=0)
+    assert [type(step) for step in climb(first, without)] == [OffloadMedia, Compress]
+    assert [type(step) for step in climb(without)] == [Compress]
+
+
+@pytest.mark.parametrize("left_bytes", [9_000_000, 8_900_000])
+def test_offloading_that_took_nothing_away_ends_the_ladder(left_bytes):
+    first = attempt(TOO_LARGE, 50_000, media_bytes=9_000_000)
+    steps = climb(first, replace(first, media_bytes=left_bytes))
+    assert steps == [OffloadMedia(), GiveUp(Advice.STILL_TOO_LARGE)]
 
 
 def test_a_malformed_history_is_repaired_once():
@@ -170,7 +181,7 @@ def test_a_silent_overflow_climbs_the_same_ladder():
 def test_with_compression_off_an_overflow_is_reported_and_an_output_cap_still_lowered():
     off = {"is_compression_enabled": False}
     assert climb(attempt(TOO_LONG), **off) == [GiveUp(Advice.COMPRESSION_OFF)]
-    assert climb(attempt(TOO_LARGE, has_media=True), **off) == [GiveUp(Advice.STILL_TOO_LARGE)]
+    assert climb(attempt(TOO_LARGE, media_bytes=1_000), **off) == [GiveUp(Advice.STILL_TOO_LARGE)]
     assert climb(attempt(SPLIT, 143_000, output_cap=64_000), **off) == [LowerOutputCap(56_283)]
     nearly_full = replace(SPLIT, input_tokens=199_500)
     assert climb(attempt(nearly_full, 143_000, output_cap=64_000), **off) == [LowerOutputCap(436)]
@@ -218,6 +229,37 @@ def test_t27_credit_codes_caps_rates_and_excesses_leave_the_window_unchanged(tmp
     assert limits.get("endpoint", "model") is None
 
 
+def test_t27_a_window_is_learnt_for_its_own_endpoint_and_model_alone(tmp_path):
+    limits = LearntLimits(tmp_path / "limits.json")
+    stated = classify(400, "prompt is too long: 200034 tokens > 150000 maximum")
+    assert learn(stated, limits) is Lesson.LEARNT
+    assert limits.get("endpoint", "another model") is None
+    assert limits.get("another endpoint", "model") is None
+
+
+HOSTILE = [
+    Status(400, {"error": {"message": "This model's maximum context length is 10 tokens, you sent 99."}}),
+    Status(402, {"error": {"message": "Prompt tokens limit exceeded: 230799 > 5000. Add more credits"}}),
+    Status(400, {"error": {"message": "invalid params, context window exceeds limit (2013)"}}),
+    Status(500, "<html>maximum context length is 1 token</html>"),
+]
+
+
+@pytest.mark.parametrize("answer", HOSTILE)
+def test_t27_a_hostile_upstream_leaves_the_window_unchanged(tmp_path, answer):
+    limits = LearntLimits(tmp_path / "limits.json")
+    with (
+        Upstream(answer) as up,
+        BlockingModel(Model.open("m", base_url=up.url, retries=Retries(max_calls=1))) as model,
+    ):
+        for _ in range(3):
+            with pytest.raises(ProviderError) as caught:
+                model.complete("hello")
+            failure = classify(caught.value.status, caught.value.body)
+            assert learn(failure, limits) is Lesson.REFUSED
+    assert limits.get("endpoint", "model") is None
+
+
 @pytest.mark.parametrize(
     ("text", "limit"),
     [
@@ -257,7 +299,7 @@ attempts = st.builds(
     sent_tokens=st.integers(0, 2_000_000),
     window_tokens=st.integers(1, 2_000_000),
     output_cap=counts,
-    has_media=st.booleans(),
+    media_bytes=st.integers(0, 50_000_000),
 )
 
 
@@ -289,10 +331,13 @@ def is_smaller(step, before):
 
 def carried_out(step, before, later):
     """Return a later failure of the request that came out of a step."""
-    same = replace(later, sent_tokens=before.sent_tokens, output_cap=before.output_cap)
+    kept = {"sent_tokens": before.sent_tokens, "output_cap": before.output_cap}
+    same = replace(later, **kept, media_bytes=before.media_bytes)
     match step:
         case Compress(target, cap):
             return replace(same, sent_tokens=target, output_cap=cap or before.output_cap)
         case LowerOutputCap(cap):
             return replace(same, output_cap=cap)
+        case OffloadMedia():
+            return replace(same, media_bytes=0)
     return same

@@ -44,8 +44,14 @@ def test_answer_that_the_output_cap_cuts_is_told_apart(model, api, note):
     took = time.monotonic() - begun
     note(f"{api}: {answer.usage.prompt_tokens} tokens in, {answer.usage.output_tokens} out, {took:.1f} s")
     assert answer.usage.output_tokens == 24
-    if api != "openai_responses":  # where llama.cpp calls every reply completed
-        assert answer.finish is Finish.LENGTH
+    assert answer.finish is Finish.LENGTH
+
+
+def test_stream_that_the_output_cap_cuts_is_told_apart(model):
+    *_, done = model.stream(LONG_TASK, max_output=24)
+    assert isinstance(done, Done)
+    assert done.completion.usage.output_tokens == 24
+    assert done.completion.finish is Finish.LENGTH
 
 
 def test_system_prompt_reaches_the_model(model):

@@ -1,5 +1,6 @@
 """What the tests of models share: retries that note their waits instead of waiting."""
 
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -44,5 +45,20 @@ def every_text() -> Callable[[BaseException], str]:
             return ""
         own = [repr(error), str(error), repr(error.args), repr(vars(error))]
         return "\n".join([*own, spell(error.__cause__), spell(error.__context__)])
+
+    return spell
+
+
+@pytest.fixture
+def every_local() -> Callable[[BaseException], str]:
+    """Spell what a report with locals shows of an error: the variables of every frame but those of tests."""
+
+    def spell(error: BaseException | None) -> str:
+        if error is None:
+            return ""
+        frames = (frame for frame, _ in traceback.walk_tb(error.__traceback__))
+        ours = (frame for frame in frames if not frame.f_code.co_filename.endswith("test_leaks.py"))
+        shown = [repr(value) for frame in ours for value in frame.f_locals.values()]
+        return "\n".join([*shown, spell(error.__cause__), spell(error.__context__)])
 
     return spell

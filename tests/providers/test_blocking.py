@@ -1,6 +1,5 @@
 """Blocking callers are served by the same model, and leave nothing behind."""
 
-import asyncio
 import os
 import signal
 import threading
@@ -64,32 +63,6 @@ def test_stream_that_outlives_its_model_is_no_harm():
         assert list(events) == []
 
 
-def test_callers_return_when_the_loop_is_closed_beside_them():
-    async def nothing() -> None:
-        await asyncio.sleep(0)
-
-    ended: list[str] = []
-
-    def call_on() -> None:
-        try:
-            while True:
-                thread.run(nothing())
-        except RuntimeError as error:
-            ended.append(str(error))
-
-    for _ in range(10):
-        thread = LoopThread()
-        callers = [threading.Thread(target=call_on, daemon=True) for _ in range(4)]
-        for caller in callers:
-            caller.start()
-        thread.run(nothing())
-        thread.close()
-        for caller in callers:
-            caller.join(timeout=5)
-        assert not any(caller.is_alive() for caller in callers)
-    assert len(ended) == 40
-
-
 def test_threads_may_share_a_model():
     answers: dict[int, str] = {}
 
@@ -131,15 +104,6 @@ def test_interrupted_caller_cancels_the_call():
         interrupter.join()
         up.wait_until(lambda: up.open_connections == 0)
     assert time.monotonic() - started < 30
-
-
-def test_closing_twice_is_no_harm_and_closed_is_closed():
-    with Upstream() as up:
-        model = BlockingModel(Model.open("scripted", base_url=up.url))
-        model.close()
-        model.close()
-        with pytest.raises(RuntimeError, match="closed"):
-            model.complete("hello")
 
 
 def test_waiting_for_itself_is_refused():

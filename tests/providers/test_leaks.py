@@ -2,13 +2,29 @@
 
 import asyncio
 import logging
+from itertools import cycle, islice
 
 import pytest
 
+from midfold.compression.flow import SummaryRequest
 from midfold.errors import ProviderAuthError, ProviderError
-from midfold.providers import Model
+from midfold.providers import Model, Secret
 from midfold.providers.model import open_transport
-from midfold.testing.upstream import HANG_UP, RESET, ApiError, Fault, Raw, Reply, Status, Upstream, redirect
+from midfold.providers.summarizers import ModelRef, ModelSummarizer
+from midfold.testing.upstream import (
+    HANG_UP,
+    NEVER,
+    RESET,
+    ApiError,
+    Ending,
+    Fault,
+    Raw,
+    Reply,
+    Status,
+    Unreachable,
+    Upstream,
+    redirect,
+)
 from midfold.wire.calls import Cut
 
 KEY = "sk-canary-6f1d2c3b4a5968778695a4b3c2d1e0f1"
@@ -63,6 +79,21 @@ def test_t10_each_upstream_sees_its_own_key_alone():
             assert sent == {("authorization", f"Bearer sk-own-{number}"), ("x-api-key", f"sk-own-{number}")}
 
 
+def test_t10_model_that_stands_in_for_another_is_sent_its_own_key():
+    async def fall_back(chosen: str, main: str) -> None:
+        models = [
+            ModelRef("local/a", chosen, Secret("sk-own-a")),
+            ModelRef("local/b", main, Secret("sk-own-b")),
+        ]
+        async with ModelSummarizer(models[0], main=models[1]) as summarize:
+            assert await summarize(SummaryRequest("Write notes.", 500)) == "notes"
+
+    with Upstream(Status(401)) as chosen, Upstream(Reply("notes")) as main:
+        asyncio.run(fall_back(chosen.url, main.url))
+        assert [request.headers["authorization"] for request in chosen.requests] == ["Bearer sk-own-a"]
+        assert [request.headers["authorization"] for request in main.requests] == ["Bearer sk-own-b"]
+
+
 def test_t10_only_expected_headers_are_sent(api):
     async def run(url: str) -> None:
         async with Model.open("m", base_url=url, key=KEY, api=api) as model:
@@ -106,6 +137,62 @@ def test_t24_key_that_is_echoed_is_in_no_error_and_no_log(api, answer, streams, 
     assert KEY.encode() not in error.body
     assert KEY not in caplog.text
     assert KEY not in repr([event for event in events if not isinstance(event, Cut)])
+
+
+async def fail_often(url: str, retries, times: int) -> list[ProviderError]:
+    """Fail so many times, by turns plainly and as a stream, in one API after the other."""
+    apis = cycle(("openai_chat", "openai_responses", "anthropic"))
+    ways = ((next(apis), number % 2 == 0) for number in range(times))
+    return [(await fail(url, api, retries, streams=streams))[0] for api, streams in ways]
+
+
+def test_t24_five_hundred_failures_show_no_key(waits, every_text, every_local, caplog, capfd):
+    caplog.set_level(logging.DEBUG)
+    waits.max_calls = 1
+    with Upstream(list(islice(cycle(ECHOES.values()), 500))) as up:
+        errors = asyncio.run(fail_often(up.url, waits.retries, 500))
+        assert len(up.requests) == 500
+    assert all(KEY not in every_text(error) + every_local(error) for error in errors)
+    assert KEY not in caplog.text + "".join(capfd.readouterr())
+
+
+SILENT = {
+    "before the headers": NEVER,
+    "in the body": Reply("some words", fault=Fault(cut_at=20, ending=Ending.STALL)),
+}
+
+
+@pytest.mark.parametrize("streams", [False, True], ids=["plain", "stream"])
+@pytest.mark.parametrize("answer", SILENT.values(), ids=SILENT)
+def test_t24_call_that_is_cancelled_has_no_key_in_its_frames(api, answer, streams, waits, every_local):
+    async def cancel(url: str) -> None:
+        async with asyncio.timeout(0.05):
+            await fail(url, api, waits.retries, streams=streams)
+
+    with Upstream(answer) as up, pytest.raises(TimeoutError) as caught:
+        asyncio.run(cancel(up.url))
+    assert KEY not in every_local(caught.value)
+
+
+def test_t24_cancelled_connecting_has_no_key_in_its_frames(waits, every_local):
+    async def cancel(url: str) -> None:
+        async with asyncio.timeout(0.05):
+            await fail(url, "anthropic", waits.retries, streams=False)
+
+    with Unreachable() as nowhere, pytest.raises(TimeoutError) as caught:
+        asyncio.run(cancel(nowhere.url))
+    assert "SecretHeaders(" in every_local(caught.value)
+    assert KEY not in every_local(caught.value)
+
+
+def test_t24_model_in_the_wrong_loop_has_no_key_in_its_frames(every_local):
+    with Upstream() as up, asyncio.Runner() as first, asyncio.Runner() as second:
+        model = Model.open("scripted", base_url=up.url, key=Secret(KEY))
+        first.run(model.complete("hello"))
+        with pytest.raises(RuntimeError, match="another event loop") as caught:
+            second.run(model.complete("hello"))
+        first.run(model.aclose())
+    assert KEY not in every_local(caught.value)
 
 
 def test_refused_key_is_an_error_of_its_own(api, waits):

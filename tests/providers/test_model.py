@@ -9,7 +9,7 @@ import pytest
 
 from midfold.errors import ProviderError, ProviderUnavailable
 from midfold.messages import ToolCall
-from midfold.providers import Model, Timeouts
+from midfold.providers import Model, Timeouts, find_endpoint
 from midfold.providers.http import Transport
 from midfold.providers.model import open_transport
 from midfold.testing import conversation
@@ -87,25 +87,26 @@ def test_system_prompt_and_output_cap_can_be_given_beside_a_text(api):
     assert "Be brief." in (request.system_text, up.requests[0].messages[0].text)
 
 
-def test_server_that_does_not_stream_is_understood(api):
-    plain = {
-        "openai_chat": {"choices": [{"message": {"content": "whole"}, "finish_reason": "stop"}]},
-        "openai_responses": {
-            "status": "completed",
-            "output": [
-                {
-                    "type": "message",
-                    "role": "assistant",
-                    "content": [{"type": "output_text", "text": "whole"}],
-                }
-            ],
-        },
-        "anthropic": {"content": [{"type": "text", "text": "whole"}], "stop_reason": "end_turn"},
-    }
-    with Upstream(Status(200, plain[api])) as up:
-        events = talk(up, api, lambda model: listen(model.stream("hello")))
-    assert events[0] == TextDelta("whole")
-    assert (events[-1].completion.text, events[-1].completion.finish) == ("whole", Finish.STOP)
+@pytest.mark.parametrize("kind", ["application/json", "text/plain", "text/event-stream", ""])
+def test_server_that_does_not_stream_is_understood_whatever_it_calls_its_answer(api, kind):
+    with Upstream(REPLY) as up:
+        plain = asyncio.run(fetch(up.url, api))
+    headers = {"Content-Type": kind} if kind else {}
+    with Upstream(Status(200, plain, headers, fault=Fault(pieces=(7,)))) as up:
+        *deltas, done = talk(up, api, lambda model: listen(model.stream("hello")))
+        assert len(up.requests) == 1
+    assert (done.completion.text, done.completion.finish) == ("It works.", Finish.CALLS)
+    assert deltas[:2] == [ReasoningDelta("Let me see."), TextDelta("It works.")]
+    assert [(delta.id, delta.name) for delta in deltas[2:]] == [("call_1", "ls")]
+
+
+async def fetch(url: str, api: str) -> bytes:
+    """Return the body of a plain answer."""
+    endpoint, transport = find_endpoint("scripted", base_url=url, api=api), Transport()
+    async with transport.post(endpoint.url, endpoint.headers, b"{}") as answer:
+        body = await answer.read()
+    await transport.aclose()
+    return body
 
 
 def test_large_request_is_sent(api):

@@ -4,6 +4,7 @@ import pytest
 
 from midfold.errors import ConfigError
 from midfold.providers import PROVIDERS, Secret, find_endpoint, read_providers
+from midfold.providers.endpoint import has_own_key
 
 KEY = "sk-secret-0123456789abcdef"
 ENVIRON = {provider.key_env: KEY for provider in PROVIDERS.values() if provider.key_env}
@@ -186,3 +187,23 @@ def test_header_that_would_start_another_is_refused(value):
 
 def test_allowed_headers_are_sent():
     assert find("vllm/m", headers={"X-Title": "midfold"}).headers["X-Title"] == "midfold"
+
+
+def test_header_of_our_own_is_replaced_however_it_is_spelled():
+    headers = find("vllm/m", headers={"user-agent": "house/1", "anthropic-beta": "x"}).headers
+    assert [name for name in headers if name.lower() == "user-agent"] == ["User-Agent"]
+    assert (headers["User-Agent"], headers["Anthropic-Beta"]) == ("house/1", "x")
+
+
+@pytest.mark.parametrize(
+    ("name", "base_url", "is_own"),
+    [
+        ("openai", None, True),
+        ("openai", "https://api.openai.com:443/v2", True),
+        ("openai", "http://127.0.0.1:8080", False),
+        ("openai", "http://api.openai.com/v1", False),
+        ("vllm", None, False),
+    ],
+)
+def test_own_key_is_for_the_own_address(name, base_url, is_own):
+    assert has_own_key(PROVIDERS[name], base_url) is is_own

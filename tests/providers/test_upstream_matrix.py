@@ -133,6 +133,7 @@ WAITED_FOR = {
     "milliseconds": (Status(429, headers={"retry-after-ms": "2500"}), 2.5),
     "date by the server's clock": (Status(429, headers=DATES), 40.0),
     "503": (Status(503, headers={"Retry-After": "7"}), 7.0),
+    "inside a 200": (Reply(error=ApiError(), headers={"Retry-After": "7"}), 7.0),
 }
 
 

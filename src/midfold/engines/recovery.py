@@ -57,7 +57,8 @@ class Attempt:
     window_tokens: int
     output_cap: int | None = None
     """the output that the request asked for, where it asked for any"""
-    has_media: bool = False
+    media_bytes: int = 0
+    """what images and other blobs weigh in the request"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +149,7 @@ def _choose_freely(attempt: Attempt, climbed: list[Step]) -> Step | GiveUp:
         case FailureKind.MAX_TOKENS_TOO_LARGE:
             return _make_room(attempt, climbed)
         case FailureKind.PAYLOAD_TOO_LARGE:
-            can_offload = attempt.has_media and OffloadMedia() not in climbed
+            can_offload = attempt.media_bytes > 0 and OffloadMedia() not in climbed
             return OffloadMedia() if can_offload else _compress(attempt, climbed)
         case FailureKind.RATE_LIMIT:
             return _give_up(failure)
@@ -247,7 +248,9 @@ def _has_shrunk(before: Attempt, after: Attempt, step: Step) -> bool:
             return after.sent_tokens <= before.sent_tokens * _SHRUNK
         case LowerOutputCap(cap):
             return after.output_cap is not None and after.output_cap <= cap
-        case OffloadMedia() | Repair():
+        case OffloadMedia():
+            return after.media_bytes <= before.media_bytes * _SHRUNK
+        case Repair():
             return True
         case _:
             assert_never(step)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from midfold.errors import ConfigError
-from midfold.providers.keys import Secret, key_from_environment, read_key_file
+from midfold.providers.keys import Secret, SecretHeaders, key_from_environment, read_key_file
 from midfold.providers.names import PROVIDERS, Provider, parse_name
 from midfold.providers.urls import origin_of, tidy_base_url
 from midfold.wire.calls import Api, Quirks, get_api
@@ -47,16 +47,17 @@ class Endpoint:
         return self.base_url + self.api.path
 
     @property
-    def headers(self) -> dict[str, str]:
+    def headers(self) -> SecretHeaders:
         """All headers of a request; none is ever copied from somebody else's."""
-        key = self.key.reveal() if self.key else ""
-        return {
-            "User-Agent": _USER_AGENT,
-            **self.extra_headers,
-            **self.api.headers(key),
-            "Content-Type": "application/json",
-            "Accept-Encoding": "gzip, deflate",
-        }
+        return SecretHeaders(
+            {
+                "User-Agent": _USER_AGENT,
+                **self.extra_headers,
+                **self.api.headers(self.key.reveal() if self.key else ""),
+                "Content-Type": "application/json",
+                "Accept-Encoding": "gzip, deflate",
+            }
+        )
 
 
 def find_endpoint(
@@ -95,10 +96,19 @@ def _as_secret(key: Secret | str) -> Secret:
     return key if isinstance(key, Secret) else Secret(key)
 
 
-def _own_key(provider: Provider, address: str, environ: Mapping[str, str]) -> Secret | None:
+def has_own_key(provider: Provider, base_url: str | None) -> bool:
+    """Say whether a provider's own key goes to a base URL, which is so at the provider's own address alone.
+
+    Without a key nothing is billed to it either.
+    """
     if not (provider.key_env or provider.key_file):
-        return None
-    if origin_of(address) != origin_of(tidy_base_url(provider.base_url)):
+        return False
+    address = tidy_base_url(base_url or provider.base_url)
+    return origin_of(address) == origin_of(tidy_base_url(provider.base_url))
+
+
+def _own_key(provider: Provider, address: str, environ: Mapping[str, str]) -> Secret | None:
+    if not has_own_key(provider, address):
         return None
     if provider.key_file:
         return read_key_file(provider.key_file)
@@ -111,9 +121,10 @@ def _own_key(provider: Provider, address: str, environ: Mapping[str, str]) -> Se
 
 
 def _check_headers(headers: Mapping[str, str]) -> Mapping[str, str]:
+    """Refuse what is not allowed, and spell names as our own are spelled: none is to be sent twice."""
     for name, value in headers.items():
         if name.lower() not in _ALLOWED_HEADERS:
             raise ConfigError("headers", name, hint=f"one of {', '.join(sorted(_ALLOWED_HEADERS))}")
         if not value.isprintable() or not value.isascii():
             raise ConfigError(f"headers.{name}", value, hint="one line of ASCII")
-    return MappingProxyType(dict(headers))
+    return MappingProxyType({name.title(): value for name, value in headers.items()})

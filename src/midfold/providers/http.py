@@ -6,9 +6,10 @@ the key, so they end here: what is raised in their place has no link to them.
 
 import asyncio
 import io
+import os
 import socket
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
+from contextlib import aclosing, asynccontextmanager, contextmanager
 from http import HTTPStatus
 from ipaddress import ip_address
 
@@ -16,11 +17,13 @@ import aiohttp
 import aiohttp.abc
 from yarl import URL
 
+from midfold.errors import ConfigError
+from midfold.providers.keys import MASK
 from midfold.providers.timeouts import DEFAULT_TIMEOUTS, Timeouts
 from midfold.providers.urls import check_address
 
 DEFAULT_MAX_REPLY_BYTES = 64 * 1024 * 1024
-_MAX_CONNECTIONS = 512
+DEFAULT_MAX_CONNECTIONS = 512
 
 
 class Broken(Exception):
@@ -36,7 +39,8 @@ class Transport:
     """A pool of connections. It belongs to the event loop in which it is first used, and is closed there.
 
     With `public_only` it connects to addresses on the public internet alone, whatever a name resolves to:
-    for base URLs that somebody else chose. `proxy` is a URL; the environment is not asked for one.
+    for base URLs that somebody else chose. `proxy` is a URL; the environment is not asked for one. The two
+    exclude each other, as a proxy finds addresses by itself: that is a `ConfigError`.
     """
 
     def __init__(
@@ -47,14 +51,26 @@ class Transport:
         public_only: bool = False,
         resolver: aiohttp.abc.AbstractResolver | None = None,
         max_reply_bytes: int = DEFAULT_MAX_REPLY_BYTES,
+        max_connections: int = DEFAULT_MAX_CONNECTIONS,
     ) -> None:
+        if proxy and public_only:
+            raise ConfigError(
+                "proxy", MASK, hint="none for public addresses only; it would look them up itself"
+            )
         self._timeouts = timeouts
         self._proxy = proxy
         self._public_only = public_only
         self._resolver = resolver
         self._max_reply_bytes = max_reply_bytes
+        self._max_connections = max_connections
         self._session: aiohttp.ClientSession | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._is_closed = False
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it was closed, so that nothing can be sent any more."""
+        return self._is_closed
 
     @asynccontextmanager
     async def post(self, url: str, headers: Mapping[str, str], body: bytes) -> AsyncIterator["Answer"]:
@@ -70,21 +86,23 @@ class Transport:
             response.release()
 
     async def aclose(self) -> None:
-        """Close every connection."""
+        """Close every connection, and make no further one."""
+        self._is_closed = True
         session, self._session = self._session, None
         if session is not None:
             await session.close()
 
     async def _send(self, url: str, headers: Mapping[str, str], body: bytes) -> aiohttp.ClientResponse:
+        target = URL(url, encoded=True)
+        self._check_literal(target.host or "")
         session = self._open_session()
-        self._check_literal(URL(url, encoded=True).host or "")
         try:
             async with asyncio.timeout(self._timeouts.headers):
                 # A buffer is sent piece by piece; megabytes at once would hold up the event loop.
                 return await session.post(
-                    URL(url, encoded=True),
+                    target,
                     data=io.BytesIO(body),
-                    headers=headers,
+                    middlewares=(_adding(headers),),
                     allow_redirects=False,
                     proxy=self._proxy,
                 )
@@ -99,18 +117,20 @@ class Transport:
             # It has the request and is at work: asking again would cost as much and take as long.
             return Broken(f"no answer within {self._timeouts.headers:g} s", may_pass=False)
         if isinstance(error, aiohttp.ClientConnectorError):
-            reason = error.strerror or type(error.os_error).__name__
+            reason = _reason_of(error)
             return Broken(f"cannot connect to {error.host}:{error.port}: {reason}", may_pass=True)
         return Broken(f"the connection broke before an answer came ({_name_of(error)})", may_pass=True)
 
     def _open_session(self) -> aiohttp.ClientSession:
+        if self._is_closed:
+            raise Broken("its connections are closed", may_pass=False)
         loop = asyncio.get_running_loop()
         if self._session is None:
             self._loop = loop
             self._session = aiohttp.ClientSession(
                 connector=self._make_connector(),
                 cookie_jar=aiohttp.DummyCookieJar(),
-                timeout=aiohttp.ClientTimeout(total=None, sock_connect=self._timeouts.connect),
+                timeout=aiohttp.ClientTimeout(total=None, connect=self._timeouts.connect),
                 trust_env=False,
             )
         if self._loop is not loop:
@@ -126,7 +146,7 @@ class Transport:
         resolver = self._resolver
         if self._public_only:
             resolver = PublicResolver(resolver or aiohttp.ThreadedResolver())
-        return aiohttp.TCPConnector(limit=_MAX_CONNECTIONS, resolver=resolver)
+        return aiohttp.TCPConnector(limit=self._max_connections, resolver=resolver)
 
 
 class Answer:
@@ -137,6 +157,7 @@ class Answer:
         self.headers: Mapping[str, str] = response.headers
         self._content = response.content
         self._idle_seconds = timeouts.idle
+        self._error_seconds = timeouts.error_body
         self._max_bytes = max_bytes
 
     @property
@@ -144,12 +165,7 @@ class Answer:
         """Whether this is what was asked for."""
         return HTTPStatus.OK <= self.status < HTTPStatus.MULTIPLE_CHOICES
 
-    @property
-    def is_json(self) -> bool:
-        """Whether the body is announced as a whole, not as a stream of events."""
-        return "json" in self.headers.get("Content-Type", "").lower()
-
-    async def chunks(self) -> AsyncIterator[bytes]:
+    async def chunks(self) -> AsyncGenerator[bytes, None]:
         """Yield the body as it arrives, unpacked; raises `Broken`."""
         size = 0
         while chunk := await self._next_chunk():
@@ -162,15 +178,16 @@ class Answer:
         """Return the whole body; raises `Broken`."""
         return b"".join([chunk async for chunk in self.chunks()])
 
-    async def read_up_to(self, max_bytes: int) -> bytes:
-        """Return the start of the body, and no error if the rest does not come."""
+    async def read_error(self, max_bytes: int) -> bytes:
+        """Return the start of an error's body, and what there is of it where the rest is late or missing."""
         found = bytearray()
         try:
-            async for chunk in self.chunks():
-                found += chunk
-                if len(found) >= max_bytes:
-                    break
-        except Broken:
+            async with asyncio.timeout(self._error_seconds), aclosing(self.chunks()) as chunks:
+                async for chunk in chunks:
+                    found += chunk
+                    if len(found) >= max_bytes:
+                        break
+        except (Broken, TimeoutError):
             pass
         return bytes(found[:max_bytes])
 
@@ -181,9 +198,20 @@ class Answer:
                 return await self._content.readany()
         except TimeoutError:
             failure = Broken(f"nothing more came for {self._idle_seconds:g} s", may_pass=False)
-        except (aiohttp.ClientError, OSError, ValueError) as error:
+        except (aiohttp.ClientError, OSError, RuntimeError, ValueError) as error:
+            # Reading on from a connection that was closed in between is a RuntimeError.
             failure = Broken(f"the answer broke off ({_name_of(error)})", may_pass=True)
         raise failure
+
+
+def _adding(headers: Mapping[str, str]) -> aiohttp.ClientMiddlewareType:
+    """Add the headers when all else is ready: given before, they would stand in frames of the client."""
+
+    async def add(request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
+        request.headers.update(headers)
+        return await send(request)
+
+    return add
 
 
 @contextmanager
@@ -229,6 +257,13 @@ class PublicResolver(aiohttp.abc.AbstractResolver):
 
     async def close(self) -> None:
         await self._inner.close()
+
+
+def _reason_of(error: aiohttp.ClientConnectorError) -> str:
+    """Say in the system's words why there is no connection; those of the client repeat the address."""
+    if error.errno is not None and error.errno > 0:
+        return os.strerror(error.errno)
+    return error.strerror or _name_of(error.os_error)
 
 
 def _name_of(error: Exception) -> str:

@@ -5,7 +5,7 @@ every user of a machine can read.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Never
 
@@ -54,6 +54,30 @@ class Secret:
 
     def __reduce__(self) -> Never:
         raise TypeError("a key is not to be pickled")
+
+
+class SecretHeaders(Mapping[str, str]):
+    """Headers of which one may hold a key. They are read like any mapping; a repr has their names alone.
+
+    They stand in the frames of every call that is under way, and reports of errors may show those.
+    """
+
+    __slots__ = ("_headers",)
+
+    def __init__(self, headers: Mapping[str, str]) -> None:
+        self._headers = dict(headers)
+
+    def __getitem__(self, name: str) -> str:
+        return self._headers[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._headers)
+
+    def __len__(self) -> int:
+        return len(self._headers)
+
+    def __repr__(self) -> str:
+        return f"SecretHeaders({', '.join(self)})"
 
 
 def read_key_file(path: Path | str) -> Secret:

@@ -1,6 +1,6 @@
 """A model to ask: one question, one answer, whole or as it is written."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
 from types import TracebackType
@@ -14,14 +14,12 @@ from midfold.providers.names import PROVIDERS, Provider
 from midfold.providers.retry import DEFAULT_RETRIES, CallFailed, Retries
 from midfold.providers.timeouts import DEFAULT_TIMEOUTS, Timeouts
 from midfold.wire.calls import (
-    CallDelta,
     Completion,
     Cut,
     Done,
     ReplyError,
     StreamEvent,
     StreamReader,
-    TextDelta,
     encode_body,
     fit_request,
     read_reply,
@@ -32,14 +30,15 @@ from midfold.wire.sse import StreamTooLong
 if TYPE_CHECKING:
     from midfold.providers.http import Answer, Transport
 
+CLOSED = "the model is closed"
 _MAX_ERROR_BYTES = 256 * 1024
 
 
 class Model:
     """A model at an address: `async with Model.open("openai/gpt-5-mini") as model`.
 
-    It is used in one event loop. Models that share a transport share its connections, and whoever made the
-    transport closes it.
+    It is used in one event loop, and once closed it raises a `ProviderUnavailable` that says so. Models that
+    share a transport share its connections, and whoever made the transport closes it.
     """
 
     def __init__(
@@ -49,6 +48,7 @@ class Model:
         self._transport = transport
         self._retries = retries
         self._owns_transport = owns_transport
+        self._is_closed = False
 
     @classmethod
     def open(
@@ -86,8 +86,8 @@ class Model:
         `request` is a text, a list of messages or a body in any dialect, or a `wire.Request`. Raises a
         `ProviderError`; of an answer that breaks off nothing is kept.
         """
-        body = self._spell(request, system, max_output, stream=False)
-        return await self._retries.run(lambda: self._ask(body))
+        question = self._spell(request, system, max_output, stream=False)
+        return await self._retries.run(lambda: self._ask(question))
 
     async def stream(
         self, request: object, *, system: str | None = None, max_output: int | None = None
@@ -97,8 +97,8 @@ class Model:
         Raises a `ProviderError`. Once the first event is out nothing is asked again: where the stream breaks
         off, `Cut` has what came until then, and the error follows it.
         """
-        body = self._spell(request, system, max_output, stream=True)
-        begun = await self._retries.run(lambda: self._begin(body))
+        question = self._spell(request, system, max_output, stream=True)
+        begun = await self._retries.run(lambda: self._begin(question))
         async with aclosing(begun.rest) as rest:
             yield begun.first
             try:
@@ -112,6 +112,7 @@ class Model:
 
     async def aclose(self) -> None:
         """Close the connections, unless they are somebody else's."""
+        self._is_closed = True
         if self._owns_transport:
             await self._transport.aclose()
 
@@ -126,7 +127,9 @@ class Model:
     def __repr__(self) -> str:
         return f"Model({self.endpoint.provider}/{self.endpoint.model} at {self.endpoint.base_url})"
 
-    def _spell(self, request: object, system: str | None, max_output: int | None, *, stream: bool) -> bytes:
+    def _spell(
+        self, request: object, system: str | None, max_output: int | None, *, stream: bool
+    ) -> "_Question":
         fitted = fit_request(request, self.endpoint.api.name)
         fitted = replace(
             fitted,
@@ -135,29 +138,27 @@ class Model:
             system=fitted.system if system is None else system,
             max_output=fitted.max_output if max_output is None else max_output,
         )
-        return encode_body(self.endpoint.api.build(fitted, self.endpoint.quirks))
+        body = encode_body(self.endpoint.api.build(fitted, self.endpoint.quirks))
+        return _Question(body, fitted.max_output)
 
-    async def _ask(self, body: bytes) -> Completion:
-        async with self._post(body) as answer:
-            return read_reply(self.endpoint.api, await answer.read())
+    async def _ask(self, question: "_Question") -> Completion:
+        async with self._post(question.body) as answer:
+            return read_reply(self.endpoint.api, await answer.read(), output_cap=question.output_cap)
 
-    async def _begin(self, body: bytes) -> "_Begun":
+    async def _begin(self, question: "_Question") -> "_Begun":
         """Wait for the first event: until it has come the call may be made again."""
-        events = self._receive(body)
+        events = self._receive(question)
         return _Begun(await anext(events), events)
 
-    async def _receive(self, body: bytes) -> AsyncGenerator[StreamEvent, None]:
-        async with self._post(body) as answer:
-            if answer.is_json:  # some servers do not stream, and most report errors so
-                for event in _as_events(read_reply(self.endpoint.api, await answer.read())):
-                    yield event
-                return
-            reader = StreamReader(self.endpoint.api)
+    async def _receive(self, question: "_Question") -> AsyncGenerator[StreamEvent, None]:
+        async with self._post(question.body) as answer:
+            reader = StreamReader(self.endpoint.api, output_cap=question.output_cap)
             has_begun = False
             try:
-                async for delta in _read_stream(reader, answer):
-                    has_begun = True
-                    yield delta
+                async with aclosing(_read_stream(reader, answer)) as deltas:
+                    async for delta in deltas:
+                        has_begun = True
+                        yield delta
                 done = Done(reader.completion())
             except Exception:
                 partial = reader.partial() if has_begun else None
@@ -172,18 +173,31 @@ class Model:
         from midfold.providers.http import Broken
 
         endpoint = self.endpoint
+        if self._is_closed:
+            raise broken(endpoint, CLOSED, may_pass=False)
         try:
             async with self._transport.post(endpoint.url, endpoint.headers, body) as answer:
                 if not answer.is_success:
-                    error_body = await answer.read_up_to(_MAX_ERROR_BYTES)
+                    error_body = await answer.read_error(_MAX_ERROR_BYTES)
                     raise failed_answer(endpoint, answer.status, answer.headers, error_body)
-                yield answer
+                try:
+                    yield answer
+                except ReplyError as error:
+                    raise failed_reply(endpoint, error, answer.headers) from None
         except Broken as error:
+            if self._transport.is_closed:
+                raise broken(endpoint, CLOSED, may_pass=False) from None
             raise broken(endpoint, error.reason, may_pass=error.may_pass) from None
-        except ReplyError as error:
-            raise failed_reply(endpoint, error) from None
         except (Unreadable, StreamTooLong) as error:
             raise broken(endpoint, f"the answer cannot be read: {error}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """What is sent, and how long the answer may be."""
+
+    body: bytes
+    output_cap: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,23 +208,15 @@ class _Begun:
     rest: AsyncGenerator[StreamEvent, None]
 
 
-async def _read_stream(reader: StreamReader, answer: "Answer") -> AsyncIterator[StreamEvent]:
-    async for chunk in answer.chunks():
-        for delta in reader.feed(chunk):
-            yield delta
-        if reader.is_over:
-            return
+async def _read_stream(reader: StreamReader, answer: "Answer") -> AsyncGenerator[StreamEvent, None]:
+    async with aclosing(answer.chunks()) as chunks:
+        async for chunk in chunks:
+            for delta in reader.feed(chunk):
+                yield delta
+            if reader.is_over:
+                return
     for delta in reader.finish():
         yield delta
-
-
-def _as_events(completion: Completion) -> Iterator[StreamEvent]:
-    """Give a whole answer as the stream that was asked for."""
-    if completion.text:
-        yield TextDelta(completion.text)
-    for index, call in enumerate(completion.calls):
-        yield CallDelta(index, call.id, call.name, call.arguments)
-    yield Done(completion)
 
 
 def open_transport(timeouts: Timeouts = DEFAULT_TIMEOUTS) -> "Transport":

@@ -11,6 +11,7 @@ from midfold.wire.calls import (
     CallDelta,
     Completion,
     Finish,
+    ReasoningDelta,
     ReplyError,
     StreamReader,
     TextDelta,
@@ -21,12 +22,12 @@ from midfold.wire.calls import (
 from midfold.wire.dialect import Unreadable
 
 
-def reply(api: str, body: object) -> Completion:
-    return read_reply(APIS[api], json.dumps(body).encode())
+def reply(api: str, body: object, output_cap: int | None = None) -> Completion:
+    return read_reply(APIS[api], json.dumps(body).encode(), output_cap=output_cap)
 
 
-def stream(api: str, *events: object) -> tuple[list[object], Completion]:
-    reader = StreamReader(APIS[api])
+def stream(api: str, *events: object, output_cap: int | None = None) -> tuple[list[object], Completion]:
+    reader = StreamReader(APIS[api], output_cap=output_cap)
     lines = [event if isinstance(event, str) else json.dumps(event) for event in events]
     deltas = list(reader.feed("".join(f"data: {line}\n\n" for line in lines).encode()))
     deltas += reader.finish()
@@ -90,6 +91,32 @@ def test_reason_of_a_response_is_read(status, details, finish):
         reply("openai_responses", {"output": [], "status": status, "incomplete_details": details}).finish
         is finish
     )
+
+
+def completed(output_tokens, **fields):
+    """A response of llama.cpp, which is always completed and has no details of what is not."""
+    content = [{"type": "output_text", "text": "one two"}]
+    output = [{"type": "message", "role": "assistant", "content": content}]
+    usage = {"input_tokens": 9, "output_tokens": output_tokens, "total_tokens": 9 + output_tokens}
+    return {"status": "completed", "output": output, "usage": usage, **fields}
+
+
+@pytest.mark.parametrize(
+    ("body", "output_cap", "finish"),
+    [
+        (completed(24), 24, Finish.LENGTH),
+        (completed(25), 24, Finish.LENGTH),
+        (completed(23), 24, Finish.STOP),
+        (completed(24), None, Finish.STOP),
+        (completed(24, incomplete_details=None), 24, Finish.STOP),
+        (completed(24, usage=None), 24, Finish.STOP),
+    ],
+    ids=["full", "above", "below", "no cap", "a server that has the word", "no usage"],
+)
+def test_response_that_fills_its_cap_was_cut_where_the_server_cannot_say_so(body, output_cap, finish):
+    assert reply("openai_responses", body, output_cap).finish is finish
+    event = {"type": "response.completed", "response": body}
+    assert stream("openai_responses", event, output_cap=output_cap)[1].finish is finish
 
 
 def test_calls_are_the_reason_even_where_the_server_says_stop():
@@ -190,6 +217,30 @@ def test_stream_that_ends_after_its_reason_without_a_marker_is_whole():
 def test_stream_that_ends_with_the_marker_without_a_reason_is_whole():
     _, found = stream("openai_chat", chunk(content="x"), "[DONE]")
     assert (found.text, found.finish) == ("x", Finish.OTHER)
+
+
+@pytest.mark.parametrize(
+    "lead", [b"", b"\xef\xbb\xbf", b" \r\n\n"], ids=["at once", "byte order mark", "blanks"]
+)
+@pytest.mark.parametrize("size", [1, 7, 10_000])
+def test_reply_that_comes_whole_is_read_in_place_of_a_stream(lead, size):
+    message = {"role": "assistant", "content": "whole", "reasoning_content": "Let me see."}
+    body = lead + json.dumps({"choices": [{"message": message, "finish_reason": "stop"}]}, indent=1).encode()
+    reader = StreamReader(APIS["openai_chat"])
+    pieces = [body[start : start + size] for start in range(0, len(body), size)]
+    assert [delta for piece in pieces for delta in reader.feed(piece)] == []
+    assert list(reader.finish()) == [ReasoningDelta("Let me see."), TextDelta("whole")]
+    assert reader.completion().finish is Finish.STOP
+
+
+@pytest.mark.parametrize(
+    ("body", "error"), [(b'{"choices": [', Unreadable), (b'{"error": {"message": "no"}}', ReplyError)]
+)
+def test_whole_reply_that_is_none_is_refused_with_a_type(body, error):
+    reader = StreamReader(APIS["openai_chat"])
+    assert list(reader.feed(body)) == []
+    with pytest.raises(error):
+        list(reader.finish())
 
 
 @pytest.mark.parametrize("api", APIS)

@@ -37,7 +37,9 @@ def write_json(value: Mapping[str, object]) -> bytes:
 
 
 def write_event(data: Mapping[str, object], name: str = "") -> bytes:
-    """Write one server-sent event."""
+    """Write one server-sent event. Words travel as JSON, which has no line ends; a name may have none."""
+    if not name.isprintable():
+        raise ValueError(f"the name of an event is {name!r}; expected one line")
     head = f"event: {name}\n".encode() if name else b""
     return head + b"data: " + write_json(data) + b"\n\n"
 

@@ -46,7 +46,7 @@ def build(request: Request, _quirks: Quirks) -> Item:
     return body
 
 
-def read(body: Item) -> Completion:
+def read(body: Item, _output_cap: int | None) -> Completion:
     content = body.get("content")
     if not isinstance(content, list):
         raise Unreadable("the reply has no content")

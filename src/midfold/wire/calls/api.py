@@ -50,8 +50,8 @@ class Api:
     """The headers that carry a key, and those that the API demands beside it; the key may be empty."""
     build: Callable[[Request, Quirks], Item]
     """Spell a request that is in this dialect already."""
-    read: Callable[[Item], Completion]
-    """Read a plain reply; raises `Unreadable`."""
+    read: Callable[[Item, int | None], Completion]
+    """Read a plain reply, given the output cap that was asked for, if any; raises `Unreadable`."""
     collector: Callable[[], Collector]
     end_events: frozenset[str] = frozenset()
     """Types of events after which nothing comes; `[DONE]` ends any stream."""

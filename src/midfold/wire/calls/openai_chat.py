@@ -41,7 +41,7 @@ def build(request: Request, quirks: Quirks) -> Item:
     return body
 
 
-def read(body: Item) -> Completion:
+def read(body: Item, _output_cap: int | None) -> Completion:
     choice = first_object(body.get("choices"), "choices")
     reason = text_of(choice.get("finish_reason"))
     finish = _FINISHES.get(reason, Finish.OTHER)

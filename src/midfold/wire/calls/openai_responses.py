@@ -6,6 +6,7 @@ from midfold.wire.calls.api import Api, Quirks, base_body, bearer, make_completi
 from midfold.wire.calls.completion import CallDelta, Completion, Delta, Finish, ReasoningDelta, TextDelta
 from midfold.wire.dialect import Item, Unreadable, as_item
 from midfold.wire.request import Request
+from midfold.wire.usage import normalize_usage
 
 _INCOMPLETE = {"max_output_tokens": Finish.LENGTH, "content_filter": Finish.REFUSED}
 _TEXT_DELTAS = ("response.output_text.delta", "response.refusal.delta")
@@ -29,7 +30,7 @@ def build(request: Request, _quirks: Quirks) -> Item:
     return body
 
 
-def read(body: Item) -> Completion:
+def read(body: Item, output_cap: int | None) -> Completion:
     output = body.get("output")
     if not isinstance(output, list):
         raise Unreadable("the reply has no output")
@@ -37,7 +38,16 @@ def read(body: Item) -> Completion:
     reason = text_of(details.get("reason")) if isinstance(details, dict) else ""
     finish = Finish.STOP if body.get("status", "completed") == "completed" else Finish.OTHER
     finish = Finish.REFUSED if any(map(_refuses, output)) else _INCOMPLETE.get(reason, finish)
+    if finish is Finish.STOP and _is_cut_unsaid(body, output_cap):
+        finish = Finish.LENGTH
     return make_completion("openai_responses", body, output, finish, reason)
+
+
+def _is_cut_unsaid(body: Item, output_cap: int | None) -> bool:
+    """Tell a cut by its length where a server has no word for it: llama.cpp calls every reply completed."""
+    if output_cap is None or "incomplete_details" in body:
+        return False
+    return normalize_usage(body, "openai_responses").output_tokens >= output_cap
 
 
 def _refuses(item: object) -> bool:
