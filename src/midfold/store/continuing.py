@@ -1,0 +1,141 @@
+"""What is written when a fold ends a session, worked out before the transaction that writes it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from midfold.compression.results import Compression, Edit, Fold, Insert, splice
+from midfold.errors import StoreError
+from midfold.messages import Message
+from midfold.messages.digests import chain_digests, spell
+from midfold.store.codec import pack_value
+from midfold.store.fold_json import fold_to_json
+from midfold.store.rows import COPY, SAID, STUB, SUMMARY, Row, make_rows, read_items, short_digest
+from midfold.wire import render
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A message of the new list: the old one at `index`, or a `row` of its own."""
+
+    index: int | None = None
+    row: Row | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Continuation:
+    """Everything that a continuation needs in the store."""
+
+    child_id: str
+    before: tuple[bytes, ...]
+    """the digest of each message of the old list"""
+    unsaved_from: int
+    unsaved: tuple[Row, ...]
+    """messages of the old list that the store had not seen: they are saved first"""
+    made: tuple[Made, ...]
+    since: tuple[Row, ...]
+    """what was said after the fold was made"""
+    is_whole: bool
+    """the store knows another history, so the new list is written in full"""
+    fold: str
+    facts: str
+    prefix_digest: bytes
+    base_digest: bytes
+    system: str | None
+    """`None` keeps that of the old session"""
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """How messages of a session are spelled and what hides their credentials."""
+
+    dialect: str
+    key: bytes | None
+
+    def rows(self, messages: Sequence[Message], origin: str) -> list[Row]:
+        """Prepare messages that are one wire item each."""
+        return [row for message in messages for row in self._rows_of(message, origin)]
+
+    def _rows_of(self, message: Message, origin: str) -> list[Row]:
+        items = render([message], self.dialect)
+        # A message made here may take several items, or none; each is a row that says the same.
+        return make_rows([message] * len(items), items, self.dialect, self.key, origin=origin)
+
+
+def plan_continuation(
+    messages: Sequence[object],
+    compression: Compression[object],
+    stored: Sequence[bytes],
+    writing: Writing,
+    *,
+    child_id: str,
+    facts: Mapping[str, object],
+    system: object = None,
+) -> Continuation:
+    """Say what to write; `stored` are the digests of what the session says as far as the store knows.
+
+    `messages` are those of the compression, and what was said since.
+    """
+    fold, before = compression.fold, compression.before
+    if fold is None:
+        raise StoreError("a compression that changed nothing opens no continuation")
+    digests = tuple(short_digest(spell(message)) for message in before)
+    known = min(len(stored), len(before))
+    is_whole = tuple(stored[:known]) != digests[:known]
+    after = splice(fold, before)
+    return Continuation(
+        child_id=child_id,
+        before=digests,
+        unsaved_from=known,
+        unsaved=() if is_whole else tuple(writing.rows(before[known:], SAID)),
+        made=tuple(_write_all(fold, before, writing) if is_whole else _name(fold, before, writing)),
+        since=tuple(writing.rows(read_items(messages[len(compression.messages) :], writing.dialect), SAID)),
+        is_whole=is_whole,
+        fold=pack_value(fold_to_json(fold), writing.key),
+        facts=pack_value({**describe(compression), **facts}, writing.key),
+        prefix_digest=fold.prefix_digest,
+        base_digest=(chain_digests(after) or [b""])[-1],
+        system=None if system is None else pack_value(system, writing.key),
+    )
+
+
+def describe(compression: Compression[object]) -> dict[str, object]:
+    """Return what people want to know of a fold later."""
+    return {
+        "reason": compression.reason,
+        "messages_before": len(compression.before),
+        "messages_after": len(compression.messages),
+        "tokens_before": compression.tokens_before,
+        "tokens_after": compression.tokens_after,
+        "summarizer": compression.summarizer,
+        "summary_tokens": compression.summary_tokens,
+        "warning": compression.warning,
+    }
+
+
+def _name(fold: Fold, before: Sequence[Message], writing: Writing) -> list[Made]:
+    """Go through the new list: what stays is named by its place, what is new becomes a row."""
+    edits: dict[int, Edit] = {edit.index: edit for edit in fold.edits}
+    inserts: dict[int, Insert] = {insert.after: insert for insert in fold.inserts}
+    folded = {index for span in fold.spans for index in span}
+    made: list[Made] = []
+    for index, message in enumerate(before):
+        if index == fold.at and fold.summary is not None:
+            made += _own(writing.rows([fold.summary], SUMMARY))
+        if index not in folded:
+            edit = edits.get(index)
+            made += _own(writing.rows([edit.apply(message)], COPY)) if edit else [Made(index)]
+        if index in inserts:
+            made += _own(writing.rows([inserts[index].message], STUB))
+    return made
+
+
+def _write_all(fold: Fold, before: Sequence[Message], writing: Writing) -> list[Made]:
+    """Write the new list in full: its old messages are copies of a history the store does not have."""
+    rows: list[Row] = []
+    for message in splice(fold, before):
+        rows += writing.rows([message], SUMMARY if message is fold.summary else SAID)
+    return _own(rows)
+
+
+def _own(rows: Sequence[Row]) -> list[Made]:
+    return [Made(row=row) for row in rows]

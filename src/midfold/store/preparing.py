@@ -1,0 +1,72 @@
+"""Turns what callers hand over into rows: finds out how it is spelled and hides its credentials."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+
+from midfold.errors import StoreError
+from midfold.messages import Message
+from midfold.store.rows import Row, make_rows, read_items, spell_items
+from midfold.wire.dialect import Evidence
+from midfold.wire.dialects import judge
+
+_DEFAULT_DIALECT = "openai_chat"
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """Rows that can be written, and the dialect that they prove, where they do."""
+
+    rows: tuple[Row, ...]
+    dialect: str | None
+
+
+def prepare(
+    messages: object,
+    dialect: str | None,
+    key: bytes | None,
+    *,
+    tokens: Sequence[int] | None = None,
+    finish_reason: str | None = None,
+) -> Prepared:
+    """Prepare one message or many, wire items or `Message` values, for a session of this dialect."""
+    given = _as_list(messages)
+    if not given:
+        return Prepared((), None)
+    proven = None if dialect else _prove(given)
+    spelling = dialect or proven or _guess(given)
+    items = spell_items(given, spelling)
+    if len(items) == len(given):
+        read = read_items(given, spelling)
+    else:
+        read = read_items(items, spelling)
+        tokens = None
+    if tokens is not None and len(tokens) != len(given):
+        raise StoreError(f"{len(given)} messages came with {len(tokens)} counts")
+    rows = make_rows(read, items, spelling, key, tokens=tokens, finish_reason=finish_reason)
+    return Prepared(tuple(rows), proven)
+
+
+def conversation_key(store_key: bytes, conversation: str) -> bytes:
+    """Return the key of a conversation's placeholders: a credential looks the same in all of it, and nowhere
+    else."""
+    return blake2b(conversation.encode(), key=store_key, digest_size=32).digest()
+
+
+def _as_list(messages: object) -> list[object]:
+    if isinstance(messages, Sequence) and not isinstance(messages, str):
+        return list(messages)
+    return [messages]
+
+
+def _prove(given: Sequence[object]) -> str | None:
+    items = [item for item in given if not isinstance(item, Message)]
+    if not items:
+        return None
+    verdict = judge(items)
+    return verdict.dialect if verdict.evidence is not Evidence.NONE else None
+
+
+def _guess(given: Sequence[object]) -> str:
+    items = [item for item in given if not isinstance(item, Message)]
+    return judge(items).dialect if items else _DEFAULT_DIALECT

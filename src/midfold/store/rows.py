@@ -1,0 +1,101 @@
+"""Messages on their way into the store: everything that can be worked out before the transaction begins."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+
+from midfold.messages import Message
+from midfold.messages.digests import spell
+from midfold.store.codec import clean_text, pack_item, read_body, texts_in
+from midfold.store.search.words import index_words
+from midfold.wire import parse, render
+
+SAID, SUMMARY, COPY, STUB = "said", "summary", "copy", "stub"
+"""Who made a message: somebody in the conversation, or a fold."""
+
+_DIGEST_BYTES = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A message that can be written as it is."""
+
+    origin: str
+    role: str
+    tools: str
+    dialect: str
+    body: str
+    tokens: int | None
+    finish_reason: str | None
+    is_redacted: bool
+    is_exact: bool
+    digest: bytes
+    spelled: bytes
+    """what a chained digest covers of it"""
+    words: str
+
+
+def make_rows(
+    messages: Sequence[Message],
+    items: Sequence[object],
+    dialect: str,
+    key: bytes | None,
+    *,
+    origin: str = SAID,
+    tokens: Sequence[int] | None = None,
+    finish_reason: str | None = None,
+) -> list[Row]:
+    """Prepare messages, each with its wire item; `finish_reason` is that of the last one."""
+    rows = []
+    for index, (message, item) in enumerate(zip(messages, items, strict=True)):
+        packed = pack_item(item, key)
+        # What is indexed is what is stored, so that it can be taken out again, and hides what that hides.
+        seen = message if packed.is_exact and origin == SAID else read_body(dialect, packed.body)
+        spelled = spell(message)
+        rows.append(
+            Row(
+                origin=origin,
+                role=clean_text(message.role),
+                tools=" ".join(_tools_of(message)),
+                dialect=dialect,
+                body=packed.body,
+                tokens=tokens[index] if tokens else None,
+                finish_reason=finish_reason if index + 1 == len(messages) else None,
+                is_redacted=packed.is_redacted,
+                is_exact=packed.is_exact,
+                digest=short_digest(spelled),
+                spelled=spelled,
+                words=words_of(seen),
+            )
+        )
+    return rows
+
+
+def short_digest(spelled: bytes) -> bytes:
+    """Digest what a message says, so that a list can be compared with what is stored of it."""
+    return sha256(spelled).digest()[:_DIGEST_BYTES]
+
+
+def words_of(message: Message) -> str:
+    """Return what a message is found by."""
+    return index_words(texts_in(message))
+
+
+def read_items(items: Sequence[object], dialect: str) -> list[Message]:
+    """Read wire items as messages; messages come back as they are."""
+    if all(isinstance(item, Message) for item in items):
+        return [item for item in items if isinstance(item, Message)]
+    return parse(items, dialect)
+
+
+def spell_items(items: Sequence[object], dialect: str) -> list[object]:
+    """Return wire items; messages are spelled in the session's dialect."""
+    spelled: list[object] = []
+    for item in items:
+        spelled += render([item], dialect) if isinstance(item, Message) else [item]
+    return spelled
+
+
+def _tools_of(message: Message) -> list[str]:
+    names = {call.name for call in message.calls} | {result.name for result in message.results}
+    return sorted(clean_text("_".join(name.split())) for name in names if name.strip())

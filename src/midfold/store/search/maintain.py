@@ -1,0 +1,127 @@
+"""Keeps the index in step with the messages: every change to one is a change to both, in one transaction.
+
+The index holds no texts, only words. To take a message out, its words are worked out again from what is
+stored; so they must be the words that went in, and an index made by another version is rebuilt first.
+"""
+
+import sqlite3
+from collections.abc import Iterator
+
+from midfold.store.search.scan import ReadTexts
+from midfold.store.search.words import INDEX_VERSION, WORD, index_words
+
+_VERSION = "search_index_version"
+_SAMPLED_MESSAGES = 200
+_SAMPLED_WORDS = 3
+_READ_ONLY = 8  # SQLite's primary result code
+# The index keeps the length of every entry in a table of its own: what it has, without reading it.
+_DIFFERENCES = """
+    SELECT
+        (SELECT count(*) FROM messages WHERE id NOT IN (SELECT id FROM message_words_docsize)),
+        (SELECT count(*) FROM message_words_docsize WHERE id NOT IN (SELECT id FROM messages))
+"""
+
+
+def add(connection: sqlite3.Connection, rowid: int, words: str) -> None:
+    """Index a message by what `index_words` gave for it."""
+    connection.execute("INSERT INTO message_words (rowid, words) VALUES (?, ?)", (rowid, words))
+
+
+def remove(connection: sqlite3.Connection, rowid: int, words: str) -> None:
+    """Take a message out; `words` are the ones it was indexed by."""
+    connection.execute(
+        "INSERT INTO message_words (message_words, rowid, words) VALUES ('delete', ?, ?)", (rowid, words)
+    )
+
+
+def purge(connection: sqlite3.Connection) -> None:
+    """Drop what removed messages left behind in the index; takes about as long as writing it anew."""
+    connection.execute("INSERT INTO message_words (message_words) VALUES ('optimize')")
+
+
+def is_current(connection: sqlite3.Connection) -> bool:
+    """Whether the index was made by this version; a new database has to be told with `mark_current`."""
+    row = connection.execute("SELECT value FROM meta WHERE name = ?", (_VERSION,)).fetchone()
+    return row is not None and row[0] == INDEX_VERSION
+
+
+def mark_current(connection: sqlite3.Connection) -> None:
+    """Note that this version made the index."""
+    connection.execute("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)", (_VERSION, INDEX_VERSION))
+
+
+def rebuild(connection: sqlite3.Connection, read_texts: ReadTexts) -> int:
+    """Make the index anew from the messages, in the caller's transaction; return how many there are.
+
+    A damaged index is thrown away whole. The messages are only read.
+    """
+    _empty(connection)
+    count = 0
+    for rowid, dialect, body in connection.execute("SELECT id, dialect, body FROM messages ORDER BY id"):
+        add(connection, rowid, index_words(read_texts(dialect, body)))
+        count += 1
+    mark_current(connection)
+    return count
+
+
+def check(connection: sqlite3.Connection) -> Iterator[str]:
+    """Yield what is wrong with the index, a sentence each; rebuilding it mends all of it."""
+    if not is_current(connection):
+        yield "the search index was made by another version"
+    try:
+        connection.execute("INSERT INTO message_words (message_words, rank) VALUES ('integrity-check', 0)")
+    except connection.DatabaseError as error:
+        # A connection that only reads may not ask; newer versions of SQLite answer to PRAGMA integrity_check.
+        if error.sqlite_errorcode & 0xFF != _READ_ONLY:
+            yield f"the search index is damaged: {error}"
+            return
+    missing, surplus = connection.execute(_DIFFERENCES).fetchone()
+    if missing:
+        yield f"{missing} messages are not in the search index"
+    if surplus:
+        yield f"the search index has {surplus} entries without a message"
+
+
+def check_words(connection: sqlite3.Connection, read_texts: ReadTexts) -> Iterator[str]:
+    """Look up some messages, spread over all, by words of theirs; yield a sentence when some are not found.
+
+    An index that lost its words can be perfectly sound as far as the database can tell.
+    """
+    (newest,) = connection.execute("SELECT coalesce(max(id), 0) FROM messages").fetchone()
+    step = newest // _SAMPLED_MESSAGES + 1
+    lost = 0
+    for at in range(0, newest, step):
+        rowid, dialect, body = connection.execute(
+            "SELECT id, dialect, body FROM messages WHERE id > ? ORDER BY id LIMIT 1", (at,)
+        ).fetchone()
+        words = set(WORD.findall(index_words(read_texts(dialect, body))))
+        lost += not all(_holds(connection, rowid, word) for word in sorted(words, key=len)[-_SAMPLED_WORDS:])
+    if lost:
+        yield f"{lost} of {len(range(0, newest, step))} messages are not found by their words"
+
+
+def _holds(connection: sqlite3.Connection, rowid: int, word: str) -> bool:
+    found = connection.execute(
+        "SELECT 1 FROM message_words WHERE message_words MATCH ? AND rowid = ?", (f'"{word}"', rowid)
+    )
+    return found.fetchone() is not None
+
+
+def _empty(connection: sqlite3.Connection) -> None:
+    [(definition,)] = connection.execute("SELECT sql FROM sqlite_schema WHERE name = 'message_words'")
+    try:
+        connection.execute("DROP TABLE message_words")
+    except connection.DatabaseError:
+        _tear_out(connection)
+    connection.execute(definition)
+
+
+def _tear_out(connection: sqlite3.Connection) -> None:
+    """Take away an index that is too damaged to be opened, and so to be dropped."""
+    connection.execute("PRAGMA writable_schema = ON")
+    connection.execute("DELETE FROM sqlite_schema WHERE name = 'message_words'")
+    connection.execute("PRAGMA writable_schema = RESET")
+    connection.execute("DROP TABLE IF EXISTS message_words_data")
+    connection.execute("DROP TABLE IF EXISTS message_words_idx")
+    connection.execute("DROP TABLE IF EXISTS message_words_docsize")
+    connection.execute("DROP TABLE IF EXISTS message_words_config")

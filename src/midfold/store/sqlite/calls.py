@@ -1,0 +1,102 @@
+"""Calls of models in SQLite: recorded at once, counted once."""
+
+import sqlite3
+from decimal import Decimal
+from typing import Any
+
+from midfold.store.base import Call
+from midfold.store.codec import clean_text, pack_value
+from midfold.store.sqlite.sessions import find_place
+from midfold.tokens.usage import CanonicalUsage
+from midfold.transcripts import decode_json
+
+_BUCKETS = (
+    "input_tokens",
+    "output_tokens",
+    "cache_read_tokens",
+    "cache_write_tokens",
+    "reasoning_tokens",
+    "cache_write_1h_tokens",
+)
+_BUCKET_COLUMNS = ", ".join(f"c.{name}" for name in _BUCKETS)
+_SUMS = ", ".join(f"coalesce(sum(c.{name}), 0)" for name in _BUCKETS)
+_WHERE = """
+    FROM calls c JOIN sessions s ON s.key = c.session
+    WHERE c.tenant = ?1 AND (?2 IS NULL OR s.id = ?2) AND (?3 IS NULL OR s.conversation = ?3)
+        AND (?4 IS NULL OR c.created_at >= ?4) AND (?5 IS NULL OR c.created_at < ?5)
+"""
+
+
+def insert_call(
+    connection: sqlite3.Connection, tenant: str, session_id: str, call: Call, key: bytes | None, now: float
+) -> None:
+    """Record a call; one that was recorded before changes nothing."""
+    place = find_place(connection, tenant, session_id)
+    usage = call.usage
+    connection.execute(
+        "INSERT INTO calls (tenant, session, id, model, purpose, input_tokens, output_tokens,"
+        " cache_read_tokens, cache_write_tokens, reasoning_tokens, cache_write_1h_tokens, cost, cost_kind,"
+        " facts, raw, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        " ON CONFLICT (tenant, id) DO NOTHING",
+        (
+            tenant,
+            place.key,
+            call.id,
+            clean_text(call.model),
+            call.purpose,
+            *(getattr(usage, name) for name in _BUCKETS),
+            None if call.cost is None else str(call.cost),
+            call.cost_kind,
+            pack_value(dict(call.facts), key),
+            pack_value(call.raw, key),
+            now if call.created_at is None else call.created_at,
+        ),
+    )
+
+
+def read_calls(
+    connection: sqlite3.Connection,
+    tenant: str,
+    *,
+    session_id: str | None,
+    conversation: str | None,
+    since: float | None,
+    until: float | None,
+) -> list[Call]:
+    """Return recorded calls, oldest first."""
+    rows = connection.execute(
+        f"SELECT {_BUCKET_COLUMNS}, c.model, c.purpose, c.id, c.cost, c.cost_kind, c.raw, c.facts,"
+        f" c.created_at, s.id, s.source {_WHERE} ORDER BY c.created_at, c.key",
+        (tenant, session_id, conversation, since, until),
+    )
+    return [_call(row) for row in rows]
+
+
+def sum_usage(
+    connection: sqlite3.Connection, tenant: str, *, session_id: str | None, conversation: str | None
+) -> CanonicalUsage:
+    """Add up what calls used."""
+    row = connection.execute(
+        f"SELECT {_SUMS} {_WHERE}",
+        (tenant, session_id, conversation, None, None),
+    ).fetchone()
+    return CanonicalUsage(**dict(zip(_BUCKETS, row, strict=True)))
+
+
+def _call(row: tuple[Any, ...]) -> Call:
+    buckets, rest = row[: len(_BUCKETS)], row[len(_BUCKETS) :]
+    model, purpose, call_id, cost, cost_kind, raw, facts, created_at, session_id, source = rest
+    known = decode_json(facts)
+    return Call(
+        usage=CanonicalUsage(**dict(zip(_BUCKETS, buckets, strict=True))),
+        model=model,
+        purpose=purpose,
+        id=call_id,
+        cost=None if cost is None else Decimal(cost),
+        cost_kind=cost_kind,
+        raw=decode_json(raw),
+        facts=known if isinstance(known, dict) else {},
+        created_at=created_at,
+        session_id=session_id,
+        source=source,
+    )

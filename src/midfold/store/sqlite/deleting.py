@@ -1,0 +1,79 @@
+"""Taking conversations out of SQLite: rows, index and everything that hangs on them, in one transaction."""
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+
+from midfold.errors import StoreError
+from midfold.faults import faultpoint
+from midfold.store.base import Deleted
+from midfold.store.codec import read_body
+from midfold.store.rows import words_of
+from midfold.store.search import maintain
+from midfold.store.sqlite.messages import add_bytes
+from midfold.store.sqlite.sessions import find_place
+
+
+def delete(connection: sqlite3.Connection, tenant: str, session_id: str, *, branches: bool) -> Deleted:
+    """Delete the conversation of a session, with its sub-agents; with `branches`, those too.
+
+    A branch begins with the messages of its parent, so without `branches` one that is left is an error.
+    """
+    conversation = find_place(connection, tenant, session_id).conversation
+    doomed = _collect(connection, tenant, conversation, branches=branches)
+    return delete_sessions(connection, tenant, doomed)
+
+
+def delete_sessions(connection: sqlite3.Connection, tenant: str, keys: Iterable[int]) -> Deleted:
+    """Delete these sessions; nothing else may read from them."""
+    doomed = sorted(keys)
+    ids: list[str] = []
+    count = 0
+    for key in doomed:
+        (session_id,) = connection.execute("SELECT id FROM sessions WHERE key = ?", (key,)).fetchone()
+        ids.append(session_id)
+        for rowid, words in _indexed(connection, key):
+            maintain.remove(connection, rowid, words)
+            count += 1
+        (size,) = connection.execute(
+            "SELECT coalesce(sum(length(body)), 0) FROM messages WHERE session = ?", (key,)
+        ).fetchone()
+        add_bytes(connection, tenant, -size)
+        faultpoint("store.delete.unindexed")
+    # Newest first: a session may be read from by those that came after it.
+    for key in reversed(doomed):
+        connection.execute("DELETE FROM sessions WHERE tenant = ? AND key = ?", (tenant, key))
+    faultpoint("store.delete.after")
+    return Deleted(tuple(ids), count)
+
+
+def _collect(connection: sqlite3.Connection, tenant: str, conversation: str, *, branches: bool) -> set[int]:
+    doomed: set[int] = set()
+    waiting = [conversation]
+    while waiting:
+        current = waiting.pop()
+        keys = connection.execute(
+            "SELECT key FROM sessions WHERE tenant = ? AND conversation = ?", (tenant, current)
+        ).fetchall()
+        doomed.update(key for (key,) in keys)
+        for child, kind in _children(connection, tenant, current):
+            if kind == "branch" and not branches:
+                raise StoreError(
+                    f"the session {child} branches from this one; delete it first, or delete branches too"
+                )
+            waiting.append(child)
+    return doomed
+
+
+def _children(connection: sqlite3.Connection, tenant: str, conversation: str) -> Iterator[tuple[str, str]]:
+    yield from connection.execute(
+        "SELECT DISTINCT c.conversation, c.kind FROM sessions p JOIN sessions c ON c.parent = p.key"
+        " WHERE p.tenant = ?1 AND p.conversation = ?2 AND c.conversation <> ?2 AND c.kind <> 'continuation'",
+        (tenant, conversation),
+    ).fetchall()
+
+
+def _indexed(connection: sqlite3.Connection, session: int) -> Iterator[tuple[int, str]]:
+    """Yield the messages of a session with the words they were indexed by."""
+    rows = connection.execute("SELECT id, dialect, body FROM messages WHERE session = ?", (session,))
+    for rowid, dialect, body in rows.fetchall():
+        yield rowid, words_of(read_body(dialect, body))

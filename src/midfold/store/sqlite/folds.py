@@ -1,0 +1,126 @@
+"""Folds in SQLite: finding one again for a history that a client sends once more, and summaries paid for."""
+
+import sqlite3
+from collections.abc import Sequence
+
+from midfold.store.base import Known, StoredFold
+from midfold.store.fold_json import fold_from_json
+from midfold.store.sqlite.sessions import find_tip
+from midfold.transcripts import decode_json
+
+_FOLD = """
+    SELECT ended.id, child.id, f.body, f.facts, f.created_at, f.announced_at IS NOT NULL
+    FROM folds f JOIN sessions ended ON ended.key = f.session JOIN sessions child ON child.key = f.child
+"""
+# SQLite takes far more, but no list of digests needs to be looked up at once.
+_TOGETHER = 500
+
+
+def find_fold(connection: sqlite3.Connection, tenant: str, chain: Sequence[bytes]) -> StoredFold | None:
+    """Return the fold that reaches furthest into a history, of those that were not taken back.
+
+    `chain` are the chained digests of the history, oldest first.
+    """
+    for digest in reversed(chain):
+        row = connection.execute(
+            _FOLD + " WHERE f.tenant = ? AND f.prefix_digest = ? AND child.undone_at IS NULL"
+            " ORDER BY f.key DESC LIMIT 1",
+            (tenant, digest),
+        ).fetchone()
+        if row is not None:
+            return _stored(row)
+    return None
+
+
+def list_folds(
+    connection: sqlite3.Connection, tenant: str, conversation: str | None, *, unannounced: bool
+) -> list[StoredFold]:
+    """List folds from the first to the newest: of one conversation or all, or those nobody was told of."""
+    rows = connection.execute(
+        _FOLD + " WHERE f.tenant = ?1 AND (?2 IS NULL OR child.conversation = ?2)"
+        " AND (?3 = 0 OR f.announced_at IS NULL) AND child.undone_at IS NULL ORDER BY f.key",
+        (tenant, conversation, int(unannounced)),
+    )
+    return [_stored(row) for row in rows]
+
+
+def mark_announced(connection: sqlite3.Connection, tenant: str, child_id: str, now: float) -> None:
+    """Note that engine and memory were told of a fold."""
+    connection.execute(
+        "UPDATE folds SET announced_at = ? WHERE tenant = ? AND announced_at IS NULL"
+        " AND child = (SELECT key FROM sessions WHERE tenant = ? AND id = ?)",
+        (now, tenant, tenant, child_id),
+    )
+
+
+def find_history(connection: sqlite3.Connection, tenant: str, chain: Sequence[bytes]) -> Known | None:
+    """Find the conversation whose history a client sends again, by the longest part of it that is known.
+
+    A client that sends folded lists is known by the list that a continuation began with.
+    """
+    for stop in range(len(chain), 0, -_TOGETHER):
+        found = _find_among(connection, tenant, chain[max(0, stop - _TOGETHER) : stop], stop)
+        if found is not None:
+            return found
+    return None
+
+
+def _find_among(
+    connection: sqlite3.Connection, tenant: str, digests: Sequence[bytes], stop: int
+) -> Known | None:
+    marks = ", ".join("?" * len(digests))
+    rows = connection.execute(
+        f"SELECT m.chain, s.id, s.key FROM messages m JOIN sessions s ON s.key = m.session"  # noqa: S608
+        f" WHERE m.tenant = ? AND m.chain IN ({marks})"
+        f" UNION ALL SELECT base_digest, id, key FROM sessions WHERE tenant = ? AND base_digest IN ({marks})",
+        (tenant, *digests, tenant, *digests),
+    ).fetchall()
+    if not rows:
+        return None
+    first = stop - len(digests)
+    # A message that says nothing repeats the digest before it: the last place counts.
+    lengths = {digest: first + index + 1 for index, digest in enumerate(digests)}
+    length, _key, session_id = max(
+        (lengths[bytes(chain)], key, session_id) for chain, session_id, key in rows
+    )
+    return Known(find_tip(connection, tenant, session_id), length)
+
+
+def remember_summary(
+    connection: sqlite3.Connection, tenant: str, identity: tuple[bytes, str, str], body: str, now: float
+) -> None:
+    """Keep a summary that was paid for, by the digest of what it is about, its model and its prompt."""
+    connection.execute(
+        "INSERT OR REPLACE INTO summaries (tenant, span_digest, model, prompt, body, created_at)"
+        " VALUES (?, ?, ?, ?, ?, ?)",
+        (tenant, *identity, body, now),
+    )
+
+
+def recall_summary(
+    connection: sqlite3.Connection, tenant: str, identity: tuple[bytes, str, str]
+) -> object | None:
+    """Return a summary that was paid for and never used."""
+    row = connection.execute(
+        "SELECT body FROM summaries WHERE tenant = ? AND span_digest = ? AND model = ? AND prompt = ?",
+        (tenant, *identity),
+    ).fetchone()
+    return decode_json(row[0]) if row else None
+
+
+def forget_summaries(connection: sqlite3.Connection, tenant: str, before: float) -> None:
+    """Drop summaries that nobody came back for."""
+    connection.execute("DELETE FROM summaries WHERE tenant = ? AND created_at < ?", (tenant, before))
+
+
+def _stored(row: Sequence[object]) -> StoredFold:
+    session_id, child_id, body, facts, created_at, is_announced = row
+    known = decode_json(str(facts))
+    return StoredFold(
+        session_id=str(session_id),
+        child_id=str(child_id),
+        fold=fold_from_json(str(body)),
+        facts=known if isinstance(known, dict) else {},
+        created_at=float(str(created_at)),
+        is_announced=bool(is_announced),
+    )

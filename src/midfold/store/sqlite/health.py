@@ -1,0 +1,129 @@
+"""What is wrong with a database, if anything: the same questions for the doctor and for tests of faults."""
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from hashlib import sha256
+
+from midfold.messages.digests import spell
+from midfold.store.codec import read_body
+from midfold.store.search import maintain
+from midfold.store.sqlite.driver import driver
+from midfold.store.sqlite.searching import read_texts
+
+_MANY_TIPS = """
+    SELECT conversation, count(*) FROM sessions s WHERE undone_at IS NULL AND NOT EXISTS (
+        SELECT 1 FROM sessions c WHERE c.parent = s.key AND c.kind = 'continuation' AND c.undone_at IS NULL
+    ) GROUP BY tenant, conversation HAVING count(*) <> 1
+"""
+_HALF_ENDED = """
+    SELECT id FROM sessions s
+    WHERE undone_at IS NULL AND (coalesce(end_reason, '') = 'compression') <> EXISTS (
+        SELECT 1 FROM sessions c WHERE c.parent = s.key AND c.kind = 'continuation' AND c.undone_at IS NULL
+    )
+"""
+
+
+class Area(StrEnum):
+    """What a problem is about; only the index can be made anew without losing anything."""
+
+    FILE = "file"
+    INDEX = "index"
+    MESSAGES = "messages"
+    LINEAGE = "lineage"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that is not as it must be."""
+
+    area: Area
+    text: str
+
+
+def find_problems(connection: sqlite3.Connection, *, deep: bool = True) -> list[Problem]:
+    """Look for damage in the file, the index, the messages and the chains; `deep` reads every message."""
+    checks: list[Callable[[sqlite3.Connection], Iterator[Problem]]] = [
+        _check_file,
+        _check_index,
+        _check_sequences,
+        _check_lineage,
+        _check_ranges,
+    ]
+    if deep:
+        checks.append(_check_chains)
+    problems: list[Problem] = []
+    for check in checks:
+        try:
+            problems += check(connection)
+        except driver.Error as error:
+            problems.append(Problem(Area.FILE, str(error)))
+    return problems
+
+
+def _check_file(connection: sqlite3.Connection) -> Iterator[Problem]:
+    for (line,) in connection.execute("PRAGMA integrity_check(20)"):
+        if line != "ok":
+            area = Area.INDEX if "message_words" in line else Area.FILE
+            yield Problem(area, line)
+    for table, rowid, parent, _ in connection.execute("PRAGMA foreign_key_check"):
+        yield Problem(Area.MESSAGES, f"row {rowid} of {table} points to a missing row of {parent}")
+
+
+def _check_index(connection: sqlite3.Connection) -> Iterator[Problem]:
+    for text in maintain.check(connection):
+        yield Problem(Area.INDEX, text)
+    for text in maintain.check_words(connection, read_texts):
+        yield Problem(Area.INDEX, text)
+
+
+def _check_sequences(connection: sqlite3.Connection) -> Iterator[Problem]:
+    rows = connection.execute(
+        "SELECT s.id, s.next_seq, count(m.id), coalesce(max(m.seq), -1), coalesce(min(m.seq), 0)"
+        " FROM sessions s LEFT JOIN messages m ON m.tenant = s.tenant AND m.session = s.key GROUP BY s.key"
+        " HAVING count(m.id) <> s.next_seq OR coalesce(max(m.seq), -1) <> s.next_seq - 1"
+        " OR coalesce(min(m.seq), 0) <> 0"
+    )
+    for session_id, expected, count, last, first in rows:
+        yield Problem(
+            Area.MESSAGES,
+            f"session {session_id} should have {expected} messages, and has {count}, {first} to {last}",
+        )
+
+
+def _check_lineage(connection: sqlite3.Connection) -> Iterator[Problem]:
+    for conversation, count in connection.execute(_MANY_TIPS):
+        yield Problem(Area.LINEAGE, f"conversation {conversation} has {count} newest sessions")
+    for (session_id,) in connection.execute(_HALF_ENDED):
+        yield Problem(Area.LINEAGE, f"session {session_id} ended by a fold without going on, or goes on open")
+
+
+def _check_ranges(connection: sqlite3.Connection) -> Iterator[Problem]:
+    rows = connection.execute(
+        "SELECT s.id, r.position FROM ranges r JOIN sessions s ON s.key = r.session"
+        " JOIN sessions o ON o.key = r.source"
+        " WHERE r.stop > o.next_seq OR r.start >= r.stop OR r.tenant <> o.tenant OR r.tenant <> s.tenant"
+    )
+    for session_id, position in rows:
+        yield Problem(
+            Area.LINEAGE, f"range {position} of session {session_id} names messages that are not there"
+        )
+
+
+def _check_chains(connection: sqlite3.Connection) -> Iterator[Problem]:
+    """Work out chained digests again, where the message is stored as it was said."""
+    rows = connection.execute(
+        "SELECT s.id, m.session, m.seq, m.dialect, m.body, m.is_exact, m.chain FROM messages m"
+        " JOIN sessions s ON s.key = m.session WHERE m.origin = 'said' ORDER BY m.session, m.seq"
+    )
+    session, link = None, b""
+    for session_id, key, seq, dialect, body, is_exact, chain in rows:
+        if key == session and is_exact and not _follows(link, dialect, body, bytes(chain)):
+            yield Problem(Area.MESSAGES, f"message {seq} of session {session_id} is not what was stored")
+        session, link = key, bytes(chain)
+
+
+def _follows(link: bytes, dialect: str, body: str, chain: bytes) -> bool:
+    said = spell(read_body(dialect, body))
+    return chain == (sha256(link + said).digest() if said else link)

@@ -1,0 +1,183 @@
+"""Chains in SQLite: a fold ends a session and opens its continuation, in one transaction.
+
+What a fold keeps is not written again. The continuation names it by ranges of the sessions it was written in,
+and writes only what is new: the summary, and what was shortened.
+"""
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import replace
+
+from midfold.errors import SessionBusy, SessionEnded, StoreError
+from midfold.faults import faultpoint
+from midfold.store.base import EndReason, Kind, Lease
+from midfold.store.continuing import Continuation
+from midfold.store.sqlite.leases import check_lease
+from midfold.store.sqlite.messages import Ref, insert_ranges, insert_rows, join_refs, read_refs
+from midfold.store.sqlite.sessions import NewSession, Place, find_place, find_tip, insert_session
+
+
+def continue_session(
+    connection: sqlite3.Connection,
+    tenant: str,
+    session_id: str,
+    plan: Continuation,
+    lease: Lease | None,
+    now: float,
+) -> None:
+    """End the session and open its continuation; all of it, or nothing.
+
+    Raises `SessionBusy` when somebody else holds the lease, `SessionEnded` when somebody was quicker.
+    """
+    place = find_place(connection, tenant, session_id)
+    if lease is not None:
+        check_lease(connection, tenant, place, lease)
+    _end(connection, tenant, place, EndReason.COMPRESSION, now)
+    faultpoint("store.continue.ended")
+    place, refs = _bring_up_to_date(connection, tenant, place, plan, now)
+    key = insert_session(connection, tenant, _child(connection, place, plan), now)
+    faultpoint("store.continue.opened")
+    child = Place(key, plan.child_id, place.conversation, place.dialect, 0, 0, place.last_chain, None)
+    _write_view(connection, tenant, child, plan, refs, now)
+    faultpoint("store.continue.written")
+    connection.execute(
+        "INSERT INTO folds (tenant, session, child, prefix_digest, body, facts, created_at)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (tenant, place.key, key, plan.prefix_digest, plan.fold, plan.facts, now),
+    )
+    faultpoint("store.continue.linked")
+
+
+def undo_continuation(
+    connection: sqlite3.Connection, tenant: str, session_id: str, child_id: str, now: float
+) -> None:
+    """Take back the newest fold: the chain goes on in `child_id` with everything the fold took away.
+
+    What was said after the fold stays.
+    """
+    tip = find_place(connection, tenant, find_tip(connection, tenant, session_id))
+    folded, unfolded, since = _find_fold(connection, tenant, tip)
+    said_since = read_refs(connection, tenant, tip)[_count_taken_over(connection, tenant, folded) :]
+    for key in since:
+        connection.execute(
+            "UPDATE sessions SET undone_at = ?, ended_at = coalesce(ended_at, ?), end_reason = ?"
+            " WHERE key = ?",
+            (now, now, EndReason.UNDONE, key),
+        )
+    faultpoint("store.undo.flagged")
+    new = _like(connection, unfolded, child_id, Kind.CONTINUATION, unfolded.conversation, tip.last_chain)
+    key = insert_session(connection, tenant, new, now)
+    refs = [*read_refs(connection, tenant, unfolded), *said_since]
+    insert_ranges(connection, tenant, key, join_refs(refs), own_from=0)
+    faultpoint("store.undo.written")
+
+
+def branch_session(
+    connection: sqlite3.Connection, tenant: str, parent_id: str, child_id: str, now: float
+) -> None:
+    """Open a session that begins with all that its parent says, and goes its own way."""
+    parent = find_place(connection, tenant, parent_id)
+    refs = read_refs(connection, tenant, parent)
+    new = _like(connection, parent, child_id, Kind.BRANCH, child_id, parent.last_chain)
+    key = insert_session(connection, tenant, new, now)
+    insert_ranges(connection, tenant, key, join_refs(refs), own_from=0)
+
+
+def _end(connection: sqlite3.Connection, tenant: str, place: Place, reason: str, now: float) -> None:
+    ended = connection.execute(
+        "UPDATE sessions SET ended_at = ?, end_reason = ? WHERE key = ? AND ended_at IS NULL",
+        (now, reason, place.key),
+    )
+    if ended.rowcount != 1:
+        tip = find_tip(connection, tenant, place.id)
+        raise SessionEnded(place.id, tip if tip != place.id else None)
+
+
+def _bring_up_to_date(
+    connection: sqlite3.Connection, tenant: str, place: Place, plan: Continuation, now: float
+) -> tuple[Place, list[Ref]]:
+    """Write what the caller had in its list and not in the store, so that nothing folded is ever unsaved."""
+    refs = read_refs(connection, tenant, place)
+    if plan.is_whole:
+        return place, []
+    known = tuple(ref.digest for ref in refs[: len(plan.before)])
+    if known != plan.before[: len(known)]:
+        raise SessionBusy(place.id)
+    missing = plan.unsaved[len(known) - plan.unsaved_from :]
+    if missing:
+        insert_rows(connection, tenant, place, missing, now)
+        place = find_place(connection, tenant, place.id)
+        refs = read_refs(connection, tenant, place)
+    return place, refs
+
+
+def _child(connection: sqlite3.Connection, parent: Place, plan: Continuation) -> NewSession:
+    new = _like(connection, parent, plan.child_id, Kind.CONTINUATION, parent.conversation, parent.last_chain)
+    system = new.system if plan.system is None else plan.system
+    return replace(new, base_digest=plan.base_digest, system=system)
+
+
+def _like(
+    connection: sqlite3.Connection, parent: Place, child_id: str, kind: Kind, conversation: str, chain: bytes
+) -> NewSession:
+    source, model, title, dialect, system = connection.execute(
+        "SELECT source, model, title, dialect, system FROM sessions WHERE key = ?", (parent.key,)
+    ).fetchone()
+    return NewSession(
+        child_id, conversation, kind, parent.key, source, model, title, dialect, system, last_chain=chain
+    )
+
+
+def _write_view(
+    connection: sqlite3.Connection,
+    tenant: str,
+    child: Place,
+    plan: Continuation,
+    refs: Sequence[Ref],
+    now: float,
+) -> None:
+    """Write the rows that are new, and name the rest where it is; what came after the fold follows it."""
+    rows = [made.row for made in plan.made if made.row is not None]
+    insert_rows(connection, tenant, child, rows, now)
+    places: list[Ref] = []
+    own = 0
+    for made in plan.made:
+        if made.index is not None:
+            places.append(refs[made.index])
+        else:
+            places.append(Ref(child.key, own, b""))
+            own += 1
+    late = refs[len(plan.before) :]
+    insert_ranges(connection, tenant, child.key, join_refs([*places, *late]), own_from=own)
+    # The caller may have said more since, and some of it may have reached the store already.
+    known = 0
+    while known < min(len(late), len(plan.since)) and late[known].digest == plan.since[known].digest:
+        known += 1
+    insert_rows(connection, tenant, replace(child, next_seq=own), plan.since[known:], now)
+
+
+def _find_fold(connection: sqlite3.Connection, tenant: str, tip: Place) -> tuple[Place, Place, list[int]]:
+    """Return the session that the newest fold opened, the one it ended, and the keys since then."""
+    since: list[int] = []
+    session_id, parent_id = tip.id, ""
+    while not parent_id:
+        key, fold_parent, parent = connection.execute(
+            "SELECT s.key, ended.id, CASE s.kind WHEN 'continuation' THEN before.id END FROM sessions s"
+            " LEFT JOIN folds f ON f.child = s.key LEFT JOIN sessions ended ON ended.key = f.session"
+            " LEFT JOIN sessions before ON before.key = s.parent WHERE s.tenant = ? AND s.id = ?",
+            (tenant, session_id),
+        ).fetchone()
+        since.append(key)
+        if fold_parent is None and parent is None:
+            raise StoreError(f"the session {tip.id} has no fold to take back")
+        session_id, parent_id = (session_id, fold_parent) if fold_parent else (parent, "")
+    return find_place(connection, tenant, session_id), find_place(connection, tenant, parent_id), since
+
+
+def _count_taken_over(connection: sqlite3.Connection, tenant: str, session: Place) -> int:
+    """Return how many messages a session began with."""
+    (count,) = connection.execute(
+        "SELECT coalesce(sum(stop - start), 0) FROM ranges WHERE tenant = ? AND session = ?",
+        (tenant, session.key),
+    ).fetchone()
+    return int(count)

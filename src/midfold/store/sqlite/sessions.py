@@ -1,0 +1,182 @@
+"""Sessions in SQLite: opening, finding, listing and ending them."""
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from midfold.errors import SessionEnded, SessionNotFound, StoreError
+from midfold.store.base import Kind, Session
+from midfold.transcripts import decode_json
+
+_COLUMNS = """
+    s.id, s.conversation, s.kind, p.id, s.source, s.model, s.title, s.dialect,
+    s.started_at, s.ended_at, s.end_reason, s.undone_at IS NOT NULL, s.next_seq - s.own_from
+"""
+_FROM = "FROM sessions s LEFT JOIN sessions p ON p.key = s.parent"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a session is in the database, and what writing to it needs."""
+
+    key: int
+    id: str
+    conversation: str
+    dialect: str | None
+    own_from: int
+    next_seq: int
+    last_chain: bytes
+    ended_at: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class NewSession:
+    """A session that is about to be opened."""
+
+    id: str
+    conversation: str
+    kind: Kind
+    parent: int | None
+    source: str
+    model: str | None
+    title: str | None
+    dialect: str | None
+    system: str | None
+    last_chain: bytes = b""
+    base_digest: bytes | None = None
+
+
+def insert_session(connection: sqlite3.Connection, tenant: str, new: NewSession, now: float) -> int:
+    """Open a session and return its key."""
+    cursor = connection.execute(
+        "INSERT INTO sessions (tenant, id, conversation, kind, parent, source, model, title, dialect, system,"
+        " started_at, last_chain, base_digest) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            tenant,
+            new.id,
+            new.conversation,
+            new.kind,
+            new.parent,
+            new.source,
+            new.model,
+            new.title,
+            new.dialect,
+            new.system,
+            now,
+            new.last_chain,
+            new.base_digest,
+        ),
+    )
+    if cursor.lastrowid is None:
+        raise StoreError("the session was not written")
+    return cursor.lastrowid
+
+
+def find_place(connection: sqlite3.Connection, tenant: str, session_id: str) -> Place:
+    """Find a session, or raise `SessionNotFound`."""
+    row = connection.execute(
+        "SELECT key, id, conversation, dialect, own_from, next_seq, last_chain, ended_at FROM sessions"
+        " WHERE tenant = ? AND id = ?",
+        (tenant, session_id),
+    ).fetchone()
+    if row is None:
+        raise SessionNotFound(session_id)
+    return Place(*row)
+
+
+def get_session(connection: sqlite3.Connection, tenant: str, session_id: str) -> Session:
+    """Return what is known about a session, or raise `SessionNotFound`."""
+    row = connection.execute(
+        f"SELECT {_COLUMNS} {_FROM} WHERE s.tenant = ? AND s.id = ?",
+        (tenant, session_id),
+    ).fetchone()
+    if row is None:
+        raise SessionNotFound(session_id)
+    return _session(row)
+
+
+def list_sessions(
+    connection: sqlite3.Connection, tenant: str, *, source: str | None, before: float | None, limit: int
+) -> list[Session]:
+    """List the newest sessions first."""
+    rows = connection.execute(
+        f"SELECT {_COLUMNS} {_FROM} WHERE s.tenant = ?1 AND (?2 IS NULL OR s.source = ?2)"
+        " AND (?3 IS NULL OR s.started_at < ?3) ORDER BY s.key DESC LIMIT ?4",
+        (tenant, source, before, limit),
+    )
+    return [_session(row) for row in rows]
+
+
+def list_chain(connection: sqlite3.Connection, tenant: str, conversation: str) -> list[Session]:
+    """List the sessions that lead from the first one to the tip; what was taken back is not among them."""
+    rows = connection.execute(
+        f"SELECT {_COLUMNS} {_FROM} WHERE s.tenant = ? AND s.conversation = ?"
+        " AND s.undone_at IS NULL ORDER BY s.key",
+        (tenant, conversation),
+    )
+    return [_session(row) for row in rows]
+
+
+def find_tip(connection: sqlite3.Connection, tenant: str, session_id: str) -> str:
+    """Follow continuations from a session to the newest; one taken back leads to what replaced it."""
+    row = connection.execute(
+        """
+        WITH RECURSIVE
+            climb (key, parent, undone_at) AS (
+                SELECT key, parent, undone_at FROM sessions WHERE tenant = ?1 AND id = ?2
+                UNION
+                SELECT s.key, s.parent, s.undone_at FROM climb JOIN sessions s ON s.key = climb.parent
+                WHERE climb.undone_at IS NOT NULL
+            ),
+            steps (key, depth) AS (
+                SELECT key, 0 FROM climb WHERE undone_at IS NULL
+                UNION
+                SELECT c.key, depth + 1 FROM steps JOIN sessions c ON c.parent = steps.key
+                WHERE c.tenant = ?1 AND c.kind = 'continuation' AND c.undone_at IS NULL
+            )
+        SELECT s.id FROM steps JOIN sessions s USING (key) ORDER BY depth DESC LIMIT 1
+        """,
+        (tenant, session_id),
+    ).fetchone()
+    if row is None:
+        raise SessionNotFound(session_id)
+    return str(row[0])
+
+
+def end_session(
+    connection: sqlite3.Connection, tenant: str, session_id: str, reason: str, now: float
+) -> None:
+    """End a session that is still open; ending it twice changes nothing."""
+    place = find_place(connection, tenant, session_id)
+    connection.execute(
+        "UPDATE sessions SET ended_at = ?, end_reason = ? WHERE key = ? AND ended_at IS NULL",
+        (now, reason, place.key),
+    )
+
+
+def reopen_session(connection: sqlite3.Connection, tenant: str, session_id: str) -> None:
+    """Open a session again that was closed; one that a fold ended stays as it is."""
+    place = find_place(connection, tenant, session_id)
+    tip = find_tip(connection, tenant, session_id)
+    if tip != session_id:
+        raise SessionEnded(session_id, tip)
+    connection.execute("UPDATE sessions SET ended_at = NULL, end_reason = NULL WHERE key = ?", (place.key,))
+
+
+def set_title(connection: sqlite3.Connection, tenant: str, session_id: str, title: str | None) -> None:
+    """Name a session."""
+    place = find_place(connection, tenant, session_id)
+    connection.execute("UPDATE sessions SET title = ? WHERE key = ?", (title, place.key))
+
+
+def read_system(connection: sqlite3.Connection, tenant: str, session_id: str) -> object:
+    """Return the system prompt that is kept with a session."""
+    place = find_place(connection, tenant, session_id)
+    (system,) = connection.execute("SELECT system FROM sessions WHERE key = ?", (place.key,)).fetchone()
+    return None if system is None else decode_json(system)
+
+
+def _session(row: Sequence[Any]) -> Session:
+    session = Session(*row)
+    return replace(session, kind=Kind(session.kind), is_undone=bool(session.is_undone))

@@ -1,0 +1,409 @@
+"""The store that everybody gets: one SQLite file, no server, safe to share between threads and processes."""
+
+import secrets
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TypeVar
+
+from midfold.compression.results import Compression
+from midfold.errors import SessionEnded, StoreError
+from midfold.store.base import (
+    OWN,
+    BeforeContinue,
+    Call,
+    Deleted,
+    EndReason,
+    Found,
+    Item,
+    Kind,
+    Known,
+    Lease,
+    Order,
+    Session,
+    StoredFold,
+    StoredMessage,
+)
+from midfold.store.codec import clean_text, pack_value
+from midfold.store.continuing import Writing, plan_continuation
+from midfold.store.preparing import conversation_key, prepare
+from midfold.store.search import maintain
+from midfold.store.sqlite import (
+    calls,
+    deleting,
+    folds,
+    leases,
+    lineage,
+    pruning,
+    searching,
+    sessions,
+    writing,
+)
+from midfold.store.sqlite.files import Database, Status
+from midfold.store.sqlite.health import Problem
+from midfold.store.sqlite.messages import read_history
+from midfold.store.sqlite.sessions import NewSession, Place
+from midfold.tokens.usage import CanonicalUsage
+from midfold.transcripts import decode_json
+
+T = TypeVar("T")
+
+LEASE_SECONDS = 45.0
+_DEFAULT_DIALECT = "openai_chat"
+
+
+@dataclass(frozen=True, slots=True)
+class Continued:
+    """A session that goes on after a fold, and the hooks that failed before it: harmless, worth saying."""
+
+    session_id: str
+    failed_hooks: tuple[str, ...] = ()
+
+
+class SqliteStore:
+    """Sessions of one tenant in a SQLite file; see `SessionStore` for the verbs."""
+
+    def __init__(
+        self,
+        database: Database,
+        *,
+        tenant: str = OWN,
+        redact: bool = True,
+        quota_bytes: int | None = None,
+        clock: Callable[[], float] = time.time,
+        before_continue: Sequence[BeforeContinue] = (),
+    ) -> None:
+        self._database = database
+        self._quota = quota_bytes
+        self._tenant = tenant
+        self._redact = redact
+        self._clock = clock
+        self._hooks = tuple(before_continue)
+
+    def for_tenant(self, tenant: str) -> "SqliteStore":
+        """Return the same store as another tenant sees it."""
+        return SqliteStore(
+            self._database,
+            tenant=tenant,
+            redact=self._redact,
+            quota_bytes=self._quota,
+            clock=self._clock,
+            before_continue=self._hooks,
+        )
+
+    @property
+    def status(self) -> Status:
+        """Say how the store is doing."""
+        return self._database.status
+
+    def check(self, *, deep: bool = True) -> list[Problem]:
+        """Look for damage, in the file of all tenants. Damage that writing could spread ends all writing."""
+        return self._database.check(deep=deep)
+
+    def rebuild_index(self) -> int:
+        """Make the search index anew from the messages; return how many there are."""
+        return self._database.write(lambda connection: maintain.rebuild(connection, searching.read_texts))
+
+    def close(self) -> None:
+        """Finish what is waiting and let go of the file; for every tenant."""
+        self._database.close()
+
+    def __enter__(self) -> "SqliteStore":
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()
+
+    # Sessions
+
+    def create_session(
+        self,
+        *,
+        session_id: str | None = None,
+        source: str = "",
+        model: str | None = None,
+        title: str | None = None,
+        dialect: str | None = None,
+        system: object = None,
+        parent_id: str | None = None,
+        kind: Kind = Kind.ROOT,
+    ) -> Session:
+        """Open a session and return it. A branch begins with all that its parent says."""
+        new_id = session_id or secrets.token_hex(16)
+        if kind is Kind.BRANCH:
+            self._write(lineage.branch_session, self._need(parent_id), new_id, self._clock())
+            return self.session(new_id)
+        if kind is Kind.CONTINUATION:
+            raise StoreError("a continuation comes from continue_session")
+        new = NewSession(
+            id=new_id,
+            conversation=new_id,
+            kind=kind,
+            parent=self._place(parent_id).key if parent_id else None,
+            source=clean_text(source),
+            model=model and clean_text(model),
+            title=title and self._hide(title, new_id),
+            dialect=dialect,
+            system=None if system is None else pack_value(system, self._key(new_id)),
+        )
+        self._write(sessions.insert_session, new, self._clock())
+        return self.session(new_id)
+
+    def session(self, session_id: str) -> Session:
+        """Return what is known about a session."""
+        return self._read(sessions.get_session, session_id)
+
+    def sessions(
+        self, *, source: str | None = None, limit: int = 50, before: float | None = None
+    ) -> list[Session]:
+        """List sessions, the newest first."""
+        return self._read(partial(sessions.list_sessions, source=source, before=before, limit=limit))
+
+    def system(self, session_id: str) -> object:
+        """Return the system prompt that was kept with a session."""
+        return self._read(sessions.read_system, session_id)
+
+    def end_session(self, session_id: str, reason: str = EndReason.CLOSED) -> None:
+        """End a session; it stays readable."""
+        self._write(sessions.end_session, session_id, clean_text(reason), self._clock())
+
+    def reopen_session(self, session_id: str) -> None:
+        """Go on with a session that was closed."""
+        self._write(sessions.reopen_session, session_id)
+
+    def set_title(self, session_id: str, title: str) -> None:
+        """Name a session."""
+        place = self._place(session_id)
+        self._write(sessions.set_title, session_id, self._hide(title, place.conversation))
+
+    # Messages
+
+    def append(
+        self,
+        session_id: str,
+        messages: Sequence[object] | object,
+        *,
+        tokens: Sequence[int] | None = None,
+        finish_reason: str | None = None,
+    ) -> int:
+        """Add messages, all of them or none, and return the number of the first."""
+        place = self._place(session_id)
+        prepared = prepare(
+            messages, place.dialect, self._key(place.conversation), tokens=tokens, finish_reason=finish_reason
+        )
+        return self._write(writing.append, session_id, prepared, self._quota, self._clock())
+
+    def messages(self, session_id: str) -> list[Item]:
+        """Return what the session says, as it would be sent."""
+        return [record.item for record in self.records(session_id)]
+
+    def records(self, session_id: str, start: int = 0, stop: int | None = None) -> list[StoredMessage]:
+        """Return what the session says with all that is known about each message."""
+        return self._read(writing.read_view, session_id, start, stop)
+
+    def history(self, session_id: str) -> list[StoredMessage]:
+        """Return everything that was said in a conversation, folded or not."""
+        conversation = self._place(session_id).conversation
+        return self._read(read_history, conversation)
+
+    # Chains
+
+    def continue_session(
+        self,
+        session_id: str,
+        messages: Sequence[object],
+        compression: Compression[object],
+        *,
+        lease: Lease | None = None,
+        system: object = None,
+        facts: Mapping[str, object] | None = None,
+    ) -> str:
+        """End a session with a fold and open its continuation; return the new id."""
+        return self.continue_session_result(
+            session_id, messages, compression, lease=lease, system=system, facts=facts
+        ).session_id
+
+    def continue_session_result(
+        self,
+        session_id: str,
+        messages: Sequence[object],
+        compression: Compression[object],
+        *,
+        lease: Lease | None = None,
+        system: object = None,
+        facts: Mapping[str, object] | None = None,
+    ) -> Continued:
+        """Do what `continue_session` does, and say which hooks failed before it."""
+        failed = self._run_hooks(session_id, compression)
+        place = self._place(session_id)
+        if place.ended_at is not None:
+            tip = self.get_compression_tip(session_id)
+            raise SessionEnded(session_id, tip if tip != session_id else None)
+        stored = [ref.digest for ref in self._read(writing.read_places, session_id)]
+        spelling = Writing(place.dialect or _DEFAULT_DIALECT, self._key(place.conversation))
+        plan = plan_continuation(
+            messages,
+            compression,
+            stored,
+            spelling,
+            child_id=secrets.token_hex(16),
+            facts={**(facts or {}), **({"failed_hooks": failed} if failed else {})},
+            system=system,
+        )
+        self._write(lineage.continue_session, session_id, plan, lease, self._clock())
+        return Continued(plan.child_id, tuple(failed))
+
+    def undo_continuation(self, session_id: str) -> str:
+        """Take back the newest fold of a chain; return the session that goes on with everything in it."""
+        child_id = secrets.token_hex(16)
+        self._write(lineage.undo_continuation, session_id, child_id, self._clock())
+        return child_id
+
+    def get_compression_tip(self, session_id: str) -> str:
+        """Follow continuations to the newest session."""
+        return self._read(sessions.find_tip, session_id)
+
+    def chain(self, session_id: str) -> list[Session]:
+        """List the sessions of a chain from the first to the tip."""
+        return self._read(sessions.list_chain, self._place(session_id).conversation)
+
+    def find_history(self, chain: Sequence[bytes]) -> Known | None:
+        """Find the session that a history belongs to, by its chained digests."""
+        return self._read(folds.find_history, chain)
+
+    def find_fold(self, chain: Sequence[bytes]) -> StoredFold | None:
+        """Find the fold that was made for the beginning of a history, by its chained digests."""
+        return self._read(folds.find_fold, chain)
+
+    def folds(self, session_id: str | None = None, *, unannounced: bool = False) -> list[StoredFold]:
+        """List the folds of a chain, or of all."""
+        conversation = self._place(session_id).conversation if session_id else None
+        return self._read(partial(folds.list_folds, unannounced=unannounced), conversation)
+
+    def mark_announced(self, child_id: str) -> None:
+        """Note that engine and memory were told of the fold that opened this session."""
+        self._write(folds.mark_announced, child_id, self._clock())
+
+    def remember_summary(self, span_digest: bytes, model: str, prompt: str, summary: object) -> None:
+        """Keep a summary that was paid for until its fold is in place."""
+        body = pack_value(summary, self._key(""))
+        self._write(folds.remember_summary, (span_digest, model, prompt), body, self._clock())
+
+    def recall_summary(self, span_digest: bytes, model: str, prompt: str) -> object | None:
+        """Return a summary that was paid for and not used."""
+        return self._read(folds.recall_summary, (span_digest, model, prompt))
+
+    # Leases
+
+    def acquire_lease(self, session_id: str, holder: str, seconds: float = LEASE_SECONDS) -> Lease:
+        """Take the right to fold a session, or raise `SessionBusy`."""
+        return self._write(leases.acquire, session_id, clean_text(holder), seconds, self._clock())
+
+    def renew_lease(self, lease: Lease, seconds: float = LEASE_SECONDS) -> Lease:
+        """Keep it; raises `SessionBusy` when somebody took it over."""
+        return self._write(leases.renew, lease, seconds, self._clock())
+
+    def release_lease(self, lease: Lease) -> None:
+        """Give it back."""
+        self._write(leases.release, lease)
+
+    # Search and usage
+
+    def search(
+        self,
+        query: str,
+        *,
+        session_id: str | None = None,
+        role: str | None = None,
+        tool: str | None = None,
+        since: float | None = None,
+        until: float | None = None,
+        order: Order = Order.NEWEST,
+        limit: int = 20,
+    ) -> Found:
+        """Find messages by words, phrases and prefixes; whatever the query says, it is never an error."""
+        wanted = searching.Wanted(query, session_id, role, tool, since, until, Order(order), limit)
+        return self._read(searching.search, wanted)
+
+    def find_substring(self, session_id: str, text: str, limit: int = 20) -> Found:
+        """Find a text letter by letter in what one session says."""
+        return self._read(searching.find_substring, session_id, text, limit)
+
+    def record_call(self, session_id: str, call: Call) -> None:
+        """Record what a call used, at once; the same call twice is counted once."""
+        place = self._place(session_id)
+        known = replace(call, id=call.id or secrets.token_hex(16))
+        self._write(calls.insert_call, session_id, known, self._key(place.conversation), self._clock())
+
+    def calls(
+        self,
+        session_id: str | None = None,
+        *,
+        whole_chain: bool = False,
+        since: float | None = None,
+        until: float | None = None,
+    ) -> list[Call]:
+        """List recorded calls, oldest first: of a session, of its whole chain, or of all."""
+        conversation, only = self._scope(session_id, whole_chain)
+        return self._read(
+            partial(calls.read_calls, session_id=only, conversation=conversation, since=since, until=until)
+        )
+
+    def usage(self, session_id: str | None = None, *, whole_chain: bool = False) -> CanonicalUsage:
+        """Add up what calls used."""
+        conversation, only = self._scope(session_id, whole_chain)
+        return self._read(partial(calls.sum_usage, session_id=only, conversation=conversation))
+
+    def prune(
+        self, *, older_than: float | None = None, keep_bytes: int | None = None, dry_run: bool = False
+    ) -> Deleted:
+        """Delete conversations untouched since `older_than`, then the oldest down to `keep_bytes`."""
+        work = partial(pruning.prune, older_than=older_than, keep_bytes=keep_bytes, dry_run=dry_run)
+        return self._write(work)
+
+    def delete(self, session_id: str, *, branches: bool = False) -> Deleted:
+        """Delete a conversation: every session of its chain, their index and their sub-agents."""
+        return self._write(partial(deleting.delete, branches=branches), session_id)
+
+    # How the verbs reach the database
+
+    def _write(self, work: Callable[..., T], *arguments: object) -> T:
+        return self._database.write(lambda connection: work(connection, self._tenant, *arguments))
+
+    def _read(self, work: Callable[..., T], *arguments: object) -> T:
+        return self._database.read(lambda connection: work(connection, self._tenant, *arguments))
+
+    def _place(self, session_id: str) -> Place:
+        return self._read(sessions.find_place, session_id)
+
+    def _key(self, conversation: str) -> bytes | None:
+        if not self._redact:
+            return None
+        return conversation_key(self._database.redaction_key, f"{self._tenant}\0{conversation}")
+
+    def _hide(self, text: str, conversation: str) -> str:
+        hidden = decode_json(pack_value(text, self._key(conversation)))
+        return str(hidden)
+
+    def _scope(self, session_id: str | None, whole_chain: bool) -> tuple[str | None, str | None]:
+        """Return the conversation and the session that are asked about."""
+        if session_id is None:
+            return None, None
+        conversation = self._place(session_id).conversation
+        return (conversation, None) if whole_chain else (None, session_id)
+
+    def _need(self, parent_id: str | None) -> str:
+        if parent_id is None:
+            raise StoreError("a branch needs the session that it branches from")
+        return parent_id
+
+    def _run_hooks(self, session_id: str, compression: Compression[object]) -> list[str]:
+        """Let others save what must outlive the fold; what goes wrong there is said and stops nothing."""
+        failed = []
+        for hook in self._hooks:
+            try:
+                hook(session_id, compression.originals)
+            except Exception as error:  # noqa: BLE001 - anybody's code
+                failed.append(f"{getattr(hook, '__name__', 'hook')}: {type(error).__name__}: {error}")
+        return failed

@@ -1,0 +1,43 @@
+"""What appending and reading a session come down to, once the session is found."""
+
+import sqlite3
+
+from midfold.errors import SessionEnded
+from midfold.store.base import StoredMessage
+from midfold.store.preparing import Prepared
+from midfold.store.sqlite.messages import Ref, insert_rows, read_records, read_refs
+from midfold.store.sqlite.pruning import check_quota
+from midfold.store.sqlite.sessions import find_place, find_tip
+
+
+def append(
+    connection: sqlite3.Connection,
+    tenant: str,
+    session_id: str,
+    prepared: Prepared,
+    quota: int | None,
+    now: float,
+) -> int:
+    """Add rows to a session that is open, or raise `SessionEnded` with the one that goes on."""
+    place = find_place(connection, tenant, session_id)
+    if place.ended_at is not None:
+        tip = find_tip(connection, tenant, session_id)
+        raise SessionEnded(session_id, tip if tip != session_id else None)
+    if prepared.dialect and place.dialect is None:
+        connection.execute("UPDATE sessions SET dialect = ? WHERE key = ?", (prepared.dialect, place.key))
+    first = insert_rows(connection, tenant, place, prepared.rows, now)
+    check_quota(connection, tenant, quota)
+    return first
+
+
+def read_view(
+    connection: sqlite3.Connection, tenant: str, session_id: str, start: int, stop: int | None
+) -> list[StoredMessage]:
+    """Return what a session says."""
+    place = find_place(connection, tenant, session_id)
+    return list(read_records(connection, tenant, place, start, stop))
+
+
+def read_places(connection: sqlite3.Connection, tenant: str, session_id: str) -> list[Ref]:
+    """Return where the messages of a session are, and their digests."""
+    return read_refs(connection, tenant, find_place(connection, tenant, session_id))

@@ -1,0 +1,75 @@
+"""What a message is found by."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from midfold.store.search.words import WORD, index_words, segment, split_identifier
+
+
+@pytest.mark.parametrize(
+    ("word", "parts"),
+    [
+        ("camelCase", "camel Case"),
+        ("HTTPServer", "HTTP Server"),
+        ("parseHTTPHeader2", "parse HTTP Header 2"),
+        ("URLs", "URL s"),
+        ("getUs", "get Us"),
+        ("sha256", "sha 256"),
+        ("utf8", "utf 8"),
+        ("64bit", "64 bit"),
+        ("JSON2CSV", "JSON 2 CSV"),
+    ],
+)
+def test_an_identifier_is_found_by_its_parts(word, parts):
+    assert split_identifier(word) == parts
+    assert index_words([f"call {word}()"]) == f"call {word}()\n{parts}"
+
+
+@pytest.mark.parametrize(
+    "word", ["plain", "Capital", "SHOUTED", "42", "v2", "a1b2c3d4", "3f2a9bcd", "aB" * 40]
+)
+def test_what_has_no_parts_worth_naming_stays_whole(word):
+    assert index_words([word]) == word
+
+
+def test_the_parts_of_an_identifier_are_named_once():
+    assert index_words(["fooBar fooBar", "fooBar"]).count("foo Bar") == 1
+
+
+def test_characters_of_scripts_without_spaces_are_words():
+    assert segment("请用parseArgs函数").split() == ["请", "用", "parseArgs", "函", "数"]
+    assert segment("ひらカナ 한글 ภาษา ລາວ").split() == list("ひらカナ한글ภาษาລາວ")
+
+
+@pytest.mark.parametrize(
+    ("typed", "usual"),
+    [("ｆｕｌｌ", "full"), ("ﾊﾟｿ", "パ ソ"), ("か\u3099", "が"), ("\u1112\u1161\u11ab", "한")],
+)
+def test_a_word_is_the_same_however_it_was_typed(typed, usual):
+    assert segment(typed).strip() == usual
+
+
+@pytest.mark.parametrize("glued", ["done🫡now", "done\ue0b0now", "done\0now", "done\ud800now", "done…now"])
+def test_what_is_no_letter_ends_a_word(glued):
+    assert WORD.findall(index_words([glued])) == ["done", "now"]
+
+
+@given(st.lists(st.text(st.characters())))
+def test_any_text_can_be_stored(texts):
+    assert "\0" not in index_words(texts)
+    index_words(texts).encode()
+
+
+@pytest.mark.parametrize(
+    "piece", ["a", "aA", "aB cD ", "A1", "中", "か\u3099", "\u1112\u1161", "🫡", "\ud800"]
+)
+def test_time_grows_with_the_text_and_not_faster(piece):
+    def cost(count):
+        start = time.process_time()
+        index_words([piece * count])
+        return time.process_time() - start
+
+    assert cost(80_000) < 10 * cost(20_000) + 0.05
