@@ -2,19 +2,32 @@
 #   make demo    see it work (no key, no network beyond installing)
 #   make test    run the tests
 #   make check   lint, types, architecture
+#   make test-faults  the long form: hundreds of kills, races and damaged files
+#   make test-ray     trajectories on Ray, in an environment of its own
 #   make test-model   drive a real model on this machine (brings 1.1 GB once)
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 MODEL_VENV := .venv-model
 
-.PHONY: demo test test-model check bench bench-peers fmt lock clean
+.PHONY: demo test test-faults test-ray test-model check bench bench-peers fmt lock clean
 
 demo: $(VENV)/.base
 	@$(BIN)/midfold demo
 
 test: $(VENV)/.dev
 	$(BIN)/pytest -n 2 --dist loadfile
+
+# The same tests of faults that `make test` runs a few rounds of, and those that only make sense at length.
+test-faults: $(VENV)/.dev
+	MIDFOLD_FAULT_ROUNDS=200 $(BIN)/pytest -n 2 --dist loadfile tests/faults tests/store tests/offload tests/trajectories
+
+# Ray is large, so it gets an environment of its own.
+test-ray: $(VENV)/.dev
+	test -x .venv-ray/bin/python || $(PYTHON) -m venv .venv-ray
+	.venv-ray/bin/python -m pip install --quiet --disable-pip-version-check \
+		-e '.[ray,zstd,models]' pytest pytest-timeout hypothesis
+	.venv-ray/bin/python -m pytest tests/trajectories/test_ray.py
 
 # A real model on this machine: 1.1 GB is brought once, into the user's cache.
 test-model: $(VENV)/.dev $(MODEL_VENV)/.server
@@ -54,7 +67,7 @@ lock:
 		--no-header --no-annotate --generate-hashes --upgrade -q -o requirements-dev.lock
 
 clean:
-	rm -rf $(VENV) $(MODEL_VENV) dist build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(MODEL_VENV) .venv-ray dist build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \

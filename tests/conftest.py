@@ -17,6 +17,15 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 ROOT = Path(__file__).parents[1]
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave the long tests of faults to `make test-faults`."""
+    if "MIDFOLD_FAULT_ROUNDS" in os.environ:
+        return
+    for item in items:
+        if item.get_closest_marker("faults"):
+            item.add_marker(pytest.mark.skip(reason="takes minutes; make test-faults runs it"))
+
+
 @pytest.fixture(scope="session")
 def data_dir() -> Path:
     """The folder of real transcripts, where there is one; the test is skipped elsewhere."""

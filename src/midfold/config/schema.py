@@ -94,6 +94,8 @@ _THRESHOLD = _number("a number above 0 and at most 1", lambda value: 0 < value <
 _TARGET_RATIO = _number("a number from 0.1 to 0.8", lambda value: 0.1 <= value <= 0.8)
 _TOKENS = _whole("tokens")
 _CHARS = _whole("characters")
+_BYTES = _whole("bytes")
+_DAYS = _whole("days")
 _CHARS_BY_TOOL = Kind(
     "for each tool a whole number of characters, at least 1, or inf",
     lambda value: value in ("inf", math.inf) or _is_whole(value, 1),
@@ -144,6 +146,9 @@ class CompressionSettings:
     head_tokens: Annotated[int, _TOKENS, "first messages, with `budget: fixed`"] = 4_000
     tail_tokens: Annotated[int, _TOKENS, "newest messages, with `budget: fixed`"] = 16_000
     summary_tokens: Annotated[int, _TOKENS, "summary, with `budget: fixed`"] = 4_000
+    wait_until_it_pays: Annotated[
+        bool, _SWITCH, "whether a fold waits while a warm cache makes it cost more than it saves"
+    ] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +209,11 @@ class StoreSettings:
     url: Annotated[str | None, _or_null(_URL), "where sessions are kept; null is `MIDFOLD_HOME`"] = field(
         default=None, repr=False
     )
+    redact: Annotated[bool, _SWITCH, "whether placeholders are stored in place of credentials"] = True
+    quota_bytes: Annotated[int | None, _or_null(_BYTES), "what sessions may take; null is no limit"] = None
+    keep_days: Annotated[
+        int | None, _or_null(_DAYS), "untouched for longer, a conversation may be pruned; null keeps it"
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,6 +258,7 @@ class Settings:
             tail_tokens=compression.tail_tokens,
             summary_tokens=compression.summary_tokens,
             pins=compression.pins,
+            wait_until_it_pays=compression.wait_until_it_pays,
             summarizer_window=self.auxiliary.compression.context_length,
         )
         change: Callable[..., CompressionPolicy] = replace

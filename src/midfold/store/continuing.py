@@ -7,9 +7,10 @@ from midfold.compression.results import Compression, Edit, Fold, Insert, splice
 from midfold.errors import StoreError
 from midfold.messages import Message
 from midfold.messages.digests import chain_digests, spell
+from midfold.store.base import BeforeContinue, Item
 from midfold.store.codec import pack_value
 from midfold.store.fold_json import fold_to_json
-from midfold.store.rows import COPY, SAID, STUB, SUMMARY, Row, make_rows, read_items, short_digest
+from midfold.store.rows import COPY, SAID, STUB, SUMMARY, Row, agree, make_rows, read_items, short_digest
 from midfold.wire import render
 
 
@@ -39,6 +40,7 @@ class Continuation:
     fold: str
     facts: str
     prefix_digest: bytes
+    span_digest: bytes
     base_digest: bytes
     system: str | None
     """`None` keeps that of the old session"""
@@ -61,10 +63,29 @@ class Writing:
         return make_rows([message] * len(items), items, self.dialect, self.key, origin=origin)
 
 
+@dataclass(frozen=True, slots=True)
+class Continued:
+    """A session that goes on after a fold, and the hooks that failed before it: harmless, worth saying."""
+
+    session_id: str
+    failed_hooks: tuple[str, ...] = ()
+
+
+def run_hooks(hooks: Sequence[BeforeContinue], session_id: str, messages: Sequence[Item]) -> list[str]:
+    """Let others save what must outlive a fold; what goes wrong there is returned and stops nothing."""
+    failed = []
+    for hook in hooks:
+        try:
+            hook(session_id, messages)
+        except Exception as error:  # noqa: BLE001 - anybody's code
+            failed.append(f"{getattr(hook, '__name__', 'hook')}: {type(error).__name__}: {error}")
+    return failed
+
+
 def plan_continuation(
     messages: Sequence[object],
     compression: Compression[object],
-    stored: Sequence[bytes],
+    stored: Sequence[Sequence[bytes]],
     writing: Writing,
     *,
     child_id: str,
@@ -80,7 +101,7 @@ def plan_continuation(
         raise StoreError("a compression that changed nothing opens no continuation")
     digests = tuple(short_digest(spell(message)) for message in before)
     known = min(len(stored), len(before))
-    is_whole = tuple(stored[:known]) != digests[:known]
+    is_whole = not agree(digests, stored)
     after = splice(fold, before)
     return Continuation(
         child_id=child_id,
@@ -93,6 +114,7 @@ def plan_continuation(
         fold=pack_value(fold_to_json(fold), writing.key),
         facts=pack_value({**describe(compression), **facts}, writing.key),
         prefix_digest=fold.prefix_digest,
+        span_digest=fold.span_digest,
         base_digest=(chain_digests(after) or [b""])[-1],
         system=None if system is None else pack_value(system, writing.key),
     )

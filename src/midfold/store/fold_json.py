@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import fields
 
 from midfold.compression.results import Edit, Fold, Insert, Span
-from midfold.errors import StoreError
 from midfold.messages import Media, Message, Opaque, Part, Reasoning, Removed, Text, ToolCall, ToolResult
+from midfold.store.codec import DamagedRow
 from midfold.transcripts import decode_json
 
 _PARTS: dict[str, type[Part]] = {
@@ -30,11 +30,11 @@ def fold_to_json(fold: Fold) -> dict[str, object]:
 
 
 def fold_from_json(body: str) -> Fold:
-    """Read a stored fold. Raises `StoreError` when it is none."""
+    """Read a stored fold. Raises `DamagedRow` when it is none."""
     try:
         return _read_fold(decode_json(body))
     except (KeyError, TypeError, ValueError, RecursionError) as error:
-        raise StoreError(f"a stored fold cannot be read: {error}") from error
+        raise DamagedRow(f"a stored fold cannot be read: {error}") from error
 
 
 def _read_fold(value: object) -> Fold:

@@ -4,13 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 
+from midfold.compression.redact import redact
 from midfold.errors import StoreError
 from midfold.messages import Message
+from midfold.store.codec import clean_text, pack_value
 from midfold.store.rows import Row, make_rows, read_items, spell_items
 from midfold.wire.dialect import Evidence
 from midfold.wire.dialects import judge
 
-_DEFAULT_DIALECT = "openai_chat"
+DEFAULT_DIALECT = "openai_chat"
+"""How what shows no dialect of its own is spelled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +50,29 @@ def prepare(
     return Prepared(tuple(rows), proven)
 
 
-def conversation_key(store_key: bytes, conversation: str) -> bytes:
-    """Return the key of a conversation's placeholders: a credential looks the same in all of it, and nowhere
-    else."""
-    return blake2b(conversation.encode(), key=store_key, digest_size=32).digest()
+@dataclass(frozen=True, slots=True)
+class Hiding:
+    """Hides credentials from the store, or does not where `is_on` is false."""
+
+    secret: bytes
+    tenant: str
+    is_on: bool
+
+    def key(self, conversation: str) -> bytes | None:
+        """Return the key of a conversation's placeholders: a credential looks the same in all of it, and
+        nowhere else."""
+        if not self.is_on:
+            return None
+        return blake2b(f"{self.tenant}\0{conversation}".encode(), key=self.secret, digest_size=32).digest()
+
+    def text(self, text: str, conversation: str) -> str:
+        """Return a text that may be stored."""
+        key = self.key(conversation)
+        return clean_text(text if key is None else redact(text, key=key))
+
+    def value(self, value: object, conversation: str) -> str:
+        """Spell a JSON value that may be stored."""
+        return pack_value(value, self.key(conversation))
 
 
 def _as_list(messages: object) -> list[object]:
@@ -69,4 +91,4 @@ def _prove(given: Sequence[object]) -> str | None:
 
 def _guess(given: Sequence[object]) -> str:
     items = [item for item in given if not isinstance(item, Message)]
-    return judge(items).dialect if items else _DEFAULT_DIALECT
+    return judge(items).dialect if items else DEFAULT_DIALECT

@@ -29,10 +29,10 @@ class Row:
     finish_reason: str | None
     is_redacted: bool
     is_exact: bool
+    """what is stored says what was said"""
     digest: bytes
     spelled: bytes
     """what a chained digest covers of it"""
-    words: str
 
 
 def make_rows(
@@ -47,25 +47,25 @@ def make_rows(
 ) -> list[Row]:
     """Prepare messages, each with its wire item; `finish_reason` is that of the last one."""
     rows = []
+    last = len(messages) - 1
     for index, (message, item) in enumerate(zip(messages, items, strict=True)):
         packed = pack_item(item, key)
-        # What is indexed is what is stored, so that it can be taken out again, and hides what that hides.
-        seen = message if packed.is_exact and origin == SAID else read_body(dialect, packed.body)
+        # An item that is stored letter by letter says what its message says.
+        stored = message if packed.is_exact and message.raw is item else read_body(dialect, packed.body)
         spelled = spell(message)
         rows.append(
             Row(
                 origin=origin,
-                role=clean_text(message.role),
-                tools=" ".join(_tools_of(message)),
+                role=clean_text(stored.role),
+                tools=" ".join(_tools_of(stored)),
                 dialect=dialect,
                 body=packed.body,
                 tokens=tokens[index] if tokens else None,
-                finish_reason=finish_reason if index + 1 == len(messages) else None,
+                finish_reason=clean_text(finish_reason) if finish_reason and index == last else None,
                 is_redacted=packed.is_redacted,
-                is_exact=packed.is_exact,
+                is_exact=stored is message or spell(stored) == spelled,
                 digest=short_digest(spelled),
                 spelled=spelled,
-                words=words_of(seen),
             )
         )
     return rows
@@ -74,6 +74,15 @@ def make_rows(
 def short_digest(spelled: bytes) -> bytes:
     """Digest what a message says, so that a list can be compared with what is stored of it."""
     return sha256(spelled).digest()[:_DIGEST_BYTES]
+
+
+def agree(digests: Sequence[bytes], stored: Sequence[Sequence[bytes]]) -> bool:
+    """Whether two lists say the same as far as both go.
+
+    A stored message has the digest of what was said, and another one where it is stored with placeholders:
+    whoever resumes a session sends those.
+    """
+    return all(digest in either for digest, either in zip(digests, stored, strict=False))
 
 
 def words_of(message: Message) -> str:

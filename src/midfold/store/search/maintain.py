@@ -14,10 +14,12 @@ _VERSION = "search_index_version"
 _SAMPLED_MESSAGES = 200
 _SAMPLED_WORDS = 3
 _READ_ONLY = 8  # SQLite's primary result code
-# The index keeps the length of every entry in a table of its own: what it has, without reading it.
+# The index keeps the length of every entry in a table of its own: what it has, without reading it. Messages
+# behind the last of them are not missing; they wait for their turn.
 _DIFFERENCES = """
     SELECT
-        (SELECT count(*) FROM messages WHERE id NOT IN (SELECT id FROM message_words_docsize)),
+        (SELECT count(*) FROM messages WHERE id <= (SELECT max(id) FROM message_words_docsize)
+            AND id NOT IN (SELECT id FROM message_words_docsize)),
         (SELECT count(*) FROM message_words_docsize WHERE id NOT IN (SELECT id FROM messages))
 """
 
@@ -87,13 +89,16 @@ def check_words(connection: sqlite3.Connection, read_texts: ReadTexts) -> Iterat
 
     An index that lost its words can be perfectly sound as far as the database can tell.
     """
-    (newest,) = connection.execute("SELECT coalesce(max(id), 0) FROM messages").fetchone()
+    (newest,) = connection.execute("SELECT coalesce(max(id), 0) FROM message_words_docsize").fetchone()
     step = newest // _SAMPLED_MESSAGES + 1
     lost = 0
     for at in range(0, newest, step):
-        rowid, dialect, body = connection.execute(
-            "SELECT id, dialect, body FROM messages WHERE id > ? ORDER BY id LIMIT 1", (at,)
+        found = connection.execute(
+            "SELECT id, dialect, body FROM messages WHERE id > ? AND id <= ? ORDER BY id LIMIT 1", (at, newest)
         ).fetchone()
+        if found is None:
+            break
+        rowid, dialect, body = found
         words = set(WORD.findall(index_words(read_texts(dialect, body))))
         lost += not all(_holds(connection, rowid, word) for word in sorted(words, key=len)[-_SAMPLED_WORDS:])
     if lost:

@@ -5,10 +5,9 @@ from decimal import Decimal
 from typing import Any
 
 from midfold.store.base import Call
-from midfold.store.codec import clean_text, pack_value
+from midfold.store.codec import clean_text, pack_value, read_value
 from midfold.store.sqlite.sessions import find_place
 from midfold.tokens.usage import CanonicalUsage
-from midfold.transcripts import decode_json
 
 _BUCKETS = (
     "input_tokens",
@@ -41,12 +40,12 @@ def insert_call(
         (
             tenant,
             place.key,
-            call.id,
+            clean_text(call.id or ""),
             clean_text(call.model),
-            call.purpose,
+            clean_text(call.purpose),
             *(getattr(usage, name) for name in _BUCKETS),
             None if call.cost is None else str(call.cost),
-            call.cost_kind,
+            clean_text(call.cost_kind),
             pack_value(dict(call.facts), key),
             pack_value(call.raw, key),
             now if call.created_at is None else call.created_at,
@@ -86,7 +85,7 @@ def sum_usage(
 def _call(row: tuple[Any, ...]) -> Call:
     buckets, rest = row[: len(_BUCKETS)], row[len(_BUCKETS) :]
     model, purpose, call_id, cost, cost_kind, raw, facts, created_at, session_id, source = rest
-    known = decode_json(facts)
+    known = read_value(facts)
     return Call(
         usage=CanonicalUsage(**dict(zip(_BUCKETS, buckets, strict=True))),
         model=model,
@@ -94,7 +93,7 @@ def _call(row: tuple[Any, ...]) -> Call:
         id=call_id,
         cost=None if cost is None else Decimal(cost),
         cost_kind=cost_kind,
-        raw=decode_json(raw),
+        raw=read_value(raw),
         facts=known if isinstance(known, dict) else {},
         created_at=created_at,
         session_id=session_id,

@@ -6,9 +6,7 @@ from collections.abc import Iterable, Iterator
 from midfold.errors import StoreError
 from midfold.faults import faultpoint
 from midfold.store.base import Deleted
-from midfold.store.codec import read_body
-from midfold.store.rows import words_of
-from midfold.store.search import maintain
+from midfold.store.sqlite import indexing
 from midfold.store.sqlite.messages import add_bytes
 from midfold.store.sqlite.sessions import find_place
 
@@ -24,24 +22,25 @@ def delete(connection: sqlite3.Connection, tenant: str, session_id: str, *, bran
 
 
 def delete_sessions(connection: sqlite3.Connection, tenant: str, keys: Iterable[int]) -> Deleted:
-    """Delete these sessions; nothing else may read from them."""
+    """Delete these sessions; nothing else may read from them. What they said is overwritten."""
+    connection.execute("PRAGMA secure_delete = ON")
     doomed = sorted(keys)
     ids: list[str] = []
     count = 0
     for key in doomed:
         (session_id,) = connection.execute("SELECT id FROM sessions WHERE key = ?", (key,)).fetchone()
         ids.append(session_id)
-        for rowid, words in _indexed(connection, key):
-            maintain.remove(connection, rowid, words)
-            count += 1
+        count += indexing.remove(connection, tenant, key)
         (size,) = connection.execute(
-            "SELECT coalesce(sum(length(body)), 0) FROM messages WHERE session = ?", (key,)
+            "SELECT coalesce(sum(length(body)), 0) FROM messages WHERE tenant = ? AND session = ?",
+            (tenant, key),
         ).fetchone()
         add_bytes(connection, tenant, -size)
         faultpoint("store.delete.unindexed")
     # Newest first: a session may be read from by those that came after it.
     for key in reversed(doomed):
         connection.execute("DELETE FROM sessions WHERE tenant = ? AND key = ?", (tenant, key))
+    connection.execute("PRAGMA secure_delete = OFF")
     faultpoint("store.delete.after")
     return Deleted(tuple(ids), count)
 
@@ -70,10 +69,3 @@ def _children(connection: sqlite3.Connection, tenant: str, conversation: str) ->
         " WHERE p.tenant = ?1 AND p.conversation = ?2 AND c.conversation <> ?2 AND c.kind <> 'continuation'",
         (tenant, conversation),
     ).fetchall()
-
-
-def _indexed(connection: sqlite3.Connection, session: int) -> Iterator[tuple[int, str]]:
-    """Yield the messages of a session with the words they were indexed by."""
-    rows = connection.execute("SELECT id, dialect, body FROM messages WHERE session = ?", (session,))
-    for rowid, dialect, body in rows.fetchall():
-        yield rowid, words_of(read_body(dialect, body))

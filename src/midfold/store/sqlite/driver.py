@@ -4,7 +4,9 @@ The file is opened through SQLite alone: one `open` and `close` of it beside a l
 locks of the whole process and can lose commits.
 """
 
+import os
 import sqlite3
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -12,6 +14,7 @@ from typing import Any
 from urllib.parse import quote
 
 from midfold.errors import StoreCorrupt, StoreError, StoreUnavailable
+from midfold.store.codec import DamagedRow
 
 
 def _load() -> Any:
@@ -28,14 +31,19 @@ driver = _load()
 SAFE_VERSION = (3, 51, 3)
 """From here on several processes may write to one file in WAL mode; before, a race could damage it."""
 BUSY_SECONDS = 5.0
+APPLICATION_ID = 0x6D666C64
+"""Spells `mfld` in the header of the file."""
 
-_WAL_BYTES_KEPT = 64 << 20
+_WAL_BYTES_KEPT = 16 << 20
+# The same few pages are written by every append: the longer the log, the fewer of them go to the file.
+_PAGES_PER_CHECKPOINT = 4_000
 _PRIVATE_FILE = 0o600
 _PRIVATE_FOLDER = 0o700
 # SQLite's primary result codes.
 _CORRUPT, _NOT_A_DATABASE = 11, 26
 _BUSY, _LOCKED = 5, 6
 _READ_ONLY, _IO_ERROR, _FULL, _CANNOT_OPEN, _PERMISSION = 8, 10, 13, 14, 3
+_NO_MEMORY, _PROTOCOL = 7, 15
 _REASONS = {
     _BUSY: "another process keeps it locked",
     _LOCKED: "another connection keeps it locked",
@@ -44,7 +52,13 @@ _REASONS = {
     _FULL: "the disk is full",
     _CANNOT_OPEN: "it cannot be opened",
     _PERMISSION: "there is no permission",
+    _NO_MEMORY: "memory ran out",
+    _PROTOCOL: "its locks are in disorder",
 }
+_OUT_OF_SPACE = (_FULL, _IO_ERROR, _READ_ONLY)
+_DAMAGED = (_CORRUPT, _NOT_A_DATABASE)
+# The driver says this without a code; SQLite itself never looks at what is in a text.
+_NOT_UTF8 = "Could not decode to UTF-8"
 
 
 def sqlite_version() -> tuple[int, ...]:
@@ -53,18 +67,23 @@ def sqlite_version() -> tuple[int, ...]:
 
 
 def open_writer(path: Path, *, synchronous: str = "FULL") -> sqlite3.Connection:
-    """Open the one connection that writes; the file is its owner's alone."""
-    make_private_folder(path.parent)
+    """Open the one connection that writes; the file is its owner's alone.
+
+    Raises `StoreError` for the database of another program, which is left as it is.
+    """
     with translated(path):
+        _claim(path)
         connection: sqlite3.Connection = driver.connect(
             str(path), timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
         )
         try:
             _set_up(connection)
+            _refuse_foreign(connection, path)
             connection.execute("PRAGMA journal_mode = WAL")
             # The files beside it get the mode of the file itself.
             path.chmod(_PRIVATE_FILE)
             connection.execute(f"PRAGMA synchronous = {synchronous}")
+            connection.execute(f"PRAGMA wal_autocheckpoint = {_PAGES_PER_CHECKPOINT}")
             connection.execute(f"PRAGMA journal_size_limit = {_WAL_BYTES_KEPT}")
         except BaseException:
             connection.close()
@@ -102,6 +121,26 @@ def _set_up(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA mmap_size = 0")
 
 
+def _claim(path: Path) -> None:
+    """Make the file, for its owner alone from its first moment, without opening it.
+
+    What somebody else put in its place is not followed.
+    """
+    if path.is_symlink() and path.lstat().st_uid != os.geteuid():
+        raise StoreError(f"{path} is a link that somebody else made")
+    # Not every system lets everybody do this; there SQLite makes the file, and its mode is set after.
+    with suppress(FileExistsError, PermissionError, AttributeError):
+        os.mknod(path, stat.S_IFREG | _PRIVATE_FILE)
+
+
+def _refuse_foreign(connection: sqlite3.Connection, path: Path) -> None:
+    (owner,) = connection.execute("PRAGMA application_id").fetchone()
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    if owner != APPLICATION_ID and (version or tables):
+        raise StoreError(f"{path} is the database of another program")
+
+
 def make_private_folder(folder: Path) -> None:
     """Make the folder of the file, for its owner alone, where it is missing."""
     with translated(folder):
@@ -113,20 +152,22 @@ def translated(path: Path) -> Iterator[None]:
     """Turn the errors of SQLite and of the file system into ours."""
     try:
         yield
-    except driver.Error as error:
+    except (driver.Error, OSError, MemoryError, DamagedRow) as error:
         raise translate(error, path) from error
-    except OSError as error:
-        raise StoreUnavailable(f"{path}: {error.strerror or error}") from error
 
 
-def translate(error: Exception, path: Path) -> StoreError:
-    """Return what an error of SQLite means to a caller."""
+def translate(error: BaseException, path: Path) -> StoreError:
+    """Return what an error means to a caller."""
     code = primary_code(error)
-    if code in (_CORRUPT, _NOT_A_DATABASE):
+    if is_corrupt(error) or isinstance(error, DamagedRow):
         return StoreCorrupt(str(path), str(error))
+    if isinstance(error, MemoryError):  # SQLite's own way to say so; a damaged index can ask for anything
+        return StoreUnavailable(f"{path}: {_REASONS[_NO_MEMORY]}")
+    if isinstance(error, OSError):
+        return StoreUnavailable(f"{path}: {error.strerror or error}")
     if code in _REASONS:
         return StoreUnavailable(f"{path}: {_REASONS[code]}")
-    return StoreError(f"{path}: {error}")
+    return StoreError(f"the store refuses this: {error}")
 
 
 def primary_code(error: BaseException) -> int:
@@ -137,7 +178,7 @@ def primary_code(error: BaseException) -> int:
 
 def is_out_of_space(error: BaseException) -> bool:
     """Whether nothing can be written until there is room again."""
-    return primary_code(error) in (_FULL, _IO_ERROR, _READ_ONLY)
+    return primary_code(error) in _OUT_OF_SPACE
 
 
 def is_busy(error: BaseException) -> bool:
@@ -147,7 +188,14 @@ def is_busy(error: BaseException) -> bool:
 
 def is_corrupt(error: BaseException) -> bool:
     """Whether the file is damaged."""
-    return primary_code(error) in (_CORRUPT, _NOT_A_DATABASE)
+    if primary_code(error) in _DAMAGED:
+        return True
+    return isinstance(error, driver.Error) and str(error).startswith(_NOT_UTF8)
+
+
+def is_about_the_file(error: BaseException) -> bool:
+    """Whether an error is about the database as a whole, and not about what was asked of it."""
+    return primary_code(error) in _REASONS or is_corrupt(error) or isinstance(error, MemoryError)
 
 
 def roll_back(connection: sqlite3.Connection) -> None:

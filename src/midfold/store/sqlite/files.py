@@ -1,36 +1,29 @@
 """The database of a store: one connection that writes, some that read, and the rules for sharing the file."""
 
-import secrets
+import os
 import sqlite3
+import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from midfold.errors import StoreUnavailable
+from midfold.errors import StoreCorrupt, StoreUnavailable
 from midfold.store.search import maintain
-from midfold.store.sqlite.driver import (
-    SAFE_VERSION,
-    driver,
-    open_memory,
-    open_reader,
-    open_writer,
-    roll_back,
-    sqlite_version,
-    translated,
-)
-from midfold.store.sqlite.health import Area, Problem, find_problems
-from midfold.store.sqlite.migrations import migrate
+from midfold.store.sqlite.access import MEMORY, open_access, open_any_reader, read_key
+from midfold.store.sqlite.driver import sqlite_version, translated
+from midfold.store.sqlite.health import Area, Problem, find_damage, find_index_problems, find_problems
 from midfold.store.sqlite.readers import Readers
 from midfold.store.sqlite.searching import read_texts
-from midfold.store.sqlite.single import SingleWriter
 from midfold.store.sqlite.writer import Work, Writer
 
 T = TypeVar("T")
 
-MEMORY = Path(":memory:")
-_KEY_BYTES = 32
+_SECONDS_BETWEEN_TRIES = 1.0
+# Before this version only a connection that may write can ask the index whether it is whole.
+_READERS_CHECK_THE_INDEX = (3, 44)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,117 +41,122 @@ class Database:
 
     def __init__(self, path: Path, *, synchronous: str = "FULL") -> None:
         self.path = path
-        self._single: SingleWriter | None = None
-        self._problem: str | None = None
-        self._writer = self._open(synchronous)
-        self._readers = None if path == MEMORY else Readers(path, self._open_reader)
-        self.redaction_key = self.read(_read_key)
+        self._synchronous = synchronous
+        self._process = os.getpid()
+        self._lock = threading.RLock()
+        self._is_closed = False
+        self._mends = 0
+        self._next_try = time.monotonic() + _SECONDS_BETWEEN_TRIES
+        self._access = open_access(path, synchronous)
+        self._readers = self._make_readers()
+        try:
+            self.redaction_key = self.read(read_key)
+        except BaseException:
+            self.close()
+            raise
 
     def write(self, work: Work[T]) -> T:
         """Run `work` in a transaction; return when it is durable."""
-        if self._writer is None:
-            raise StoreUnavailable(self._problem or "it is read-only")
-        return self._writer.do(work)
+        return self._mending(lambda: self._need_writer().do(work))
 
     def read(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Run `work` on a connection that only reads."""
-        if self._readers is None:
+        if self.path == MEMORY:
             return self.write(work)
-        with self._readers.lend() as connection:
-            return work(connection)
+        return self._mending(lambda: self._read(work))
 
     def check(self, *, deep: bool) -> list[Problem]:
-        """Look for damage; after damage to the file itself nothing is written any more."""
-        if self._writer is None:
-            return self.read(partial(find_problems, deep=deep))
-        problems = self._writer.do(partial(find_problems, deep=deep))
-        damage = next((each.text for each in problems if each.area is Area.FILE), None)
-        if damage is not None:
-            self._writer.stop_writing(damage)
+        """Look for damage; after damage to the file or to messages nothing is written any more."""
+        problems = self._examine(partial(find_problems, deep=deep))
+        if sqlite_version() < _READERS_CHECK_THE_INDEX and self.status.may_write:
+            problems += self._need_writer().do(find_index_problems)
+        damage = next((each for each in problems if each.area in (Area.FILE, Area.MESSAGES)), None)
+        if damage is not None and self._access.writer is not None:
+            self._access.writer.trouble.stop(damage.text)
         return problems
 
     @property
     def status(self) -> Status:
         """Say how the store is doing."""
-        writer = self._writer
-        problem = self._problem or (writer.problem if writer else None)
+        writer = self._access.writer
+        problem = self._access.problem if writer is None else writer.trouble.reason
         version = ".".join(map(str, sqlite_version()))
-        return Status(
-            str(self.path), version, may_write=writer is not None and problem is None, problem=problem
-        )
+        return Status(str(self.path), version, may_write=problem is None, problem=problem)
 
     def close(self) -> None:
         """Finish what is waiting and let go of the file."""
-        # The last connection to go folds the log into the file, and one that only reads cannot.
-        if self._readers is not None:
+        with self._lock:
+            self._is_closed = True
+            # The last connection to go folds the log into the file, and one that only reads cannot.
             self._readers.close()
-        if self._writer is not None:
-            self._writer.close()
-        if self._single is not None:
-            self._single.release()
+            self._access.close()
 
-    def _open(self, synchronous: str) -> Writer | None:
+    def _make_readers(self) -> Readers:
+        has_writer = self._access.writer is not None
+        return Readers(self.path, lambda: open_any_reader(self.path, has_writer=has_writer))
+
+    def _read(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        self._check_process()
+        with self._readers.lend() as connection:
+            return work(connection)
+
+    def _need_writer(self) -> Writer:
+        """Return the writer; where there was none, what was in the way may be gone."""
+        self._check_process()
+        with self._lock:
+            if self._access.writer is None and not self._is_closed and time.monotonic() >= self._next_try:
+                self._next_try = time.monotonic() + _SECONDS_BETWEEN_TRIES
+                self._try_again()
+            if self._access.writer is None:
+                raise StoreUnavailable(self._access.problem or "it is read-only")
+            return self._access.writer
+
+    def _try_again(self) -> None:
+        self._access = open_access(self.path, self._synchronous)
+        if self._access.writer is not None:
+            # A reader that was told that nobody writes never looks for changes.
+            old, self._readers = self._readers, self._make_readers()
+            old.close()
+
+    def _check_process(self) -> None:
+        if os.getpid() != self._process:
+            raise StoreUnavailable("another process opened it; open the store again after a fork")
+
+    def _mending(self, action: Callable[[], T]) -> T:
+        """Do something; where only the index is in the way, make that anew and do it again."""
+        mends = self._mends
         try:
-            connection = self._open_connection(synchronous)
-        except StoreUnavailable as error:
-            if self.path == MEMORY or not self.path.exists():
+            return action()
+        except StoreCorrupt as damage:
+            if not self._mend(mends, damage):
                 raise
-            self._problem = str(error)
-            return None
-        try:
-            with translated(self.path):
-                migrate(connection)
-                _make_key(connection)
-                _renew_index(connection)
-        except StoreUnavailable as error:
-            connection.close()
-            self._problem = str(error)
-            return None
-        except BaseException:
-            connection.close()
-            raise
-        return Writer(connection, self.path)
+        return action()
 
-    def _open_connection(self, synchronous: str) -> sqlite3.Connection:
+    def _mend(self, mends: int, damage: StoreCorrupt) -> bool:
+        """Stop writing, find out what is damaged, and go on with a fresh index if that was all; once."""
+        with self._lock:
+            if self._mends != mends:
+                return True
+            writer = self._access.writer
+            if writer is None or self._is_closed:
+                return False
+            writer.trouble.stop(damage.reason)
+            if self._mends or any(each.area is not Area.INDEX for each in self._examine(find_damage)):
+                return False
+            self._mends += 1
+            writer.trouble.resume()
+            writer.do(lambda connection: maintain.rebuild(connection, read_texts))
+            return True
+
+    def _examine(self, look: Callable[[sqlite3.Connection], list[Problem]]) -> list[Problem]:
+        """Look at what is on the disk, through a connection that has nothing of it in memory."""
+        self._check_process()
         if self.path == MEMORY:
-            return open_memory()
-        if sqlite_version() < SAFE_VERSION:
-            self._single = SingleWriter(self.path)
-        return open_writer(self.path, synchronous=synchronous)
-
-    def _open_reader(self) -> sqlite3.Connection:
-        if self._writer is not None:
-            return open_reader(self.path)
-        try:
-            connection = open_reader(self.path)
-            connection.execute("SELECT 1 FROM sqlite_master").fetchone()
-        except (StoreUnavailable, driver.Error):
-            # In WAL mode even a reader wants to write beside the file, unless it is told that nobody does.
-            return open_reader(self.path, immutable=True)
-        return connection
-
-
-def _make_key(connection: sqlite3.Connection) -> None:
-    connection.execute(
-        "INSERT INTO meta (name, value) VALUES ('redaction_key', ?) ON CONFLICT DO NOTHING",
-        (secrets.token_bytes(_KEY_BYTES),),
-    )
-
-
-def _renew_index(connection: sqlite3.Connection) -> None:
-    """Make the index anew where another version made it: old words could not be taken out of it."""
-    if maintain.is_current(connection):
-        return
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        if not maintain.is_current(connection):
-            maintain.rebuild(connection, read_texts)
-        connection.execute("COMMIT")
-    except BaseException:
-        roll_back(connection)
-        raise
-
-
-def _read_key(connection: sqlite3.Connection) -> bytes:
-    row = connection.execute("SELECT value FROM meta WHERE name = 'redaction_key'").fetchone()
-    return bytes(row[0])
+            return self._need_writer().do(look)
+        with translated(self.path):
+            connection = open_any_reader(self.path, has_writer=self._access.writer is not None)
+            try:
+                connection.execute("BEGIN")
+                return look(connection)
+            finally:
+                connection.close()

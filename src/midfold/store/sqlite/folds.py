@@ -4,16 +4,18 @@ import sqlite3
 from collections.abc import Sequence
 
 from midfold.store.base import Known, StoredFold
+from midfold.store.codec import read_value
 from midfold.store.fold_json import fold_from_json
-from midfold.store.sqlite.sessions import find_tip
-from midfold.transcripts import decode_json
+from midfold.store.sqlite.sessions import find_place, find_tip
 
 _FOLD = """
-    SELECT ended.id, child.id, f.body, f.facts, f.created_at, f.announced_at IS NOT NULL
+    SELECT f.prefix_digest, f.key, ended.id, child.id, f.body, f.facts, f.created_at,
+        f.announced_at IS NOT NULL
     FROM folds f JOIN sessions ended ON ended.key = f.session JOIN sessions child ON child.key = f.child
 """
 # SQLite takes far more, but no list of digests needs to be looked up at once.
 _TOGETHER = 500
+_DAY_SECONDS = 86_400.0
 
 
 def find_fold(connection: sqlite3.Connection, tenant: str, chain: Sequence[bytes]) -> StoredFold | None:
@@ -21,27 +23,30 @@ def find_fold(connection: sqlite3.Connection, tenant: str, chain: Sequence[bytes
 
     `chain` are the chained digests of the history, oldest first.
     """
-    for digest in reversed(chain):
-        row = connection.execute(
-            _FOLD + " WHERE f.tenant = ? AND f.prefix_digest = ? AND child.undone_at IS NULL"
-            " ORDER BY f.key DESC LIMIT 1",
-            (tenant, digest),
-        ).fetchone()
-        if row is not None:
-            return _stored(row)
+    for stop in range(len(chain), 0, -_TOGETHER):
+        digests = chain[max(0, stop - _TOGETHER) : stop]
+        places = {digest: place for place, digest in enumerate(digests)}
+        rows = connection.execute(
+            f"{_FOLD} WHERE f.tenant = ? AND f.prefix_digest IN ({_marks(digests)})"
+            " AND child.undone_at IS NULL",
+            (tenant, *digests),
+        ).fetchall()
+        if rows:
+            return _stored(max(rows, key=lambda row: (places[bytes(row[0])], row[1]))[2:])
     return None
 
 
 def list_folds(
-    connection: sqlite3.Connection, tenant: str, conversation: str | None, *, unannounced: bool
+    connection: sqlite3.Connection, tenant: str, session_id: str | None, *, unannounced: bool
 ) -> list[StoredFold]:
     """List folds from the first to the newest: of one conversation or all, or those nobody was told of."""
+    conversation = find_place(connection, tenant, session_id).conversation if session_id else None
     rows = connection.execute(
         _FOLD + " WHERE f.tenant = ?1 AND (?2 IS NULL OR child.conversation = ?2)"
         " AND (?3 = 0 OR f.announced_at IS NULL) AND child.undone_at IS NULL ORDER BY f.key",
         (tenant, conversation, int(unannounced)),
     )
-    return [_stored(row) for row in rows]
+    return [_stored(row[2:]) for row in rows]
 
 
 def mark_announced(connection: sqlite3.Connection, tenant: str, child_id: str, now: float) -> None:
@@ -68,7 +73,7 @@ def find_history(connection: sqlite3.Connection, tenant: str, chain: Sequence[by
 def _find_among(
     connection: sqlite3.Connection, tenant: str, digests: Sequence[bytes], stop: int
 ) -> Known | None:
-    marks = ", ".join("?" * len(digests))
+    marks = _marks(digests)
     rows = connection.execute(
         f"SELECT m.chain, s.id, s.key FROM messages m JOIN sessions s ON s.key = m.session"  # noqa: S608
         f" WHERE m.tenant = ? AND m.chain IN ({marks})"
@@ -86,10 +91,20 @@ def _find_among(
     return Known(find_tip(connection, tenant, session_id), length)
 
 
+def _marks(values: Sequence[object]) -> str:
+    return ", ".join("?" * len(values))
+
+
 def remember_summary(
     connection: sqlite3.Connection, tenant: str, identity: tuple[bytes, str, str], body: str, now: float
 ) -> None:
-    """Keep a summary that was paid for, by the digest of what it is about, its model and its prompt."""
+    """Keep a summary that was paid for, by the digest of what it is about, its model and its prompt.
+
+    What nobody came back for in a day goes; so does what a clock that went wrong dated ahead.
+    """
+    connection.execute(
+        "DELETE FROM summaries WHERE tenant = ?1 AND abs(created_at - ?2) > ?3", (tenant, now, _DAY_SECONDS)
+    )
     connection.execute(
         "INSERT OR REPLACE INTO summaries (tenant, span_digest, model, prompt, body, created_at)"
         " VALUES (?, ?, ?, ?, ?, ?)",
@@ -105,17 +120,17 @@ def recall_summary(
         "SELECT body FROM summaries WHERE tenant = ? AND span_digest = ? AND model = ? AND prompt = ?",
         (tenant, *identity),
     ).fetchone()
-    return decode_json(row[0]) if row else None
+    return read_value(row[0]) if row else None
 
 
-def forget_summaries(connection: sqlite3.Connection, tenant: str, before: float) -> None:
-    """Drop summaries that nobody came back for."""
-    connection.execute("DELETE FROM summaries WHERE tenant = ? AND created_at < ?", (tenant, before))
+def forget_summary(connection: sqlite3.Connection, tenant: str, span_digest: bytes) -> None:
+    """Drop the summaries of what a fold in place is about: it has its own."""
+    connection.execute("DELETE FROM summaries WHERE tenant = ? AND span_digest = ?", (tenant, span_digest))
 
 
 def _stored(row: Sequence[object]) -> StoredFold:
     session_id, child_id, body, facts, created_at, is_announced = row
-    known = decode_json(str(facts))
+    known = read_value(str(facts))
     return StoredFold(
         session_id=str(session_id),
         child_id=str(child_id),

@@ -1,15 +1,18 @@
 """What is wrong with a database, if anything: the same questions for the doctor and for tests of faults."""
 
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import sha256
+from itertools import chain
 
 from midfold.messages.digests import spell
-from midfold.store.codec import read_body
+from midfold.store.codec import DamagedRow, read_body
+from midfold.store.rows import short_digest
 from midfold.store.search import maintain
 from midfold.store.sqlite.driver import driver
+from midfold.store.sqlite.messages import SEALED, is_sealed
 from midfold.store.sqlite.searching import read_texts
 
 _MANY_TIPS = """
@@ -42,23 +45,34 @@ class Problem:
     text: str
 
 
+Check = Callable[[sqlite3.Connection], Iterator[Problem]]
+
+
 def find_problems(connection: sqlite3.Connection, *, deep: bool = True) -> list[Problem]:
     """Look for damage in the file, the index, the messages and the chains; `deep` reads every message."""
-    checks: list[Callable[[sqlite3.Connection], Iterator[Problem]]] = [
-        _check_file,
-        _check_index,
-        _check_sequences,
-        _check_lineage,
-        _check_ranges,
-    ]
-    if deep:
-        checks.append(_check_chains)
+    quick: list[Check] = [_check_file, _check_index, _check_sequences, _check_lineage, _check_ranges]
+    return _run(connection, [*quick, _check_messages] if deep else quick)
+
+
+def find_damage(connection: sqlite3.Connection) -> list[Problem]:
+    """Look for what only a fault of the disk, or somebody's hand, can have done."""
+    return _run(connection, [_check_file, _check_index, _check_seals])
+
+
+def find_index_problems(connection: sqlite3.Connection) -> list[Problem]:
+    """Ask the index whether it is whole; in SQLite before 3.44 the connection must be one that writes."""
+    return _run(connection, [_check_index])
+
+
+def _run(connection: sqlite3.Connection, checks: Sequence[Check]) -> list[Problem]:
     problems: list[Problem] = []
     for check in checks:
         try:
             problems += check(connection)
-        except driver.Error as error:
-            problems.append(Problem(Area.FILE, str(error)))
+        except (driver.Error, MemoryError) as error:
+            problems.append(Problem(Area.FILE, str(error) or "memory ran out"))
+        except DamagedRow as error:
+            problems.append(Problem(Area.MESSAGES, str(error)))
     return problems
 
 
@@ -72,10 +86,12 @@ def _check_file(connection: sqlite3.Connection) -> Iterator[Problem]:
 
 
 def _check_index(connection: sqlite3.Connection) -> Iterator[Problem]:
-    for text in maintain.check(connection):
-        yield Problem(Area.INDEX, text)
-    for text in maintain.check_words(connection, read_texts):
-        yield Problem(Area.INDEX, text)
+    try:
+        for text in chain(maintain.check(connection), maintain.check_words(connection, read_texts)):
+            yield Problem(Area.INDEX, text)
+    except (driver.Error, MemoryError) as error:
+        # Damage to the tables that the index is kept in is told by the check of the file.
+        yield Problem(Area.INDEX, f"the search index cannot be read: {error}")
 
 
 def _check_sequences(connection: sqlite3.Connection) -> Iterator[Problem]:
@@ -111,19 +127,38 @@ def _check_ranges(connection: sqlite3.Connection) -> Iterator[Problem]:
         )
 
 
+def _check_seals(connection: sqlite3.Connection) -> Iterator[Problem]:
+    """Compare every message with the sum that was written with it."""
+    for row in connection.execute(f"SELECT {SEALED} FROM messages m WHERE m.seal IS NOT NULL"):  # noqa: S608
+        if not is_sealed(row):
+            yield Problem(Area.MESSAGES, f"message {row[1]} of session {row[0]} is not what was stored")
+
+
+def _check_messages(connection: sqlite3.Connection) -> Iterator[Problem]:
+    """Compare messages with their sums, then work out again what their digests say."""
+    damaged = list(_check_seals(connection))
+    yield from damaged
+    if not damaged:
+        yield from _check_chains(connection)
+
+
 def _check_chains(connection: sqlite3.Connection) -> Iterator[Problem]:
-    """Work out chained digests again, where the message is stored as it was said."""
+    """Work out digests again, where the message is stored as it was said."""
     rows = connection.execute(
-        "SELECT s.id, m.session, m.seq, m.dialect, m.body, m.is_exact, m.chain FROM messages m"
+        "SELECT s.id, m.session, m.seq, m.dialect, m.body, m.is_exact, m.digest, m.chain FROM messages m"
         " JOIN sessions s ON s.key = m.session WHERE m.origin = 'said' ORDER BY m.session, m.seq"
     )
     session, link = None, b""
-    for session_id, key, seq, dialect, body, is_exact, chain in rows:
-        if key == session and is_exact and not _follows(link, dialect, body, bytes(chain)):
+    for session_id, key, seq, dialect, body, is_exact, digest, chained in rows:
+        if is_exact and not _agrees(dialect, body, digest, link if key == session else None, chained):
             yield Problem(Area.MESSAGES, f"message {seq} of session {session_id} is not what was stored")
-        session, link = key, bytes(chain)
+        session, link = key, bytes(chained)
 
 
-def _follows(link: bytes, dialect: str, body: str, chain: bytes) -> bool:
-    said = spell(read_body(dialect, body))
-    return chain == (sha256(link + said).digest() if said else link)
+def _agrees(dialect: str, body: str, digest: bytes, link: bytes | None, chained: bytes) -> bool:
+    try:
+        said = spell(read_body(dialect, body))
+    except DamagedRow:
+        return False
+    follows = link is None or chained == (sha256(link + said).digest() if said else link)
+    return follows and short_digest(said) == digest

@@ -9,14 +9,14 @@ import sqlite3
 from midfold.errors import SessionBusy
 from midfold.faults import faultpoint
 from midfold.store.base import Lease
-from midfold.store.sqlite.sessions import Place, find_place
+from midfold.store.sqlite.sessions import Place, find_open, find_place
 
 
 def acquire(
     connection: sqlite3.Connection, tenant: str, session_id: str, holder: str, seconds: float, now: float
 ) -> Lease:
-    """Take the lease, or raise `SessionBusy` with whoever has it."""
-    place = find_place(connection, tenant, session_id)
+    """Take the lease, or raise `SessionBusy` with whoever has it; a session that ended has none to give."""
+    place = find_open(connection, tenant, session_id)
     row = _read(connection, tenant, place)
     if row is not None and row[0] is not None and row[0] != holder and _runs(row, now):
         raise SessionBusy(session_id, row[0])

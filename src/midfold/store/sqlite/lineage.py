@@ -8,13 +8,15 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import replace
 
-from midfold.errors import SessionBusy, SessionEnded, StoreError
+from midfold.errors import SessionBusy, StoreError
 from midfold.faults import faultpoint
 from midfold.store.base import EndReason, Kind, Lease
 from midfold.store.continuing import Continuation
+from midfold.store.rows import agree
+from midfold.store.sqlite.folds import forget_summary
 from midfold.store.sqlite.leases import check_lease
 from midfold.store.sqlite.messages import Ref, insert_ranges, insert_rows, join_refs, read_refs
-from midfold.store.sqlite.sessions import NewSession, Place, find_place, find_tip, insert_session
+from midfold.store.sqlite.sessions import NewSession, Place, ended, find_place, find_tip, insert_session
 
 
 def continue_session(
@@ -45,6 +47,7 @@ def continue_session(
         " VALUES (?, ?, ?, ?, ?, ?, ?)",
         (tenant, place.key, key, plan.prefix_digest, plan.fold, plan.facts, now),
     )
+    forget_summary(connection, tenant, plan.span_digest)
     faultpoint("store.continue.linked")
 
 
@@ -73,24 +76,41 @@ def undo_continuation(
 
 
 def branch_session(
-    connection: sqlite3.Connection, tenant: str, parent_id: str, child_id: str, now: float
+    connection: sqlite3.Connection, tenant: str, parent_id: str, new: NewSession, now: float
 ) -> None:
-    """Open a session that begins with all that its parent says, and goes its own way."""
+    """Open a session that begins with all that its parent says, and goes its own way.
+
+    What is not said about it is as it was with its parent.
+    """
     parent = find_place(connection, tenant, parent_id)
     refs = read_refs(connection, tenant, parent)
-    new = _like(connection, parent, child_id, Kind.BRANCH, child_id, parent.last_chain)
-    key = insert_session(connection, tenant, new, now)
+    like = _like(connection, parent, new.id, Kind.BRANCH, new.id, parent.last_chain)
+    branch = replace(
+        like,
+        source=new.source or like.source,
+        model=new.model or like.model,
+        title=new.title or like.title,
+        system=like.system if new.system is None else new.system,
+    )
+    key = insert_session(connection, tenant, branch, now)
     insert_ranges(connection, tenant, key, join_refs(refs), own_from=0)
 
 
+def open_below(
+    connection: sqlite3.Connection, tenant: str, parent_id: str, new: NewSession, now: float
+) -> None:
+    """Open a session of its own that belongs to another: that of a sub-agent."""
+    parent = find_place(connection, tenant, parent_id)
+    insert_session(connection, tenant, replace(new, parent=parent.key), now)
+
+
 def _end(connection: sqlite3.Connection, tenant: str, place: Place, reason: str, now: float) -> None:
-    ended = connection.execute(
+    closing = connection.execute(
         "UPDATE sessions SET ended_at = ?, end_reason = ? WHERE key = ? AND ended_at IS NULL",
         (now, reason, place.key),
     )
-    if ended.rowcount != 1:
-        tip = find_tip(connection, tenant, place.id)
-        raise SessionEnded(place.id, tip if tip != place.id else None)
+    if closing.rowcount != 1:
+        raise ended(connection, tenant, place.id)
 
 
 def _bring_up_to_date(
@@ -100,10 +120,9 @@ def _bring_up_to_date(
     refs = read_refs(connection, tenant, place)
     if plan.is_whole:
         return place, []
-    known = tuple(ref.digest for ref in refs[: len(plan.before)])
-    if known != plan.before[: len(known)]:
+    if not agree(plan.before, [ref.digests for ref in refs]):
         raise SessionBusy(place.id)
-    missing = plan.unsaved[len(known) - plan.unsaved_from :]
+    missing = plan.unsaved[max(0, min(len(refs), len(plan.before)) - plan.unsaved_from) :]
     if missing:
         insert_rows(connection, tenant, place, missing, now)
         place = find_place(connection, tenant, place.id)
@@ -145,13 +164,13 @@ def _write_view(
         if made.index is not None:
             places.append(refs[made.index])
         else:
-            places.append(Ref(child.key, own, b""))
+            places.append(Ref(child.key, own))
             own += 1
     late = refs[len(plan.before) :]
     insert_ranges(connection, tenant, child.key, join_refs([*places, *late]), own_from=own)
     # The caller may have said more since, and some of it may have reached the store already.
     known = 0
-    while known < min(len(late), len(plan.since)) and late[known].digest == plan.since[known].digest:
+    while known < min(len(late), len(plan.since)) and plan.since[known].digest in late[known].digests:
         known += 1
     insert_rows(connection, tenant, replace(child, next_seq=own), plan.since[known:], now)
 

@@ -5,13 +5,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
+from zlib import crc32
 
+from midfold.errors import SessionNotFound
 from midfold.faults import faultpoint
+from midfold.messages.digests import spell
 from midfold.store.base import StoredMessage
-from midfold.store.rows import SAID, Row
-from midfold.store.search import maintain
+from midfold.store.codec import DamagedRow, read_body, read_value
+from midfold.store.rows import SAID, Row, short_digest
 from midfold.store.sqlite.sessions import Place
-from midfold.transcripts import decode_json
 
 # From here on a session has no messages of its own.
 _NO_OWN = 1 << 60
@@ -27,20 +29,31 @@ _VIEW = """
         ON m.tenant = ?1 AND m.session = pieces.source AND m.seq >= pieces.start AND m.seq < pieces.stop
     {join} ORDER BY pieces.position, m.seq LIMIT ?4 OFFSET ?5
 """
-_RECORD = (
-    "s.id, m.seq, m.origin, m.role, m.body, m.tools, m.tokens, m.finish_reason, m.is_redacted, m.created_at"
+SEALED = "m.session, m.seq, m.origin, m.role, m.tools, m.dialect, m.body, m.seal"
+"""What the sum of a message covers, and the sum."""
+_RECORD = f"{SEALED}, s.id, m.tokens, m.finish_reason, m.is_redacted, m.created_at"
+_SEALED_COLUMNS = SEALED.count(",") + 1
+# The body is wanted only where it says something else than what was said.
+_REFS = _VIEW.format(
+    columns="m.session, m.seq, m.digest, m.dialect, CASE WHEN NOT m.is_exact THEN m.body END", join=""
 )
-_REFS = _VIEW.format(columns="m.session, m.seq, m.digest", join="")
 _RECORDS = _VIEW.format(columns=_RECORD, join="JOIN sessions s ON s.key = m.session")
+
+
+_INSERT = """
+    INSERT INTO messages (id, tenant, session, seq, origin, role, tools, dialect, body, seal, tokens,
+        finish_reason, is_redacted, is_exact, digest, chain, created_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Ref:
-    """A message of a view: where it is written, and the digest of what it said."""
+    """A message of a view: where it is written, and the digests it is known by (see `rows.agree`)."""
 
     source: int
     seq: int
-    digest: bytes
+    digests: tuple[bytes, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,40 +69,62 @@ def insert_rows(
     connection: sqlite3.Connection, tenant: str, place: Place, rows: Sequence[Row], now: float
 ) -> int:
     """Add rows to a session and to the index; return the number of the first."""
-    link = place.last_chain
-    for seq, row in enumerate(rows, place.next_seq):
-        if row.origin == SAID and row.spelled:
-            link = sha256(link + row.spelled).digest()
-        cursor = connection.execute(
-            "INSERT INTO messages (tenant, session, seq, origin, role, tools, dialect, body, tokens,"
-            " finish_reason, is_redacted, is_exact, digest, chain, created_at)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                tenant,
-                place.key,
-                seq,
-                row.origin,
-                row.role,
-                row.tools,
-                row.dialect,
-                row.body,
-                row.tokens,
-                row.finish_reason,
-                int(row.is_redacted),
-                int(row.is_exact),
-                row.digest,
-                link if row.origin == SAID else None,
-                now,
-            ),
-        )
-        maintain.add(connection, cursor.lastrowid or 0, row.words)
-        faultpoint("store.message.after")
+    (first_id,) = connection.execute("SELECT coalesce(max(id), 0) + 1 FROM messages").fetchone()
+    chain = _chain(place.last_chain, rows)
+    connection.executemany(_INSERT, _columns(first_id, tenant, place, rows, chain, now))
     connection.execute(
         "UPDATE sessions SET next_seq = ?, last_chain = ? WHERE key = ?",
-        (place.next_seq + len(rows), link, place.key),
+        (place.next_seq + len(rows), chain[-1] if chain else place.last_chain, place.key),
     )
     add_bytes(connection, tenant, sum(len(row.body) for row in rows))
     return place.next_seq
+
+
+def _chain(link: bytes, rows: Sequence[Row]) -> list[bytes]:
+    """Go on with a chained digest; what a fold made is no part of the history."""
+    chain = []
+    for row in rows:
+        if row.origin == SAID and row.spelled:
+            link = sha256(link + row.spelled).digest()
+        chain.append(link)
+    return chain
+
+
+def _columns(
+    first_id: int, tenant: str, place: Place, rows: Sequence[Row], chain: Sequence[bytes], now: float
+) -> Iterator[tuple[object, ...]]:
+    for index, row in enumerate(rows):
+        seq = place.next_seq + index
+        yield (
+            first_id + index,
+            tenant,
+            place.key,
+            seq,
+            row.origin,
+            row.role,
+            row.tools,
+            row.dialect,
+            row.body,
+            _sum(place.key, seq, row.origin, row.role, row.tools, row.dialect, row.body),
+            row.tokens,
+            row.finish_reason,
+            int(row.is_redacted),
+            int(row.is_exact),
+            row.digest,
+            chain[index] if row.origin == SAID else None,
+            now,
+        )
+        faultpoint("store.message.after")
+
+
+def _sum(*columns: object) -> int:
+    """Return what tells a damaged message from a sound one; a disk is no adversary."""
+    return crc32("\n".join(map(str, columns)).encode("utf-8", "replace"))
+
+
+def is_sealed(row: Sequence[object]) -> bool:
+    """Whether the `SEALED` columns of a message are what was written; a row without a sum is believed."""
+    return row[-1] is None or row[-1] == _sum(*row[:-1])
 
 
 def add_bytes(connection: sqlite3.Connection, tenant: str, count: int) -> None:
@@ -118,7 +153,14 @@ def insert_ranges(
 def read_refs(connection: sqlite3.Connection, tenant: str, place: Place) -> list[Ref]:
     """Return where the messages of a session are written, in the order in which it says them."""
     rows = connection.execute(_REFS, (tenant, place.key, place.own_from, -1, 0))
-    return [Ref(*row) for row in rows]
+    return [
+        Ref(source, seq, (digest,) if body is None else (digest, _stored_digest(dialect, body)))
+        for source, seq, digest, dialect, body in rows
+    ]
+
+
+def _stored_digest(dialect: str, body: str) -> bytes:
+    return short_digest(spell(read_body(dialect, body)))
 
 
 def read_records(
@@ -135,11 +177,13 @@ def read_history(connection: sqlite3.Connection, tenant: str, conversation: str)
 
     A branch begins with what its parent said.
     """
-    first, own_from = connection.execute(
-        "SELECT key, own_from FROM sessions WHERE tenant = ? AND conversation = ? ORDER BY key LIMIT 1",
+    first = connection.execute(
+        "SELECT key FROM sessions WHERE tenant = ? AND conversation = ? AND kind <> 'continuation'",
         (tenant, conversation),
     ).fetchone()
-    rows = connection.execute(_RECORDS, (tenant, first, _NO_OWN, -1, 0)).fetchall() if own_from == 0 else []
+    if first is None:
+        raise SessionNotFound(conversation)
+    rows = connection.execute(_RECORDS, (tenant, first[0], _NO_OWN, -1, 0)).fetchall()
     rows += connection.execute(
         f"SELECT {_RECORD} FROM sessions s JOIN messages m ON m.tenant = s.tenant AND m.session = s.key"  # noqa: S608
         " WHERE s.tenant = ? AND s.conversation = ? AND m.origin = 'said' ORDER BY m.id",
@@ -149,13 +193,17 @@ def read_history(connection: sqlite3.Connection, tenant: str, conversation: str)
 
 
 def _record(row: tuple[Any, ...]) -> StoredMessage:
-    session_id, seq, origin, role, body, tools, tokens, finish_reason, is_redacted, created_at = row
+    sealed = row[:_SEALED_COLUMNS]
+    _session, seq, origin, role, tools, _dialect, body, _seal = sealed
+    session_id, tokens, finish_reason, is_redacted, created_at = row[_SEALED_COLUMNS:]
+    if not is_sealed(sealed):
+        raise DamagedRow(f"message {seq} of session {session_id} is not what was stored")
     return StoredMessage(
         session_id=session_id,
         seq=seq,
         origin=origin,
         role=role,
-        item=decode_json(body),
+        item=read_value(body),
         tools=tuple(tools.split()),
         tokens=tokens,
         finish_reason=finish_reason,

@@ -6,12 +6,9 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from midfold.errors import SchemaTooNew
+from midfold.errors import SchemaTooNew, StoreUnavailable
 from midfold.faults import faultpoint
-from midfold.store.sqlite.driver import roll_back
-
-_APPLICATION_ID = 0x6D666C64
-"""Spells `mfld` in the header of the file."""
+from midfold.store.sqlite.driver import APPLICATION_ID, roll_back
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +24,21 @@ def migrate(connection: sqlite3.Connection) -> int:
 
     Raises `SchemaTooNew` for a file that a later version wrote.
     """
-    steps = load_migrations()
-    for step in steps:
+    for step in load_migrations():
         if _version_of(connection) < step.version:
             _apply(connection, step)
+    check_version(connection)
+    return _version_of(connection)
+
+
+def check_version(connection: sqlite3.Connection) -> None:
+    """Raise `SchemaTooNew` for a later version, `StoreUnavailable` for one not brought up to date yet."""
+    newest = load_migrations()[-1].version
     found = _version_of(connection)
-    if found > steps[-1].version:
-        raise SchemaTooNew(found, steps[-1].version)
-    return found
+    if found > newest:
+        raise SchemaTooNew(found, newest)
+    if found < newest:
+        raise StoreUnavailable(f"it has schema {found} and cannot be brought to {newest} for now")
 
 
 @cache
@@ -65,7 +69,7 @@ def _apply(connection: sqlite3.Connection, step: Migration) -> None:
             for statement in step.statements:
                 faultpoint("store.migrate.statement")
                 connection.execute(statement)
-            connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version = {step.version}")
         faultpoint("store.migrate.before_commit")
         connection.execute("COMMIT")

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from midfold.errors import StoreUnavailable
-from midfold.store.sqlite.driver import translated
+from midfold.store.sqlite.driver import roll_back, translated
 
 _MAX_READERS = 8
 
@@ -52,8 +52,7 @@ class Readers:
         return self._open()
 
     def _give_back(self, connection: sqlite3.Connection) -> None:
-        if connection.in_transaction:
-            connection.rollback()
+        roll_back(connection)
         with self._lock:
             if not self._is_closed:
                 self._free.append(connection)

@@ -6,14 +6,19 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from midfold.errors import SessionEnded, SessionNotFound, StoreError
-from midfold.store.base import Kind, Session
-from midfold.transcripts import decode_json
+from midfold.store.base import EndReason, Kind, Session
+from midfold.store.codec import clean_text, read_value
 
 _COLUMNS = """
     s.id, s.conversation, s.kind, p.id, s.source, s.model, s.title, s.dialect,
     s.started_at, s.ended_at, s.end_reason, s.undone_at IS NOT NULL, s.next_seq - s.own_from
 """
 _FROM = "FROM sessions s LEFT JOIN sessions p ON p.key = s.parent"
+
+# What these words say is said of a session together with the one that follows it.
+_OF_FOLDS = (EndReason.COMPRESSION, EndReason.UNDONE)
+MAX_ID_CHARS = 256
+"""Ids are 32 hex digits unless a host chooses its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +52,16 @@ class NewSession:
     base_digest: bytes | None = None
 
 
+def check_id(session_id: str) -> None:
+    """Raise `SessionNotFound` for what can be no id: ids are compared letter by letter and never mended."""
+    if not session_id or len(session_id) > MAX_ID_CHARS or clean_text(session_id) != session_id:
+        raise SessionNotFound(session_id)
+
+
 def insert_session(connection: sqlite3.Connection, tenant: str, new: NewSession, now: float) -> int:
     """Open a session and return its key."""
+    if len(new.id) > MAX_ID_CHARS or clean_text(new.id) != new.id:
+        raise StoreError(f"the id of a session is text of at most {MAX_ID_CHARS} characters, without NUL")
     cursor = connection.execute(
         "INSERT INTO sessions (tenant, id, conversation, kind, parent, source, model, title, dialect, system,"
         " started_at, last_chain, base_digest) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -75,6 +88,7 @@ def insert_session(connection: sqlite3.Connection, tenant: str, new: NewSession,
 
 def find_place(connection: sqlite3.Connection, tenant: str, session_id: str) -> Place:
     """Find a session, or raise `SessionNotFound`."""
+    check_id(session_id)
     row = connection.execute(
         "SELECT key, id, conversation, dialect, own_from, next_seq, last_chain, ended_at FROM sessions"
         " WHERE tenant = ? AND id = ?",
@@ -85,8 +99,23 @@ def find_place(connection: sqlite3.Connection, tenant: str, session_id: str) -> 
     return Place(*row)
 
 
+def find_open(connection: sqlite3.Connection, tenant: str, session_id: str) -> Place:
+    """Find a session that takes messages, or raise `SessionEnded` with the one that goes on."""
+    place = find_place(connection, tenant, session_id)
+    if place.ended_at is not None:
+        raise ended(connection, tenant, session_id)
+    return place
+
+
+def ended(connection: sqlite3.Connection, tenant: str, session_id: str) -> SessionEnded:
+    """Say that a session takes no more, and which one does."""
+    tip = find_tip(connection, tenant, session_id)
+    return SessionEnded(session_id, tip if tip != session_id else None)
+
+
 def get_session(connection: sqlite3.Connection, tenant: str, session_id: str) -> Session:
     """Return what is known about a session, or raise `SessionNotFound`."""
+    check_id(session_id)
     row = connection.execute(
         f"SELECT {_COLUMNS} {_FROM} WHERE s.tenant = ? AND s.id = ?",
         (tenant, session_id),
@@ -108,8 +137,9 @@ def list_sessions(
     return [_session(row) for row in rows]
 
 
-def list_chain(connection: sqlite3.Connection, tenant: str, conversation: str) -> list[Session]:
+def list_chain(connection: sqlite3.Connection, tenant: str, session_id: str) -> list[Session]:
     """List the sessions that lead from the first one to the tip; what was taken back is not among them."""
+    conversation = find_place(connection, tenant, session_id).conversation
     rows = connection.execute(
         f"SELECT {_COLUMNS} {_FROM} WHERE s.tenant = ? AND s.conversation = ?"
         " AND s.undone_at IS NULL ORDER BY s.key",
@@ -120,6 +150,7 @@ def list_chain(connection: sqlite3.Connection, tenant: str, conversation: str) -
 
 def find_tip(connection: sqlite3.Connection, tenant: str, session_id: str) -> str:
     """Follow continuations from a session to the newest; one taken back leads to what replaced it."""
+    check_id(session_id)
     row = connection.execute(
         """
         WITH RECURSIVE
@@ -148,6 +179,8 @@ def end_session(
     connection: sqlite3.Connection, tenant: str, session_id: str, reason: str, now: float
 ) -> None:
     """End a session that is still open; ending it twice changes nothing."""
+    if reason in _OF_FOLDS:
+        raise StoreError(f"a session ends with {reason!r} by a fold, or by taking one back")
     place = find_place(connection, tenant, session_id)
     connection.execute(
         "UPDATE sessions SET ended_at = ?, end_reason = ? WHERE key = ? AND ended_at IS NULL",
@@ -174,7 +207,7 @@ def read_system(connection: sqlite3.Connection, tenant: str, session_id: str) ->
     """Return the system prompt that is kept with a session."""
     place = find_place(connection, tenant, session_id)
     (system,) = connection.execute("SELECT system FROM sessions WHERE key = ?", (place.key,)).fetchone()
-    return None if system is None else decode_json(system)
+    return None if system is None else read_value(system)
 
 
 def _session(row: Sequence[Any]) -> Session:

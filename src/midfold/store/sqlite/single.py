@@ -15,8 +15,7 @@ class SingleWriter:
     """Held while this process may write; given back by `release`, or by the end of the process."""
 
     def __init__(self, path: Path) -> None:
-        lock = path.with_name(f"{path.name}.writer")
-        self._handle: int | None = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _PRIVATE_FILE)
+        self._handle: int | None = _open(path.with_name(f"{path.name}.writer"))
         try:
             _lock(self._handle)
         except OSError as error:
@@ -31,6 +30,14 @@ class SingleWriter:
         if self._handle is not None:
             os.close(self._handle)
             self._handle = None
+
+
+def _open(lock: Path) -> int:
+    no_link = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+    try:
+        return os.open(lock, os.O_RDWR | os.O_CREAT | no_link, _PRIVATE_FILE)
+    except OSError as error:
+        raise StoreUnavailable(f"{lock}: {error.strerror or error}") from error
 
 
 def _lock(handle: int) -> None:

@@ -3,12 +3,12 @@
 import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
 from midfold.compression.results import Compression
-from midfold.errors import SessionEnded, StoreError
+from midfold.errors import StoreError
 from midfold.store.base import (
     OWN,
     BeforeContinue,
@@ -25,9 +25,9 @@ from midfold.store.base import (
     StoredFold,
     StoredMessage,
 )
-from midfold.store.codec import clean_text, pack_value
-from midfold.store.continuing import Writing, plan_continuation
-from midfold.store.preparing import conversation_key, prepare
+from midfold.store.codec import clean_text
+from midfold.store.continuing import Continued, Writing, plan_continuation, run_hooks
+from midfold.store.preparing import DEFAULT_DIALECT, Hiding, prepare
 from midfold.store.search import maintain
 from midfold.store.sqlite import (
     calls,
@@ -42,23 +42,13 @@ from midfold.store.sqlite import (
 )
 from midfold.store.sqlite.files import Database, Status
 from midfold.store.sqlite.health import Problem
-from midfold.store.sqlite.messages import read_history
 from midfold.store.sqlite.sessions import NewSession, Place
 from midfold.tokens.usage import CanonicalUsage
-from midfold.transcripts import decode_json
+from midfold.wire.dialects import get_dialect
 
 T = TypeVar("T")
 
 LEASE_SECONDS = 45.0
-_DEFAULT_DIALECT = "openai_chat"
-
-
-@dataclass(frozen=True, slots=True)
-class Continued:
-    """A session that goes on after a fold, and the hooks that failed before it: harmless, worth saying."""
-
-    session_id: str
-    failed_hooks: tuple[str, ...] = ()
 
 
 class SqliteStore:
@@ -76,8 +66,8 @@ class SqliteStore:
     ) -> None:
         self._database = database
         self._quota = quota_bytes
-        self._tenant = tenant
-        self._redact = redact
+        self._tenant = clean_text(tenant)
+        self._hiding = Hiding(database.redaction_key, self._tenant, is_on=redact)
         self._clock = clock
         self._hooks = tuple(before_continue)
 
@@ -86,7 +76,7 @@ class SqliteStore:
         return SqliteStore(
             self._database,
             tenant=tenant,
-            redact=self._redact,
+            redact=self._hiding.is_on,
             quota_bytes=self._quota,
             clock=self._clock,
             before_continue=self._hooks,
@@ -131,23 +121,28 @@ class SqliteStore:
     ) -> Session:
         """Open a session and return it. A branch begins with all that its parent says."""
         new_id = session_id or secrets.token_hex(16)
-        if kind is Kind.BRANCH:
-            self._write(lineage.branch_session, self._need(parent_id), new_id, self._clock())
-            return self.session(new_id)
         if kind is Kind.CONTINUATION:
             raise StoreError("a continuation comes from continue_session")
+        if (parent_id is None) is not (kind is Kind.ROOT):
+            raise StoreError("a branch and a sub-agent have a parent, and a root has none")
+        hide = partial(self._hiding.text, conversation=new_id)
         new = NewSession(
             id=new_id,
             conversation=new_id,
             kind=kind,
-            parent=self._place(parent_id).key if parent_id else None,
-            source=clean_text(source),
-            model=model and clean_text(model),
-            title=title and self._hide(title, new_id),
-            dialect=dialect,
-            system=None if system is None else pack_value(system, self._key(new_id)),
+            parent=None,
+            source=hide(source),
+            model=model and hide(model),
+            title=title and hide(title),
+            dialect=dialect and get_dialect(dialect).name,
+            system=None if system is None else self._hiding.value(system, new_id),
         )
-        self._write(sessions.insert_session, new, self._clock())
+        if parent_id is None:
+            self._write(sessions.insert_session, new, self._clock())
+        elif kind is Kind.BRANCH:
+            self._write(lineage.branch_session, parent_id, new, self._clock())
+        else:
+            self._write(lineage.open_below, parent_id, new, self._clock())
         return self.session(new_id)
 
     def session(self, session_id: str) -> Session:
@@ -175,7 +170,7 @@ class SqliteStore:
     def set_title(self, session_id: str, title: str) -> None:
         """Name a session."""
         place = self._place(session_id)
-        self._write(sessions.set_title, session_id, self._hide(title, place.conversation))
+        self._write(sessions.set_title, session_id, self._hiding.text(title, place.conversation))
 
     # Messages
 
@@ -190,7 +185,11 @@ class SqliteStore:
         """Add messages, all of them or none, and return the number of the first."""
         place = self._place(session_id)
         prepared = prepare(
-            messages, place.dialect, self._key(place.conversation), tokens=tokens, finish_reason=finish_reason
+            messages,
+            place.dialect,
+            self._hiding.key(place.conversation),
+            tokens=tokens,
+            finish_reason=finish_reason,
         )
         return self._write(writing.append, session_id, prepared, self._quota, self._clock())
 
@@ -204,8 +203,7 @@ class SqliteStore:
 
     def history(self, session_id: str) -> list[StoredMessage]:
         """Return everything that was said in a conversation, folded or not."""
-        conversation = self._place(session_id).conversation
-        return self._read(read_history, conversation)
+        return self._read(writing.read_said, session_id)
 
     # Chains
 
@@ -235,13 +233,10 @@ class SqliteStore:
         facts: Mapping[str, object] | None = None,
     ) -> Continued:
         """Do what `continue_session` does, and say which hooks failed before it."""
-        failed = self._run_hooks(session_id, compression)
-        place = self._place(session_id)
-        if place.ended_at is not None:
-            tip = self.get_compression_tip(session_id)
-            raise SessionEnded(session_id, tip if tip != session_id else None)
-        stored = [ref.digest for ref in self._read(writing.read_places, session_id)]
-        spelling = Writing(place.dialect or _DEFAULT_DIALECT, self._key(place.conversation))
+        place = self._read(sessions.find_open, session_id)
+        failed = run_hooks(self._hooks, session_id, compression.originals)
+        stored = [ref.digests for ref in self._read(writing.read_places, session_id)]
+        spelling = Writing(place.dialect or DEFAULT_DIALECT, self._hiding.key(place.conversation))
         plan = plan_continuation(
             messages,
             compression,
@@ -266,7 +261,7 @@ class SqliteStore:
 
     def chain(self, session_id: str) -> list[Session]:
         """List the sessions of a chain from the first to the tip."""
-        return self._read(sessions.list_chain, self._place(session_id).conversation)
+        return self._read(sessions.list_chain, session_id)
 
     def find_history(self, chain: Sequence[bytes]) -> Known | None:
         """Find the session that a history belongs to, by its chained digests."""
@@ -278,8 +273,7 @@ class SqliteStore:
 
     def folds(self, session_id: str | None = None, *, unannounced: bool = False) -> list[StoredFold]:
         """List the folds of a chain, or of all."""
-        conversation = self._place(session_id).conversation if session_id else None
-        return self._read(partial(folds.list_folds, unannounced=unannounced), conversation)
+        return self._read(partial(folds.list_folds, unannounced=unannounced), session_id)
 
     def mark_announced(self, child_id: str) -> None:
         """Note that engine and memory were told of the fold that opened this session."""
@@ -287,7 +281,7 @@ class SqliteStore:
 
     def remember_summary(self, span_digest: bytes, model: str, prompt: str, summary: object) -> None:
         """Keep a summary that was paid for until its fold is in place."""
-        body = pack_value(summary, self._key(""))
+        body = self._hiding.value(summary, "")
         self._write(folds.remember_summary, (span_digest, model, prompt), body, self._clock())
 
     def recall_summary(self, span_digest: bytes, model: str, prompt: str) -> object | None:
@@ -334,7 +328,8 @@ class SqliteStore:
         """Record what a call used, at once; the same call twice is counted once."""
         place = self._place(session_id)
         known = replace(call, id=call.id or secrets.token_hex(16))
-        self._write(calls.insert_call, session_id, known, self._key(place.conversation), self._clock())
+        key = self._hiding.key(place.conversation)
+        self._write(calls.insert_call, session_id, known, key, self._clock())
 
     def calls(
         self,
@@ -377,33 +372,9 @@ class SqliteStore:
     def _place(self, session_id: str) -> Place:
         return self._read(sessions.find_place, session_id)
 
-    def _key(self, conversation: str) -> bytes | None:
-        if not self._redact:
-            return None
-        return conversation_key(self._database.redaction_key, f"{self._tenant}\0{conversation}")
-
-    def _hide(self, text: str, conversation: str) -> str:
-        hidden = decode_json(pack_value(text, self._key(conversation)))
-        return str(hidden)
-
     def _scope(self, session_id: str | None, whole_chain: bool) -> tuple[str | None, str | None]:
         """Return the conversation and the session that are asked about."""
         if session_id is None:
             return None, None
         conversation = self._place(session_id).conversation
         return (conversation, None) if whole_chain else (None, session_id)
-
-    def _need(self, parent_id: str | None) -> str:
-        if parent_id is None:
-            raise StoreError("a branch needs the session that it branches from")
-        return parent_id
-
-    def _run_hooks(self, session_id: str, compression: Compression[object]) -> list[str]:
-        """Let others save what must outlive the fold; what goes wrong there is said and stops nothing."""
-        failed = []
-        for hook in self._hooks:
-            try:
-                hook(session_id, compression.originals)
-            except Exception as error:  # noqa: BLE001 - anybody's code
-                failed.append(f"{getattr(hook, '__name__', 'hook')}: {type(error).__name__}: {error}")
-        return failed

@@ -4,31 +4,40 @@ A commit is what costs: it waits for the disk. So whatever is waiting goes into 
 behind a savepoint of its own, and everybody hears of it only once the commit is durable.
 """
 
-import os
 import queue
 import sqlite3
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from midfold.errors import StoreCorrupt, StoreError, StoreUnavailable
+from midfold.errors import StoreUnavailable
 from midfold.faults import faultpoint
-from midfold.store.sqlite.driver import driver, is_busy, is_corrupt, is_out_of_space, roll_back, translate
+from midfold.store.codec import DamagedRow
+from midfold.store.sqlite.driver import (
+    BUSY_SECONDS,
+    driver,
+    is_about_the_file,
+    roll_back,
+    translate,
+)
+from midfold.store.sqlite.trouble import Trouble
 
 T = TypeVar("T")
 Work = Callable[[sqlite3.Connection], T]
 
 MAX_WAITING = 1_000
 """Pieces of work that may wait; beyond that the caller is told, so that memory stays bounded."""
+MAX_LOG_BYTES = 48 << 20
+"""From here on the log is folded into the file even if that takes waiting for readers."""
 
 _MAX_TOGETHER = 256
-_PROBE_BYTES = 1 << 20
-_PROBE_SECONDS = 1.0
-_CLOSE_SECONDS = 30.0
-_BUSY_TRIES = 3
+_NO_WAIT_SECONDS = 0.5
+_CHECKPOINT_WAIT_SECONDS = 0.2
+_SECONDS_BETWEEN_CHECKPOINTS = 1.0
 
 
 class Writer:
@@ -37,22 +46,18 @@ class Writer:
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self._connection = connection
         self._path = path
+        self._log = _Log(connection, path)
         self._queue: queue.Queue[_Piece | None] = queue.Queue(MAX_WAITING)
         self._lock = threading.Lock()
         self._is_closed = False
-        self._trouble = _Trouble(path)
+        self.trouble = Trouble(path)
         self._thread = threading.Thread(target=self._run, name="midfold-store", daemon=True)
         self._thread.start()
 
-    @property
-    def problem(self) -> str | None:
-        """Why writing is off for now: there is no room, or the file is damaged."""
-        return self._trouble.reason
-
     def do(self, work: Work[T]) -> T:
         """Run `work` in a transaction and return its result once that is durable."""
-        self._trouble.check()
-        piece = _Piece(work)
+        self.trouble.check()
+        piece = _Piece(work, self._path)
         with self._lock:
             if self._is_closed:
                 raise StoreUnavailable("it is closed")
@@ -63,18 +68,13 @@ class Writer:
         result: T = piece.future.result()
         return result
 
-    def stop_writing(self, reason: str) -> None:
-        """Write nothing any more: the file is damaged."""
-        self._trouble.stop(reason)
-
     def close(self) -> None:
         """Finish what is waiting and close the connection."""
         with self._lock:
-            if self._is_closed:
-                return
-            self._is_closed = True
-        self._queue.put(None)
-        self._thread.join(_CLOSE_SECONDS)
+            is_first, self._is_closed = not self._is_closed, True
+        if is_first:
+            self._queue.put(None)
+        self._thread.join()
 
     def _run(self) -> None:
         while (first := self._queue.get()) is not None:
@@ -97,24 +97,21 @@ class Writer:
         return pieces, False
 
     def _write(self, pieces: list["_Piece"]) -> None:
-        for attempt in range(_BUSY_TRIES):
-            try:
-                self._write_once(pieces)
-            except (driver.Error, OSError) as error:
-                roll_back(self._connection)
-                # SQLite has waited its time-out for a lock; a snapshot that went stale it refuses at once.
-                if is_busy(error) and attempt + 1 < _BUSY_TRIES and _is_stale_snapshot(error):
-                    continue
-                self._fail(pieces, error)
-            except BaseException as error:  # noqa: BLE001 - whoever waits must hear of it
-                roll_back(self._connection)
-                self._fail(pieces, error)
+        refusal = self.trouble.error  # what was found while these waited concerns them, too
+        if refusal is not None:
+            _fail(pieces, refusal)
             return
+        try:
+            self._write_together(pieces)
+        except BaseException as error:  # noqa: BLE001 - whoever waits must hear of it
+            roll_back(self._connection)
+            self.trouble.note(error)
+            _fail(pieces, _explain(error, self._path))
 
-    def _write_once(self, pieces: list["_Piece"]) -> None:
+    def _write_together(self, pieces: list["_Piece"]) -> None:
         connection = self._connection
         faultpoint("store.begin.before")
-        connection.execute("BEGIN IMMEDIATE")
+        self._begin(waited=time.monotonic() - pieces[0].since)
         faultpoint("store.begin.after")
         for piece in pieces:
             piece.run(connection)
@@ -123,27 +120,27 @@ class Writer:
         faultpoint("store.commit.after")
         for piece in pieces:
             piece.settle()
+        self._log.keep_short()
 
-    def _fail(self, pieces: list["_Piece"], error: BaseException) -> None:
-        if isinstance(error, driver.Error):
-            self._trouble.note(error)
-            failure: BaseException = translate(error, self._path)
-        elif isinstance(error, OSError):
-            failure = StoreUnavailable(f"{self._path}: {error.strerror or error}")
-        else:
-            failure = error
-        for piece in pieces:
-            piece.fail(failure)
+    def _begin(self, waited: float) -> None:
+        """Begin to write, never from a snapshot that was read before; nobody waits for a lock twice."""
+        if waited < _NO_WAIT_SECONDS:
+            self._connection.execute("BEGIN IMMEDIATE")
+            return
+        with _patience(self._connection, max(0.0, BUSY_SECONDS - waited)):
+            self._connection.execute("BEGIN IMMEDIATE")
 
 
 class _Piece:
     """A function that waits for the writer, and whoever waits for its result."""
 
-    def __init__(self, work: Work[Any]) -> None:
+    def __init__(self, work: Work[Any], path: Path) -> None:
         self.future: Future[Any] = Future()
+        self.since = time.monotonic()
         self._work = work
+        self._path = path
         self._result: object = None
-        self._error: Exception | None = None
+        self._error: BaseException | None = None
 
     def run(self, connection: sqlite3.Connection) -> None:
         """Run behind a savepoint: what fails for a reason of its own leaves the others alone."""
@@ -151,12 +148,11 @@ class _Piece:
         connection.execute("SAVEPOINT piece")
         try:
             self._result = self._work(connection)
-        except driver.IntegrityError as error:
+        except Exception as error:
+            if is_about_the_file(error) or not connection.in_transaction:
+                raise
             connection.execute("ROLLBACK TO piece")
-            self._error = StoreError(f"the store refuses this: {error}")
-        except (StoreError, ValueError, TypeError, LookupError) as error:
-            connection.execute("ROLLBACK TO piece")
-            self._error = error
+            self._error = _explain(error, self._path)
         connection.execute("RELEASE piece")
 
     def settle(self) -> None:
@@ -166,53 +162,51 @@ class _Piece:
             self.future.set_result(self._result)
 
     def fail(self, error: BaseException) -> None:
-        # Whoever has an answer of their own keeps it; nothing of it was written.
-        self.future.set_exception(self._error if isinstance(self._error, StoreError) else error)
+        """Tell that nothing was written; an answer that would have been a refusal stays one."""
+        if not self.future.done():
+            self.future.set_exception(self._error or error)
 
 
-class _Trouble:
-    """Why nothing is written for now. A small write that works is no proof that there is room again."""
+class _Log:
+    """Keeps the write-ahead log short: readers that take turns could keep it growing for ever."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._next_probe = 0.0
-        self._is_for_good = False
-        self.reason: str | None = None
+    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+        self._connection = connection
+        self._path = path.with_name(f"{path.name}-wal")
+        self._next_look = 0.0
 
-    def note(self, error: Exception) -> None:
-        if is_corrupt(error):
-            self.stop(str(error))
-        elif is_out_of_space(error):
-            self.reason = str(error)
-            self._next_probe = time.monotonic() + _PROBE_SECONDS
-
-    def stop(self, reason: str) -> None:
-        self._is_for_good, self.reason = True, reason
-
-    def check(self) -> None:
-        """Raise while writing is off; look for room again now and then."""
-        if self.reason is None:
+    def keep_short(self) -> None:
+        """Fold a log that is too long into the file, waiting a moment for readers; every second at most."""
+        now = time.monotonic()
+        if now < self._next_look:
             return
-        if self._is_for_good:
-            raise StoreCorrupt(str(self._path), self.reason)
-        if time.monotonic() < self._next_probe or not self._has_room():
-            raise StoreUnavailable(f"{self._path}: {self.reason}")
-        self.reason = None
-
-    def _has_room(self) -> bool:
-        self._next_probe = time.monotonic() + _PROBE_SECONDS
-        probe = self._path.with_name(f".{self._path.name}.probe-{os.getpid()}")
+        self._next_look = now + _SECONDS_BETWEEN_CHECKPOINTS
         try:
-            with probe.open("wb") as file:
-                file.write(bytes(_PROBE_BYTES))
-                file.flush()
-                os.fsync(file.fileno())
-        except OSError:
-            return False
-        finally:
-            probe.unlink(missing_ok=True)
-        return True
+            if self._path.stat().st_size > MAX_LOG_BYTES:
+                with _patience(self._connection, _CHECKPOINT_WAIT_SECONDS):
+                    self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        except (OSError, driver.Error):
+            # What is committed is committed; a real trouble shows again at the next write.
+            return
 
 
-def _is_stale_snapshot(error: BaseException) -> bool:
-    return getattr(error, "sqlite_errorname", "") == "SQLITE_BUSY_SNAPSHOT"
+def _fail(pieces: list[_Piece], error: BaseException) -> None:
+    for piece in pieces:
+        piece.fail(error)
+
+
+def _explain(error: BaseException, path: Path) -> BaseException:
+    """Return what a caller is told; what is wrong in the caller's own code comes back as it is."""
+    if isinstance(error, DamagedRow | driver.Error | OSError | MemoryError | OverflowError | UnicodeError):
+        return translate(error, path)
+    return error
+
+
+@contextmanager
+def _patience(connection: sqlite3.Connection, seconds: float) -> Iterator[None]:
+    """Wait for locks for another time than usual."""
+    connection.execute(f"PRAGMA busy_timeout = {int(seconds * 1_000)}")
+    try:
+        yield
+    finally:
+        connection.execute(f"PRAGMA busy_timeout = {int(BUSY_SECONDS * 1_000)}")

@@ -2,12 +2,15 @@
 
 import sqlite3
 
-from midfold.errors import SessionEnded
 from midfold.store.base import StoredMessage
 from midfold.store.preparing import Prepared
-from midfold.store.sqlite.messages import Ref, insert_rows, read_records, read_refs
+from midfold.store.sqlite import indexing
+from midfold.store.sqlite.messages import Ref, insert_rows, read_history, read_records, read_refs
 from midfold.store.sqlite.pruning import check_quota
-from midfold.store.sqlite.sessions import find_place, find_tip
+from midfold.store.sqlite.sessions import find_open, find_place
+
+# Enough for the index to be written with them; what comes in small pieces is indexed later, together.
+_MANY = 64
 
 
 def append(
@@ -19,13 +22,13 @@ def append(
     now: float,
 ) -> int:
     """Add rows to a session that is open, or raise `SessionEnded` with the one that goes on."""
-    place = find_place(connection, tenant, session_id)
-    if place.ended_at is not None:
-        tip = find_tip(connection, tenant, session_id)
-        raise SessionEnded(session_id, tip if tip != session_id else None)
+    place = find_open(connection, tenant, session_id)
     if prepared.dialect and place.dialect is None:
         connection.execute("UPDATE sessions SET dialect = ? WHERE key = ?", (prepared.dialect, place.key))
     first = insert_rows(connection, tenant, place, prepared.rows, now)
+    if len(prepared.rows) >= _MANY:
+        while indexing.catch_up(connection):
+            pass
     check_quota(connection, tenant, quota)
     return first
 
@@ -36,6 +39,11 @@ def read_view(
     """Return what a session says."""
     place = find_place(connection, tenant, session_id)
     return list(read_records(connection, tenant, place, start, stop))
+
+
+def read_said(connection: sqlite3.Connection, tenant: str, session_id: str) -> list[StoredMessage]:
+    """Return all that was said in the conversation of a session."""
+    return read_history(connection, tenant, find_place(connection, tenant, session_id).conversation)
 
 
 def read_places(connection: sqlite3.Connection, tenant: str, session_id: str) -> list[Ref]:

@@ -1,4 +1,5 @@
 -- Sessions, their messages, folds, leases and usage. Nothing in `messages` is ever changed in place.
+-- Every row has its tenant, and the database itself refuses a row that belongs to another tenant's session.
 
 CREATE TABLE meta (
     name TEXT PRIMARY KEY,
@@ -35,7 +36,8 @@ CREATE TABLE sessions (
     next_seq INTEGER NOT NULL DEFAULT 0,
     last_chain BLOB NOT NULL DEFAULT x'',
     base_digest BLOB,
-    UNIQUE (tenant, id)
+    UNIQUE (tenant, id),
+    UNIQUE (tenant, key)
 ) STRICT;
 
 -- Two processes can never fork a chain: a session has one continuation that was not taken back.
@@ -47,18 +49,20 @@ CREATE INDEX sessions_by_base ON sessions (tenant, base_digest) WHERE base_diges
 
 -- `body` is the wire item as JSON, with placeholders for credentials; the digests were taken before that.
 -- `origin` is who made the message: somebody said it, or a fold did (a summary, a shortened copy, a stub).
--- `is_exact` is 0 where the body differs from what was said: by placeholders, or by characters that no
--- database holds. Only what was said is part of the history and has a place in its `chain`.
+-- `is_exact` is 0 where the body says something else than what was said: placeholders, or signs for characters
+-- that no database holds. Only what was said is part of the history and has a place in its `chain`.
+-- `seal` is a sum of the row, so that damage is noticed when it is read.
 CREATE TABLE messages (
     id INTEGER PRIMARY KEY,
     tenant TEXT NOT NULL,
-    session INTEGER NOT NULL REFERENCES sessions (key) ON DELETE CASCADE,
+    session INTEGER NOT NULL,
     seq INTEGER NOT NULL,
     origin TEXT NOT NULL CHECK (origin IN ('said', 'summary', 'copy', 'stub')),
     role TEXT NOT NULL,
     tools TEXT NOT NULL,
     dialect TEXT NOT NULL,
     body TEXT NOT NULL,
+    seal INTEGER,
     tokens INTEGER,
     finish_reason TEXT,
     is_redacted INTEGER NOT NULL,
@@ -66,7 +70,8 @@ CREATE TABLE messages (
     digest BLOB NOT NULL,
     chain BLOB,
     created_at REAL NOT NULL,
-    UNIQUE (tenant, session, seq)
+    UNIQUE (tenant, session, seq),
+    FOREIGN KEY (tenant, session) REFERENCES sessions (tenant, key) ON DELETE CASCADE
 ) STRICT;
 
 CREATE INDEX messages_by_chain ON messages (tenant, chain) WHERE chain IS NOT NULL;
@@ -74,29 +79,34 @@ CREATE INDEX messages_by_chain ON messages (tenant, chain) WHERE chain IS NOT NU
 -- messages[start:stop] of `source`, at this place of the session's view.
 CREATE TABLE ranges (
     tenant TEXT NOT NULL,
-    session INTEGER NOT NULL REFERENCES sessions (key) ON DELETE CASCADE,
+    session INTEGER NOT NULL,
     position INTEGER NOT NULL,
-    source INTEGER NOT NULL REFERENCES sessions (key) ON DELETE CASCADE,
+    source INTEGER NOT NULL,
     start INTEGER NOT NULL,
     stop INTEGER NOT NULL,
-    PRIMARY KEY (tenant, session, position)
+    PRIMARY KEY (tenant, session, position),
+    FOREIGN KEY (tenant, session) REFERENCES sessions (tenant, key) ON DELETE CASCADE,
+    FOREIGN KEY (tenant, source) REFERENCES sessions (tenant, key) ON DELETE CASCADE
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX ranges_by_source ON ranges (source);
+CREATE INDEX ranges_by_source ON ranges (tenant, source);
 
 CREATE TABLE folds (
     key INTEGER PRIMARY KEY,
     tenant TEXT NOT NULL,
-    session INTEGER NOT NULL REFERENCES sessions (key) ON DELETE CASCADE,
-    child INTEGER NOT NULL REFERENCES sessions (key) ON DELETE CASCADE,
+    session INTEGER NOT NULL,
+    child INTEGER NOT NULL,
     prefix_digest BLOB NOT NULL,
     body TEXT NOT NULL,
     facts TEXT NOT NULL,
     created_at REAL NOT NULL,
     announced_at REAL,
-    UNIQUE (tenant, child)
+    UNIQUE (tenant, child),
+    FOREIGN KEY (tenant, session) REFERENCES sessions (tenant, key) ON DELETE CASCADE,
+    FOREIGN KEY (tenant, child) REFERENCES sessions (tenant, key) ON DELETE CASCADE
 ) STRICT;
 
+CREATE INDEX folds_by_session ON folds (tenant, session);
 CREATE INDEX folds_by_prefix ON folds (tenant, prefix_digest);
 
 -- A summary that was paid for, until the fold it is for is in place.
@@ -113,19 +123,20 @@ CREATE TABLE summaries (
 -- `epoch` only ever rises, so that whoever lost a lease cannot commit under it.
 CREATE TABLE leases (
     tenant TEXT NOT NULL,
-    session INTEGER NOT NULL REFERENCES sessions (key) ON DELETE CASCADE,
+    session INTEGER NOT NULL,
     holder TEXT,
     epoch INTEGER NOT NULL,
     renewed_at REAL NOT NULL,
     expires_at REAL NOT NULL,
-    PRIMARY KEY (tenant, session)
+    PRIMARY KEY (tenant, session),
+    FOREIGN KEY (tenant, session) REFERENCES sessions (tenant, key) ON DELETE CASCADE
 ) STRICT, WITHOUT ROWID;
 
 -- One row for each call of a model, as it was reported. `cost` is dollars as text: money is never a float.
 CREATE TABLE calls (
     key INTEGER PRIMARY KEY,
     tenant TEXT NOT NULL,
-    session INTEGER NOT NULL REFERENCES sessions (key) ON DELETE CASCADE,
+    session INTEGER NOT NULL,
     id TEXT NOT NULL,
     model TEXT NOT NULL,
     purpose TEXT NOT NULL,
@@ -140,7 +151,8 @@ CREATE TABLE calls (
     facts TEXT NOT NULL,
     raw TEXT NOT NULL,
     created_at REAL NOT NULL,
-    UNIQUE (tenant, id)
+    UNIQUE (tenant, id),
+    UNIQUE (tenant, key)
 ) STRICT;
 
 CREATE INDEX calls_by_session ON calls (tenant, session);

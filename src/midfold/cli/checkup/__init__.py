@@ -1,0 +1,1 @@
+"""What `midfold doctor` looks at, a subject in each file."""

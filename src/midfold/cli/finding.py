@@ -1,0 +1,52 @@
+"""The person's own store, and sessions by the names that people use for them."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import click
+
+from midfold.config import load_settings
+from midfold.config.stores import open_own_store
+from midfold.errors import SessionNotFound
+from midfold.store.base import Kind, Session
+from midfold.store.sqlite.store import SqliteStore
+
+ID_CHARS = 8
+"""How much of an id is shown."""
+LATEST = "latest"
+EVERYTHING = 1 << 40
+_MOST_NAMED = 5
+
+
+@contextmanager
+def own_store(*, clock: Callable[[], float] = time.time, synchronous: str = "FULL") -> Iterator[SqliteStore]:
+    """Open the store that the settings name for the block."""
+    store = open_own_store(load_settings(), clock=clock, synchronous=synchronous)
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+def find_session(store: SqliteStore, name: str) -> Session:
+    """Find a session by its id, by the beginning of one, or as `latest`: the newest conversation's tip."""
+    if name == LATEST:
+        return _find_latest(store)
+    try:
+        return store.session(name)
+    except SessionNotFound:
+        found = [each for each in store.sessions(limit=EVERYTHING) if name and each.id.startswith(name)]
+    if not found:
+        raise SessionNotFound(name)
+    if len(found) > 1:
+        shown = ", ".join(each.id[: max(ID_CHARS, len(name) + 2)] for each in found[:_MOST_NAMED])
+        raise click.UsageError(f"{len(found)} sessions begin with {name}: {shown}; write more of the id.")
+    return found[0]
+
+
+def _find_latest(store: SqliteStore) -> Session:
+    for session in store.sessions(limit=EVERYTHING):
+        if session.kind is not Kind.SUBAGENT:
+            return store.session(store.get_compression_tip(session.id))
+    raise SessionNotFound(LATEST)

@@ -1,0 +1,82 @@
+"""Conversations at a glance: each as one line, whatever number of sessions it took."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from midfold.cli.finding import EVERYTHING
+from midfold.cli.plain import printable
+from midfold.compression.redact import redact
+from midfold.store.base import Kind, Session, StoredMessage
+from midfold.store.sqlite.store import SqliteStore
+from midfold.wire import parse
+
+# The first words of a request say what it is about; nobody reads megabytes of it in a table.
+_READ_CHARS = 2_000
+_FIRST_MESSAGES = 6
+_DEFAULT_DIALECT = "openai_chat"
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """A conversation. `words` are its title, else what was asked first."""
+
+    tip: Session
+    sessions: int
+    messages: int
+    words: str
+
+
+def list_conversations(store: SqliteStore, *, limit: int, source: str | None = None) -> list[Overview]:
+    """List conversations, the newest first."""
+    chains: dict[str, list[Session]] = {}
+    for session in store.sessions(source=source, limit=EVERYTHING):
+        if not session.is_undone:
+            chains.setdefault(session.conversation_id, []).append(session)
+    return [_look_at(store, chain) for chain in list(chains.values())[:limit]]
+
+
+def describe(store: SqliteStore, session: Session) -> str:
+    """Return the title of a session, else the beginning of what was asked in it; fit to be shown."""
+    words = session.title or _find_request(store.records(session.id, 0, _FIRST_MESSAGES), session.dialect)
+    return show_line(words, _READ_CHARS)
+
+
+def show_line(text: str, most: int = 60) -> str:
+    """Return text from a conversation as one line for a terminal, without credentials."""
+    return printable(" ".join(redact(text[:_READ_CHARS]).split()), most)
+
+
+def count_of(number: int, noun: str) -> str:
+    """Say how many there are of something."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def find_branches(sessions: Iterable[Session], conversation: str) -> list[Session]:
+    """Return the branches that hang on a conversation, also through other branches and sub-agents."""
+    everything = list(sessions)
+    owner = {session.id: session.conversation_id for session in everything}
+    families = {conversation}
+    found: list[Session] = []
+    for session in reversed(everything):
+        starts = session.kind in (Kind.BRANCH, Kind.SUBAGENT)
+        if starts and owner.get(session.parent_id or "") in families:
+            families.add(session.conversation_id)
+            found += [session] if session.kind is Kind.BRANCH else []
+    return found
+
+
+def _look_at(store: SqliteStore, chain: list[Session]) -> Overview:
+    tip = chain[0]
+    return Overview(
+        tip=tip,
+        sessions=len(chain),
+        messages=sum(session.message_count for session in chain),
+        words=describe(store, tip),
+    )
+
+
+def _find_request(records: Iterable[StoredMessage], dialect: str | None) -> str:
+    """Return the first words of the user; what agents write in the user's name begins with a tag."""
+    messages = [parse([record.item], dialect or _DEFAULT_DIALECT)[0] for record in records]
+    said = [message.text.strip() for message in messages if message.role == "user" and message.text.strip()]
+    return next((text for text in said if not text.startswith("<")), said[0] if said else "")

@@ -1,0 +1,110 @@
+"""`midfold sessions export` and `import`: conversations as files."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+from rich.text import Text
+
+from midfold.cli.console import make_console
+from midfold.cli.finding import ID_CHARS, find_session, own_store
+from midfold.cli.overview import count_of, describe
+from midfold.cli.plain import printable
+from midfold.store.transfer import (
+    Form,
+    Imported,
+    ReplayClock,
+    View,
+    export_session,
+    import_session,
+    read_incoming,
+    write_export,
+)
+from midfold.wire import DIALECTS
+
+_MOST_CHARS = 200
+
+
+@click.command("export")
+@click.argument("name", metavar="ID")
+@click.option("-o", "--output", metavar="FILE", help="Where to write; standard output if not given.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice([form.value for form in Form]),
+    help="How to spell it; the default is json, or jsonl for a file of that name.",
+)
+@click.option("--tip", is_flag=True, help="What the newest session says, instead of all that was said.")
+def export_command(name: str, output: str | None, form: str | None, tip: bool) -> None:
+    """Write a conversation to a file without its credentials.
+
+    json has everything and can be imported again; jsonl has a message on each line, as its provider spells
+    it; sharegpt is one row of a data set. Files are readable for their owner alone.
+    """
+    chosen = Form(form) if form else Form.JSONL if (output or "").endswith(".jsonl") else Form.JSON
+    with own_store() as store:
+        session = find_session(store, name)
+        export = export_session(store, session.id, form=chosen, view=View.TIP if tip else View.HISTORY)
+    if output is None or output == "-":
+        click.echo(export.text, nl=False)
+    else:
+        write_export(Path(output), export.text)
+        click.echo(f"{count_of(export.messages, 'message')} to {printable(output, _MOST_CHARS)}", err=True)
+    for loss in export.losses:
+        click.echo(f"not in it: {printable(loss, _MOST_CHARS)}", err=True)
+
+
+@click.command("import")
+@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@click.option("--title", help="What to call it.")
+@click.option("--row", type=click.IntRange(min=0), help="Which conversation of a file that holds many.")
+@click.option(
+    "--dialect", type=click.Choice(sorted(DIALECTS)), help="Read it as this, whatever it looks like."
+)
+@click.option("--again", is_flag=True, help="Write a conversation again that is already here.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON list instead of a line for each.")
+def import_command(
+    files: tuple[str, ...],
+    title: str | None,
+    row: int | None,
+    dialect: str | None,
+    again: bool,
+    as_json: bool,
+) -> None:
+    """Bring conversations in, one from each FILE, or from standard input for -.
+
+    Reads our own exports, transcripts and request bodies in any dialect (OpenAI chat and Responses,
+    Anthropic, ShareGPT), and session files of Claude Code, Codex and Hermes. What is here already is left
+    as it is.
+    """
+    clock = ReplayClock()
+    # The file that is read stays, so the power may fail; and a message each second is a commit each.
+    with own_store(clock=clock, synchronous="NORMAL") as store:
+        results = []
+        for file in files:
+            incoming = read_incoming(file, row=row, dialect=dialect)
+            imported = import_session(store, incoming, clock=clock, again=again)
+            if title and imported.is_new:
+                store.set_title(imported.session.id, title)
+            results.append(imported)
+            if not as_json:
+                words = describe(store, store.session(imported.session.id))
+                _print_imported(imported, words, incoming.notes)
+    if as_json:
+        click.echo(json.dumps([asdict(each) for each in results], indent=2))
+
+
+def _print_imported(imported: Imported, words: str, notes: tuple[str, ...]) -> None:
+    console = make_console()
+    line = Text.assemble(
+        (imported.session.id[:ID_CHARS], "bold"),
+        f"  {imported.messages:>6,} messages  ",
+        printable(words, 80),
+    )
+    if not imported.is_new:
+        line.append("  already here", style="yellow")
+    line.truncate(console.width, overflow="ellipsis")
+    console.print(line)
+    for note in notes:
+        console.print(Text(f"{' ' * ID_CHARS}  {printable(note, _MOST_CHARS)}", style="dim"), soft_wrap=True)

@@ -1,0 +1,199 @@
+"""`midfold sessions`: what was said, where it went on, and what can be found in it."""
+
+import json
+from dataclasses import asdict
+from typing import TypedDict, Unpack
+
+import click
+
+from midfold.cli.console import make_console
+from midfold.cli.finding import ID_CHARS, find_session, own_store
+from midfold.cli.overview import describe, list_conversations, show_line
+from midfold.cli.session_removal import delete, prune
+from midfold.cli.session_tables import print_chain, print_conversations, print_hits
+from midfold.cli.session_transfer import export_command, import_command
+from midfold.cli.session_view import Excerpt, excerpt_json, print_excerpt, take_excerpt
+from midfold.cli.when import read_moment
+from midfold.store.base import Found, Order
+from midfold.store.codec import pack_value
+
+_NO_KEY = b""
+_EPILOG = """\b
+Examples:
+  midfold sessions import ~/.claude/projects/app/*.jsonl
+  midfold sessions search "connection reset" --since 7d
+  midfold sessions show latest --last 5
+  midfold sessions export 3f2a90c1 -o conversation.json
+"""
+
+
+@click.group(epilog=_EPILOG)
+def command() -> None:
+    """Look through sessions, find what was said, and move them in and out.
+
+    A session is named by its id, by the beginning of its id, or as `latest`. A fold ends a session and opens
+    another; all of them together are one conversation.
+    """
+
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+
+
+def print_json(value: object) -> None:
+    """Print a value without credentials, which a store that keeps them could bring here."""
+    click.echo(json.dumps(json.loads(pack_value(value, _NO_KEY)), indent=2))
+
+
+@command.command("list")
+@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="How many.")
+@click.option("--source", help="Only those that came from here, such as chat, import or claude_code.")
+@json_option
+def list_command(limit: int, source: str | None, as_json: bool) -> None:
+    """List conversations, the newest first."""
+    with own_store() as store:
+        found = list_conversations(store, limit=limit + 1, source=source)
+    shown = found[:limit]
+    if as_json:
+        print_json([asdict(each) for each in shown])
+    elif not shown:
+        click.echo("no conversations; midfold sessions import FILE brings one in")
+    else:
+        console = make_console()
+        print_conversations(shown, console)
+        if len(found) > limit:
+            console.print(f"\nthere are more; --limit {limit * 5} shows them", style="dim")
+
+
+@command.command()
+@click.argument("name", metavar="ID")
+@click.option(
+    "--last", type=click.IntRange(min=1), metavar="N", help="The newest N messages; 20 if not given."
+)
+@click.option("--all", "everything", is_flag=True, help="All messages.")
+@click.option(
+    "--around",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="The messages around number N, as search names them.",
+)
+@click.option("--history", is_flag=True, help="All that was ever said, instead of what the session says.")
+@click.option("--full", is_flag=True, help="Long messages from their beginning to their end.")
+@json_option
+def show(name: str, full: bool, as_json: bool, **wanted: Unpack[Excerpt]) -> None:
+    """Show what a session says, and what is known about it."""
+    with own_store() as store:
+        view = take_excerpt(store, find_session(store, name), wanted)
+    if as_json:
+        print_json(excerpt_json(view))
+    else:
+        print_excerpt(view, make_console(), full=full)
+
+
+class Filters(TypedDict):
+    """What a search is narrowed to."""
+
+    role: str | None
+    tool: str | None
+    since: float | None
+    until: float | None
+    limit: int
+
+
+@command.command()
+@click.argument("words", metavar="QUERY...", nargs=-1, required=True)
+@click.option("--session", "name", metavar="ID", help="Only the conversation of this session.")
+@click.option("--role", help="Only what this speaker said: user, assistant, tool, system.")
+@click.option("--tool", metavar="NAME", help="Only calls and results of this tool.")
+@click.option(
+    "--since", type=read_moment, metavar="WHEN", help="Not before: an age such as 7d or 2h, or an ISO date."
+)
+@click.option("--until", type=read_moment, metavar="WHEN", help="Only before this.")
+@click.option(
+    "--order",
+    type=click.Choice([order.value for order in Order]),
+    default=Order.NEWEST.value,
+    show_default=True,
+)
+@click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="How many.")
+@click.option("--letters", is_flag=True, help="Look for the text letter by letter; needs --session.")
+@json_option
+def search(
+    words: tuple[str, ...],
+    name: str | None,
+    order: str,
+    letters: bool,
+    as_json: bool,
+    **filters: Unpack[Filters],
+) -> None:
+    """Find messages by what they say, folded or not.
+
+    login error            both words
+    "connection reset"     next to each other (in a shell: '"connection reset"')
+    compress*              words that begin so
+    fold OR prune          either; error NOT timeout: the one without the other
+    """
+    query = " ".join(words)
+    if letters and name is None:
+        raise click.UsageError("--letters needs a --session to look through")
+    with own_store() as store:
+        session = find_session(store, name).id if name else None
+        if letters and session:
+            found = store.find_substring(session, query, filters["limit"])
+        else:
+            found = store.search(query, session_id=session, order=Order(order), **filters)
+    if as_json:
+        print_json(_found_json(found))
+    else:
+        print_hits(found, make_console())
+
+
+@command.command()
+@click.argument("name", metavar="ID")
+def tip(name: str) -> None:
+    """Print the id of the session in which a conversation goes on."""
+    with own_store() as store:
+        click.echo(store.get_compression_tip(find_session(store, name).id))
+
+
+@command.command()
+@click.argument("name", metavar="ID")
+@json_option
+def chain(name: str, as_json: bool) -> None:
+    """List the sessions of a conversation from the first to the tip."""
+    with own_store() as store:
+        sessions = store.chain(find_session(store, name).id)
+    if as_json:
+        print_json([asdict(session) for session in sessions])
+    else:
+        print_chain(sessions, make_console())
+
+
+@command.command()
+@click.argument("name", metavar="ID")
+@click.argument("words", metavar="TITLE...", nargs=-1, required=True)
+def title(name: str, words: tuple[str, ...]) -> None:
+    """Name a conversation."""
+    with own_store() as store:
+        session = store.get_compression_tip(find_session(store, name).id)
+        store.set_title(session, " ".join(words))
+        click.echo(f"{session[:ID_CHARS]}  {describe(store, store.session(session))}")
+
+
+@command.command()
+@click.argument("name", metavar="ID")
+def undo(name: str) -> None:
+    """Take back the newest fold of a conversation: it goes on with everything the fold took away.
+
+    What was said since stays. Prints the id of the session that goes on.
+    """
+    with own_store() as store:
+        click.echo(store.undo_continuation(find_session(store, name).id))
+
+
+def _found_json(found: Found) -> dict[str, object]:
+    hits = [{**asdict(hit), "title": show_line(hit.title) if hit.title else None} for hit in found.hits]
+    return {"hits": hits, "is_incomplete": found.is_incomplete}
+
+
+for subcommand in (delete, prune, export_command, import_command):
+    command.add_command(subcommand)

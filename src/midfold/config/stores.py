@@ -1,0 +1,94 @@
+"""The session store and the output that the settings name, opened and emptied together.
+
+A deleted conversation takes its spilled output with it. The store and the sink do not know one another, so
+it is seen to here, for every command alike.
+"""
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from midfold.config.home import find_home
+from midfold.config.schema import Settings
+
+if TYPE_CHECKING:
+    from midfold.offload import FileSink
+    from midfold.store.base import Deleted
+    from midfold.store.sqlite.store import SqliteStore
+
+STORE_FILE = "sessions.db"
+OUTPUT_FOLDER = "outputs"
+_DAY_SECONDS = 86_400.0
+
+
+def own_store_url(settings: Settings, environment: Mapping[str, str] = os.environ) -> str | Path:
+    """Return where sessions are kept: `store.url`, else a file in the home folder."""
+    return settings.store.url or find_home(environment) / STORE_FILE
+
+
+def open_own_store(
+    settings: Settings,
+    *,
+    tenant: str = "",
+    synchronous: str = "FULL",
+    clock: Callable[[], float] = time.time,
+    environment: Mapping[str, str] = os.environ,
+) -> "SqliteStore":
+    """Open the store that the settings name; a file that is missing is made."""
+    from midfold.store import open_store
+
+    return open_store(
+        own_store_url(settings, environment),
+        tenant=tenant,
+        redact=settings.store.redact,
+        quota_bytes=settings.store.quota_bytes,
+        synchronous=synchronous,
+        clock=clock,
+    )
+
+
+def open_own_outputs(environment: Mapping[str, str] = os.environ) -> "FileSink":
+    """Return the sink of tool output that was put aside; its folder need not exist."""
+    from midfold.offload import FileSink
+
+    return FileSink(find_home(environment) / OUTPUT_FOLDER)
+
+
+def delete_session(
+    store: "SqliteStore", outputs: "FileSink", session_id: str, *, branches: bool = False, tenant: str = ""
+) -> "Deleted":
+    """Delete a conversation and the output that its sessions put aside."""
+    deleted = store.delete(session_id, branches=branches)
+    clear_outputs(outputs, deleted, tenant)
+    return deleted
+
+
+def prune_sessions(
+    store: "SqliteStore",
+    outputs: "FileSink",
+    *,
+    older_than: float | None,
+    keep_bytes: int | None,
+    dry_run: bool = False,
+    tenant: str = "",
+) -> "Deleted":
+    """Delete old conversations, see `SqliteStore.prune`, and the output that they put aside."""
+    deleted = store.prune(older_than=older_than, keep_bytes=keep_bytes, dry_run=dry_run)
+    if not dry_run:
+        clear_outputs(outputs, deleted, tenant)
+    return deleted
+
+
+def oldest_to_keep(settings: Settings, now: float) -> float | None:
+    """Return the time before which `store.keep_days` lets conversations go; `None` keeps them all."""
+    days = settings.store.keep_days
+    return None if days is None else now - days * _DAY_SECONDS
+
+
+def clear_outputs(outputs: "FileSink", deleted: "Deleted", tenant: str) -> None:
+    """Remove what deleted sessions put aside. Rows went first, so that what is left by a crash in between is
+    output without a session, which `midfold doctor --fix` removes."""
+    for session_id in deleted.session_ids:
+        outputs.session(session_id, tenant=tenant).clear()

@@ -1,0 +1,50 @@
+"""What a store file says about itself, read beside whoever else uses it."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from sqlite3 import Connection
+
+from midfold.store.sqlite.driver import open_reader, translated
+
+
+@dataclass(frozen=True, slots=True)
+class StoreFacts:
+    """`sessions` are all sessions of all tenants, each as tenant and id."""
+
+    schema: int
+    sessions: frozenset[tuple[str, str]]
+    messages: int
+    stale_leases: int
+    """leases that ran out without being given back"""
+
+
+def read_facts(path: Path, now: float) -> StoreFacts:
+    """Read what is in a store file; raises `StoreError`s for one that cannot be read."""
+    with _reading(path) as connection:
+        (schema,) = connection.execute("PRAGMA user_version").fetchone()
+        (messages,) = connection.execute("SELECT count(*) FROM messages").fetchone()
+        (leases,) = connection.execute(
+            "SELECT count(*) FROM leases WHERE holder IS NOT NULL AND expires_at < ?", (now,)
+        ).fetchone()
+        sessions = frozenset(connection.execute("SELECT tenant, id FROM sessions").fetchall())
+    return StoreFacts(schema, sessions, messages, leases)
+
+
+def find_in_bodies(path: Path, words: str, pattern: re.Pattern[str]) -> set[str]:
+    """Return what `pattern` finds in the stored messages that hold `words`."""
+    with _reading(path) as connection:
+        rows = connection.execute("SELECT body FROM messages WHERE instr(body, ?) > 0", (words,))
+        return {found for (body,) in rows for found in pattern.findall(body)}
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[Connection]:
+    connection = open_reader(path)
+    try:
+        with translated(path):
+            yield connection
+    finally:
+        connection.close()

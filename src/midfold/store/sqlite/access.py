@@ -1,0 +1,137 @@
+"""How a database file is opened: for writing where that is possible, else for reading, saying why."""
+
+import secrets
+import sqlite3
+from dataclasses import dataclass
+from pathlib import Path
+
+from midfold.errors import StoreUnavailable
+from midfold.store.search import maintain
+from midfold.store.sqlite.driver import (
+    SAFE_VERSION,
+    driver,
+    make_private_folder,
+    open_memory,
+    open_reader,
+    open_writer,
+    roll_back,
+    sqlite_version,
+    translated,
+)
+from midfold.store.sqlite.migrations import check_version, migrate
+from midfold.store.sqlite.searching import read_texts
+from midfold.store.sqlite.single import SingleWriter
+from midfold.store.sqlite.writer import Writer
+
+MEMORY = Path(":memory:")
+_KEY_BYTES = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """What this process may do with a file: write, or only read because of a `problem`."""
+
+    writer: Writer | None
+    single: SingleWriter | None = None
+    problem: str | None = None
+
+    def close(self) -> None:
+        """Finish what is waiting, then let the next process write."""
+        if self.writer is not None:
+            self.writer.close()
+        if self.single is not None:
+            self.single.release()
+
+
+def open_access(path: Path, synchronous: str) -> Access:
+    """Open the file for writing; one that is there and cannot be written to is read.
+
+    Raises `StoreUnavailable` when neither is possible.
+    """
+    if path == MEMORY:
+        return Access(Writer(_prepare(open_memory(), path), path))
+    try:
+        return _open_for_writing(path, synchronous)
+    except StoreUnavailable as error:
+        if not path.exists():
+            raise
+        _check_readable(path, error)
+        return Access(None, problem=str(error))
+
+
+def open_any_reader(path: Path, *, has_writer: bool) -> sqlite3.Connection:
+    """Open a connection that only reads, also where the file system does not let anybody write."""
+    if has_writer:
+        return open_reader(path)
+    try:
+        connection = open_reader(path)
+        connection.execute("SELECT 1 FROM sqlite_master").fetchone()
+    except (StoreUnavailable, driver.Error):
+        # In WAL mode even a reader wants to write beside the file, unless it is told that nobody does.
+        return open_reader(path, immutable=True)
+    return connection
+
+
+def read_key(connection: sqlite3.Connection) -> bytes:
+    """Return what placeholders for credentials are made with."""
+    row = connection.execute("SELECT value FROM meta WHERE name = 'redaction_key'").fetchone()
+    if row is None:
+        raise StoreUnavailable("it was not made to the end; open it for writing once")
+    return bytes(row[0])
+
+
+def _open_for_writing(path: Path, synchronous: str) -> Access:
+    make_private_folder(path.parent)
+    single = SingleWriter(path) if sqlite_version() < SAFE_VERSION else None
+    try:
+        return Access(Writer(_prepare(open_writer(path, synchronous=synchronous), path), path), single)
+    except BaseException:
+        if single is not None:
+            single.release()
+        raise
+
+
+def _prepare(connection: sqlite3.Connection, path: Path) -> sqlite3.Connection:
+    """Bring schema, key and index of a fresh connection up to date."""
+    try:
+        with translated(path):
+            migrate(connection)
+            _make_key(connection)
+            _renew_index(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _check_readable(path: Path, reason: StoreUnavailable) -> None:
+    """Raise the reason why a file cannot be written to when reading it is no use, either."""
+    with translated(path):
+        connection = open_any_reader(path, has_writer=False)
+        try:
+            check_version(connection)
+        except StoreUnavailable:
+            raise reason from None
+        finally:
+            connection.close()
+
+
+def _make_key(connection: sqlite3.Connection) -> None:
+    connection.execute(
+        "INSERT INTO meta (name, value) VALUES ('redaction_key', ?) ON CONFLICT DO NOTHING",
+        (secrets.token_bytes(_KEY_BYTES),),
+    )
+
+
+def _renew_index(connection: sqlite3.Connection) -> None:
+    """Make the index anew where another version made it: old words could not be taken out of it."""
+    if maintain.is_current(connection):
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        if not maintain.is_current(connection):
+            maintain.rebuild(connection, read_texts)
+        connection.execute("COMMIT")
+    except BaseException:
+        roll_back(connection)
+        raise
