@@ -53,6 +53,16 @@ def test_json_adds_up(run, session):
     assert (told["dialect"], told["faults"], told["notes"]) == ("openai_chat", [], [])
 
 
+def test_a_summary_is_shown_with_the_sections_around_it(run, tmp_path):
+    folded = tmp_path / "folded.json"
+    run("compress", EXAMPLE, "--max-tokens", 6_000, "-o", folded)
+    _, out, _ = run("inspect", folded)
+    sections = [line.split()[1] for line in out.partition("section")[2].partition("\n\n")[0].splitlines()[1:]]
+    assert sections == ["tool", "system", "head", "summary", "tail"]
+    shares = json.loads(run("inspect", folded, "--json")[1])
+    assert sum(share["tokens"] for share in shares["sections"]) == shares["tokens"]
+
+
 def test_a_given_window_is_used(run, session):
     assert (
         json.loads(run("inspect", session, "--json", "--context-length", 1000)[1])["context_length"] == 1000

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from midfold import tokens
 from midfold.tokens import CanonicalUsage, Cost, Prices, find_model
 from midfold.tokens.pricing import price_with
-from midfold.tokens.savings import RecordedCall, net_savings, pays
+from midfold.tokens.savings import RecordedCall, net_savings, pays, savings_by_call, total_savings
 
 SONNET = "claude-sonnet-4-5"  # 3 in, 15 out, 0.30 read, 3.75 written
 UNKNOWN = "my-own-finetune"
@@ -42,6 +43,14 @@ def test_what_a_fold_took_out_is_saved_on_every_later_call():
     assert report.folds == 1
     assert report.net.tokens == report.saved.tokens == 3 * 600
     assert dollars(report.net) == 3 * 600 * 3
+
+
+def test_savings_of_single_calls_add_up_in_any_grouping():
+    calls = [call(900, 1), call(5, 1, is_summary=True), call(400, 1, removed_tokens=500), call(450, 1)]
+    parts = savings_by_call(calls)
+    assert [part.saved.tokens for part in parts] == [0, 0, 500, 500]
+    halves = [total_savings(parts[:2]), total_savings(parts[2:])]
+    assert total_savings(halves) == net_savings(calls)
 
 
 def test_folds_add_up():
@@ -359,3 +368,9 @@ def test_over_many_sessions_the_rule_is_as_good_as_the_better_fixed_policy(cache
 def test_sessions_that_end_early_do_not_break_the_rule(turns):
     sessions = grid(turns, [SONNET], (True, False))
     assert mean(regrets(sessions, when_it_pays)) <= 1.02
+
+
+def test_what_a_report_needs_can_be_had_from_the_package():
+    assert tokens.net_savings is net_savings
+    assert tokens.pays is pays
+    assert tokens.RecordedCall is RecordedCall

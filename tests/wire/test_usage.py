@@ -1,5 +1,6 @@
 """Every provider's report of what a call used."""
 
+import json
 from dataclasses import asdict
 from decimal import Decimal
 from types import SimpleNamespace
@@ -12,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from midfold.tokens import CanonicalUsage
-from midfold.wire.usage import merge_usage, normalize_usage, reported_cost
+from midfold.wire.usage import find_report, merge_usage, normalize_usage, reported_cost
 
 REPORTS = {
     "anthropic": (
@@ -120,6 +121,15 @@ REPORTS = {
             "cacheWriteInputTokens": 2_000,
         },
         CanonicalUsage(100, 50, 5_000, 2_000),
+    ),
+    "bedrock with lasting cache writes": (
+        {
+            "inputTokens": 100,
+            "outputTokens": 50,
+            "cacheWriteInputTokens": 2_000,
+            "cacheDetails": [{"ttl": "1h", "inputTokens": 1_500}, {"ttl": "5m", "inputTokens": 500}],
+        },
+        CanonicalUsage(100, 50, 0, 2_000, 0, 1_500),
     ),
     "langchain": (
         {
@@ -333,6 +343,26 @@ def test_a_cost_that_is_no_amount_is_unknown(cost):
     assert reported_cost({"usage": {"prompt_tokens": 5, "cost": cost}}) is None
 
 
+@pytest.mark.parametrize(
+    ("report", "dollars"),
+    [
+        ({"cost": 0.0123}, "0.0123"),
+        ({"cost_in_usd_ticks": 37_756_000}, "0.0037756"),
+        ({"cost": {"input_tokens_cost": 0.001, "total_cost": 0.006}}, "0.006"),
+        ({"estimated_cost": 0.00002}, "0.00002"),
+        ({"cost": 0.05, "is_byok": False, "cost_details": {"upstream_inference_cost": 0.05}}, "0.05"),
+        ({"cost": 0.05, "is_byok": True, "cost_details": {"upstream_inference_cost": 1}}, "1.05"),
+    ],
+    ids=["openrouter", "xai", "perplexity", "deepinfra", "openrouter's own key", "a key of one's own"],
+)
+def test_what_a_provider_says_it_charged_is_read(report, dollars):
+    assert reported_cost({"usage": {"prompt_tokens": 5, **report}}) == Decimal(dollars)
+
+
+def test_a_fee_without_what_the_provider_charged_is_no_cost():
+    assert reported_cost({"prompt_tokens": 5, "cost": 0.05, "is_byok": True}) is None
+
+
 def test_a_reported_cost_of_nothing_is_a_fact():
     assert reported_cost({"usage": {"prompt_tokens": 5, "cost": 0}}) == 0
 
@@ -353,6 +383,27 @@ def test_no_report_raises_and_no_figure_is_negative(raw):
         min(usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens) >= 0
     )
     assert 0 <= usage.cache_write_1h_tokens <= usage.cache_write_tokens
+
+
+@pytest.mark.parametrize("shape", [shape for shape in REPORTS if shape != "llama.cpp"])
+def test_the_report_is_kept_as_plain_json(shape):
+    raw, _ = REPORTS[shape]
+    assert find_report({"id": "r1", "choices": ["words " * 500], "usage": raw}) == raw
+
+
+def test_the_report_of_an_sdk_object_is_kept():
+    usage = gpt.CompletionUsage(prompt_tokens=7, completion_tokens=5, total_tokens=12, cost=0.5)
+    assert find_report(usage) == {"prompt_tokens": 7, "completion_tokens": 5, "total_tokens": 12, "cost": 0.5}
+
+
+def test_figures_that_nobody_understands_are_kept_and_words_are_not():
+    body = {"eval_count": 5, "unheard_of_tokens": 7, "message": {"content": "words " * 500}}
+    assert find_report(body) == {"eval_count": 5, "unheard_of_tokens": 7}
+
+
+@given(JSON)
+def test_whatever_is_kept_can_be_stored(raw):
+    assert json.dumps(find_report(raw), allow_nan=False)
 
 
 def _as_object(value: object) -> object:

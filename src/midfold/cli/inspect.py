@@ -7,7 +7,9 @@ import click
 
 from midfold.cli.console import make_console
 from midfold.cli.render import print_inspection
+from midfold.compression.policy import CompressionPolicy
 from midfold.config import find_home
+from midfold.engines.context import ContextBreakdown, section_breakdown
 from midfold.ports import Fault
 from midfold.tokens import LearntLimits, TokenCounter, Window, resolve_window
 from midfold.tokens.breakdown import Breakdown, break_down
@@ -15,6 +17,7 @@ from midfold.transcripts import Transcript, load_transcript
 from midfold.wire import DIALECTS, parse
 from midfold.wire.validate import continues_stored_history, profile_for, validate
 
+_SHARES = ("speakers", "kinds", "tools", "largest")
 _EPILOG = """\b
 Examples:
   midfold inspect session.json
@@ -32,6 +35,7 @@ class Inspection:
     model: str | None
     window: Window | None
     breakdown: Breakdown
+    context: ContextBreakdown
     faults: tuple[Fault, ...]
     profile: str
     """Whose rules the faults break."""
@@ -100,7 +104,9 @@ def inspect_transcript(
         continues=continues_stored_history(request.raw),
     )
     window = _find_window(model, context_length)
-    return Inspection(transcript, model, window, breakdown, tuple(faults), profile.name)
+    policy = CompressionPolicy(context_length=window.tokens) if window else None
+    context = section_breakdown(messages, breakdown, policy)
+    return Inspection(transcript, model, window, breakdown, context, tuple(faults), profile.name)
 
 
 def _find_window(model: str | None, context_length: int | None) -> Window | None:
@@ -122,7 +128,8 @@ def _as_dict(inspection: Inspection) -> dict[str, object]:
         "tokens": inspection.breakdown.tokens,
         "context_length": window.tokens if window else None,
         "usage_percent": round(100 * inspection.breakdown.tokens / window.tokens, 1) if window else None,
-        **{key: value for key, value in asdict(inspection.breakdown).items() if key != "tokens"},
+        **{key: value for key, value in asdict(inspection.breakdown).items() if key in _SHARES},
+        "sections": [asdict(share) for share in inspection.context.sections],
         "profile": inspection.profile,
         "faults": [asdict(fault) for fault in inspection.faults],
         "notes": list(inspection.transcript.notes),

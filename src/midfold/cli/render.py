@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
+from midfold.cli.context_bar import section_grid
 from midfold.cli.grid import Grid
 from midfold.cli.plain import printable
 from midfold.tokens.breakdown import Breakdown
@@ -47,7 +48,8 @@ def print_inspection(inspection: "Inspection", console: Console) -> None:
     console.print(_headline(inspection))
     console.print(_size_line(inspection))
     console.print(_window_bar(inspection, colours, min(_MOST_BAR_CELLS, console.width)))
-    tables = [_speaker_table(breakdown, colours), _kind_table(breakdown)]
+    tables = [section_grid(inspection.context)] if inspection.context.has_summary else []
+    tables += [_speaker_table(breakdown, colours), _kind_table(breakdown)]
     tables += [_tool_table(breakdown)] if breakdown.tools else []
     tables += [_largest_table(breakdown)] if breakdown.largest else []
     for table in tables:

@@ -10,6 +10,7 @@ from midfold.tokens.counting import TokenCounter, count_tokens, estimate_tokens
 from midfold.tokens.learnt import LearntLimits, Lesson
 from midfold.tokens.models import ModelFacts, Prices, find_model
 from midfold.tokens.pricing import Cost, cache_saving, price
+from midfold.tokens.savings import RecordedCall, Savings, net_savings, pays
 from midfold.tokens.usage import CanonicalUsage
 from midfold.tokens.windows import Window, next_tier, resolve_window
 
@@ -22,6 +23,8 @@ __all__ = [
     "Lesson",
     "ModelFacts",
     "Prices",
+    "RecordedCall",
+    "Savings",
     "TokenCounter",
     "Window",
     "approximate_tokens",
@@ -30,7 +33,9 @@ __all__ = [
     "count_tokens",
     "estimate_tokens",
     "find_model",
+    "net_savings",
     "next_tier",
+    "pays",
     "price",
     "resolve_window",
 ]

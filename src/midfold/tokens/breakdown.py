@@ -69,6 +69,11 @@ class Breakdown:
     kinds: tuple[Share, ...]
     tools: tuple[ToolShare, ...]
     largest: tuple[Sized, ...]
+    sizes: tuple[int, ...] = ()
+    """of each message, in their order"""
+    system_tokens: int = 0
+    schema_tokens: int = 0
+    """what travels beside the messages"""
 
 
 def break_down(
@@ -108,6 +113,9 @@ def break_down(
         kinds=_shares(kinds, kind_items),
         tools=_tool_shares(messages, part_tokens, answers),
         largest=_largest(messages, sizes, answers, largest),
+        sizes=tuple(sizes),
+        system_tokens=system_tokens,
+        schema_tokens=schema_tokens,
     )
 
 

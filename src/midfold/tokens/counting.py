@@ -52,13 +52,11 @@ class TokenCounter:
 
     def count_tools(self, tools: Sequence[object]) -> int:
         """Count the tools offered with a request by their JSON schemas."""
-        if not tools:
-            return 0
-        try:
-            schemas = json.dumps(tools, ensure_ascii=False, separators=(",", ":"), default=str)
-        except RecursionError:
-            schemas = _spell_nested(tools)
-        return self._family.tools_tokens + self.count_text(schemas)
+        return self.count_schemas(spell_tools(tools))
+
+    def count_schemas(self, spelled: str) -> int:
+        """Count tools as `spell_tools` spells them."""
+        return self._family.tools_tokens + self.count_text(spelled) if spelled else 0
 
     def _count_part(self, part: Part) -> int:
         match part:
@@ -81,6 +79,16 @@ class TokenCounter:
         if media.mime.startswith("text/"):
             return self.count_text(media.source)
         return count_media(media, self._model)
+
+
+def spell_tools(tools: Sequence[object]) -> str:
+    """Spell tools as they are counted; nothing where there are none."""
+    if not tools:
+        return ""
+    try:
+        return json.dumps(tools, ensure_ascii=False, separators=(",", ":"), default=str)
+    except RecursionError:
+        return _spell_nested(tools)
 
 
 def _spell_nested(value: object) -> str:

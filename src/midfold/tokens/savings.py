@@ -92,18 +92,43 @@ def net_savings(calls: Iterable[RecordedCall], *, context_length: int | None = N
     that would not have fitted into the window. In doubt the estimate is low: a cache that would have expired
     anyway counts as lost.
     """
+    return total_savings(savings_by_call(calls, context_length=context_length))
+
+
+def savings_by_call(calls: Iterable[RecordedCall], *, context_length: int | None = None) -> list[Savings]:
+    """Say for each call what the folds before it saved and cost, so that it can be added up by any key."""
     listed = list(calls)
-    effects = list(_compare([call for call in listed if not call.is_summary], context_length))
-    summaries = [
-        Amount(call.usage.total_tokens, price(call.usage, call.model)) for call in listed if call.is_summary
-    ]
+    effects = _compare([call for call in listed if not call.is_summary], context_length)
+    return [_of_summary(call) if call.is_summary else _of_effect(next(effects)) for call in listed]
+
+
+def total_savings(parts: Sequence[Savings]) -> Savings:
+    """Add up what several calls, or several conversations, saved."""
     return Savings(
-        folds=sum(call.removed_tokens > 0 for call in listed),
-        rereads=sum(call.rereads for call in listed),
-        saved=_total([_between(each.unfolded, each.unread, each.call.model) for each in effects]),
-        cache_loss=_total([_loss(each) for each in effects]),
-        summaries=_total(summaries),
-        reread=_total([_between(each.warm, each.unread, each.call.model) for each in effects]),
+        folds=sum(part.folds for part in parts),
+        rereads=sum(part.rereads for part in parts),
+        saved=_total(part.saved for part in parts),
+        cache_loss=_total(part.cache_loss for part in parts),
+        summaries=_total(part.summaries for part in parts),
+        reread=_total(part.reread for part in parts),
+    )
+
+
+def _of_summary(call: RecordedCall) -> Savings:
+    nothing = Amount(0, _NOTHING)
+    spent = Amount(call.usage.total_tokens, price(call.usage, call.model))
+    return Savings(int(call.removed_tokens > 0), call.rereads, nothing, nothing, spent, nothing)
+
+
+def _of_effect(effect: _Effect) -> Savings:
+    call = effect.call
+    return Savings(
+        folds=int(call.removed_tokens > 0),
+        rereads=call.rereads,
+        saved=_between(effect.unfolded, effect.unread, call.model),
+        cache_loss=_loss(effect),
+        summaries=Amount(0, _NOTHING),
+        reread=_between(effect.warm, effect.unread, call.model),
     )
 
 

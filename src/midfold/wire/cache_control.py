@@ -6,6 +6,7 @@ messages; a fifth, or one on an empty text, is an error that stops the conversat
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, TypeAlias
 
 from midfold.errors import ConfigError
@@ -102,13 +103,14 @@ def _choose(items: Sequence[Item], system: System, *, native: bool) -> list[int]
     They depend on the words alone, never on markers, so that a second application finds them marked.
     """
     openai_shaped = _is_openai_shaped(items, system)
-    carriers = [
-        position
-        for position in range(len(items) - 1, -1, -1)
-        if _can_carry(items[position], openai_shaped=openai_shaped, native=native)
-    ]
-    newest = carriers[:MESSAGE_BREAKPOINTS]
-    end = _end_of_previous_request(items, carriers)
+
+    def carriers(newest: int) -> Iterator[int]:
+        for position in range(newest, -1, -1):
+            if _can_carry(items[position], openai_shaped=openai_shaped, native=native):
+                yield position
+
+    newest = list(islice(carriers(len(items) - 1), MESSAGE_BREAKPOINTS))
+    end = next(carriers(_end_of_previous_request(items)), None)
     if end is not None and sum(map(_count_blocks, items[end + 1 : newest[0] + 1])) > LOOK_BACK_BLOCKS:
         newest = [newest[0], end, *(position for position in newest[1:] if position != end)]
     return [*_system_position(items, system), *newest[:MESSAGE_BREAKPOINTS]]
@@ -123,20 +125,19 @@ def _system_position(items: Sequence[Item], system: System) -> list[int]:
     return []
 
 
-def _end_of_previous_request(items: Sequence[Item], carriers: Sequence[int]) -> int | None:
-    """Return the message at which the previous request set its newest breakpoint, and so filled the cache.
+def _end_of_previous_request(items: Sequence[Item]) -> int:
+    """Return the last message of the previous request, which filled the cache up to it; -1 if there is none.
 
     The newest run of assistant messages is the reply to that request; it and all after it, such as the
-    results of twenty parallel calls, are new. The message before the run was the last one sent, and only a
-    breakpoint near it finds what is cached. Where it cannot carry a marker, the next older one that can
-    stands for it, as it did in that request.
+    results of twenty parallel calls, are new. Only a breakpoint near the message before the run finds what
+    is cached. Where it cannot carry a marker, the next older one that can stands for it, as it did then.
     """
     position = len(items) - 1
     while position >= 0 and items[position].get("role") != "assistant":
         position -= 1
     while position >= 0 and items[position].get("role") == "assistant":
         position -= 1
-    return next((carrier for carrier in carriers if carrier <= position), None)
+    return position
 
 
 def _count_blocks(item: Item) -> int:

@@ -7,9 +7,11 @@ strings and nonsense: a figure that cannot be one counts 0, and nothing here rai
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, fields
 from decimal import Decimal
+from math import isfinite
 from typing import Any, TypeAlias
 
 from midfold.tokens.usage import CanonicalUsage
+from midfold.wire.plain import plain
 
 # No call and no sum of calls has this many tokens.
 _ABSURD_TOKENS = 10**12
@@ -43,11 +45,58 @@ def merge_usage(fragments: Iterable[object], dialect: str | None = None) -> Cano
 
 
 def reported_cost(raw: object) -> Decimal | None:
-    """Return the dollars that a gateway such as OpenRouter says it charged, where it says so."""
-    cost = _get(_unwrap(raw), "cost")
-    if isinstance(cost, bool) or not isinstance(cost, int | float) or not 0 <= cost < _ABSURD_TOKENS:
+    """Return the dollars that a provider, or a gateway such as OpenRouter, says it charged."""
+    report = _unwrap(raw)
+    ticks = _dollars(_get(report, "cost_in_usd_ticks"))  # xAI
+    if ticks is not None:
+        return ticks / _TICKS_PER_DOLLAR
+    charged = (_dollars(_get(report, name)) for name in _COST_NAMES)
+    cost = next((dollars for dollars in charged if dollars is not None), None)
+    if cost is not None and _get(report, "is_byok") is True:
+        # With a key of one's own, OpenRouter charges its fee and the provider charges the rest.
+        upstream = _dollars(_get(report, "cost_details.upstream_inference_cost"))
+        return cost + upstream if upstream is not None else None
+    return cost
+
+
+def find_report(raw: object) -> object:
+    """Return the usage report inside a response body or stream event as plain JSON, to be kept.
+
+    Figures that nothing here understands are kept, too. Where the body itself is the report, its long texts
+    and lists are left out. `None` where there is nothing to keep.
+    """
+    report = _plain_figures(_unwrap(raw), _MOST_DEPTH)
+    return report if isinstance(report, dict) else None
+
+
+_TICKS_PER_DOLLAR = 10**10
+_COST_NAMES = ("cost", "cost.total_cost", "estimated_cost")
+"""OpenRouter and many others; Perplexity; DeepInfra."""
+
+
+_MOST_DEPTH = 6
+_MOST_TEXT_CHARS = 200
+_MOST_MEMBERS = 100
+
+
+def _plain_figures(value: object, depth: int) -> object:
+    node = plain(value)
+    if isinstance(node, bool | int) or (isinstance(node, float) and isfinite(node)):
+        return node
+    if isinstance(node, str):
+        return node if len(node) <= _MOST_TEXT_CHARS else None
+    if depth and isinstance(node, list):
+        return [_plain_figures(member, depth - 1) for member in node[:_MOST_MEMBERS]]
+    fields = node if isinstance(node, dict) else getattr(node, "__dict__", {})
+    known = list(fields.items())[:_MOST_MEMBERS] if depth else []
+    kept = {str(name): _plain_figures(member, depth - 1) for name, member in known}
+    return {name: member for name, member in kept.items() if member is not None} or None
+
+
+def _dollars(value: object) -> Decimal | None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < _ABSURD_TOKENS:
         return None
-    return Decimal(str(cost))
+    return Decimal(str(value))
 
 
 _WRAPPERS = (
@@ -71,7 +120,10 @@ def _unwrap(raw: object) -> object:
 
 
 def _get(value: Any, path: str) -> Any:
-    """Follow a dotted path through dicts, lists and objects; `None` where it ends early."""
+    """Follow a dotted path through dicts, lists and objects; `None` where it ends early.
+
+    The members of a list are found by place, or by the TTL that they are about.
+    """
     for name in path.split("."):
         try:
             value = _step(value, name)
@@ -87,6 +139,8 @@ def _step(value: Any, name: str) -> Any:
         return value.get(name)
     if isinstance(value, list) and name.isdigit():
         return value[int(name)] if int(name) < len(value) else None
+    if isinstance(value, list):
+        return next((member for member in value if _step(member, "ttl") == name), None)
     return getattr(value, name, None)
 
 
@@ -201,11 +255,13 @@ def _read_gemini(find: Find) -> CanonicalUsage:
 
 
 def _read_bedrock(find: Find) -> CanonicalUsage:
+    written = find("cacheWriteInputTokens", "cacheWriteInputTokenCount")
     return CanonicalUsage(
         input_tokens=find("inputTokens", "inputTokenCount"),
         output_tokens=find("outputTokens", "outputTokenCount"),
         cache_read_tokens=find("cacheReadInputTokens", "cacheReadInputTokenCount"),
-        cache_write_tokens=find("cacheWriteInputTokens", "cacheWriteInputTokenCount"),
+        cache_write_tokens=written,
+        cache_write_1h_tokens=min(written, find("cacheDetails.1h.inputTokens")),
     )
 
 

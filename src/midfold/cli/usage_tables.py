@@ -1,0 +1,182 @@
+"""How usage looks to a person: what was used, what it cost, what the cache and the folds brought."""
+
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+
+from rich.console import Console
+from rich.text import Text
+
+from midfold.cli.grid import Grid
+from midfold.cli.plain import printable
+from midfold.tokens.breakdown import ToolShare
+from midfold.tokens.savings import Amount, Savings
+from midfold.tokens.usage import CanonicalUsage
+from midfold.usage.reports import Bill, Group, Totals, by_bucket
+
+_COLOURS = {"from the cache": "cyan", "into the cache": "yellow", "fresh input": "magenta", "output": "green"}
+_RATE_CELLS = 20
+_MOST_BAR_CELLS = 40
+_LEAST_BAR_CELLS = 8
+_FIGURE_CELLS = 62
+"""What the other columns of a table with bars take."""
+_MOST_NAME_CELLS = 36
+_MOST_TOOLS = 10
+
+
+def spell_dollars(dollars: Decimal | None) -> str:
+    """Spell dollars with as many digits as tell something."""
+    if dollars is None:
+        return "unknown"
+    sign, amount = ("-" if dollars < 0 else ""), abs(dollars)
+    return f"{sign}${amount:,.2f}" if amount >= 1 or not amount else f"{sign}${amount:.4f}"
+
+
+def spell_bill(bill: Bill) -> str:
+    """Say what calls cost, and what is missing from that."""
+    if bill.dollars is None:
+        return "cost unknown"
+    if bill.is_complete:
+        return spell_dollars(bill.dollars)
+    missing = [f"{bill.unknown:,} of unknown cost"] if bill.unknown else []
+    missing += [f"{bill.partial:,} priced in part"] if bill.partial else []
+    return f"at least {spell_dollars(bill.dollars)} (calls: {', '.join(missing)})"
+
+
+def print_totals(totals: Totals, console: Console) -> None:
+    """Print the sum in a few lines: tokens and cost, the cache, the folds."""
+    calls = "1 call" if totals.calls == 1 else f"{totals.calls:,} calls"
+    line = Text(f"{totals.usage.total_tokens:,} tokens", style="bold")
+    console.print(line.append(f" in {calls}, {spell_bill(totals.bill)}", style="not bold"), soft_wrap=True)
+    console.print(_cache_line(totals), soft_wrap=True)
+    if totals.compressions:
+        console.print(_fold_line(totals), soft_wrap=True)
+        console.print(_fold_parts(totals.savings), style="dim", soft_wrap=True)
+
+
+def print_grid(grid: Grid, console: Console) -> None:
+    """Print a table, a blank line before it."""
+    console.print()
+    for line in grid.lines(console.width):
+        console.print(line, soft_wrap=True)
+
+
+def bucket_grid(usage: CanonicalUsage) -> Grid:
+    """List tokens by bucket; what is part of another bucket is told beside it."""
+    beside = {
+        "into the cache": _part(usage.cache_write_1h_tokens, "for an hour"),
+        "output": _part(usage.reasoning_tokens, "thinking"),
+    }
+    rows = [
+        [
+            Text.assemble(("■ ", _COLOURS[name]), name),
+            Text(f"{tokens:,}"),
+            Text(f"{tokens / usage.total_tokens:.1%}" if usage.total_tokens else ""),
+            Text(beside.get(name, ""), style="dim"),
+        ]
+        for name, tokens in by_bucket(usage).items()
+    ]
+    return Grid(("tokens", "", "share", ""), rows, words=(0, 3))
+
+
+def group_grid(heading: str, groups: Sequence[Group], width: int) -> Grid:
+    """List groups with their figures, and a bar each where there is room for one."""
+    cells = min(_MOST_BAR_CELLS, width - _FIGURE_CELLS)
+    most = max([group.totals.usage.total_tokens for group in groups], default=0)
+    rows = [
+        [
+            Text(printable(group.name, _MOST_NAME_CELLS)),
+            Text(f"{group.totals.usage.total_tokens:,}" if group.totals.calls else ""),
+            Text(_spell_cost(group.totals)),
+            Text(f"{group.totals.usage.cache_hit_rate:.0%}" if group.totals.usage.prompt_tokens else ""),
+            Text(f"{group.totals.savings.net.tokens:,}" if group.totals.savings.net.tokens else ""),
+            *([_stacked_bar(group.totals.usage, most, cells)] if cells >= _LEAST_BAR_CELLS else []),
+        ]
+        for group in groups
+    ]
+    headings = (heading, "tokens", "cost", "cached", "net saved")
+    return Grid((*headings, "") if cells >= _LEAST_BAR_CELLS else headings, rows, words=(0, 5))
+
+
+def tool_grid(tools: Sequence[ToolShare]) -> Grid:
+    """List the tools that brought the most."""
+    rows = [
+        [
+            Text(printable(tool.name, _MOST_NAME_CELLS)),
+            *(
+                Text(f"{figure:,}")
+                for figure in (tool.tokens, tool.calls, tool.result_tokens, tool.largest_result_tokens)
+            ),
+        ]
+        for tool in tools[:_MOST_TOOLS]
+    ]
+    return Grid(("biggest tools", "tokens", "calls", "in results", "largest"), rows)
+
+
+def bar_legend() -> Text:
+    """Say what the colours of the bars are."""
+    legend = Text()
+    for name, colour in _COLOURS.items():
+        legend.append("■ ", style=colour).append(f"{name}  ", style="dim")
+    legend.rstrip()
+    return legend
+
+
+def _part(tokens: int, what: str) -> str:
+    return f"{tokens:,} of it {what}" if tokens else ""
+
+
+def _spell_cost(totals: Totals) -> str:
+    if not totals.calls:
+        return ""
+    least = "from " if totals.bill.dollars is not None and not totals.bill.is_complete else ""
+    return least + spell_dollars(totals.bill.dollars)
+
+
+def _cache_line(totals: Totals) -> Text:
+    rate = totals.usage.cache_hit_rate
+    filled = round(rate * _RATE_CELLS)
+    line = Text("█" * filled, style="cyan").append("░" * (_RATE_CELLS - filled), style="bright_black")
+    line.append(f" {rate:.0%} of the input from the cache", style="default")
+    saved = totals.cache_saving
+    if not rate or saved is None:
+        return line
+    words = f", saved {spell_dollars(saved)}" if saved >= 0 else f", cost {spell_dollars(-saved)} more"
+    return line.append(words, style="default")
+
+
+def _fold_line(totals: Totals) -> Text:
+    times = "1 compression" if totals.compressions == 1 else f"{totals.compressions:,} compressions"
+    net = totals.savings.net
+    if not totals.savings.saved.tokens:
+        return Text(f"{times}, no call since")
+    words = f"{net.tokens:,} tokens saved" if net.tokens >= 0 else f"{-net.tokens:,} tokens more than without"
+    return Text(f"{times}, net of all costs {words}{_spell_net(net)}")
+
+
+def _spell_net(net: Amount) -> str:
+    if net.cost.dollars is None:
+        return ", in dollars unknown"
+    least = "" if net.cost.is_complete else "at least "
+    if net.cost.dollars < 0:
+        return f", {spell_dollars(-net.cost.dollars)} more spent"
+    return f", {least}{spell_dollars(net.cost.dollars)} less spent"
+
+
+def _fold_parts(savings: Savings) -> str:
+    costs = [f"{tokens:,} {what}" for tokens, what in _costs(savings) if tokens]
+    return f"{savings.saved.tokens:,} left out{', less ' if costs else ''}{', '.join(costs)}"
+
+
+def _costs(savings: Savings) -> Iterator[tuple[int, str]]:
+    yield savings.cache_loss.tokens, "no longer cached"
+    yield savings.summaries.tokens, "for summaries"
+    yield savings.reread.tokens, "read again"
+
+
+def _stacked_bar(usage: CanonicalUsage, most: int, cells: int) -> Text:
+    bar = Text()
+    reached = 0
+    for name, tokens in by_bucket(usage).items():
+        reached += tokens
+        bar.append("█" * (round(reached / max(most, 1) * cells) - len(bar)), style=_COLOURS[name])
+    return bar

@@ -1,0 +1,243 @@
+"""Reports on what a store holds: one conversation, or all of a period."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta, tzinfo
+from typing import Protocol
+
+from midfold.messages import Message
+from midfold.ports import Count
+from midfold.store.base import Call, Session, StoredFold, StoredMessage
+from midfold.tokens.breakdown import ToolShare, break_down
+from midfold.tokens.counting import TokenCounter
+from midfold.usage.counting import CountedCall, Reread, count_calls
+from midfold.usage.reports import (
+    Group,
+    Totals,
+    add_up,
+    by_model,
+    by_purpose,
+    by_session,
+    by_source,
+    group_by,
+    group_days,
+    group_largest_first,
+)
+from midfold.usage.rereads import Place, find_rereads
+from midfold.usage.sizes import approximate
+from midfold.wire import parse
+
+MOST_CONVERSATIONS = 200
+"""Whose messages are read for the tools of a period; to read all of them may take minutes."""
+
+
+class UsageStore(Protocol):
+    """What a report asks of a store."""
+
+    def session(self, session_id: str) -> Session: ...
+
+    def chain(self, session_id: str) -> list[Session]: ...
+
+    def calls(
+        self,
+        session_id: str | None = None,
+        *,
+        whole_chain: bool = False,
+        since: float | None = None,
+        until: float | None = None,
+    ) -> list[Call]: ...
+
+    def folds(self, session_id: str | None = None) -> list[StoredFold]: ...
+
+    def records(self, session_id: str) -> list[StoredMessage]: ...
+
+    def history(self, session_id: str) -> list[StoredMessage]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class SessionUsage:
+    """What a session used, or its whole chain."""
+
+    session: Session
+    chain: tuple[Session, ...]
+    is_whole_chain: bool
+    totals: Totals
+    models: tuple[Group, ...]
+    purposes: tuple[Group, ...]
+    sessions: tuple[Group, ...]
+    tools: tuple[ToolShare, ...]
+    """of the messages that were said there, whether or not they were folded since"""
+    cache_busts: Mapping[str, int]
+    """how often the prompt cache went cold, by cause, as far as that was noted"""
+
+
+@dataclass(frozen=True, slots=True)
+class Insights:
+    """What a period used."""
+
+    since: float
+    until: float
+    conversations: int
+    totals: Totals
+    days: tuple[Group, ...]
+    """every day, the first first"""
+    models: tuple[Group, ...]
+    sources: tuple[Group, ...]
+    purposes: tuple[Group, ...]
+    tools: tuple[ToolShare, ...]
+    """about; of the newest conversations"""
+    tools_of: int
+    """how many conversations those are"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Conversation:
+    """A conversation read for a report."""
+
+    sessions: tuple[Session, ...]
+    history: tuple[StoredMessage, ...]
+    messages: tuple[Message, ...]
+
+
+def read_session_usage(store: UsageStore, session_id: str, *, whole_chain: bool = False) -> SessionUsage:
+    """Report on a session, or on all sessions of its chain."""
+    session = store.session(session_id)
+    found = _read_conversation(store, session_id)
+    model = session.model or ""
+    counted = _count(
+        store, found, store.calls(session_id, whole_chain=True), store.folds(session_id), TokenCounter(model)
+    )
+    chosen = [each for each in counted if whole_chain or each.call.session_id == session_id]
+    said = [
+        message
+        for record, message in zip(found.history, found.messages, strict=True)
+        if whole_chain or record.session_id == session_id
+    ]
+    return SessionUsage(
+        session=session,
+        chain=found.sessions,
+        is_whole_chain=whole_chain,
+        totals=add_up(chosen),
+        models=group_largest_first(chosen, by_model),
+        purposes=group_largest_first(chosen, by_purpose),
+        sessions=group_by(chosen, by_session),
+        tools=break_down(said, TokenCounter(model)).tools,
+        cache_busts=_count_busts(chosen),
+    )
+
+
+def read_insights(store: UsageStore, *, now: float, days: int = 30, zone: tzinfo | None = None) -> Insights:
+    """Report on the last `days` days, of which today is one; without a zone, days are local ones."""
+    today = datetime.fromtimestamp(now, zone).replace(hour=0, minute=0, second=0, microsecond=0)
+    since = (today - timedelta(days=days - 1)).timestamp()
+    by_conversation = _active(store, since)
+    folds = _folds_of(store, by_conversation)
+    counted: list[CountedCall] = []
+    tools: list[ToolShare] = []
+    newest = sorted(by_conversation, key=lambda name: by_conversation[name][-1].created_at or 0.0)
+    read = set(newest[-MOST_CONVERSATIONS:])
+    for name, calls in by_conversation.items():
+        found = _read_conversation(store, name) if name in read else _Conversation((), (), ())
+        counted += _count(store, found, calls, folds.get(name, []), approximate)
+        tools += break_down(found.messages, approximate).tools
+    inside = sorted(
+        (each for each in counted if (each.call.created_at or 0.0) >= since),
+        key=lambda each: each.call.created_at or 0.0,
+    )
+    return Insights(
+        since=since,
+        until=now,
+        conversations=len(by_conversation),
+        totals=add_up(inside),
+        days=group_days(inside, since, now, zone),
+        models=group_largest_first(inside, by_model),
+        sources=group_largest_first(inside, by_source),
+        purposes=group_largest_first(inside, by_purpose),
+        tools=_join_tools(tools),
+        tools_of=len(read),
+    )
+
+
+def _active(store: UsageStore, since: float) -> dict[str, list[Call]]:
+    """Return all calls of the conversations that had one since then, those before it included."""
+    sessions = {
+        name: store.session(name)
+        for name in dict.fromkeys(call.session_id for call in store.calls(since=since))
+        if name is not None
+    }
+    roots = {each.conversation_id for each in sessions.values()}
+    chains = {root: store.chain(root) for root in roots}
+    homes = {session.id: root for root, chain in chains.items() for session in chain}
+    homes |= {name: session.conversation_id for name, session in sessions.items()}
+    started = min((session.started_at for chain in chains.values() for session in chain), default=since)
+    found: dict[str, list[Call]] = {}
+    for call in store.calls(since=min(started, since)):
+        home = homes.get(call.session_id or "")
+        if home is not None:
+            found.setdefault(home, []).append(call)
+    return found
+
+
+def _folds_of(store: UsageStore, conversations: Mapping[str, object]) -> dict[str, list[StoredFold]]:
+    found: dict[str, list[StoredFold]] = {}
+    for fold in store.folds():
+        home = store.session(fold.session_id).conversation_id
+        if home in conversations:
+            found.setdefault(home, []).append(fold)
+    return found
+
+
+def _read_conversation(store: UsageStore, session_id: str) -> _Conversation:
+    chain = tuple(store.chain(session_id))
+    history = store.history(session_id)
+    dialect = next((session.dialect for session in chain if session.dialect), None)
+    messages = parse([record.item for record in history], dialect) if history else []
+    return _Conversation(chain, tuple(history), tuple(messages))
+
+
+def _count(
+    store: UsageStore,
+    found: _Conversation,
+    calls: Sequence[Call],
+    folds: Sequence[StoredFold],
+    count: Count,
+) -> list[CountedCall]:
+    rereads: Mapping[int, Reread] = {}
+    if folds and found.history:
+        rereads = find_rereads(found.history, found.messages, _folded_at(store, folds), calls, count)
+    return count_calls(calls, folds, rereads)
+
+
+def _folded_at(store: UsageStore, folds: Sequence[StoredFold]) -> dict[Place, float]:
+    """Say when each message went that was folded or shortened."""
+    gone: dict[Place, float] = {}
+    for fold in folds:
+        view = store.records(fold.session_id)
+        for index in (index for index in fold.fold.touched if index < len(view)):
+            gone.setdefault((view[index].session_id, view[index].seq), fold.created_at)
+    return gone
+
+
+def _count_busts(counted: Sequence[CountedCall]) -> dict[str, int]:
+    causes = [each.call.facts.get("cache_bust") for each in counted]
+    named = [cause for cause in causes if isinstance(cause, str)]
+    return {cause: named.count(cause) for cause in dict.fromkeys(named)}
+
+
+def _join_tools(shares: Sequence[ToolShare]) -> tuple[ToolShare, ...]:
+    """Add up the same tools of several conversations, largest first."""
+    joined: dict[str, ToolShare] = {}
+    for share in shares:
+        seen = joined.get(share.name)
+        joined[share.name] = share if seen is None else _both(seen, share)
+    return tuple(sorted(joined.values(), key=lambda share: share.tokens, reverse=True))
+
+
+def _both(one: ToolShare, other: ToolShare) -> ToolShare:
+    return replace(
+        one,
+        calls=one.calls + other.calls,
+        call_tokens=one.call_tokens + other.call_tokens,
+        result_tokens=one.result_tokens + other.result_tokens,
+        largest_result_tokens=max(one.largest_result_tokens, other.largest_result_tokens),
+    )

@@ -1,0 +1,109 @@
+"""A provider's report as a call that can be recorded: its tokens, what it cost, and how that is known."""
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import replace
+from decimal import Decimal
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from midfold.store.base import Call
+from midfold.tokens.models import Prices
+from midfold.tokens.pricing import Cost, price, price_with
+from midfold.tokens.usage import CanonicalUsage
+from midfold.wire.usage import find_report, normalize_usage, reported_cost
+
+if TYPE_CHECKING:
+    from midfold.providers.summarizers import SummaryCall
+
+CHAT = "chat"
+"""The purpose of a call that goes on with a conversation."""
+SUMMARY = "summary"
+"""The purpose of a call that a compression made; it is taken off what the compression saved."""
+
+_UNKNOWN = Cost(None)
+
+
+class CostKind(StrEnum):
+    """How the cost of a call is known."""
+
+    REPORTED = "reported"
+    """the provider said what it charged"""
+    COMPUTED = "computed"
+    """by the price table"""
+    PARTIAL = "partial"
+    """by the price table, which lacks a price for some of the tokens: the least that it can have been"""
+    UNKNOWN = "unknown"
+
+
+def make_call(
+    raw: object,
+    model: str,
+    *,
+    purpose: str = CHAT,
+    call_id: str | None = None,
+    dialect: str | None = None,
+    cache_ttl: str | None = None,
+    prices: Prices | None = None,
+    facts: Mapping[str, object] | None = None,
+    created_at: float | None = None,
+) -> Call:
+    """Read a usage report, or the response that holds one, as a call to be recorded.
+
+    The call has an id, given or made here, so that recording this value again counts it once. `cache_ttl` is
+    what the request asked for, where the report does not say how long its cache writes last. `prices` take
+    the place of the table's; an empty `Prices()` is that of a server of one's own.
+    """
+    usage = _with_ttl(normalize_usage(raw, dialect), cache_ttl)
+    charged = reported_cost(raw)
+    cost = _price(usage, model, prices) if charged is None else Cost(charged)
+    return Call(
+        usage=usage,
+        model=model,
+        purpose=purpose,
+        id=call_id or secrets.token_hex(16),
+        cost=cost.dollars,
+        cost_kind=_kind_of(cost, charged),
+        raw=find_report(raw),
+        facts=dict(facts or {}),
+        created_at=created_at,
+    )
+
+
+def make_summary_call(asked: "SummaryCall", *, created_at: float | None = None) -> Call:
+    """Read a call that a summariser made; one that failed was paid for all the same."""
+    charged = reported_cost(asked.raw_usage)
+    failure = {"failure": asked.failure} if asked.failure else {}
+    return Call(
+        usage=asked.usage,
+        model=asked.model,
+        purpose=SUMMARY,
+        id=secrets.token_hex(16),
+        cost=asked.cost.dollars,
+        cost_kind=_kind_of(asked.cost, charged),
+        raw=find_report(asked.raw_usage),
+        facts={"seconds": round(asked.seconds, 3), **failure},
+        created_at=created_at,
+    )
+
+
+def _price(usage: CanonicalUsage, model: str, prices: Prices | None) -> Cost:
+    """Price a call; one that reports no tokens at all used some that nobody counted."""
+    if not usage.total_tokens:
+        return _UNKNOWN
+    return price(usage, model) if prices is None else price_with(usage, prices)
+
+
+def _kind_of(cost: Cost, charged: Decimal | None) -> CostKind:
+    if charged is not None:
+        return CostKind.REPORTED
+    if cost.dollars is None:
+        return CostKind.UNKNOWN
+    return CostKind.COMPUTED if cost.is_complete else CostKind.PARTIAL
+
+
+def _with_ttl(usage: CanonicalUsage, ttl: str | None) -> CanonicalUsage:
+    """Count all cache writes as lasting ones where that was asked for and the report does not tell."""
+    if ttl != "1h" or usage.cache_write_1h_tokens:
+        return usage
+    return replace(usage, cache_write_1h_tokens=usage.cache_write_tokens)
