@@ -1,0 +1,253 @@
+"""Files of trajectories from one place to another: everything, or a sample, all at once or resumed.
+
+sources ─▶ chunks ─▶ engine: workers here or on a cluster ─▶ work folder ─▶ output
+             ▲                                                   │
+             └──────────────── position, when resumed ◀──────────┘
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field, replace
+from importlib.metadata import version
+from pathlib import Path
+
+from midfold.config.secrets import masked
+from midfold.errors import ConfigError
+from midfold.trajectories.compressor import TrajectoryCompressor
+from midfold.trajectories.config import CompressionConfig
+from midfold.trajectories.files import (
+    DIGEST_LIMITS,
+    MODEL_LIMITS,
+    Form,
+    Listed,
+    Selection,
+    Share,
+    Source,
+    check_extras,
+    find_sources,
+    fingerprint,
+    form_for,
+    make_sampler,
+    read_chunks,
+)
+from midfold.trajectories.folder import WorkFolder
+from midfold.trajectories.manifest import make_entry
+from midfold.trajectories.pool import run_pool
+from midfold.trajectories.totals import Totals
+from midfold.trajectories.work import Finished, Task, process
+
+FORMAT = 1
+_MOST_EXAMPLES = 10
+
+Watch = Callable[["Progress"], None]
+Engine = Callable[[Task, Selection], Iterator[Finished]]
+"""Whoever does the work: yields what becomes of each chunk, in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class LocalEngine:
+    """Works on this machine; one worker is this process itself."""
+
+    workers: int = 1
+
+    def __call__(self, task: Task, selection: Selection) -> Iterator[Finished]:
+        if self.workers == 1:
+            return (process(task, chunk) for chunk in read_chunks(selection))
+        return run_pool(share_requests(task, self.workers), selection, self.workers)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What is to be compressed, and how; all rows of it unless `sample` is a share of them."""
+
+    source: Path
+    config: CompressionConfig = field(default_factory=CompressionConfig)
+    sample: Share | None = None
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a run is. `part` is of the bytes to read; seconds and rates are of this run alone."""
+
+    totals: Totals
+    part: float
+    seconds: float
+    rows_per_second: float
+    tokens_per_second: float
+    seconds_left: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class BatchResult:
+    """What a run did. `listed` is the file with the rows somebody should know about, if there are any."""
+
+    totals: Totals
+    outputs: tuple[Path, ...]
+    listed: Path | None
+    examples: tuple[Listed, ...]
+    """the first that were listed in this run"""
+    files: int
+    resumed_rows: int
+    progress: Progress
+
+
+def compress_files(
+    batch: Batch,
+    output: Path,
+    *,
+    engine: Engine = LocalEngine(),  # noqa: B008 - a frozen value
+    resume: bool = False,
+    watch: Watch | None = None,
+) -> BatchResult:
+    """Compress a file into a file, or each file of a folder into one of the same name in another folder.
+
+    Nothing is at its place before all of it is done. Until then the work lies in `OUTPUT.work`, and `resume`
+    goes on with it after whatever ended it. `watch` is told after each chunk how far it is. Raises
+    `ConfigError`, `ExtraMissing` and `OSError`; what rows hold raises nothing.
+    """
+    sources = find_sources(batch.source)
+    targets = _find_targets(batch.source, output, sources)
+    forms = tuple(form_for(target, source) for target, source in zip(targets, sources, strict=True))
+    _check(batch, forms)
+    selection = _select(batch, sources)
+    with WorkFolder(_beside(output, ".work")) as folder:
+        header = _describe(batch, selection, forms)
+        if resume:
+            folder.resume(header)
+        else:
+            folder.begin(header)
+        run = _Run(selection, folder.totals, watch)
+        if not folder.is_complete:
+            selection = replace(selection, begin=folder.totals.position)
+            for finished in run.follow(engine(Task(batch.config, forms), selection)):
+                folder.commit(finished)
+            folder.complete()
+        for file, (source, form, target) in enumerate(zip(sources, forms, targets, strict=True)):
+            folder.place(file, source, form, target)
+        listed = _beside(output, ".rejects.jsonl")
+        folder.place_listed(listed)
+        folder.remove()
+    return run.conclude(targets, listed if folder.totals.listed else None)
+
+
+def measure_files(
+    batch: Batch,
+    *,
+    engine: Engine = LocalEngine(),  # noqa: B008 - a frozen value
+    watch: Watch | None = None,
+) -> BatchResult:
+    """Find out what `compress_files` would do: count and plan every row; nothing is asked or written."""
+    sources = find_sources(batch.source)
+    forms = tuple(source.form for source in sources)
+    _check(replace(batch, config=replace(batch.config, model=None, base_url=None)), forms)
+    selection = _select(batch, sources)
+    run = _Run(selection, Totals(), watch)
+    for finished in run.follow(engine(Task(batch.config, forms, is_rehearsal=True), selection)):
+        make_entry(finished).add_to(run.totals)
+    return run.conclude((), None)
+
+
+def share_requests(task: Task, workers: int) -> Task:
+    """Divide the requests that may be under way among workers."""
+    share = max(1, task.config.max_concurrent_requests // workers)
+    return replace(task, config=replace(task.config, max_concurrent_requests=share))
+
+
+class _Run:
+    """One run as seen by whoever watches it."""
+
+    def __init__(self, selection: Selection, totals: Totals, watch: Watch | None) -> None:
+        self.totals = totals
+        self._sizes = [source.size for source in selection.sources]
+        self._watch = watch
+        self._started = time.monotonic()
+        self._rows = totals.metrics.rows
+        self._tokens = totals.metrics.original_tokens
+        self._part = self._measure_part()
+        self._examples: list[Listed] = []
+
+    def follow(self, work: Iterator[Finished]) -> Iterator[Finished]:
+        """Pass chunks on; when the next is asked for, the last one is in the totals."""
+        for finished in work:
+            room = _MOST_EXAMPLES - len(self._examples)
+            self._examples += finished.listed[:room]
+            yield finished
+            if self._watch:
+                self._watch(self.progress())
+
+    def progress(self) -> Progress:
+        seconds = max(time.monotonic() - self._started, 1e-6)
+        part = self._measure_part()
+        done = part - self._part
+        return Progress(
+            self.totals,
+            part,
+            seconds,
+            (self.totals.metrics.rows - self._rows) / seconds,
+            (self.totals.metrics.original_tokens - self._tokens) / seconds,
+            seconds * (1 - part) / done if done > 0 else None,
+        )
+
+    def conclude(self, outputs: tuple[Path, ...], listed: Path | None) -> BatchResult:
+        written = tuple(path for path in outputs if path.exists())
+        return BatchResult(
+            self.totals, written, listed, tuple(self._examples), len(self._sizes), self._rows, self.progress()
+        )
+
+    def _measure_part(self) -> float:
+        position = self.totals.position
+        read = sum(self._sizes[: position.file]) + self.totals.read_bytes
+        return read / max(1, sum(self._sizes))
+
+
+def _select(batch: Batch, sources: tuple[Source, ...]) -> Selection:
+    limits = MODEL_LIMITS if batch.config.model else DIGEST_LIMITS
+    return Selection(sources, make_sampler(batch.sample, batch.seed, sources), limits)
+
+
+def _check(batch: Batch, forms: tuple[Form, ...]) -> None:
+    """Raise now what would end a run in the middle."""
+    check_extras([*forms, *(source.form for source in find_sources(batch.source))])
+    with TrajectoryCompressor(batch.config) as compressor:
+        compressor.check()
+
+
+def _find_targets(source: Path, output: Path, sources: tuple[Source, ...]) -> tuple[Path, ...]:
+    """Return where the output of each file belongs; `ConfigError` where something else is in the way."""
+    here, there = source.resolve(), output.resolve()
+    if here == there or here in there.parents:
+        raise ConfigError("OUT", str(output), hint="a place outside of IN")
+    if not source.is_dir():
+        if output.is_dir():
+            raise ConfigError("OUT", str(output), hint="a file, for IN is one")
+        return (output,)
+    if output.exists() and not output.is_dir():
+        raise ConfigError("OUT", str(output), hint="a folder, for IN is one")
+    return tuple(output / each.name for each in sources)
+
+
+def _beside(output: Path, ending: str) -> Path:
+    return output.with_name(output.name + ending)
+
+
+# These change how long a run takes and not what it writes.
+_FREE_TO_CHANGE = ("max_concurrent_requests", "max_retries", "timeout_seconds")
+
+
+def _describe(batch: Batch, selection: Selection, forms: tuple[Form, ...]) -> dict[str, object]:
+    """Return what must be the same when a run is resumed."""
+    config = {
+        f"trajectories.{name}": masked(("url",), value)
+        for name, value in batch.config.to_dict().items()
+        if name not in _FREE_TO_CHANGE
+    }
+    return {
+        "format": FORMAT,
+        "midfold": version("midfold"),
+        "IN": [fingerprint(source) for source in selection.sources],
+        "OUT": list(forms),
+        "--sample": asdict(batch.sample) if batch.sample else None,
+        "--seed": batch.seed,
+        **config,
+    }

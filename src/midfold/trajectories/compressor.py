@@ -1,0 +1,220 @@
+"""Makes finished runs fit a training window: one trajectory or one row at a time, awaited or not."""
+
+import asyncio
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from inspect import isawaitable, iscoroutinefunction
+from types import TracebackType
+from typing import TYPE_CHECKING, Self, TypeAlias, cast
+
+from midfold.compression.flow import SummaryRequest
+from midfold.compression.redact import redact
+from midfold.config.secrets import Described
+from midfold.errors import ConfigError, SummaryUnavailable
+from midfold.tokens.windows import resolve_window
+from midfold.trajectories.config import CompressionConfig
+from midfold.trajectories.flow import Flow, Job, Outcome, compress
+from midfold.trajectories.layout import Turn
+from midfold.trajectories.metrics import TrajectoryMetrics
+from midfold.trajectories.rows import RowResult, check_turns, finish_row, read_row
+from midfold.trajectories.run import Summarize, SummarizeAsync, arun, run
+from midfold.trajectories.tokenizer import load_tokenizer
+
+if TYPE_CHECKING:
+    from midfold.providers.summarizers import BlockingSummarizer, ModelSummarizer, SummaryCall
+
+Summarizer: TypeAlias = Summarize | SummarizeAsync
+_DEFAULT_CONFIG = CompressionConfig()
+_DEFAULT_WINDOW_TOKENS = 100_000
+_LONGEST_WAIT_SECONDS = 60.0
+
+
+class TrajectoryCompressor:
+    """Compresses trajectories: `with TrajectoryCompressor(config) as compressor`.
+
+    Summaries come from `summarizer`, else from the model of the configuration, which is opened on first need,
+    else from the built-in digest. A summariser that must be awaited serves the async methods only. One
+    compressor is used by one thread or in one event loop.
+    """
+
+    def __init__(
+        self, config: CompressionConfig = _DEFAULT_CONFIG, *, summarizer: Summarizer | None = None
+    ) -> None:
+        """Load the tokenizer; raises `ConfigError` where there is none."""
+        if summarizer is not None and config.model is not None:
+            raise ConfigError("trajectories.model", config.model, hint="either a model or a summarizer")
+        self.config = config
+        self._summarizer = summarizer
+        self._is_awaited = summarizer is not None and _is_awaited(summarizer)
+        self._count = load_tokenizer(config.tokenizer)
+        self._window_tokens = _find_window(config.model)
+        self._slots = asyncio.Semaphore(config.max_concurrent_requests)
+        self._model: ModelSummarizer | None = None
+        self._blocking: BlockingSummarizer | None = None
+        self._threads: ThreadPoolExecutor | None = None
+
+    @property
+    def calls(self) -> tuple["SummaryCall", ...]:
+        """Every question to the model so far, with what it used and cost."""
+        return self._model.calls if self._model else ()
+
+    def check(self) -> None:
+        """Raise what keeps the model of the configuration from being asked: `ConfigError`, `ExtraMissing`."""
+        if self.config.model is not None:
+            self._open_model().check()
+
+    def count_turn_tokens(self, turn: Turn) -> int:
+        """Count what a turn says; raises `MalformedMessage` where it says no text."""
+        check_turns([turn])
+        return self._count(str(turn["value"]))
+
+    def count_trajectory_tokens(self, turns: Sequence[Turn]) -> int:
+        """Count what all turns say."""
+        return sum(map(self.count_turn_tokens, turns))
+
+    def compress_trajectory(self, turns: Sequence[Turn]) -> tuple[list[Turn], TrajectoryMetrics]:
+        """Fold as many turns as it takes to reach the target; the input is never changed.
+
+        Raises `MalformedMessage` for a turn that is not in ShareGPT form.
+        """
+        check_turns(turns)
+        outcome = self._run(turns)
+        return outcome.turns, outcome.metrics
+
+    async def compress_trajectory_async(self, turns: Sequence[Turn]) -> tuple[list[Turn], TrajectoryMetrics]:
+        """Do what `compress_trajectory` does, awaiting whoever summarises."""
+        check_turns(turns)
+        outcome = await self._arun(turns)
+        return outcome.turns, outcome.metrics
+
+    def compress_row(self, row: object) -> RowResult:
+        """Compress the trajectory of a row, and keep its other columns; nothing that a row holds raises."""
+        found = read_row(row)
+        return found if isinstance(found, RowResult) else finish_row(found, self._run(found.turns))
+
+    async def compress_row_async(self, row: object) -> RowResult:
+        """Do what `compress_row` does, awaiting whoever summarises."""
+        found = read_row(row)
+        return found if isinstance(found, RowResult) else finish_row(found, await self._arun(found.turns))
+
+    def measure_row(self, row: object) -> RowResult:
+        """Do what `compress_row` does without a model, whose summaries are as long as the digest."""
+        found = read_row(row)
+        return found if isinstance(found, RowResult) else finish_row(found, self._digest(found.turns))
+
+    def close(self) -> None:
+        """Let go of the model and of threads; for those who used the methods that are not awaited."""
+        if self._blocking is not None:
+            self._blocking.close()
+        self._end_threads()
+
+    async def aclose(self) -> None:
+        """Let go of the model and of threads."""
+        if self._model is not None:
+            await self._model.aclose()
+        self._end_threads()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    def _run(self, turns: Sequence[Turn]) -> Outcome:
+        if self._summarizer is None and self.config.model is None:
+            return self._digest(turns)
+        return run(
+            self._flow(turns, use_model=True),
+            self._find_summarize(),
+            timeout_seconds=self.config.timeout_seconds,
+        )
+
+    async def _arun(self, turns: Sequence[Turn]) -> Outcome:
+        if self._summarizer is None and self.config.model is None:
+            return self._digest(turns)
+        return await arun(
+            self._flow(turns, use_model=True),
+            self._ask,
+            slots=self._slots,
+            timeout_seconds=self.config.timeout_seconds,
+        )
+
+    def _digest(self, turns: Sequence[Turn]) -> Outcome:
+        return run(self._flow(turns, use_model=False), _refuse, timeout_seconds=self.config.timeout_seconds)
+
+    def _flow(self, turns: Sequence[Turn], *, use_model: bool) -> Flow:
+        if self.config.redact_output:
+            turns = [_redacted(turn) for turn in turns]
+        sizes = [self._count(str(turn["value"])) for turn in turns]
+        return compress(Job(turns, sizes, self.config, self._count, use_model, self._window_tokens))
+
+    def _find_summarize(self) -> Summarize:
+        """Return whoever summarises without being awaited."""
+        if self._summarizer is None:
+            from midfold.providers.summarizers import BlockingSummarizer
+
+            self._blocking = self._blocking or BlockingSummarizer(self._open_model())
+            return self._blocking
+        if self._is_awaited:
+            given = Described("a function that must be awaited")
+            raise ConfigError("summarizer", given, hint="one that is not, or the async methods")
+        return cast("Summarize", self._summarizer)  # as it is not awaited
+
+    async def _ask(self, request: SummaryRequest) -> str:
+        """Ask whoever summarises; one that blocks does so in a thread, so that it holds up nobody else."""
+        if self._summarizer is None:
+            return await self._open_model()(request)
+        if self._is_awaited:
+            return await cast("SummarizeAsync", self._summarizer)(request)
+        self._threads = self._threads or ThreadPoolExecutor(self.config.max_concurrent_requests)
+        loop = asyncio.get_running_loop()
+        answer = await loop.run_in_executor(self._threads, self._summarizer, request)
+        return cast("str", await answer if isawaitable(answer) else answer)  # anything else is refused later
+
+    def _open_model(self) -> "ModelSummarizer":
+        from midfold.providers import Retries
+        from midfold.providers.summarizers import ModelRef, ModelSummarizer
+
+        if self._model is None:
+            retries = Retries(self.config.max_retries + 1, longest_wait_seconds=_LONGEST_WAIT_SECONDS)
+            self._model = ModelSummarizer(
+                ModelRef(self.config.model or "", self.config.base_url),
+                deadline_seconds=self.config.timeout_seconds,
+                retries=retries,
+            )
+        return self._model
+
+    def _end_threads(self) -> None:
+        if self._threads is not None:
+            self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+def _is_awaited(summarizer: Summarizer) -> bool:
+    # Of an object with an async `__call__` Python says that it is none.
+    return iscoroutinefunction(summarizer) or iscoroutinefunction(type(summarizer).__call__)
+
+
+def _refuse(_request: SummaryRequest) -> str:
+    raise SummaryUnavailable("there is no summariser")
+
+
+def _redacted(turn: Turn) -> Turn:
+    value = str(turn["value"])
+    safe = redact(value)
+    return turn if safe is value else {**turn, "value": safe}
+
+
+def _find_window(model: str | None) -> int:
+    """Return how much a model can read; a guess would be worse than a low figure."""
+    window = resolve_window(model) if model else None
+    return window.tokens if window and window.source == "table" else _DEFAULT_WINDOW_TOKENS

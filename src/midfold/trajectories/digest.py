@@ -1,0 +1,79 @@
+"""The built-in summary of folded turns: no model, no network, the same words every time."""
+
+from collections.abc import Callable, Sequence
+
+from midfold.compression import prompts
+from midfold.compression.digest import (
+    compose,
+    fill,
+    lines_per_deed,
+    merge,
+    read_entries,
+    read_rules,
+    request_entries,
+)
+from midfold.compression.digest.entries import Entry, cost
+from midfold.compression.importance import weigh
+from midfold.compression.ledger import Rule, collect
+from midfold.compression.redact import redact
+from midfold.trajectories.passages import TEMPLATE, Passage
+
+_RULES_PART = 0.2
+"""Of a summary, the most that the rules of the user may take."""
+_BYTES_PER_TOKEN = 3.3
+_TURNS_TO_COME = 4
+"""How many turns behind the fold tell what of it is still in use."""
+_FIT_ROUNDS = 4
+
+
+def write_digest(passage: Passage, *, budget_tokens: int, count: Callable[[str], int]) -> str:
+    """Write the turn that stands for a passage, within `budget_tokens`."""
+    room = budget_tokens - count(passage.write(""))
+    entries = _gather(passage, max(room, 0))
+    for _ in range(_FIT_ROUNDS):
+        body = fill(entries, count_text=count, budget_tokens=max(room, 0), template=TEMPLATE)
+        value = passage.write(body)
+        excess = count(value) - budget_tokens
+        if excess <= 0:
+            return value
+        room -= excess + max(room, 0) // 100
+    return passage.write_within(body, budget_tokens, count)
+
+
+def _gather(passage: Passage, budget_tokens: int) -> Sequence[Entry]:
+    """Read what is folded, and what an earlier summary among it says."""
+    messages, folded, numbering = passage.messages, passage.indices, passage.numbering
+    place = numbering.summary
+    said = prompts.find_body(messages[place].text) if place is not None and place in folded else None
+    previous = redact(said or "")
+    ledger = collect(
+        messages,
+        [index for index in folded if index != place],
+        passage.pairing,
+        redact=redact,
+        numbers=numbering.numbers,
+    )
+    rules = read_rules(previous)
+    pins = _choose_rules([*rules, *ledger.rules], budget_tokens)
+    stay = messages[folded[-1] + 1 : folded[-1] + 1 + _TURNS_TO_COME]
+    entries = compose(
+        ledger,
+        pins=pins,
+        importance=weigh(ledger, stay, numbering.numbers[-1]),
+        most_lines=lines_per_deed(ledger, budget_tokens),
+    )
+    # A rule for which there is no room is still something that the user said.
+    earlier = [*read_entries(previous), *request_entries(rule for rule in rules if rule not in pins)]
+    return merge(earlier, entries, has_new_steps=bool(ledger.steps))
+
+
+def _choose_rules(rules: Sequence[Rule], budget_tokens: int) -> tuple[Rule, ...]:
+    """Choose the rules that are quoted word for word: the newest, while they fit, in their order."""
+    left = budget_tokens * _RULES_PART * _BYTES_PER_TOKEN
+    chosen: dict[str, Rule] = {}
+    for rule in reversed(rules):
+        size = cost(rule.text)
+        if rule.text not in chosen and size <= left:
+            chosen[rule.text] = rule
+            left -= size
+    return tuple(reversed(chosen.values()))

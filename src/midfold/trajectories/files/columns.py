@@ -1,0 +1,210 @@
+"""Parquet: the column with the trajectories is rewritten, all others travel as they are, types and all.
+
+Rows pass between processes as Arrow streams. Since a Parquet file cannot be continued after a kill, they are
+collected as such and become Parquet when all of them are there. Importing this loads pyarrow.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pyarrow as pa  # type: ignore[import-untyped,unused-ignore]
+import pyarrow.parquet as pq  # type: ignore[import-untyped,unused-ignore]
+
+from midfold.trajectories.files.chunks import (
+    MEGABYTE,
+    Chunk,
+    Columns,
+    Extent,
+    Limits,
+    Lines,
+    Listed,
+    Position,
+)
+from midfold.trajectories.files.sampling import Sampler
+from midfold.trajectories.files.sources import Source
+from midfold.trajectories.rows import RowStatus
+
+# The names that data sets use, the likeliest first.
+_NAMES = ("conversations", "messages")
+_WRITTEN_NAME = "conversations"
+_TURNS = pa.list_(pa.struct([("from", pa.string()), ("value", pa.string())]))
+_ROW_GROUP_BYTES = 64 * MEGABYTE
+_LENGTH_BYTES = 8
+_REASON_CHARS = 200
+
+
+def read_columns(source: Source, begin: Position, sampler: Sampler, limits: Limits) -> Iterator[Chunk]:
+    """Yield a file from `begin` on, at least one chunk of it; what cannot be read is listed in them."""
+    reached = begin
+    try:
+        with _open(source) as file:
+            column = _find_column(file.schema_arrow)
+            if column is None:
+                yield _refuse(source, begin, f"no column called {' or '.join(_NAMES)} holds turns or text")
+                return
+            for extent, table in _read_tables(file, source, begin, limits):
+                yield _make_chunk(extent, source, table, column, sampler)
+                reached = extent.next
+    except (pa.ArrowException, OSError) as error:
+        reason = " ".join(str(error).split())[:_REASON_CHARS]
+        yield _refuse(source, reached, f"the file is damaged from here on: {reason}")
+
+
+def count_rows(source: Source) -> int:
+    """Return the number of rows, as the file says; none where it cannot be read."""
+    try:
+        with _open(source) as file:
+            rows: int = file.metadata.num_rows
+            return rows
+    except pa.ArrowException:
+        return 0
+
+
+def take_trajectories(columns: Columns) -> list[dict[str, object]]:
+    """Return one row for each row of the table, with nothing but its trajectory."""
+    table = _decode(columns.table)
+    return [{columns.column: _without_nulls(value)} for value in table.column(columns.column).to_pylist()]
+
+
+def put_trajectories(columns: Columns, kept: Sequence[int], values: Sequence[object]) -> bytes:
+    """Return the rows at the places `kept` with other trajectories, as a frame to be collected."""
+    table = _decode(columns.table).take(pa.array(kept, pa.int64()))
+    place = table.schema.get_field_index(columns.column)
+    written = _written_schema(table.schema, columns.column)
+    arrays = table.columns
+    arrays[place] = pa.array(values, written.field(place).type)
+    return _frame(_encode(pa.table(arrays, schema=written)))
+
+
+def seal_columns(part: Path, sealed: Path, source: Source) -> None:
+    """Make a Parquet file from the frames in `part`; one without rows has the columns all the same.
+
+    Nothing is made where there are no frames because the source itself cannot be read.
+    """
+    schema = _sealed_schema(part, source)
+    if schema is None:
+        return
+    with pq.ParquetWriter(sealed, schema, compression="zstd") as writer:
+        waiting: list[pa.Table] = []
+        for table in _read_frames(part):
+            waiting.append(table)
+            if sum(each.nbytes for each in waiting) >= _ROW_GROUP_BYTES:
+                writer.write_table(pa.concat_tables(waiting))
+                waiting = []
+        if waiting:
+            writer.write_table(pa.concat_tables(waiting))
+
+
+def _sealed_schema(part: Path, source: Source) -> pa.Schema | None:
+    first = next(_read_frames(part), None)
+    if first is not None:
+        return first.schema
+    try:
+        with _open(source) as file:
+            column = _find_column(file.schema_arrow)
+            return _written_schema(file.schema_arrow, column) if column else file.schema_arrow
+    except (pa.ArrowException, OSError):
+        return None
+
+
+def _open(source: Source) -> pq.ParquetFile:
+    # Read ahead, a whole row group would be held at once, and some files are one.
+    return pq.ParquetFile(source.path, pre_buffer=False, buffer_size=MEGABYTE)
+
+
+def _find_column(schema: pa.Schema) -> str | None:
+    for name in _NAMES:
+        if name in schema.names and (_is_text(kind := schema.field(name).type) or _is_turns(kind)):
+            return name
+    return None
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _is_turns(kind: pa.DataType) -> bool:
+    is_list = pa.types.is_list(kind) or pa.types.is_large_list(kind)
+    return bool(is_list and pa.types.is_struct(kind.value_type))
+
+
+def _written_schema(schema: pa.Schema, column: str) -> pa.Schema:
+    """Return the columns as they are written: turns of any kind become ShareGPT's, under its name."""
+    place = schema.get_field_index(column)
+    field = schema.field(place)
+    name = column if _WRITTEN_NAME in schema.names else _WRITTEN_NAME
+    is_ours = _is_text(field.type) or {each.name for each in field.type.value_type} >= {"from", "value"}
+    written = field.with_name(name).with_type(field.type if is_ours else _TURNS)
+    # What readers noted about types, beside the schema, is true only as long as nothing changes.
+    return schema if written == field else schema.set(place, written).remove_metadata()
+
+
+def _read_tables(
+    file: pq.ParquetFile, source: Source, begin: Position, limits: Limits
+) -> Iterator[tuple[Extent, pa.Table]]:
+    all_rows = file.metadata.num_rows
+    at = 0
+    for group in range(file.num_row_groups):
+        facts = file.metadata.row_group(group)
+        if at + facts.num_rows <= begin.offset:
+            at += facts.num_rows
+            continue
+        fitting = limits.chunk_bytes * facts.num_rows // max(1, facts.total_byte_size)
+        size = max(1, min(fitting, limits.chunk_rows))
+        for batch in file.iter_batches(size, row_groups=[group], use_threads=False):
+            stop = at + batch.num_rows
+            if at >= begin.offset:
+                read_bytes = source.size * stop // all_rows
+                extent = Extent(begin.file, at, stop, at + 1, batch.num_rows, stop == all_rows, read_bytes)
+                yield extent, pa.Table.from_batches([batch])
+            at = stop
+    if not all_rows:
+        yield Extent(begin.file, 0, 0, 1, 0, True, source.size), file.schema_arrow.empty_table()
+
+
+def _make_chunk(extent: Extent, source: Source, table: pa.Table, column: str, sampler: Sampler) -> Chunk:
+    numbers = sampler.pick(source.name, range(extent.first_row, extent.first_row + extent.rows))
+    if len(numbers) < extent.rows:
+        table = table.take(pa.array([number - extent.first_row for number in numbers], pa.int64()))
+    return Chunk(extent, source.name, Columns(tuple(numbers), _encode(table), column))
+
+
+def _refuse(source: Source, at: Position, reason: str) -> Chunk:
+    extent = Extent(at.file, at.offset, at.offset, at.row, 1, True, source.size)
+    return Chunk(
+        extent, source.name, Lines((), ()), (Listed(source.name, at.row, RowStatus.REJECTED, reason),)
+    )
+
+
+def _without_nulls(value: object) -> object:
+    """Leave out what Arrow adds to a turn because another turn has it."""
+    match value:
+        case dict():
+            return {name: _without_nulls(inner) for name, inner in value.items() if inner is not None}
+        case list():
+            return [_without_nulls(inner) for inner in value]
+        case _:
+            return value
+
+
+def _encode(table: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    data: bytes = sink.getvalue().to_pybytes()
+    return data
+
+
+def _decode(data: bytes) -> pa.Table:
+    with pa.ipc.open_stream(data) as reader:
+        return reader.read_all()
+
+
+def _frame(data: bytes) -> bytes:
+    return len(data).to_bytes(_LENGTH_BYTES) + data
+
+
+def _read_frames(part: Path) -> Iterator[pa.Table]:
+    with part.open("rb") as file:
+        while length := file.read(_LENGTH_BYTES):
+            yield _decode(file.read(int.from_bytes(length)))

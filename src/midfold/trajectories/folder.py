@@ -1,0 +1,189 @@
+"""The folder beside the output in which a run collects its chunks until all of them are there.
+
+    OUT.work/
+    ├── manifest.jsonl   what the run is about, and what is done
+    ├── 00000.part       the output of the first file so far, and so on
+    └── listed.part      rows that somebody should know about
+
+When all chunks are there the manifest is renamed to complete.jsonl; from then on parts go to their places and
+nothing is read again, however often that is interrupted.
+"""
+
+import os
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO, Self
+
+from midfold.errors import ConfigError
+from midfold.faults import faultpoint
+from midfold.files import replace_file
+from midfold.trajectories.files import START, Form, Source
+from midfold.trajectories.files.lines import finish_gzip, pack_zstd
+from midfold.trajectories.files.reading import load_columns
+from midfold.trajectories.manifest import (
+    Header,
+    add_up,
+    check_header,
+    make_entry,
+    restore,
+    spell,
+    spell_listed,
+)
+from midfold.trajectories.totals import Totals
+from midfold.trajectories.work import Finished
+
+_MANIFEST = "manifest.jsonl"
+_COMPLETE = "complete.jsonl"
+_LISTED = "listed.part"
+_LOCK = "lock"
+
+
+class WorkFolder:
+    """The work of one run: `begin` or `resume` it, `commit` chunks in order, `complete` it, `place` it."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock = _lock(path)
+        self._part: BinaryIO | None = None
+        self._part_file = -1
+        self.totals = Totals()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for file in (self._part, self._lock):
+            if file is not None:
+                file.close()
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every chunk is there, so that only placing is left."""
+        return (self._path / _COMPLETE).exists()
+
+    @property
+    def is_begun(self) -> bool:
+        return self.is_complete or (self._path / _MANIFEST).exists()
+
+    def begin(self, header: Header) -> None:
+        """Start; `ConfigError` where unfinished work is in the way."""
+        if self.is_complete or (self.is_begun and add_up(self._path / _MANIFEST).position != START):
+            hint = "no unfinished work there: go on with --resume, or remove that folder to start over"
+            raise ConfigError("OUT", str(self._path), hint=hint)
+        replace_file(self._path / _MANIFEST, spell(header))
+        (self._path / _LISTED).write_bytes(b"")
+
+    def resume(self, header: Header) -> None:
+        """Go on with what is done, or start where nothing is; `ConfigError` if it was another run's."""
+        if self.is_complete:
+            check_header(self._path / _COMPLETE, header)
+            self.totals = add_up(self._path / _COMPLETE)
+        elif self.is_begun:
+            check_header(self._path / _MANIFEST, header)
+            (self._path / _LISTED).touch()
+            self.totals = restore(self._path / _MANIFEST, self._part_path, self._path / _LISTED)
+        else:
+            self.begin(header)
+
+    def commit(self, finished: Finished) -> None:
+        """Keep a chunk: from here on it is done."""
+        entry = make_entry(finished)
+        faultpoint("trajectories.part.before")
+        _append(self._open_part(finished.extent.file), finished.output)
+        with (self._path / _LISTED).open("ab") as listed:
+            _append(listed, spell_listed(finished))
+        faultpoint("trajectories.manifest.before")
+        with (self._path / _MANIFEST).open("ab") as manifest:
+            _append(manifest, entry.spell())
+        faultpoint("trajectories.manifest.after")
+        entry.add_to(self.totals)
+
+    def complete(self) -> None:
+        """Declare that every chunk is there."""
+        if self._part is not None:
+            self._part.close()
+        for path in (*self._path.glob("*.part"), self._path / _MANIFEST):
+            with path.open("rb") as file:
+                os.fsync(file.fileno())
+        faultpoint("trajectories.complete.before")
+        (self._path / _MANIFEST).rename(self._path / _COMPLETE)
+
+    def place(self, file: int, source: Source, form: Form, output: Path) -> None:
+        """Bring the output of one file to its place, in one step; nothing where it is there already."""
+        part = self._part_path(file)
+        if not part.exists():
+            return
+        faultpoint("trajectories.place.before")
+        sealed = _seal(part, source, form)
+        if sealed.exists():
+            output.parent.mkdir(parents=True, exist_ok=True)
+            sealed.replace(output)
+        part.unlink(missing_ok=True)
+        faultpoint("trajectories.place.after")
+
+    def place_listed(self, output: Path) -> None:
+        """Bring the list of rows to its place; where nobody needs to know anything there is none."""
+        listed = self._path / _LISTED
+        if listed.exists() and listed.stat().st_size:
+            listed.replace(output)
+        elif listed.exists():
+            output.unlink(missing_ok=True)
+
+    def remove(self) -> None:
+        """Remove what is left when all is in its place; the mark that it was complete goes last."""
+        faultpoint("trajectories.remove.before")
+        for path in sorted(self._path.iterdir(), key=lambda path: path.name == _COMPLETE):
+            path.unlink()
+        self._path.rmdir()
+
+    def _part_path(self, file: int) -> Path:
+        return self._path / f"{file:05}.part"
+
+    def _open_part(self, file: int) -> BinaryIO:
+        if self._part is None or self._part_file != file:
+            if self._part is not None:
+                self._part.close()
+            self._part = self._part_path(file).open("ab")
+            self._part_file = file
+        return self._part
+
+
+def _seal(part: Path, source: Source, form: Form) -> Path:
+    """Return the finished file, made from the part where that is not finished as it is."""
+    if form is Form.LINES:
+        return part
+    if form is Form.GZIP:
+        finish_gzip(part)
+        return part
+    sealed = part.with_suffix(".sealed")
+    if form is Form.ZSTD:
+        pack_zstd(part, sealed)
+    else:
+        load_columns().seal_columns(part, sealed, source)
+    if sealed.exists():
+        with sealed.open("rb") as file:
+            os.fsync(file.fileno())
+    return sealed
+
+
+def _append(file: BinaryIO, data: bytes) -> None:
+    file.write(data)
+    file.flush()
+
+
+def _lock(folder: Path) -> BinaryIO:
+    """Keep other runs out of the folder for as long as the file is open, a killed process's not longer."""
+    folder.mkdir(exist_ok=True)
+    file = (folder / _LOCK).open("ab")
+    with suppress(ImportError):  # Windows, where a folder with open files is not removed by another run
+        import fcntl
+
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            file.close()
+            raise ConfigError("OUT", str(folder), hint="a folder in which no other run is at work") from None
+    return file

@@ -1,0 +1,172 @@
+"""A row of a data set: finding the trajectory in it, and putting a shorter one in its place.
+
+Rows differ in where they keep their turns, in how these are spelled, and in whether a column holds a list or
+its JSON. All other columns of a row stay as they are.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from operator import is_
+
+from midfold.errors import DialectError, MalformedMessage, UnknownDialect
+from midfold.trajectories.flow import Outcome
+from midfold.trajectories.layout import Turn
+from midfold.trajectories.metrics import TrajectoryMetrics
+from midfold.wire import Loss, convert, parse, read_request
+from midfold.wire.dialect import describe, describe_keys
+
+COLUMN = "conversations"
+"""Where turns in ShareGPT form stand, and where converted ones are put."""
+_COLUMNS = (COLUMN, "messages")
+_SYSTEM = "system"
+_BESIDE = (_SYSTEM, "tools")
+"""Columns that tell more about how messages are spelled."""
+
+
+class RowStatus(StrEnum):
+    """What became of a row."""
+
+    COMPRESSED = "compressed"
+    SKIPPED = "skipped"
+    """it fits as it is"""
+    OVER_LIMIT = "over_limit"
+    """larger than the target, whatever was folded"""
+    KEPT = "kept"
+    """a summary failed or came too late; the trajectory is as it was"""
+    REJECTED = "rejected"
+    """there is no trajectory in it"""
+
+
+@dataclass(frozen=True, slots=True)
+class RowResult:
+    """A row as it comes out. Where it was rejected there is none, and no metrics."""
+
+    status: RowStatus
+    row: object
+    reason: str | None = None
+    """why it is kept, rejected, or still too large"""
+    metrics: TrajectoryMetrics | None = None
+    losses: tuple[Loss, ...] = ()
+    """what a conversion to ShareGPT could not say"""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The trajectory of a row, and what it takes to write it back."""
+
+    turns: list[Turn]
+    row: object
+    column: str | None = None
+    """`None` where the row is a bare list of turns"""
+    is_json: bool = False
+    is_converted: bool = False
+    system_column: str | None = None
+    """the column with the system prompt, where that has become a turn"""
+    losses: tuple[Loss, ...] = ()
+
+    def write(self, turns: list[Turn]) -> object:
+        """Return the row with these turns; the row itself where they are those that it holds."""
+        is_same = len(turns) == len(self.turns) and all(map(is_, turns, self.turns))
+        if is_same and not self.is_converted:
+            return self.row
+        if not isinstance(self.row, dict):
+            return turns
+        written: dict[object, object] = {}
+        for key, value in self.row.items():
+            if key == self.column:
+                written[COLUMN if self.is_converted else key] = _spell(turns) if self.is_json else turns
+            elif key != self.system_column and not (self.is_converted and key == COLUMN):
+                written[key] = value
+        return written
+
+
+def read_row(row: object) -> Reading | RowResult:
+    """Find the trajectory of a row, converted to ShareGPT where it is spelled otherwise.
+
+    Where there is none, or none that can be read, the row is rejected.
+    """
+    try:
+        return _read_row(row)
+    except DialectError as error:
+        return RowResult(RowStatus.REJECTED, None, str(error))
+
+
+def _read_row(row: object) -> Reading:
+    if isinstance(row, list):
+        return _read_turns(Reading(row, row), {})
+    if not isinstance(row, dict):
+        raise UnknownDialect(f"expected an object or a list of turns, found {describe(row)}")
+    column = next((name for name in _COLUMNS if row.get(name) is not None), None)
+    if column is None:
+        raise UnknownDialect(f"no column {' or '.join(_COLUMNS)}; there are {describe_keys(row)}")
+    value = row[column]
+    turns = _parse(column, value) if isinstance(value, str) else value
+    if not isinstance(turns, list):
+        raise UnknownDialect(f"{column} is {describe(turns)}; expected a list of turns")
+    return _read_turns(Reading(turns, row, column, is_json=turns is not value), row)
+
+
+def _read_turns(reading: Reading, beside: Mapping[str, object]) -> Reading:
+    turns: list[object] = [*reading.turns]
+    if not turns:
+        raise UnknownDialect("there are no turns")
+    if isinstance(turns[0], dict) and "from" in turns[0]:
+        check_turns(turns)
+        return reading
+    request = read_request({name: beside[name] for name in _BESIDE if name in beside} | {"messages": turns})
+    conversion = convert(parse(request.messages, request.dialect), "sharegpt")
+    converted = [turn for turn in conversion.messages if isinstance(turn, dict)]
+    if request.system_text:
+        converted.insert(0, {"from": "system", "value": request.system_text})
+    if not converted:
+        raise UnknownDialect("there are no turns")
+    return replace(
+        reading,
+        turns=converted,
+        is_converted=True,
+        system_column=_SYSTEM if request.system_text else None,
+        losses=conversion.losses,
+    )
+
+
+def check_turns(turns: Sequence[object]) -> None:
+    """Raise `MalformedMessage` for the first turn that is not in ShareGPT form."""
+    for index, turn in enumerate(turns):
+        if not isinstance(turn, dict):
+            raise MalformedMessage(index, f"expected an object, found {describe(turn)}")
+        for key in ("value", "from"):
+            if not isinstance(turn.get(key), str):
+                raise MalformedMessage(index, f"{key} is {describe(turn.get(key))}; expected text")
+
+
+def finish_row(reading: Reading, outcome: Outcome) -> RowResult:
+    """Write a row back, and say what became of it."""
+    metrics = outcome.metrics
+    status, reason = RowStatus.COMPRESSED, None
+    if metrics.failure is not None and not metrics.was_compressed:
+        status, reason = RowStatus.KEPT, metrics.failure
+    elif metrics.still_over_limit:
+        status, reason = RowStatus.OVER_LIMIT, _why_over(metrics)
+    elif metrics.skipped_under_target:
+        status = RowStatus.SKIPPED
+    return RowResult(status, reading.write(outcome.turns), reason, metrics, reading.losses)
+
+
+def _why_over(metrics: TrajectoryMetrics) -> str:
+    left = f"{metrics.compressed_tokens:,} tokens are left"
+    if metrics.was_compressed:
+        return f"{left}, as the turns that may not be folded are too large"
+    return f"{left}, as too little may be folded to make it smaller"
+
+
+def _parse(column: str, text: str) -> object:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        raise UnknownDialect(f"{column} is text that is not JSON") from None
+
+
+def _spell(turns: list[Turn]) -> str:
+    return json.dumps(turns, ensure_ascii=False)

@@ -1,0 +1,222 @@
+"""What a worker does, wherever it runs: one chunk of rows in, one chunk of packed output out.
+
+The answer depends on the chunk and the task alone, so this machine and a cluster give the same bytes.
+"""
+
+import asyncio
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from midfold.trajectories.compressor import TrajectoryCompressor
+from midfold.trajectories.config import CompressionConfig
+from midfold.trajectories.files import Chunk, Columns, Extent, Form, Lines, Listed
+from midfold.trajectories.files.lines import pack
+from midfold.trajectories.files.reading import load_columns
+from midfold.trajectories.metrics import AggregateMetrics, TrajectoryMetrics
+from midfold.trajectories.rows import RowResult, RowStatus
+from midfold.trajectories.totals import NO_BILL, Bill
+from midfold.transcripts import decode_json
+
+if TYPE_CHECKING:
+    from midfold.providers.summarizers import SummaryCall
+
+_REASON_CHARS = 200
+_UNREMARKABLE = (RowStatus.COMPRESSED, RowStatus.SKIPPED)
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What is to be done with every chunk. `forms` says how the output of each file is packed.
+
+    A rehearsal measures what would be done; no model is asked and nothing is written.
+    """
+
+    config: CompressionConfig
+    forms: tuple[Form, ...]
+    is_rehearsal: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A chunk that is done: what to append to the output, and what happened on the way."""
+
+    extent: Extent
+    output: bytes
+    metrics: AggregateMetrics
+    written: int = 0
+    listed: tuple[Listed, ...] = ()
+    bill: Bill = NO_BILL
+
+
+@dataclass(frozen=True, slots=True)
+class _Unreadable:
+    """Stands where a line holds no row."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Answers:
+    """One result for each row, and the calls that they took."""
+
+    results: list[RowResult]
+    calls: "tuple[SummaryCall, ...]"
+
+
+def process(task: Task, chunk: Chunk) -> Finished:
+    """Compress the rows of a chunk; those that cannot be are listed and stop nothing."""
+    rows = _read_rows(chunk.payload)
+    answers = _answer(task, rows)
+    if task.is_rehearsal:
+        results, output = answers.results, b""
+    elif isinstance(chunk.payload, Columns):
+        results, output = answers.results, _spell_columns(chunk.payload, answers.results)
+    else:
+        spelt = [
+            _spell_line(line, row, result)
+            for line, row, result in zip(chunk.payload.lines, rows, answers.results, strict=True)
+        ]
+        results = [each.result for each in spelt]
+        output = pack(b"".join(each.line for each in spelt), task.forms[chunk.extent.file])
+    listed = [*chunk.listed, *_list(chunk, results)]
+    return Finished(
+        chunk.extent,
+        output,
+        _add_up(results, len(chunk.listed)),
+        written=sum(result.status is not RowStatus.REJECTED for result in results),
+        listed=tuple(sorted(listed, key=lambda each: each.line)),
+        bill=sum(map(_bill, answers.calls), NO_BILL),
+    )
+
+
+def _read_rows(payload: Lines | Columns) -> list[object]:
+    if isinstance(payload, Columns):
+        return [*load_columns().take_trajectories(payload)]
+    return [_read_row(line) for line in payload.lines]
+
+
+def _read_row(line: bytes) -> object:
+    if not line.strip():
+        return _Unreadable("the line is empty")
+    try:
+        return decode_json(line)
+    except UnicodeDecodeError as error:
+        return _Unreadable(f"byte {error.start} is not UTF-8")
+    except RecursionError:
+        return _Unreadable("the JSON is nested too deeply")
+    except ValueError as error:
+        return _Unreadable(f"it is not JSON: {error}")
+
+
+def _answer(task: Task, rows: Sequence[object]) -> _Answers:
+    if task.config.model and not task.is_rehearsal:
+        return asyncio.run(_answer_together(task.config, rows))
+    with TrajectoryCompressor(task.config) as compressor:
+        act = compressor.measure_row if task.is_rehearsal else compressor.compress_row
+        return _Answers([_answer_one(act, row) for row in rows], ())
+
+
+async def _answer_together(config: CompressionConfig, rows: Sequence[object]) -> _Answers:
+    """Have as many requests under way as the settings allow."""
+    async with TrajectoryCompressor(config) as compressor:
+        results = await asyncio.gather(*(_answer_awaited(compressor, row) for row in rows))
+        return _Answers(results, compressor.calls)
+
+
+def _answer_one(act: Callable[[object], RowResult], row: object) -> RowResult:
+    if isinstance(row, _Unreadable):
+        return _reject(row.reason)
+    try:
+        return act(row)
+    except Exception as error:  # noqa: BLE001 - one row in a million must not end the others
+        return _keep(row, error)
+
+
+async def _answer_awaited(compressor: TrajectoryCompressor, row: object) -> RowResult:
+    if isinstance(row, _Unreadable):
+        return _reject(row.reason)
+    try:
+        return await compressor.compress_row_async(row)
+    except Exception as error:  # noqa: BLE001 - one row in a million must not end the others
+        return _keep(row, error)
+
+
+def _keep(row: object, error: Exception) -> RowResult:
+    """Pass a row on as it was where a mistake of ours keeps it from being compressed."""
+    reason = f"internal error: {type(error).__name__}"
+    return RowResult(RowStatus.KEPT, row, reason, TrajectoryMetrics(0, 0, 0, 0, failure=reason))
+
+
+def _reject(reason: str) -> RowResult:
+    return RowResult(RowStatus.REJECTED, None, reason, None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Spelt:
+    line: bytes
+    result: RowResult
+
+
+def _spell_line(line: bytes, row: object, result: RowResult) -> _Spelt:
+    """Spell a row as a line; one in which nothing changed is the line that was read, to the byte."""
+    if result.status is RowStatus.REJECTED:
+        return _Spelt(b"", result)
+    if result.row is row:
+        return _Spelt(line + b"\n", result)
+    try:
+        return _Spelt(_encode(result.row) + b"\n", result)
+    except (RecursionError, TypeError, ValueError):
+        return _Spelt(b"", _reject("it cannot be written as JSON"))
+
+
+def _encode(row: object) -> bytes:
+    try:
+        return msgspec.json.encode(row)
+    except (UnicodeEncodeError, OverflowError):  # half an emoji, or a number of more than 64 bits
+        return json.dumps(row, separators=(",", ":")).encode()
+
+
+def _spell_columns(columns: Columns, results: Sequence[RowResult]) -> bytes:
+    # A row of a table is handed in with one value, its trajectory, under whatever name.
+    kept = {
+        place: value
+        for place, result in enumerate(results)
+        if isinstance(result.row, dict)
+        for value in result.row.values()
+    }
+    data: bytes = load_columns().put_trajectories(columns, list(kept), list(kept.values()))
+    return data
+
+
+def _list(chunk: Chunk, results: Sequence[RowResult]) -> Iterator[Listed]:
+    for number, result in zip(chunk.payload.numbers, results, strict=True):
+        if result.status not in _UNREMARKABLE:
+            reason = " ".join((result.reason or "no reason is known").split())[:_REASON_CHARS]
+            yield Listed(chunk.name, number, result.status, reason)
+
+
+def _add_up(results: Sequence[RowResult], unread: int) -> AggregateMetrics:
+    total = AggregateMetrics()
+    total.add_rejected(unread)
+    for result in results:
+        if result.metrics is None:
+            total.add_rejected()
+        else:
+            total.add(result.metrics)
+    return total
+
+
+def _bill(call: "SummaryCall") -> Bill:
+    is_priced = call.cost.is_complete
+    return Bill(
+        1,
+        call.usage.prompt_tokens,
+        call.usage.output_tokens,
+        call.cost.dollars or Decimal(0),
+        0 if is_priced else 1,
+    )

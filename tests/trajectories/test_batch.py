@@ -1,0 +1,336 @@
+"""A run over files: output whole and in order, bad rows listed and never fatal, however many workers."""
+
+import gzip
+import json
+import signal
+from dataclasses import replace
+from datetime import UTC, datetime
+from itertools import islice
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import zstandard
+
+from midfold.errors import ConfigError, MidfoldError
+from midfold.testing import transcript
+from midfold.testing.upstream import Reply, Status, Upstream
+from midfold.tokens import CanonicalUsage
+from midfold.trajectories import CompressionConfig, TrajectoryCompressor
+from midfold.trajectories.batch import Batch, LocalEngine, compress_files, measure_files
+from midfold.trajectories.files import read_share
+
+CONFIG = CompressionConfig(target_max_tokens=1_500, summary_target_tokens=300)
+SHORT = [{"from": "human", "value": "hello"}, {"from": "gpt", "value": "hi"}]
+BAD_LINES = {
+    2: (b"", "the line is empty"),
+    3: (b'{"conversations": [', "not JSON"),
+    4: (b"null", "expected an object"),
+    5: (b"7", "expected an object"),
+    6: (b'{"conversations": null}', "no column"),
+    7: (b'{"conversations": []}', "no turns"),
+    8: (b'{"conversations": [{"from": "human", "value": null}]}', "value is null"),
+    9: (b'{"conversations": [{"from": "human", "value": 3}]}', "expected text"),
+    10: (b'{"conversations": "not json"}', "not JSON"),
+    11: (b'{"conversations": [{"from": "gpt", "value": "\xff"}]}', "not UTF-8"),
+    12: (b"[" * 100_000 + b"]" * 100_000, "nested too deeply"),
+}
+
+
+def long_turns(seed=0):
+    return transcript("sharegpt", seed=seed, turns=16, result_chars=400)
+
+
+def make_rows(count=12):
+    """Return rows of which every third is too long."""
+    return [
+        {
+            "id": f"row {number}",
+            "conversations": SHORT if number % 3 else long_turns(number),
+            "n": [None, 1.5],
+        }
+        for number in range(count)
+    ]
+
+
+def as_lines(rows):
+    return b"".join(json.dumps(row).encode() + b"\n" for row in rows)
+
+
+def read_lines(path):
+    return [json.loads(line) for line in path.read_bytes().splitlines()]
+
+
+@pytest.fixture
+def source(tmp_path):
+    path = tmp_path / "in.jsonl"
+    path.write_bytes(as_lines(make_rows()))
+    return path
+
+
+def test_rows_come_out_in_order_with_their_other_fields_and_fit(source, tmp_path):
+    out = tmp_path / "out.jsonl"
+    result = compress_files(Batch(source, CONFIG), out)
+    rows = read_lines(out)
+    compressor = TrajectoryCompressor(CONFIG)
+    assert [row["id"] for row in rows] == [row["id"] for row in make_rows()]
+    assert all(row["n"] == [None, 1.5] for row in rows)
+    assert all(compressor.count_trajectory_tokens(row["conversations"]) <= 1_500 for row in rows)
+    assert (result.totals.metrics.compressed, result.totals.metrics.skipped) == (4, 8)
+    assert (result.outputs, result.listed, result.totals.written) == ((out,), None, 12)
+
+
+def test_row_that_fits_comes_out_byte_for_byte(tmp_path):
+    line = b'{ "conversations":[{"from":"human","value":"\\u00e9"}] , "x":1e2,"y":"\\ud83d" }\n'
+    (tmp_path / "in.jsonl").write_bytes(line)
+    compress_files(Batch(tmp_path / "in.jsonl", CONFIG), tmp_path / "out.jsonl")
+    assert (tmp_path / "out.jsonl").read_bytes() == line
+
+
+def test_half_an_emoji_and_a_huge_number_survive_in_a_row_that_is_rewritten(tmp_path):
+    row = {"conversations": long_turns(), "half": "\ud83d", "huge": 2**80}
+    (tmp_path / "in.jsonl").write_bytes(as_lines([row]))
+    compress_files(Batch(tmp_path / "in.jsonl", CONFIG), tmp_path / "out.jsonl")
+    [written] = read_lines(tmp_path / "out.jsonl")
+    assert (written["half"], written["huge"]) == ("\ud83d", 2**80)
+
+
+def test_bad_lines_are_listed_with_their_numbers_and_stop_nothing(tmp_path):
+    good = json.dumps({"conversations": SHORT}).encode()
+    lines = [good, *(BAD_LINES[number][0] for number in range(2, 13)), good]
+    source, out = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    source.write_bytes(b"\n".join(lines))
+    result = compress_files(Batch(source, CONFIG), out)
+    listed = {each["line"]: each for each in read_lines(tmp_path / "out.jsonl.rejects.jsonl")}
+    assert list(listed) == list(BAD_LINES)
+    for number, (_, reason) in BAD_LINES.items():
+        assert reason in listed[number]["reason"], number
+        assert (listed[number]["file"], listed[number]["status"]) == ("in.jsonl", "rejected")
+    assert out.read_bytes() == good + b"\n" + good + b"\n"
+    assert result.totals.metrics.rows == 13
+    assert result.totals.metrics.rejected == result.totals.listed == 11
+    assert result.listed == tmp_path / "out.jsonl.rejects.jsonl"
+    assert result.examples[0].line == 2
+
+
+def test_list_of_an_earlier_run_does_not_outlive_a_run_without_one(source, tmp_path):
+    (tmp_path / "out.jsonl.rejects.jsonl").write_text("old")
+    compress_files(Batch(source, CONFIG), tmp_path / "out.jsonl")
+    assert not (tmp_path / "out.jsonl.rejects.jsonl").exists()
+
+
+def test_two_workers_write_the_bytes_of_one(tmp_path):
+    folder = tmp_path / "in"
+    (folder / "train").mkdir(parents=True)
+    rows = as_lines(make_rows(9))
+    (folder / "a.jsonl").write_bytes(rows + b"broken\n" + as_lines([{"conversations": SHORT}] * 1_500))
+    (folder / "train" / "b.jsonl.gz").write_bytes(gzip.compress(rows))
+    for workers in (1, 2):
+        compress_files(Batch(folder, CONFIG), tmp_path / f"out{workers}", engine=LocalEngine(workers))
+    for name in ("a.jsonl", "train/b.jsonl.gz"):
+        assert (tmp_path / "out1" / name).read_bytes() == (tmp_path / "out2" / name).read_bytes()
+    one, two = (tmp_path / f"out{workers}.rejects.jsonl" for workers in (1, 2))
+    assert one.read_bytes() == two.read_bytes()
+    assert [(each["file"], each["line"]) for each in read_lines(one)] == [("a.jsonl", 10)]
+    assert len(gzip.decompress((tmp_path / "out1" / "train" / "b.jsonl.gz").read_bytes()).splitlines()) == 9
+
+
+@pytest.mark.parametrize(("ending", "unpack"), [(".jsonl.gz", gzip.decompress), (".jsonl.zst", None)])
+def test_packed_output_holds_the_rows_of_plain_output(source, tmp_path, ending, unpack):
+    plain, packed = tmp_path / "plain.jsonl", tmp_path / f"packed{ending}"
+    compress_files(Batch(source, CONFIG), plain)
+    compress_files(Batch(source, CONFIG), packed)
+    # A reader that stops after the first frame reads it whole.
+    unpack = unpack or zstandard.ZstdDecompressor().decompress
+    assert unpack(packed.read_bytes()) == plain.read_bytes()
+
+
+@pytest.mark.parametrize("ending", [".jsonl", ".jsonl.gz", ".jsonl.zst"])
+def test_empty_input_gives_an_empty_file_of_its_kind(tmp_path, ending):
+    (tmp_path / "in.jsonl").touch()
+    compress_files(Batch(tmp_path / "in.jsonl", CONFIG), tmp_path / f"out{ending}")
+    compress_files(Batch(tmp_path / f"out{ending}", CONFIG), tmp_path / "again.jsonl")
+    assert (tmp_path / "again.jsonl").read_bytes() == b""
+
+
+def test_parquet_keeps_the_types_of_all_other_columns(tmp_path):
+    when = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+    rows = [
+        {"when": when, "raw": b"\0\xff", "conversations": long_turns(), "tags": {"a": [1, None]}},
+        {"when": None, "raw": None, "conversations": SHORT, "tags": None},
+        {"when": when, "raw": b"", "conversations": None, "tags": None},
+    ]
+    table = pa.Table.from_pylist(rows)
+    pq.write_table(table, tmp_path / "in.parquet")
+    result = compress_files(Batch(tmp_path / "in.parquet", CONFIG), tmp_path / "out.parquet")
+    written = pq.read_table(tmp_path / "out.parquet")
+    assert written.schema == table.schema
+    assert written.drop(["conversations"]) == table.drop(["conversations"]).slice(0, 2)
+    assert written["conversations"][1].as_py() == SHORT
+    assert len(written["conversations"][0]) < len(rows[0]["conversations"])
+    assert [(each.line, each.status) for each in result.examples] == [(3, "rejected")]
+
+
+def test_parquet_with_messages_as_json_text_stays_text(tmp_path):
+    rows = [{"conversations": json.dumps(long_turns())}, {"conversations": json.dumps(SHORT)}]
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "in.parquet")
+    compress_files(Batch(tmp_path / "in.parquet", CONFIG), tmp_path / "out.parquet")
+    long, short = pq.read_table(tmp_path / "out.parquet")["conversations"].to_pylist()
+    assert short == rows[1]["conversations"]
+    assert len(long) < len(rows[0]["conversations"])
+    assert json.loads(long)[0]["from"] == "system"
+
+
+def test_parquet_with_messages_of_a_provider_becomes_conversations(tmp_path):
+    messages = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "hello"}]
+    pq.write_table(pa.Table.from_pylist([{"messages": messages, "n": 1}]), tmp_path / "in.parquet")
+    compress_files(Batch(tmp_path / "in.parquet", CONFIG), tmp_path / "out.parquet")
+    assert pq.read_table(tmp_path / "out.parquet").to_pylist() == [
+        {
+            "conversations": [{"from": "system", "value": "Be brief."}, {"from": "human", "value": "hello"}],
+            "n": 1,
+        }
+    ]
+
+
+def test_parquet_without_a_usable_row_keeps_its_columns(tmp_path):
+    table = pa.table({"conversations": pa.array([None], pa.list_(pa.struct([("from", pa.string())])))})
+    pq.write_table(table, tmp_path / "in.parquet")
+    compress_files(Batch(tmp_path / "in.parquet", CONFIG), tmp_path / "out.parquet")
+    assert pq.read_table(tmp_path / "out.parquet").num_rows == 0
+
+
+def test_sample_is_what_is_written(tmp_path):
+    source = tmp_path / "in.jsonl"
+    source.write_bytes(as_lines([{"id": number, "conversations": SHORT} for number in range(1_200)]))
+    compress_files(Batch(source, CONFIG, read_share("100"), seed=5), tmp_path / "out.jsonl")
+    ids = [row["id"] for row in read_lines(tmp_path / "out.jsonl")]
+    assert len(ids) == 100
+    assert ids == sorted(ids)
+    assert ids != list(range(100))
+
+
+def test_rehearsal_measures_what_a_run_does_and_writes_nothing(source, tmp_path):
+    before = sorted(tmp_path.iterdir())
+    measured = measure_files(Batch(source, CONFIG)).totals.metrics
+    assert sorted(tmp_path.iterdir()) == before
+    done = compress_files(Batch(source, CONFIG), tmp_path / "out.jsonl").totals.metrics
+    assert measured == done
+
+
+def test_rehearsal_needs_no_model(source):
+    config = replace(CONFIG, model="openai/gpt-5-mini")
+    result = measure_files(Batch(source, config))
+    assert (result.totals.metrics.compressed, result.totals.bill.calls) == (4, 0)
+
+
+def test_watcher_sees_the_whole_way(source, tmp_path):
+    seen = []
+    compress_files(Batch(source, CONFIG), tmp_path / "out.jsonl", watch=seen.append)
+    assert seen[-1].part == 1.0
+    assert seen[-1].totals.metrics.rows == 12
+    assert seen[-1].seconds_left == 0
+
+
+def test_model_writes_the_summaries_and_the_bill_adds_up(source, tmp_path):
+    with Upstream(Reply("The meters were counted.", usage=CanonicalUsage(1_000, 100))) as up:
+        config = replace(CONFIG, model="openai/gpt-5-mini", base_url=up.url)
+        result = compress_files(Batch(source, config), tmp_path / "out.jsonl")
+    assert (tmp_path / "out.jsonl").read_text().count("The meters were counted.") == 4
+    bill = result.totals.bill
+    assert (bill.calls, bill.input_tokens, bill.output_tokens) == (4, 4_000, 400)
+    assert float(bill.dollars) == pytest.approx(4 * (1_000 * 0.25 + 100 * 2) / 1e6)
+
+
+def test_rows_whose_model_fails_are_written_as_they_were_and_listed(source, tmp_path):
+    with Upstream(Status(400)) as up:
+        config = replace(CONFIG, model="openai/gpt-5-mini", base_url=up.url, max_retries=1)
+        result = compress_files(Batch(source, config), tmp_path / "out.jsonl")
+    assert read_lines(tmp_path / "out.jsonl") == read_lines(source)
+    listed = read_lines(tmp_path / "out.jsonl.rejects.jsonl")
+    assert [(each["line"], each["status"]) for each in listed] == [
+        (1, "kept"),
+        (4, "kept"),
+        (7, "kept"),
+        (10, "kept"),
+    ]
+    assert (result.totals.metrics.kept, result.totals.written) == (4, 12)
+
+
+def fail_after(chunks):
+    """Return an engine whose disk goes after so many chunks."""
+
+    def engine(task, selection):
+        yield from islice(LocalEngine()(task, selection), chunks)
+        raise OSError("the disk is gone")
+
+    return engine
+
+
+def test_failure_leaves_the_old_output_and_work_to_resume(tmp_path):
+    source, out = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    source.write_bytes(as_lines([{"conversations": SHORT}] * 1_200))
+    out.write_text("old")
+    with pytest.raises(OSError, match="the disk is gone"):
+        compress_files(Batch(source, CONFIG), out, engine=fail_after(1))
+    assert out.read_text() == "old"
+    with pytest.raises(ConfigError, match="go on with --resume, or remove that folder"):
+        compress_files(Batch(source, CONFIG), out)
+    compress_files(Batch(source, CONFIG), out, resume=True)
+    assert out.read_bytes() == source.read_bytes()
+    assert not (tmp_path / "out.jsonl.work").exists()
+
+
+def test_run_that_failed_before_anything_was_done_is_simply_begun_again(source, tmp_path):
+    with pytest.raises(OSError, match="the disk is gone"):
+        compress_files(Batch(source, CONFIG), tmp_path / "out.jsonl", engine=fail_after(0))
+    result = compress_files(Batch(source, CONFIG), tmp_path / "out.jsonl")
+    assert result.totals.written == 12
+
+
+def test_worker_that_dies_ends_the_run_with_a_clear_line_and_work_to_resume(source, tmp_path, monkeypatch):
+    monkeypatch.setenv("MIDFOLD_FAULT", "trajectories.worker:kill")
+    with pytest.raises(MidfoldError, match=f"a worker failed: it ended with status -{signal.SIGKILL}"):
+        compress_files(Batch(source, CONFIG), tmp_path / "out.jsonl", engine=LocalEngine(2))
+    monkeypatch.delenv("MIDFOLD_FAULT")
+    compress_files(Batch(source, CONFIG), tmp_path / "out.jsonl", resume=True)
+    assert len(read_lines(tmp_path / "out.jsonl")) == 12
+
+
+@pytest.mark.parametrize(
+    ("output", "hint"),
+    [("in", "outside of IN"), ("in/out", "outside of IN"), ("file", "a folder, for IN is one")],
+)
+def test_output_that_cannot_be_says_what_could(tmp_path, output, hint):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.jsonl").write_bytes(as_lines(make_rows(1)))
+    (tmp_path / "file").touch()
+    with pytest.raises(ConfigError, match=hint):
+        compress_files(Batch(tmp_path / "in", CONFIG), tmp_path / output)
+
+
+def test_file_does_not_go_where_a_folder_is(source, tmp_path):
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(ConfigError, match="a file, for IN is one"):
+        compress_files(Batch(source, CONFIG), tmp_path / "folder")
+
+
+def test_wrong_setting_is_told_before_anything_is_begun(source, tmp_path):
+    with pytest.raises(ConfigError, match="tokenizer"):
+        compress_files(Batch(source, replace(CONFIG, tokenizer="no such thing")), tmp_path / "out.jsonl")
+    assert list(tmp_path.iterdir()) == [source]
+
+
+def test_every_real_trajectory_fits_or_says_why(data_dir, tmp_path):
+    config = CompressionConfig()
+    batch = Batch(data_dir / "sharegpt", config, read_share("60"))
+    result = compress_files(batch, tmp_path / "out")
+    compressor = TrajectoryCompressor(config)
+    listed = read_lines(result.listed) if result.listed else []
+    over = 0
+    for path in result.outputs:
+        for line in gzip.decompress(path.read_bytes()).splitlines():
+            turns = json.loads(line)["conversations"]
+            over += compressor.count_trajectory_tokens(turns) > config.target_max_tokens
+    assert over == len(listed)
+    assert result.totals.written == 60
