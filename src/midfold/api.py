@@ -12,6 +12,7 @@ from midfold.compression.policy import CompressionPolicy, Strategy, Style, Templ
 from midfold.compression.results import Compression
 from midfold.compression.run import arun, run
 from midfold.compression.state import CompressionState
+from midfold.engines.asking import Asker
 from midfold.engines.folding import conclude
 from midfold.errors import ConfigError, SummaryUnavailable
 from midfold.tokens import TokenCounter
@@ -168,7 +169,7 @@ def _opened(
     from midfold.providers.summarizers import BlockingSummarizer
 
     with BlockingSummarizer(_open_model(options)) as summarize:
-        yield summarize
+        yield Asker().for_fold(summarize)
 
 
 @asynccontextmanager
@@ -179,7 +180,7 @@ async def _aopened(
         yield summarizer or _no_awaited_summary
         return
     async with _open_model(options) as summarize:
-        yield summarize
+        yield Asker().for_fold_async(summarize)
 
 
 def _open_model(options: Options) -> "ModelSummarizer":

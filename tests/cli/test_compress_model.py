@@ -88,12 +88,22 @@ def test_somebody_at_a_terminal_sees_what_is_waited_for(run, session, tmp_path, 
     assert "messages with local/small…" in report
 
 
-def test_own_providers_of_the_settings_may_be_named(run, session, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("api", "path"),
+    [
+        ("openai_chat", "/v1/chat/completions"),
+        ("openai_responses", "/v1/responses"),
+        ("anthropic", "/v1/messages"),
+    ],
+)
+def test_own_providers_of_the_settings_may_be_named_whatever_their_api(
+    run, session, tmp_path, monkeypatch, api, path
+):
     config = tmp_path / "config.yaml"
     monkeypatch.setenv("MIDFOLD_CONFIG", str(config))
     with Upstream(GOOD) as up:
         config.write_text(
-            f"providers: {{house: {{base_url: {up.url}, api: anthropic}}}}\n"
+            f"providers: {{house: {{base_url: {up.url}, api: {api}}}}}\n"
             "auxiliary: {compression: {context_length: 8000}}\n"
         )
         status, _, _ = run(
@@ -101,7 +111,7 @@ def test_own_providers_of_the_settings_may_be_named(run, session, tmp_path, monk
             *("--model", "house/large"),
         )
     assert status == 0
-    assert {received.path for received in up.requests} == {"/v1/messages"}
+    assert {received.path for received in up.requests} == {path}
     assert len(up.requests) > 1
 
 
@@ -118,6 +128,7 @@ def test_preview_shows_plan_price_and_time_and_sends_nothing(run, session, tmp_p
     assert "about $0.0" in printed
     assert "s (by a table; nothing was measured yet)" in printed
     assert "messages as they are" in printed
+    assert "; up to 12 of 12 facts that must survive" in printed
     assert not out.exists()
 
 
@@ -134,6 +145,8 @@ def test_preview_without_a_model_is_free_and_takes_milliseconds(run, session):
     assert status == 0
     assert "the built-in digest needs no model" in printed
     assert " ms" in printed
+    assert "facts that must survive" in printed
+    assert "up to" not in printed
 
 
 def test_preview_of_what_needs_no_summary_sends_nothing(run, session):

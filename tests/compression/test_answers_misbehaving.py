@@ -2,6 +2,8 @@
 
 import json
 import re
+import threading
+import time
 from pathlib import Path
 from random import Random
 
@@ -9,11 +11,17 @@ import pytest
 
 from midfold.compression import prompts
 from midfold.compression.answers import judge_answer
-from midfold.compression.policy import Template
+from midfold.compression.policy import CompressionPolicy, Strategy, Template
 from midfold.compression.redact import redact
 from midfold.compression.serialize import serialize
+from midfold.engines import ContextCompressor
+from midfold.engines.asking import Patience
+from midfold.errors import ContextOverflow, ProviderUnavailable, RateLimited
 from midfold.messages import Message, Text
+from midfold.testing import transcript
 from midfold.tokens import TokenCounter
+from midfold.wire import parse
+from midfold.wire.validate import validate
 
 COUNT = TokenCounter()
 BUDGET_TOKENS = 1_000
@@ -206,3 +214,60 @@ def test_notes_cut_in_the_middle_of_a_line_are_told_without_the_providers_word(s
 
 def test_seventeen_kinds():
     assert len(KINDS) == 17
+
+
+# The same through the engine; what a provider tells by an error is raised there, and a timeout is one.
+
+DEADLINE_SECONDS = 0.05
+FAILS = {
+    "timeout": None,
+    "too many requests": RateLimited("too many requests", status=429),
+    "server error": ProviderUnavailable("bad gateway", status=502),
+    "own overflow": ContextOverflow("prompt is too long", status=400),
+    "stream cut": ProviderUnavailable("the stream ends before the reply does"),
+}
+DIALECTS = ("openai_chat", "openai_responses", "anthropic")
+SESSIONS = {dialect: transcript(dialect, turns=7, result_chars=700, last="Go.") for dialect in DIALECTS}
+WINDOW = 8_000
+
+
+@pytest.fixture(scope="module")
+def gate():
+    """Opens for summarisers that hang when all is over."""
+    gate = threading.Event()
+    yield gate
+    gate.set()
+
+
+def misbehave(kind, random, gate):
+    def summarize(request):
+        if kind not in FAILS:
+            return KINDS[kind](random, request.prompt)
+        if FAILS[kind] is None:
+            gate.wait(60)
+        raise FAILS[kind] or TimeoutError
+
+    return summarize
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_misbehaviour_harms_a_conversation(kind, gate):
+    for seed in SEEDS:
+        dialect = DIALECTS[seed % len(DIALECTS)]
+        items, random = SESSIONS[dialect], Random(f"{kind} {seed}")
+        engine = ContextCompressor(
+            WINDOW,
+            policy=CompressionPolicy(strategy=Strategy.FOLD),
+            summarizer=misbehave(kind, random, gate),
+            patience=Patience(answer_seconds=DEADLINE_SECONDS),
+        )
+        started = time.monotonic()
+        result = engine.compress_result(items, focus_topic="tariff")
+        assert time.monotonic() - started < DEADLINE_SECONDS + 1
+        assert validate(result.messages, dialect=dialect) == []
+        assert all(new is old for new, old in zip(result.restore(), items, strict=True))
+        assert sum(map(COUNT, parse(result.messages, dialect))) < sum(map(COUNT, parse(items, dialect)))
+        assert result.messages[-1] is items[-1]
+        assert (result.summarizer == "digest") == ("the built-in digest stands in" in (result.warning or ""))
+        # Where nobody says so, notes that were cut behind a full stop look whole; the rest is added to them.
+        assert result.summarizer == "digest" or kind in {*HARMLESS, "cut by length"}

@@ -208,7 +208,6 @@ def test_known_prefixes_hold_ours_and_older_ones():
         ("[CONTEXT COMPACTION]\n## Goal\nA parser.", "## Goal\nA parser."),
         ("[CONTEXT COMPACTION] What this is.\n\n## Goal\nA parser.", "## Goal\nA parser."),
         (f"{SUMMARY_MARKER} What this is.\n## Goal\nA parser.", "## Goal\nA parser."),
-        (f"{SUMMARY_MARKER} Words without headings.", "Words without headings."),
         (
             f"{SUMMARY_MARKER}\n## Goal\nA parser.\n\n--- END OF CONTEXT SUMMARY, go on ---",
             "## Goal\nA parser.",
@@ -225,6 +224,7 @@ def test_summaries_of_older_versions_and_others_are_recognised(text, body):
         "",
         "Hello.",
         f"What does {SUMMARY_MARKER} mean?",
+        f"{SUMMARY_MARKER} What does this mean?",
         f" {SUMMARY_MARKER} indented",
         f"As I said:\n{wrap_summary(NOTES, NONCE)}",
         wrap_summary(NOTES, NONCE).replace(f"<<<END MIDFOLD {NONCE}>>>", "<<<END MIDFOLD 000000000000>>>"),

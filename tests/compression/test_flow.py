@@ -204,7 +204,7 @@ def test_a_failing_summariser_is_replaced_by_the_digest():
 
 
 def test_a_middle_larger_than_the_summariser_s_window_is_shown_in_pieces():
-    policy = CompressionPolicy(context_length=8_000, strategy=Strategy.FOLD, summarizer_window=2_000)
+    policy = CompressionPolicy(context_length=8_000, strategy=Strategy.FOLD, summarizer_window=4_096)
     prompts = []
 
     def summarize(request):

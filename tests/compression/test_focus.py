@@ -25,19 +25,19 @@ OFF_TOPIC = "## Goal\nThe newsletter goes out with spring_sale.html to 4,100 peo
 
 
 def test_a_summary_that_keeps_the_topic_raises_no_warning():
-    check = check_focus("database schema", SOURCE, FAITHFUL)
+    check = check_focus("database schema", [SOURCE], FAITHFUL)
     assert check.warning is None
     assert set(check.kept) >= {"database", "schema", "db/schema/orders.sql", "orders_v2", "idx_orders_paid"}
 
 
 def test_only_what_stands_beside_the_topic_is_asked_for():
-    asked = check_focus("database schema", SOURCE, "").asked
+    asked = check_focus("database schema", [SOURCE], "").asked
     assert asked[:2] == ("database", "schema")
     assert "spring_sale.html" not in asked
 
 
 def test_a_summary_that_lost_the_topic_raises_a_warning_that_names_both_causes():
-    check = check_focus("database schema", SOURCE, OFF_TOPIC)
+    check = check_focus("database schema", [SOURCE], OFF_TOPIC)
     assert check.kept == ()
     assert f"0 of {len(check.asked)}" in check.warning
     assert "model is too weak" in check.warning
@@ -48,22 +48,22 @@ def test_a_summary_that_lost_the_topic_raises_a_warning_that_names_both_causes()
     "topic", ["everything important", "the code, please", "", "  ", "alles", "内容", "kubernetes ingress"]
 )
 def test_a_topic_that_names_nothing_folded_is_called_vague(topic):
-    check = check_focus(topic, SOURCE, FAITHFUL)
+    check = check_focus(topic, [SOURCE], FAITHFUL)
     assert check.asked == ()
     assert "too vague" in check.warning
 
 
 def test_plurals_and_case_do_not_matter():
-    assert check_focus("SCHEMAS", SOURCE, FAITHFUL).kept[0] == "SCHEMAS"
+    assert check_focus("SCHEMAS", [SOURCE], FAITHFUL).kept[0] == "SCHEMAS"
 
 
 def test_short_words_are_looked_for_as_whole_words():
-    assert check_focus("API", "a rapid change", "rapid").asked == ()
-    assert check_focus("API", "the api of the shop", "the API").kept == ("API",)
+    assert check_focus("API", ["a rapid change"], "rapid").asked == ()
+    assert check_focus("API", ["the api of the shop"], "the API").kept == ("API",)
 
 
 def test_a_path_is_kept_when_its_file_is_named():
-    check = check_focus("schema", SOURCE, "The schema is in orders.sql.")
+    check = check_focus("schema", [SOURCE], "The schema is in orders.sql.")
     assert "db/schema/orders.sql" in check.kept
 
 
@@ -99,25 +99,25 @@ def test_a_path_is_kept_when_its_file_is_named():
     ],
 )
 def test_topics_in_other_scripts_are_found(topic, source, summary, words):
-    check = check_focus(topic, source, summary)
+    check = check_focus(topic, [source], summary)
     assert check.asked[: len(words)] == words
     assert check.warning is None
-    assert "survived: 0 of" in check_focus(topic, source, "nothing of it").warning
+    assert "survived: 0 of" in check_focus(topic, [source], "nothing of it").warning
 
 
 def test_many_names_are_asked_for_and_not_all_of_them():
     source = "\n".join(f"the cache holds entry_{number}" for number in range(500))
-    assert len(check_focus("cache", source, "").asked) == 25
+    assert len(check_focus("cache", [source], "").asked) == 25
 
 
 @given(st.text(), st.text(), st.text())
 def test_kept_is_part_of_asked_whatever_the_texts(topic, source, summary):
-    check = check_focus(topic, source, summary)
+    check = check_focus(topic, [source], summary)
     assert set(check.kept) <= set(check.asked)
 
 
 def test_a_long_conversation_is_checked_in_no_time():
     source = SOURCE * 4_000
     started = time.perf_counter()
-    check_focus("database schema 数据库的连接池和索引", source, FAITHFUL)
+    check_focus("database schema 数据库的连接池和索引", [source], FAITHFUL)
     assert time.perf_counter() - started < 2

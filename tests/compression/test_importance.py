@@ -6,18 +6,19 @@ from time import process_time
 import pytest
 
 from midfold.compression.importance import Importance, weigh
-from midfold.compression.ledger import Ledger, Saying
-from midfold.compression.ledger.calls import read_deed
+from midfold.compression.ledger import Deed, Ledger
+from midfold.compression.ledger.calls import read_act
+from midfold.compression.ledger.words import decides
 from midfold.messages import Message, Text, ToolCall, ToolResult
 
 
 def deed(index=5, command="make", *, has_failed=False):
     call = ToolCall("c", "bash", json.dumps({"command": command}))
-    return read_deed(index, call, ToolResult("c", "said", has_failed), str)
+    return Deed(index, read_act(call, ToolResult("c", "said", has_failed), str))
 
 
 def words(sentence, index=5):
-    return Importance(newest=10).of_words(Saying(index, "assistant", sentence), sentence)
+    return Importance(newest=10).of_words(index, decides=decides(sentence))
 
 
 def test_newer_deeds_and_words_weigh_more():

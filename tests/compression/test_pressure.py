@@ -68,8 +68,33 @@ def test_never_more_than_two_vain_passes_in_ten_turns_however_it_grows():
 
 def test_an_effective_pass_clears_the_brake():
     assert note_outcome(vain(FRESH), effective=True, is_fold=True, tokens=50_000) == CompressionState(
-        count=1, folds=1
+        count=1, folds=1, last_pass_turn=0
     )
+
+
+def test_after_a_pass_the_next_one_comes_three_turns_later_at_the_earliest():
+    folded = note_outcome(FRESH, effective=True, is_fold=True, tokens=50_000)
+    for state in (folded, vain(FRESH, 110_000)):
+        assert [decide(120_000, POLICY, at_turn(state, turn)).compress for turn in range(5)] == [
+            False,
+            False,
+            False,
+            True,
+            True,
+        ]
+
+
+def test_where_room_is_short_only_a_vain_pass_holds_up_the_next_one():
+    folded = note_outcome(FRESH, effective=True, is_fold=True, tokens=50_000)
+    assert decide(172_000, POLICY, at_turn(folded, 1)).compress
+    assert not decide(172_000, POLICY, at_turn(vain(FRESH, 110_000), 1)).compress
+
+
+def test_after_an_undo_the_notice_says_that_and_not_that_passes_were_vain():
+    notice = pause_notice(CompressionState(count=1, paused_at_tokens=120_000))
+    assert "was taken back" in notice
+    assert "grown by a fifth" in notice
+    assert "saved too little" not in notice
 
 
 def test_a_manual_command_lifts_the_pause():

@@ -3,7 +3,7 @@
 import pytest
 
 from midfold.api import compress
-from midfold.compression.digest.entries import Entry, Kind
+from midfold.compression.digest.entries import Entry, Kind, Unit
 from midfold.compression.policy import Template
 from midfold.compression.prompts import find_body
 from midfold.compression.sections import split_sections
@@ -103,8 +103,18 @@ def count_words(text):
     return len(text.split())
 
 
-def mend(body, budget=200, template=Template.HANDOFF, entries=ENTRIES):
-    return repair(body, entries, count_text=count_words, budget_tokens=budget, template=template)
+def mend(body, budget=200, template=Template.HANDOFF, entries=ENTRIES, facts=()):
+    return repair(body, entries, facts=facts, count_text=count_words, budget_tokens=budget, template=template)
+
+
+def test_a_line_that_holds_a_fact_comes_before_what_is_worth_more_for_its_size():
+    broken = Entry(Kind.BROKEN, 8, "[8] run: make test", 1.0, [Unit("FAILED test_rounding", 0.5)])
+    busy = [entry(Kind.WORDS, index, f"word{index}", 50.0) for index in range(10, 400)]
+    without = mend("## Goal\nShip it.", 200, entries=[broken, *busy])
+    assert "FAILED test_rounding" not in without
+    assert "FAILED test_rounding" in mend(
+        "## Goal\nShip it.", 200, entries=[broken, *busy], facts=["FAILED test_rounding"]
+    )
 
 
 def test_what_a_summary_does_not_say_is_added_under_its_heading():
@@ -135,6 +145,26 @@ def test_the_most_important_comes_first_where_room_is_short():
 @pytest.mark.parametrize("body", ["", "## Goal\nShip it now."])
 def test_nothing_is_added_beyond_the_budget(budget, body):
     assert count_words(mend(body, budget)) <= max(budget, count_words(body))
+
+
+BUSY = [entry(Kind.DEED, number, f"bash: make part{number}") for number in range(200)]
+CHATTY = [entry(Kind.WORDS, number, "the weather was fine and so was the tea") for number in range(200)]
+IDLE = "## Goal\n" + "- Things were done with care.\n" * 30
+
+
+def test_words_that_name_nothing_make_way_where_there_is_more_to_tell():
+    mended = mend(IDLE, entries=BUSY)
+    assert 1 <= mended.count("with care") <= 3
+    assert mended.count("make part") > 30
+
+
+@pytest.mark.parametrize(
+    ("body", "budget", "entries"),
+    [(IDLE, 2_000, BUSY), (IDLE, 200, CHATTY), (IDLE + "- `make part7` was next.\n" * 30, 400, BUSY)],
+    ids=["room for all", "a chat", "enough names"],
+)
+def test_words_that_name_nothing_stay_where_they_take_nothing_away(body, budget, entries):
+    assert mend(body, budget, entries=entries).count("with care") == 30
 
 
 def test_what_a_summary_says_in_the_place_of_rules_is_only_noted():

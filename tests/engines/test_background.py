@@ -7,6 +7,7 @@ from midfold.compression.policy import CompressionPolicy
 from midfold.compression.results import Compression, Fold, Span
 from midfold.compression.state import CompressionState
 from midfold.engines.background import (
+    MOST_IN_VAIN,
     MOST_WORKERS,
     Background,
     Phase,
@@ -95,18 +96,63 @@ def test_a_result_that_comes_after_its_preparation_was_given_up_is_ignored():
 def test_a_preparation_past_its_deadline_has_failed_and_rests():
     background = Background(clock=(clock := Clock()), launch=(later := Later()))
     background.start(lambda: DONE)
-    clock.seconds = 59.9
-    assert background.describe() == {"phase": "preparing", "seconds": 59.9, "why": ""}
-    clock.seconds = 60.0
-    assert background.describe() == {"phase": "discarded", "seconds": 0.0, "why": "no summary within 60 s"}
+    clock.seconds = 179.9
+    assert background.describe() == {"phase": "preparing", "seconds": 179.9, "why": ""}
+    clock.seconds = 180.0
+    assert background.describe() == {"phase": "discarded", "seconds": 0.0, "why": "no summary within 180 s"}
     later.finish()
     assert background.preparation.ready is None
-    clock.seconds = 119.0
+    clock.seconds = 239.0
     background.start(lambda: DONE)
     assert len(later.jobs) == 1
-    clock.seconds = 120.0
+    clock.seconds = 240.0
     background.start(lambda: DONE)
     assert background.preparation.phase is Phase.PREPARING
+
+
+def test_a_host_that_changes_its_history_all_the_time_is_not_followed_for_ever():
+    background = Background(launch=(later := Later()))
+    for _ in range(10):
+        background.start(lambda: DONE)
+        later.finish()
+        background.discard_stale()
+    assert (len(later.jobs), background.preparation.why) == (MOST_IN_VAIN, "the history changed")
+    background.conclude()
+    background.start(lambda: DONE)
+    assert background.preparation.phase is Phase.PREPARING
+
+
+def test_a_summariser_that_always_fails_is_not_asked_for_ever():
+    background = Background(clock=(clock := Clock()), launch=(later := Later()))
+
+    def fail():
+        raise ConnectionError("refused")
+
+    for hour in range(10):
+        clock.seconds = hour * 3_600.0
+        background.start(fail)
+        if background.preparation.phase is Phase.PREPARING:
+            work, report = later.jobs[-1]
+            report(outcome_of(work))
+    assert (len(later.jobs), background.preparation.why) == (MOST_IN_VAIN, "ConnectionError: refused")
+
+
+def outcome_of(work):
+    try:
+        return work()
+    except ConnectionError as error:
+        return error
+
+
+def test_a_fold_that_was_used_makes_up_for_those_that_came_to_nothing():
+    background = Background(launch=(later := Later()))
+    for _ in range(10):
+        background.start(lambda: DONE)
+        later.finish()
+        background.discard_stale()
+        background.start(lambda: DONE)
+        later.finish()
+        assert background.commit(background.preparation.ticket)
 
 
 def test_what_a_digest_wrote_is_a_failure_that_says_why():
@@ -122,12 +168,22 @@ def test_what_a_digest_wrote_is_a_failure_that_says_why():
         summarizer="digest",
         warning="no summary: refused",
     )
+    background = Background(launch=(later := Later()))
+    background.start(lambda: stand_in)
+    later.finish()
+    assert background.describe()["why"] == "no summary: refused"
+
+
+def test_where_there_is_too_little_to_fold_yet_nothing_failed():
     idle = Compression([], (), None, "nothing can be folded", CompressionState(), 10, 10, 8)
-    for result, why in ((stand_in, "no summary: refused"), (idle, "nothing can be folded")):
-        background = Background(launch=(later := Later()))
-        background.start(lambda result=result: result)
+    background = Background(clock=(clock := Clock()), launch=(later := Later()))
+    for minute in range(10):
+        clock.seconds = minute * 60.0
+        background.start(lambda: idle)
         later.finish()
-        assert background.describe()["why"] == why
+        assert background.describe() == {"phase": "idle", "seconds": 0.0, "why": ""}
+        background.start(lambda: idle)
+    assert len(later.jobs) == 10
 
 
 def test_work_that_raises_is_a_failure_too():
@@ -162,6 +218,7 @@ def test_threads_that_hang_are_bounded():
     for minute in range(10):
         clock.seconds = minute * 200.0
         background.start(hang)
+        background.conclude()
     hanging = [thread for thread in threading.enumerate() if thread.name == "midfold-prepare"]
     assert len(hanging) == MOST_WORKERS
     assert all(thread.daemon for thread in hanging)

@@ -170,12 +170,15 @@ def never(_request):
     raise AssertionError("nobody is to be asked in a turn")
 
 
-def test_a_manual_command_does_not_wait_for_what_is_being_prepared():
-    engine, _later = make_engine(summarizer=never)
+def test_a_manual_command_asks_the_model_though_a_fold_is_being_prepared():
+    engine, later = make_engine()
     messages = up_to(MARK + 2_000)
     engine.should_compress_preflight(messages)
     result = engine.compress_result(messages, focus_topic="tariff")
-    assert (result.summarizer, phase(engine)) == ("digest", "discarded")
+    assert (result.summarizer, result.warning) == ("model", None)
+    assert (phase(engine), why(engine)) == ("discarded", "a compression came first")
+    later.finish()
+    assert phase(engine) == "discarded"
 
 
 def test_a_manual_command_folds_all_with_the_model_though_less_is_ready():
@@ -265,17 +268,26 @@ def test_a_thought_that_the_client_drops_makes_no_edit_miss_its_place():
         (lambda engine: engine.on_session_start("s-2"), "another session started"),
         (lambda engine: engine.on_session_end("s-1", []), "the session ended"),
         (lambda engine: engine.cancel_preparation(), "it was cancelled"),
+        (lambda engine: setattr(engine, "summarizer", None), "another summariser was set"),
         (lambda engine: engine.pin("Never touch config."), "the pins changed"),
         (lambda engine: engine.unpin("Never touch config."), "the pins changed"),
         (lambda engine: engine.on_session_reset(), ""),
     ],
-    ids=["model", "session", "end", "cancel", "pin", "unpin", "reset"],
+    ids=["model", "session", "end", "cancel", "summariser", "pin", "unpin", "reset"],
 )
 def test_whatever_makes_a_fold_unfit_discards_it(event, reason):
     engine = ready_engine()
     event(engine)
     assert (phase(engine), why(engine)) == ("discarded" if reason else "idle", reason)
     assert engine.compress_result(up_to(THRESHOLD + 4_000)).reason != PUBLISHED
+
+
+def test_hosts_may_name_the_same_model_in_every_turn():
+    engine = ready_engine()
+    engine.summarizer = summarize
+    engine.update_model("", WINDOW)
+    assert phase(engine) == "ready"
+    assert engine.compress_result(up_to(THRESHOLD + 4_000)).reason == PUBLISHED
 
 
 def test_the_continuation_of_a_compression_is_the_same_conversation():
@@ -299,6 +311,8 @@ def test_a_failed_preparation_rests_and_the_digest_says_why_it_stands_in():
     assert (result.changed, result.summarizer) == (True, "digest")
     assert "ConnectionError: refused" in result.warning
     clock.seconds = 61.0
+    for _ in range(3):
+        engine.update_from_response({"prompt_tokens": MARK - 10_000})
     engine.should_compress_preflight(up_to(MARK + 6_000))
     assert phase(engine) == "preparing"
 
@@ -336,10 +350,10 @@ def test_an_interrupt_while_publishing_leaves_the_fold_ready():
         raise KeyboardInterrupt
 
     engine.estimate(messages)
-    counter, engine._reader.count = engine._reader.count, interrupted
+    counter, engine._meter.reader.count = engine._meter.reader.count, interrupted
     with pytest.raises(KeyboardInterrupt):
         engine.compress(messages)
-    engine._reader.count = counter
+    engine._meter.reader.count = counter
     assert (phase(engine), engine.state, engine.compression_count) == ("ready", state, 0)
     assert engine.compress_result(messages).reason == PUBLISHED
 

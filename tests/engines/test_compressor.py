@@ -87,7 +87,7 @@ def test_a_report_larger_than_our_count_leaves_less_room():
     messages = long_session()
     result = engine.compress_result(messages, current_tokens=engine.estimate(messages) + 1_000)
     assert result.tokens_after <= engine.policy.target_tokens
-    assert sum(map(engine._reader.count, parse(result.messages))) <= engine.policy.target_tokens - 1_000
+    assert sum(map(engine._meter.reader.count, parse(result.messages))) <= engine.policy.target_tokens - 1_000
 
 
 def test_insisting_below_the_threshold_is_a_manual_command_and_folds():
@@ -184,8 +184,20 @@ def test_two_vain_passes_pause_automatic_compression():
     for _ in range(2):
         assert engine.should_compress_preflight(stuck)
         assert not engine.compress_result(stuck).changed
-        engine.update_from_response({"prompt_tokens": 7_010})
+        for _ in range(3):
+            engine.update_from_response({"prompt_tokens": 7_010})
     assert not engine.should_compress(7_010)
+
+
+def test_a_host_that_never_reports_usage_has_turns_all_the_same():
+    engine = ContextCompressor(WINDOW)
+    messages = long_session()
+    engine.compress(messages)
+    for turn in range(1, 5):
+        shown = messages[: 20 * turn]
+        engine.should_compress_preflight(shown)
+        engine.should_compress_preflight(shown)
+    assert engine.state.turn == 3
 
 
 def test_reset_forgets_the_conversation():
@@ -271,7 +283,7 @@ def test_an_anthropic_conversation_that_starts_with_plain_words_is_recognised_la
     items = transcript("anthropic", turns=20, result_chars=1_500)
     for stop in range(1, len(items) + 1):
         engine.estimate(items[:stop])
-    assert engine._reader.dialect == "anthropic"
+    assert engine._meter.reader.dialect == "anthropic"
     assert validate(engine.compress(items), dialect="anthropic") == []
 
 
@@ -292,7 +304,7 @@ def test_the_report_after_a_compression_is_about_the_compressed_list():
     messages = long_session()
     engine.estimate(messages)
     messages = engine.compress(messages)
-    counted = sum(map(engine._reader.count, parse(messages)))
+    counted = sum(map(engine._meter.reader.count, parse(messages)))
     engine.update_from_response({"prompt_tokens": counted + 500})
     more = [*messages, {"role": "user", "content": "word " * 400}]
     assert counted + 850 < engine.estimate(more) < counted + 1_000

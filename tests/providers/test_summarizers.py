@@ -10,6 +10,7 @@ from midfold.errors import ConfigError, SummaryUnavailable
 from midfold.messages import ToolCall
 from midfold.providers import Retries, Secret
 from midfold.providers.summarizers import ModelRef, ModelSummarizer
+from midfold.providers.summarizers.summarizer import MOST_RECORDS
 from midfold.testing.upstream import NEVER, ApiError, Fault, Finish, Meter, Reply, Status, Upstream
 from midfold.tokens import CanonicalUsage
 
@@ -254,6 +255,35 @@ def test_without_any_model_nobody_asks_for_ten_minutes(clock, monkeypatch):
     _, [error] = ask("openai/gpt-5-mini", clock=clock)
     assert error.retry_after == 600
     assert "OPENAI_API_KEY" in error.reason
+
+
+def test_model_that_refuses_is_passed_over_for_a_while(clock):
+    async def run(chosen, main):
+        async with ModelSummarizer(
+            at(chosen, "local/a"), main=at(main, "local/b"), clock=clock
+        ) as summarizer:
+            for _ in range(3):
+                await summarizer(REQUEST)
+            await summarizer(REQUEST, is_manual=True)
+            clock.now += 61
+            await summarizer(REQUEST)
+            return [call.model for call in summarizer.calls]
+
+    with Upstream(Status(401)) as chosen, Upstream(GOOD) as main:
+        models = asyncio.run(run(chosen, main))
+    assert models == ["local/a", *["local/b"] * 3, "local/a", "local/b", "local/a", "local/b"]
+
+
+def test_model_that_states_its_window_is_not_met_with_silence(clock):
+    too_long = Status(400, error=ApiError("prompt is too long: 50000 tokens > 8192 maximum"))
+    with Upstream([too_long, GOOD]) as up:
+        _, [error, answer] = ask(at(up), clock=clock, requests=2)
+    assert (error.retry_after, error.__cause__.limit) == (None, 8_192)
+    assert answer == GOOD.text
+
+
+def test_records_of_calls_do_not_grow_for_ever():
+    assert ModelSummarizer("ollama/qwen3:8b")._calls.maxlen == MOST_RECORDS == 1_000
 
 
 def test_another_main_model_is_asked_at_once(clock):

@@ -22,6 +22,7 @@ from midfold.compression.results import Compression, Retention
 from midfold.compression.run import run
 from midfold.compression.state import CompressionState
 from midfold.config import load_settings
+from midfold.engines.asking import Asker
 from midfold.engines.folding import conclude
 from midfold.errors import ConfigError, SummaryUnavailable
 from midfold.files import replace_file
@@ -153,7 +154,8 @@ def _compress(loaded: Transcript, options: Options) -> _Outcome:
 
     with open_summarizer(model, options.get("base_url")) as summarizer:
         what = f"the middle of {len(loaded.request.messages):,} messages with {model}"
-        outcome = _run(loaded, options, announced(summarizer, what, make_console(stderr=True)))
+        ask = Asker().for_fold(summarizer)
+        outcome = _run(loaded, options, announced(ask, what, make_console(stderr=True)))
         return replace(outcome, calls=summarizer.calls)
 
 

@@ -134,14 +134,16 @@ def _lines(
         yield "cost", f"about {spell_cost(expected.cost)}" if expected.cost.is_complete else "unknown"
         source = "as measured" if expected.is_measured else "by a table; nothing was measured yet"
         yield "time", f"about {max(expected.seconds, 1):,.0f} s ({source})"
-    yield "kept", _kept(result)
+    # A model may leave out what the rehearsal has it say.
+    yield "kept", _kept(result, is_sure=expected is None or not expected.calls)
 
 
-def _kept(result: Compression[object]) -> str:
+def _kept(result: Compression[object], *, is_sure: bool) -> str:
     fates = result.fates
     words = f"{fates.count(Fate.KEPT):,} of {len(fates):,} messages as they are"
     if shortened := fates.count(Fate.SHORTENED):
         words += f", {shortened:,} shortened"
     if result.retention and result.retention.facts:
-        words += f"; {result.retention.kept:,} of {result.retention.facts:,} facts that must survive"
+        most = "" if is_sure else "up to "
+        words += f"; {most}{result.retention.kept:,} of {result.retention.facts:,} facts that must survive"
     return words

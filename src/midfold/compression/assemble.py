@@ -7,9 +7,10 @@ from hashlib import blake2b
 from midfold.compression import prompts
 from midfold.compression.mend import mend
 from midfold.compression.plan import Layout
-from midfold.compression.results import Edit, Fold, Span, digest_spelled, join_spans
+from midfold.compression.results import Edit, Fold, Span, join_spans
+from midfold.compression.seals import Seal, join_digests, seal
 from midfold.messages import Message, Text
-from midfold.messages.digests import EMPTY_CHAIN, chain_spelled, spell
+from midfold.messages.digests import EMPTY_CHAIN
 
 _NONCE_BYTES = 6
 
@@ -28,8 +29,12 @@ def make_fold(
     summary: Message | None,
     edits: Sequence[Edit],
     add_note: bool,
+    seals: Sequence[Seal] | None = None,
 ) -> Fold:
-    """Join the spans and edits of a plan with what the messages that stay need to be legal."""
+    """Join the spans and edits of a plan with what the messages that stay need to be legal.
+
+    `seals` of the messages spare spelling them.
+    """
     messages = layout.messages
     folded = {index for span in spans for index in span}
     kept = [index for index in range(len(messages)) if index not in folded]
@@ -38,11 +43,11 @@ def make_fold(
     all_edits = _merge(edits, [*mends.edits, *(note_edits(layout) if add_note else ())], drops)
     all_spans = join_spans([*spans, *(Span(index, index + 1) for index in mends.drops)])
     draft = Fold(all_spans, at, summary, tuple(all_edits), mends.inserts, b"", b"")
-    spelled = [spell(message) for message in messages[: draft.stop]]
+    seals = seal(messages[: draft.stop]) if seals is None else seals
     return replace(
         draft,
-        prefix_digest=chain_spelled(spelled)[-1] if spelled else EMPTY_CHAIN,
-        span_digest=digest_spelled([spelled[index] for index in sorted(draft.touched)]),
+        prefix_digest=seals[draft.stop - 1].link if draft.stop else EMPTY_CHAIN,
+        span_digest=join_digests(seals[index].digest for index in sorted(draft.touched)),
     )
 
 

@@ -7,6 +7,7 @@ from itertools import accumulate
 from midfold.compression.assemble import note_edits, summary_message
 from midfold.compression.digest.headings import NOTES_HEADING
 from midfold.compression.excerpts import excerpt
+from midfold.compression.ledger import Memory
 from midfold.compression.mend import mend
 from midfold.compression.numbering import FOLDED_HEADING, Folded
 from midfold.compression.plan import (
@@ -21,8 +22,8 @@ from midfold.compression.plan import (
 )
 from midfold.compression.policy import TAIL_SLACK, CompressionPolicy, Strategy, Style, free_summary_tokens
 from midfold.compression.prune import Pruned, least_tokens, prune
-from midfold.compression.redact import redact
 from midfold.compression.results import Edit, Fold, Span, span_digest
+from midfold.compression.seals import Seal
 from midfold.compression.sections import join_sections, quote_headings, split_sections
 from midfold.compression.state import CompressionState
 from midfold.compression.tail import shrink_tail
@@ -59,6 +60,8 @@ class Job:
     is_manual: bool
     is_emergency: bool
     key: bytes
+    memory: Memory
+    seals: Sequence[Seal] | None
     _deltas: dict[int, tuple[Edit, int]] = field(default_factory=dict)
     """memo of `edit_delta`: edits are weighed several times, and counting is what costs"""
     _redacted: dict[str, str] = field(default_factory=dict)
@@ -83,7 +86,7 @@ class Job:
     def redact(self, text: str) -> str:
         """Take secrets out of a text that will be quoted; the same text is looked through once."""
         if text not in self._redacted:
-            self._redacted[text] = redact(text, key=self.key)
+            self._redacted[text] = self.memory.redact(text)
         return self._redacted[text]
 
     def count_text(self, text: str) -> int:

@@ -7,7 +7,6 @@ tail, and the digest gets all the room that is left.
 
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import zip_longest
 from typing import TypeAlias
 
 from midfold.compression import prompts
@@ -26,14 +25,16 @@ from midfold.compression.choose import (
     why_not,
 )
 from midfold.compression.focus import check_focus
+from midfold.compression.ledger import Memory
 from midfold.compression.plan import lay_out
 from midfold.compression.policy import CompressionPolicy, Strategy
-from midfold.compression.pressure import note_outcome
+from midfold.compression.pressure import note_attempt, note_outcome
 from midfold.compression.prune import Pruned
 from midfold.compression.results import Compression, Edit, Fold, PruneCounts, Retention, splice, texts_of
-from midfold.compression.serialize import serialize
+from midfold.compression.seals import Seal
+from midfold.compression.showing import Showing, explain, share_out, stated_window, window_of
 from midfold.compression.state import CompressionState
-from midfold.compression.summary import Sources, gather, share_facts
+from midfold.compression.summary import Sources, gather
 from midfold.compression.verify import check, find_inventions, repair
 from midfold.errors import SummaryUnavailable
 from midfold.messages import Message, Text, ToolCall, ToolResult
@@ -45,12 +46,6 @@ MIN_SAVED_TOKENS = 500
 NOTHING_PRUNED = Pruned((), 0, 0, 0, 0)
 DIGEST = "digest"
 MODEL = "model"
-_TURNS_OF_WINDOW = 0.6
-"""The part of a summariser's window for the turns; the rest is for instructions, facts and the answer."""
-_FACTS_OF_WINDOW = 0.1
-_DEFAULT_SUMMARIZER_WINDOW = 100_000
-_LEAST_SUMMARY_TOKENS = 50
-"""Below this a model's words are not worth its price; the digest fills the room."""
 _FIT_ROUNDS = 4
 
 
@@ -94,12 +89,15 @@ def compress(
     is_manual: bool = False,
     is_emergency: bool = False,
     key: bytes = b"",
+    memory: Memory | None = None,
+    seals: Sequence[Seal] | None = None,
 ) -> Flow:
     """Compress a conversation. Yields `SummaryRequest`, is sent the summary, returns `Compression`.
 
     `overhead_tokens` is what travels beside the messages: a system prompt kept apart, tool schemas. `sizes`
-    spares counting again. Without `use_model` nothing is yielded and the built-in digest summarises. Whatever
-    happens, the input stays as it was; an answer that is refused or fails is replaced by the digest.
+    spare counting again, a `memory` with the same `key` reading, `seals` spelling. Without `use_model`
+    nothing is yielded and the built-in digest summarises. Whatever happens, the input stays as it was; an
+    answer that is refused or fails is replaced by the digest.
     """
     sizes = [count(message) for message in messages] if sizes is None else sizes
     layout = lay_out(messages, sizes, policy)
@@ -115,6 +113,8 @@ def compress(
         is_manual=is_manual,
         is_emergency=is_emergency,
         key=key,
+        memory=memory or Memory(key),
+        seals=seals,
     )
     return (yield from _compress(job))
 
@@ -123,7 +123,7 @@ def _compress(job: Job) -> Flow:
     """Do as little as the job allows: nothing, pruning, or a fold."""
     refusal = why_not(job)
     if refusal is not None:
-        return _unchanged(job, refusal)
+        return _unchanged(job, refusal, note_attempt(job.state))
     only_prunes = job.policy.strategy is Strategy.PRUNE
     skips = job.folds_all or (prunes_in_vain(job) and not only_prunes)
     pruned = NOTHING_PRUNED if skips else prune_middle(job)
@@ -131,6 +131,8 @@ def _compress(job: Job) -> Flow:
         pruned = spare(job, pruned)
         return _finish(job, _light_fold(job, pruned), pruned, None)
     choice = choose_fold(job, pruned)
+    if choice.spans and (refusal := _why_vain(job, _most_saved(job, choice))):
+        return _vain(job, refusal)
     if choice.spans:
         written = yield from _summarise(job, choice)
         fold = _fit(job, choice, written)
@@ -140,16 +142,40 @@ def _compress(job: Job) -> Flow:
     if pruned.edits:
         return _finish(job, _light_fold(job, pruned), pruned, None)
     return (
-        _unchanged(job, "there is too little to fold")
+        _unchanged(job, "there is too little to fold", note_attempt(job.state))
         if is_short(job)
         else _vain(job, "nothing can be folded")
     )
 
 
+def _most_saved(job: Job, choice: Choice) -> int:
+    """Return what a fold saves whose summary says nothing; where that is too little, nobody is asked."""
+    shell = choice.summary_tokens - choice.body_tokens
+    return choice.folded_tokens - shell - sum(map(job.edit_delta, choice.edits))
+
+
+def _why_vain(job: Job, saved: int) -> str | None:
+    """Say why saving so many tokens is not worth a pass, if that is so; under a ceiling everything is."""
+    if saved <= 0:
+        return "the result would not be smaller"
+    enough = saved >= MIN_SAVED_TOKENS and saved >= job.tokens_before * MIN_SAVED_PART
+    if job.policy.max_tokens is None and not enough:
+        return f"it would save {saved:,} tokens, too little to be worth it"
+    return None
+
+
 def _light_fold(job: Job, pruned: Pruned) -> Fold:
     """Make the fold of a pass that only pruned: no span, no summary, no note."""
     layout = job.layout
-    return make_fold(layout, spans=(), at=layout.lead, summary=None, edits=pruned.edits, add_note=False)
+    return make_fold(
+        layout,
+        spans=(),
+        at=layout.lead,
+        summary=None,
+        edits=pruned.edits,
+        add_note=False,
+        seals=job.seals,
+    )
 
 
 def _summarise(job: Job, choice: Choice) -> Generator[SummaryRequest, str, _Written]:
@@ -158,64 +184,54 @@ def _summarise(job: Job, choice: Choice) -> Generator[SummaryRequest, str, _Writ
     if not job.use_model:
         return _Written(sources)
     try:
-        words = yield from _ask(job, choice, sources)
+        return _Written(sources, (yield from _ask_within(job, choice, sources)))
     except SummaryUnavailable as error:
-        folded = sum(map(len, choice.spans))
-        return _Written(sources, warning=f"{error}; the built-in digest stands in for {folded:,} messages")
-    return _Written(sources, words)
+        why, folded = explain(error, job), sum(map(len, choice.spans))
+        return _Written(sources, warning=f"{why}; the built-in digest stands in for {folded:,} messages")
+
+
+def _ask_within(job: Job, choice: Choice, sources: Sources) -> Generator[SummaryRequest, str, str]:
+    """Ask with what is known of the summariser's window, and once more if it states a smaller one."""
+    window = window_of(job)
+    try:
+        return (yield from _ask(job, sources, share_out(job, choice, sources, window)))
+    except SummaryUnavailable as error:
+        smaller = stated_window(error)
+        if smaller is None or smaller >= window:
+            raise
+    return (yield from _ask(job, sources, share_out(job, choice, sources, smaller)))
 
 
 def _check_focus(job: Job, choice: Choice, fold: Fold) -> str | None:
     """Say so if little of the topic that a compression was to keep is left."""
     if not job.focus or fold.summary is None:
         return None
-    source = _spell_out(job.layout.messages[index] for span in choice.spans for index in span)
-    return check_focus(job.focus, source, fold.summary.text).warning
+    folded = (job.layout.messages[index] for span in choice.spans for index in span)
+    texts = [text for message in folded for text in texts_of(message)]
+    return check_focus(job.focus, texts, fold.summary.text).warning
 
 
-def _ask(job: Job, choice: Choice, sources: Sources) -> Generator[SummaryRequest, str, str]:
-    """Show the folded turns to the model, in as many pieces as its window demands, each updating the last."""
-    window = job.policy.summarizer_window or _DEFAULT_SUMMARIZER_WINDOW
-    budget = min(job.policy.summary_budget_tokens(choice.folded_tokens), choice.body_tokens)
-    if budget < _LEAST_SUMMARY_TOKENS:
-        raise SummaryUnavailable(f"there is room for {budget:,} tokens, too few for a model's summary")
-    body = job.redact(job.layout.previous) if job.layout.previous else None
-    turns = _turns(job, choice, int(window * _TURNS_OF_WINDOW))
-    facts = share_facts(sources.facts, count=job.count_text, budget_tokens=int(window * _FACTS_OF_WINDOW))
-    pieces = list(zip_longest(turns, facts, fillvalue=None))
-    for place, (piece, listed) in enumerate(pieces, 1):
-        prompt = prompts.render_prompt(
-            template=job.policy.template,
-            turns=piece or "",
-            budget_tokens=budget,
-            previous=body,
-            focus=job.redact(job.focus) if job.focus else None,
-            facts=listed or (),
-            part=(place, len(pieces)) if len(pieces) > 1 else None,
-        )
-        answer = yield SummaryRequest(prompt, budget, sources.facts, job.is_manual)
+def _ask(job: Job, sources: Sources, showing: Showing) -> Generator[SummaryRequest, str, str]:
+    """Show the folded turns to the model piece by piece; each answer brings the notes up to date."""
+    notes = showing.earlier
+    for place, piece in enumerate(showing.pieces):
+        prompt = showing.render(job, place, notes)
+        answer = yield SummaryRequest(prompt, showing.budget_tokens, sources.facts, job.is_manual)
         judged = judge_answer(
             (prompts.find_body(answer) or answer) if isinstance(answer, str) else answer,
             prompt=prompt,
-            turns=piece or "",
-            budget_tokens=budget,
+            turns=piece.turns,
+            budget_tokens=showing.budget_tokens,
             count_text=job.count_text,
             template=job.policy.template,
             user_words=sources.user_words,
         )
         if judged.problem:
             raise SummaryUnavailable(judged.problem)
-        body = job.redact(judged.text)
-    if body is None:
+        notes = job.redact(judged.text)
+    if notes is None:
         raise SummaryUnavailable("there was nothing to summarise")
-    return body
-
-
-def _turns(job: Job, choice: Choice, budget_tokens: int) -> list[str]:
-    """Write out what is folded, but for an earlier summary, in pieces of the summariser's size."""
-    earlier = job.layout.summary
-    turns = [job.layout.messages[index] for span in choice.spans for index in span if index != earlier]
-    return serialize(turns, count=job.count_text, budget_tokens=budget_tokens, redact=job.redact)
+    return notes
 
 
 def _fit(job: Job, choice: Choice, written: _Written) -> Fold:
@@ -235,6 +251,7 @@ def _fit(job: Job, choice: Choice, written: _Written) -> Fold:
         summary=message,
         edits=choice.edits,
         add_note=job.policy.add_system_note,
+        seals=job.seals,
     )
 
 
@@ -245,6 +262,7 @@ def _write_body(job: Job, written: _Written, budget_tokens: int) -> str:
     return repair(
         written.words,
         written.sources.entries,
+        facts=written.sources.facts,
         count_text=job.count_text,
         budget_tokens=budget_tokens,
         template=job.policy.template,
@@ -254,12 +272,9 @@ def _write_body(job: Job, written: _Written, budget_tokens: int) -> str:
 def _finish(job: Job, fold: Fold, pruned: Pruned, written: _Written | None) -> Compression[Message]:
     """Accept the fold if it is worth it; a result that is not smaller is thrown away."""
     tokens_after = job.tokens_after(fold)
-    saved = job.tokens_before - tokens_after
-    if saved <= 0:
-        return _vain(job, "the result would not be smaller")
-    enough = saved >= MIN_SAVED_TOKENS and saved >= job.tokens_before * MIN_SAVED_PART
-    if job.policy.max_tokens is None and not enough:
-        return _vain(job, f"it would save {saved:,} tokens, too little to be worth it")
+    refusal = _why_vain(job, job.tokens_before - tokens_after)
+    if refusal is not None:
+        return _vain(job, refusal)
     is_fold = fold.summary is not None
     return Compression(
         messages=splice(fold, job.layout.messages),
@@ -314,13 +329,13 @@ def _vain(job: Job, reason: str) -> Compression[Message]:
     return _unchanged(job, reason, state)
 
 
-def _unchanged(job: Job, reason: str, state: CompressionState | None = None) -> Compression[Message]:
+def _unchanged(job: Job, reason: str, state: CompressionState) -> Compression[Message]:
     return Compression(
         messages=list(job.layout.messages),
         before=tuple(job.layout.messages),
         fold=None,
         reason=reason,
-        state=state or job.state,
+        state=state,
         tokens_before=job.tokens_before,
         tokens_after=job.tokens_before,
         budget_tokens=job.policy.target_tokens,

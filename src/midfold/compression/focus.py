@@ -6,7 +6,7 @@ folded messages have is asked for.
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -49,20 +49,23 @@ class FocusCheck:
     warning: str | None
 
 
-def check_focus(topic: str, source: str, summary: str) -> FocusCheck:
-    """Look for a topic in a summary of `source`, the turns as a summariser is shown them.
+def check_focus(topic: str, texts: Sequence[str], summary: str) -> FocusCheck:
+    """Look for a topic in a summary of `texts`, all that the folded messages say.
 
     There is a warning when the topic names nothing that was folded, or when little of it survived.
     """
-    said = source.casefold()
-    words = tuple(dict.fromkeys(word for word in _telling_words(topic, said) if _stands_in(word, said)))
+    # One by one: plain texts are put into lower case much quicker than those with any other letter in them.
+    said = [text.casefold() for text in texts]
+    places = {word: _places(word, said) for word in _telling_words(topic, said)}
+    words = tuple(word for word, found in places.items() if found)
     shown = one_line(topic, _SHOWN_CHARS)
     if not words:
         reason = f"Nothing that was folded mentions the focus {shown!r}. The topic may be too vague:"
         return FocusCheck((), (), f"{reason} name the files, functions or errors you mean.")
-    asked = (*words, *_names_beside(words, source))
+    speaking = sorted({place for found in places.values() for place in found})
+    asked = (*words, *_names_beside(words, [(texts[place], said[place]) for place in speaking]))
     notes = summary.casefold()
-    kept = tuple(each for each in asked if _stands_in(each, notes))
+    kept = tuple(each for each in asked if _Sought(each).stands_in(notes))
     if len(kept) >= _LITTLE * len(asked):
         return FocusCheck(asked, kept, None)
     warning = (
@@ -73,7 +76,7 @@ def check_focus(topic: str, source: str, summary: str) -> FocusCheck:
     return FocusCheck(asked, kept, warning)
 
 
-def _telling_words(topic: str, said: str) -> Iterable[str]:
+def _telling_words(topic: str, said: Sequence[str]) -> Iterable[str]:
     """Yield the words of a topic that name something; where words are not parted, those that were said."""
     topic = topic.strip()[:_TOPIC_CHARS]
     found = [word for word in _WORD.findall(topic) if len(word) > 2 or word.isupper() or not word.isalpha()]
@@ -84,37 +87,60 @@ def _telling_words(topic: str, said: str) -> Iterable[str]:
     yield from (word for word in found or [topic] if word and word.casefold() not in _small())
 
 
-def _said_pieces(run: str, said: str) -> Iterable[str]:
+def _said_pieces(run: str, said: Sequence[str]) -> Iterable[str]:
     """Split characters into the longest pieces of two or more that occur in what was said."""
     start = 0
     while start < len(run) - 1:
-        stop = next((stop for stop in range(len(run), start + 1, -1) if run[start:stop] in said), start)
+        stops = range(len(run), start + 1, -1)
+        stop = next((stop for stop in stops if any(run[start:stop] in text for text in said)), start)
         if stop > start:
             yield run[start:stop]
         start = max(stop, start + 1)
 
 
-def _names_beside(words: Iterable[str], source: str) -> list[str]:
-    """List the names on lines that speak of the topic, those first that stand beside most of its words."""
+def _places(word: str, said: Iterable[str]) -> list[int]:
+    """List the texts that hold a word."""
+    stands_in = _Sought(word).stands_in
+    return [place for place, text in enumerate(said) if stands_in(text)]
+
+
+def _names_beside(words: Iterable[str], texts: Iterable[tuple[str, str]]) -> list[str]:
+    """List the names on lines that speak of the topic, those first that stand beside most of its words.
+
+    Each text comes with its lower case.
+    """
+    sought = [_Sought(word) for word in words]
     told: Counter[str] = Counter()
-    for line in source.split("\n"):
-        line = line[:_LINE_CHARS]
-        said = line.casefold()
-        beside = sum(_stands_in(word, said) for word in words)
-        if beside:
+    for text, said in texts:
+        for line, low in zip(text.split("\n"), said.split("\n"), strict=True):
+            if not any(each.stands_in(low) for each in sought):
+                continue
+            line = line[:_LINE_CHARS]
+            low = line.casefold()
+            beside = sum(each.stands_in(low) for each in sought)
             names = {name for name in _NAME.findall(line) if _SHORTEST_NAME <= len(name) <= _LONGEST_NAME}
-            told.update(dict.fromkeys(sorted(names), beside))
+            told.update(dict.fromkeys(sorted(names if beside else ()), beside))
     known = {word.casefold() for word in words}
     return [name for name, _ in told.most_common() if name.casefold() not in known][:_MOST_FACTS]
 
 
-def _stands_in(word: str, said: str) -> bool:
-    """Whether a word, or the last part of a path, occurs in a text that is in lower case."""
-    if len(word) <= _WHOLE_WORD_CHARS and word.isascii():
-        return re.search(rf"(?<!\w){re.escape(word.casefold())}(?!\w)", said) is not None
-    stem = _stem(word)
-    last = stem.rsplit("/", 1)[-1]
-    return stem in said or (len(last) >= _SHORTEST_NAME and last in said)
+class _Sought:
+    """A word, or the last part of a path, to be looked for in texts that are in lower case."""
+
+    __slots__ = ("_last", "_stem", "_whole")
+
+    def __init__(self, word: str) -> None:
+        stem = _stem(word)
+        last = stem.rsplit("/", 1)[-1]
+        self._stem = stem
+        self._last = last if last != stem and len(last) >= _SHORTEST_NAME else None
+        is_short = len(word) <= _WHOLE_WORD_CHARS and word.isascii()
+        self._whole = re.compile(rf"(?<!\w){re.escape(stem)}(?!\w)") if is_short else None
+
+    def stands_in(self, said: str) -> bool:
+        if self._stem in said:
+            return self._whole is None or self._whole.search(said) is not None
+        return self._last is not None and self._last in said
 
 
 def _stem(word: str) -> str:

@@ -85,12 +85,17 @@ def _only_results(message: Message) -> bool:
     return all(isinstance(part, ToolResult) for part in message.parts)
 
 
+def _only_thinks(message: Message) -> bool:
+    return all(isinstance(part, Reasoning) for part in message.parts)
+
+
 def _inside_thought(messages: Sequence[Message]) -> list[bool]:
     """Mark the indices before which a thought, sent as an item of its own, has not yet come to its end."""
     marks = [False] * (len(messages) + 1)
     thinking = False
     for index, message in enumerate(messages):
-        starts = bool(message.parts) and all(isinstance(part, Reasoning) for part in message.parts)
+        parts = message.parts
+        starts = bool(parts) and isinstance(parts[0], Reasoning) and _only_thinks(message)
         marks[index] = thinking and message.role == "assistant" and not starts
         thinking = message.role == "assistant" and (starts or thinking)
     return marks

@@ -5,7 +5,7 @@ messages it stands for, and whoever folds again counts on from there.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from midfold.compression.results import Span, join_spans
@@ -26,7 +26,7 @@ class Folded:
 
     def join(self, numbers: Iterable[int], added: Iterable[int]) -> "Folded":
         """Add messages that are folded now."""
-        spans = join_spans([*self.spans, *(Span(number, number + 1) for number in numbers)])
+        spans = join_spans([*self.spans, *_runs(sorted(numbers))])
         return Folded(spans, tuple(sorted({*self.added, *added})))
 
     def spell(self) -> str:
@@ -54,6 +54,15 @@ def number(count: int, summary: int | None, folded: Folded) -> list[int]:
             numbers.append(following)
         following += 1
     return [*numbers[:summary], numbers[summary - 1] if summary else 0, *numbers[summary:]]
+
+
+def _runs(numbers: Sequence[int]) -> Iterator[Span]:
+    """Yield the spans that numbers in order make up."""
+    start = 0
+    for place in range(1, len(numbers) + 1):
+        if place == len(numbers) or numbers[place] > numbers[place - 1] + 1:
+            yield Span(numbers[start], numbers[place - 1] + 1)
+            start = place
 
 
 def read_folded(body: str) -> Folded:

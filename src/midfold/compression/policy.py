@@ -81,6 +81,8 @@ class CompressionPolicy:
     add_system_note: bool = True
     pins: bool = True
     """whether sentences in which the user sets a rule are kept word for word"""
+    wait_until_it_pays: bool = False
+    """whether a fold that is due waits while it costs more than it saves; never where room is short"""
 
     @property
     def threshold_tokens(self) -> int:

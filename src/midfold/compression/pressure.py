@@ -11,6 +11,8 @@ APPROACH = 0.85
 INEFFECTIVE_LIMIT = 2
 """Vain passes in a row after which automatic compression pauses; also the most in `VAIN_WINDOW_TURNS`."""
 VAIN_WINDOW_TURNS = 10
+SPACING_TURNS = 3
+"""From one automatic pass to the next: what is full again at once would be full again after it, too."""
 REOPEN_GROWTH = 1.20
 MANY_FOLDS = 2
 
@@ -57,6 +59,8 @@ def decide(tokens: int, policy: CompressionPolicy, state: CompressionState) -> D
         return Decision(False, f"{tokens:,} of {policy.threshold_tokens:,} tokens")
     if is_paused(tokens, state):
         return Decision(False, "automatic compression is paused")
+    if _is_too_soon(tier, state):
+        return Decision(False, f"the last pass is less than {SPACING_TURNS} turns ago")
     return Decision(True, f"{tokens:,} tokens reach the threshold of {policy.threshold_tokens:,}")
 
 
@@ -68,11 +72,20 @@ def is_paused(tokens: int, state: CompressionState) -> bool:
     return state.paused_at_tokens is not None and tokens < state.paused_at_tokens * REOPEN_GROWTH
 
 
+def _is_too_soon(tier: Tier, state: CompressionState) -> bool:
+    """Whether the last pass is a moment ago; one that saved enough holds nothing up where room is short."""
+    if state.last_pass_turn is None or state.turn >= state.last_pass_turn + SPACING_TURNS:
+        return False
+    was_vain = state.vain_turns[-1:] == (state.last_pass_turn,)
+    return tier < Tier.COMPRESS or was_vain
+
+
 def note_outcome(state: CompressionState, *, effective: bool, is_fold: bool, tokens: int) -> CompressionState:
     """Return the state after a pass that left a request of `tokens`."""
     if effective:
         return replace(
             state,
+            last_pass_turn=state.turn,
             count=state.count + 1,
             folds=state.folds + is_fold,
             ineffective=0,
@@ -80,18 +93,22 @@ def note_outcome(state: CompressionState, *, effective: bool, is_fold: bool, tok
             vain_turns=(),
         )
     ineffective = state.ineffective + 1
-    recent = tuple(turn for turn in state.vain_turns if turn > state.turn - VAIN_WINDOW_TURNS)
     return replace(
-        state,
+        note_attempt(state),
         ineffective=ineffective,
         paused_at_tokens=tokens if ineffective >= INEFFECTIVE_LIMIT else state.paused_at_tokens,
-        vain_turns=(*recent, state.turn),
     )
+
+
+def note_attempt(state: CompressionState) -> CompressionState:
+    """Return the state after a pass that found nothing to work on: tried in vain, yet nothing is dense."""
+    recent = tuple(turn for turn in state.vain_turns if turn > state.turn - VAIN_WINDOW_TURNS)
+    return replace(state, last_pass_turn=state.turn, vain_turns=(*recent, state.turn))
 
 
 def reopen(state: CompressionState) -> CompressionState:
     """Lift the pause, as a manual command does."""
-    return replace(state, ineffective=0, paused_at_tokens=None, vain_turns=())
+    return replace(state, ineffective=0, paused_at_tokens=None, vain_turns=(), last_pass_turn=None)
 
 
 def warn(
@@ -126,6 +143,11 @@ def pause_notice(state: CompressionState) -> str | None:
     """Say that automatic compression pauses, and the ways out."""
     if state.paused_at_tokens is None:
         return None
+    if state.ineffective < INEFFECTIVE_LIMIT:
+        return (
+            "Automatic compression pauses: the last compression was taken back. It goes on when the "
+            "conversation has grown by a fifth, or when you compress by hand."
+        )
     return (
         f"Automatic compression pauses: the last {state.ineffective} passes saved too little. "
         "Start a new session, or compress with a focus to choose what stays."

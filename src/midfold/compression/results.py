@@ -12,6 +12,7 @@ from hashlib import sha256
 from typing import Generic, TypeVar
 
 from midfold.compression.feedback import headline
+from midfold.compression.seals import join_digests
 from midfold.compression.state import CompressionState
 from midfold.errors import StaleFold
 from midfold.messages import Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
@@ -127,12 +128,7 @@ def splice(fold: Fold, messages: Sequence[Message]) -> list[Message]:
 
 def span_digest(messages: Sequence[Message], touched: Iterable[int]) -> bytes:
     """Digest the messages that a fold removes or shortens."""
-    return digest_spelled([spell(messages[index]) for index in sorted(touched)])
-
-
-def digest_spelled(spelled: Iterable[bytes]) -> bytes:
-    """Digest messages, each by its own digest, so that no two of them can look like one."""
-    return sha256(b"".join([sha256(said).digest() for said in spelled])).digest()
+    return join_digests(sha256(spell(messages[index])).digest() for index in sorted(touched))
 
 
 @dataclass(frozen=True, slots=True)

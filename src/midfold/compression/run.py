@@ -43,4 +43,6 @@ async def arun(flow: Flow, summarize: Callable[[SummaryRequest], Awaitable[str]]
 def _unavailable(error: Exception) -> SummaryUnavailable:
     if isinstance(error, SummaryUnavailable):
         return error
-    return SummaryUnavailable(f"{type(error).__name__}: {error}")
+    unavailable = SummaryUnavailable(f"{type(error).__name__}: {error}")
+    unavailable.__cause__ = error
+    return unavailable

@@ -70,6 +70,7 @@ def gather(job: Job, choice: Choice) -> Sources:
         indices,
         layout.pairing,
         redact=job.redact,
+        memory=job.memory,
         numbers=layout.numbers,
         # Deeds without a call in sight: the model gives its commands in words.
         is_led_by_words=any(entry.kind in (Kind.DEED, Kind.BROKEN) for entry in earlier),

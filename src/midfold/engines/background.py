@@ -24,9 +24,15 @@ from midfold.messages import Message
 
 PREPARE_FROM = 0.80
 """Of the threshold: from here on the next fold is prepared."""
-DEADLINE_SECONDS = 60.0
+DEADLINE_SECONDS = 180.0
+"""For all the answers that a fold takes."""
 COOLDOWN_SECONDS = 60.0
 """A summariser that just failed would most likely fail again."""
+MOST_IN_VAIN = 3
+"""Preparations that come to nothing, one after another: then none is begun until a fold was made without.
+
+A summary is paid for, and a host that changes the folded part in every turn would pay in every turn.
+"""
 MOST_WORKERS = 3
 """A summariser that never answers is given up, but its thread cannot be stopped: so many may hang."""
 
@@ -52,14 +58,16 @@ class Preparation:
     why: str = ""
     """why the last one was given up"""
     rests_until: float = -inf
+    in_vain: int = 0
+    """how many in a row failed, or were made for a history that changed"""
 
 
 def begin(preparation: Preparation, now: float) -> Preparation:
-    """Start, unless one is under way or ready, or the last one failed a moment ago."""
+    """Start, unless one is under way or ready, the last one failed a moment ago, or too many did."""
     is_busy = preparation.phase in (Phase.PREPARING, Phase.READY)
-    if is_busy or now < preparation.rests_until:
+    if is_busy or now < preparation.rests_until or preparation.in_vain >= MOST_IN_VAIN:
         return preparation
-    return Preparation(Phase.PREPARING, preparation.ticket + 1, now)
+    return Preparation(Phase.PREPARING, preparation.ticket + 1, now, in_vain=preparation.in_vain)
 
 
 def arrive(preparation: Preparation, ticket: int, result: Compression[Message]) -> Preparation:
@@ -73,7 +81,15 @@ def fail(preparation: Preparation, ticket: int, why: str, rests_until: float) ->
     """Give up the preparation under way, and rest."""
     if preparation.phase is not Phase.PREPARING or preparation.ticket != ticket:
         return preparation
-    return replace(preparation, phase=Phase.DISCARDED, why=why, rests_until=rests_until)
+    in_vain = preparation.in_vain + 1
+    return replace(preparation, phase=Phase.DISCARDED, why=why, rests_until=rests_until, in_vain=in_vain)
+
+
+def postpone(preparation: Preparation, ticket: int, rests_until: float) -> Preparation:
+    """End the preparation under way because there is too little to fold yet: nothing failed, but rest."""
+    if preparation.phase is not Phase.PREPARING or preparation.ticket != ticket:
+        return preparation
+    return Preparation(ticket=ticket, rests_until=rests_until, in_vain=preparation.in_vain)
 
 
 def discard(preparation: Preparation, why: str) -> Preparation:
@@ -81,6 +97,19 @@ def discard(preparation: Preparation, why: str) -> Preparation:
     if preparation.phase not in (Phase.PREPARING, Phase.READY):
         return preparation
     return replace(preparation, phase=Phase.DISCARDED, ready=None, why=why)
+
+
+def discard_stale(preparation: Preparation) -> Preparation:
+    """Give up what was prepared for another history."""
+    given_up = discard(preparation, "the history changed")
+    if given_up is preparation:
+        return preparation
+    return replace(given_up, in_vain=preparation.in_vain + 1)
+
+
+def conclude(preparation: Preparation) -> Preparation:
+    """Start afresh, now that a compression was made; what is under way or ready came too late for it."""
+    return replace(discard(preparation, "a compression came first"), in_vain=0)
 
 
 def commit(preparation: Preparation, ticket: int) -> Preparation:
@@ -187,6 +216,14 @@ class Background:
         """Give up what is under way or ready; its result, should it still come, is ignored."""
         self._swap(lambda preparation: discard(preparation, why))
 
+    def discard_stale(self) -> None:
+        """Give up what is under way or ready, since it was made for another history."""
+        self._swap(discard_stale)
+
+    def conclude(self) -> None:
+        """Give up what is under way or ready, since a compression came first."""
+        self._swap(conclude)
+
     def commit(self, ticket: int) -> bool:
         """Use up the fold that is ready under this ticket; true for one caller and no other."""
         return self._swap(lambda preparation: commit(preparation, ticket)) is not None
@@ -236,7 +273,7 @@ class Background:
         if isinstance(outcome, BaseException):
             self._give_up(ticket, f"{type(outcome).__name__}: {outcome}")
         elif outcome.fold is None:
-            self._give_up(ticket, outcome.reason)
+            self._swap(lambda preparation: postpone(preparation, ticket, self._rest()))
         elif outcome.summarizer == DIGEST:
             self._give_up(ticket, outcome.warning or "the summariser gave nothing")
         else:

@@ -3,9 +3,8 @@
 The only mutable thing around the fold; each method is a few lines over a pure function.
 """
 
-import asyncio
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from midfold.compression.flow import DIGEST, Flow, SummaryRequest
@@ -15,19 +14,17 @@ from midfold.compression.pressure import decide, reopen, warn
 from midfold.compression.results import Compression
 from midfold.compression.run import arun, run
 from midfold.compression.state import CompressionState
+from midfold.engines.asking import Asker, Patience, Summarizer, running_loop
 from midfold.engines.background import Background, Phase, can_wait, is_time, prepare_from
 from midfold.engines.base import ContextEngine
 from midfold.engines.folding import conclude
+from midfold.engines.metering import Meter
 from midfold.engines.passes import Done, Pass
 from midfold.engines.publishing import is_current, publish, serves
-from midfold.engines.reading import Reader
 from midfold.errors import StaleFold, SummaryUnavailable
 from midfold.messages import Message
-from midfold.tokens import Calibration, TokenCounter
 from midfold.wire import Request
 from midfold.wire.usage import normalize_usage
-
-Summarizer = Callable[[SummaryRequest], str]
 
 
 class ContextCompressor(ContextEngine):
@@ -35,7 +32,8 @@ class ContextCompressor(ContextEngine):
 
     `summarizer` is any callable from `SummaryRequest` to text; without one the built-in digest summarises.
     With one, and with `prepare_ahead`, nobody waits for it who asks `should_compress_preflight` before each
-    request: it is asked in the `background`, from any thread.
+    request: it is asked in the `background`, from any thread. Elsewhere it is waited for with `patience`. An
+    async one is for async hosts, on whose event loop it is awaited.
     """
 
     def __init__(
@@ -48,21 +46,21 @@ class ContextCompressor(ContextEngine):
         enabled: bool = True,
         prepare_ahead: bool = True,
         background: Background | None = None,
+        patience: Patience | None = None,
     ) -> None:
-        self.summarizer = summarizer
         self.enabled = enabled
         self.prepare_ahead = prepare_ahead
         self.state = CompressionState()
+        self._summarizer = summarizer
         self._background = background or Background()
+        self._asker = Asker(patience)
         self._policy = policy or CompressionPolicy()
         self._key = secrets.token_bytes(16)
         self._requested_focus: str | None = None
         self._is_requested = False
         self._done: Done | None = None
-        self._reader = Reader(TokenCounter(model))
-        self._calibration = Calibration()
-        self._sent_tokens: int | None = None
-        self.update_model(model or "", context_length)
+        self._has_report = False
+        self._use_model(model or "", context_length)
 
     @property
     def name(self) -> str:
@@ -73,15 +71,26 @@ class ContextCompressor(ContextEngine):
         """The settings of this engine's compressions."""
         return self._policy
 
+    @property
+    def summarizer(self) -> Summarizer | None:
+        """Who writes summaries; `None` is the built-in digest. What another one has prepared is given up."""
+        return self._summarizer
+
+    @summarizer.setter
+    def summarizer(self, summarizer: Summarizer | None) -> None:
+        if summarizer is not self._summarizer:
+            self._background.discard("another summariser was set")
+        self._summarizer = summarizer
+
     def update_from_response(self, usage: object) -> None:
         """Take in what a call used: the figures that decide, and how far our counts are off."""
         used = normalize_usage(usage)
         self.last_prompt_tokens = used.prompt_tokens
         self.last_completion_tokens = used.output_tokens
         self.last_total_tokens = used.total_tokens
-        self.state = replace(self.state, turn=self.state.turn + 1)
-        if self._sent_tokens is not None:
-            self._calibration = self._calibration.observe(used.prompt_tokens, self._sent_tokens)
+        self.state = self.state.next_turn()
+        self._has_report = True
+        self._meter.observe(used)
         self._prepare_next(self.last_prompt_tokens)
 
     def should_compress(self, prompt_tokens: int | None = None) -> bool:
@@ -91,7 +100,8 @@ class ContextCompressor(ContextEngine):
         tokens = self.last_prompt_tokens if prompt_tokens is None else prompt_tokens
         is_under_way = self._background.preparation.phase is Phase.PREPARING
         has_time = is_under_way and can_wait(tokens, self._policy)
-        return decide(tokens, self._policy, self.state).compress and not has_time
+        is_due = decide(tokens, self._policy, self.state).compress
+        return is_due and not has_time and not self._why_wait(tokens)
 
     def should_compress_preflight(
         self, messages: Sequence[object], *, system: object = None, tools: Sequence[object] | None = None
@@ -101,6 +111,10 @@ class ContextCompressor(ContextEngine):
         From 80 % of the threshold on the next fold is prepared meanwhile; while it is, and the request still
         fits, the answer is no.
         """
+        if not self._has_report and len(messages) > len(self._meter.reader.messages) > 0:
+            # A host that never reports what a call used has turns all the same.
+            self.state = self.state.next_turn()
+        self._has_report = False
         tokens = self.estimate(messages, system=system, tools=tools)
         self._asks_ahead = True
         self._prepare_next(tokens)
@@ -110,15 +124,12 @@ class ContextCompressor(ContextEngine):
         self, messages: Sequence[object], *, system: object = None, tools: Sequence[object] | None = None
     ) -> int:
         """Estimate the tokens of a request: the last report and what came after it, else our own count."""
-        self._reader.read(messages)
-        self._beside = self._reader.count_beside(system, tools)
-        self._sent_tokens = self._reader.tokens + self._beside
-        return self._calibration.estimate(self._sent_tokens)
+        return self._meter.estimate(messages, system, tools)
 
     def has_content_to_compress(self, messages: Sequence[object]) -> bool:
         """Say whether there is a middle to fold."""
-        parsed = self._reader.read(messages)
-        layout = lay_out(parsed, self._reader.sizes, self._policy)
+        parsed = self._meter.reader.read(messages)
+        layout = lay_out(parsed, self._meter.reader.sizes, self._policy)
         plan = make_plan(layout, self._policy, self._policy.tail_budget_tokens)
         earlier = layout.summary
         return any(index != earlier for span in plan.spans for index in span)
@@ -141,21 +152,23 @@ class ContextCompressor(ContextEngine):
         focus_topic: str | None = None,
         *,
         keep_last: int | None = None,
+        most_tokens: int | None = None,
     ) -> Compression[object]:
         """Compress, and tell what was done; interrupting it leaves everything as it was.
 
         A fold that was prepared ahead is put in place at once; its `reason` says so. With `keep_last`, that
         many exchanges (a request and all that follows it) stay as they are, and what is before them is
-        folded, as a person asked for it.
+        folded, as a person asked for it. `most_tokens` is a ceiling for the whole request, set by a refusal.
         """
-        this = self._open(messages, current_tokens, focus_topic, keep_last)
+        this = self._open(messages, current_tokens, focus_topic, keep_last, most_tokens)
         at_once = self._do_at_once(this)
-        return at_once or self._take(run(self._flow(this), self.summarizer or _no_summary), this)
+        ask = self._asker.for_fold(self._summarizer or _no_summary)
+        return at_once or self._take(run(self._flow(this), ask), this)
 
     async def acompress(
         self, messages: Sequence[object], current_tokens: int | None = None, focus_topic: str | None = None
     ) -> list[object]:
-        """Compress in async code; the summariser runs in a thread and the event loop never waits for it."""
+        """Compress in async code; the event loop never waits for the summariser."""
         return (await self.acompress_result(messages, current_tokens, focus_topic)).messages
 
     async def acompress_result(
@@ -165,15 +178,12 @@ class ContextCompressor(ContextEngine):
         focus_topic: str | None = None,
         *,
         keep_last: int | None = None,
+        most_tokens: int | None = None,
     ) -> Compression[object]:
         """Compress in async code, and tell what was done."""
-        this = self._open(messages, current_tokens, focus_topic, keep_last)
+        this = self._open(messages, current_tokens, focus_topic, keep_last, most_tokens)
         at_once = self._do_at_once(this)
-        summarize = self.summarizer or _no_summary
-
-        async def ask(asked: SummaryRequest) -> str:
-            return await asyncio.to_thread(summarize, asked)
-
+        ask = self._asker.for_fold_async(self._summarizer or _no_summary)
         return at_once or self._take(await arun(self._flow(this), ask), this)
 
     def cancel_preparation(self) -> None:
@@ -188,14 +198,14 @@ class ContextCompressor(ContextEngine):
         `None`. Automatic compression then pauses until the conversation has grown by a fifth.
         """
         done = self._done
-        shown = [message.raw for message in self._reader.messages] if messages is None else messages
+        shown = [message.raw for message in self._meter.reader.messages] if messages is None else messages
         restored = done.take_back(shown) if done else None
         if done is None or restored is None:
             return None
         self.state = done.restore(self.state)
         self.compression_count = self.state.count
         self.last_prompt_tokens = done.tokens_before
-        self._sent_tokens = None
+        self._meter.expect(None)
         self._done = None
         self._asks_ahead = False
         self._background.discard("a compression was taken back")
@@ -208,16 +218,12 @@ class ContextCompressor(ContextEngine):
 
     def pin(self, text: str) -> None:
         """Keep a sentence word for word through every compression."""
-        text = text.strip()
-        pins = self.state.pins if not text or text in self.state.pins else (*self.state.pins, text)
-        self.state = replace(self.state, pins=pins, unpinned=self.state.unpinned - {text})
+        self.state = self.state.with_pin(text)
         self._background.discard("the pins changed")
 
     def unpin(self, text: str) -> None:
         """Let go of a sentence, pinned by hand or found as a rule."""
-        text = text.strip()
-        pins = tuple(pin for pin in self.state.pins if pin != text)
-        self.state = replace(self.state, pins=pins, unpinned=self.state.unpinned | {text})
+        self.state = self.state.without_pin(text)
         self._background.discard("the pins changed")
 
     def approach_warning(self) -> str | None:
@@ -226,8 +232,9 @@ class ContextCompressor(ContextEngine):
         return words
 
     def get_status(self) -> dict[str, object]:
-        """Return what a status line shows, and how far the next fold is."""
-        return {**super().get_status(), "preparation": self._background.describe()}
+        """Return what a status line shows, how far the next fold is, and why it waits if it does."""
+        waits = self._why_wait(self.last_prompt_tokens)
+        return {**super().get_status(), "preparation": self._background.describe(), "waits": waits}
 
     def on_session_start(self, session_id: str, **info: object) -> None:
         """Leave the last conversation behind, unless this one continues it."""
@@ -260,6 +267,11 @@ class ContextCompressor(ContextEngine):
         provider: str = "",
     ) -> None:
         """Another model takes over: its window sets the budgets, its vocabulary counts."""
+        if (model, context_length) != (self.model, self.context_length):
+            self._background.discard("another model took over")
+            self._use_model(model, context_length)
+
+    def _use_model(self, model: str, context_length: int) -> None:
         self.model = model
         self._policy = replace(self._policy, context_length=context_length)
         self.context_length = context_length
@@ -267,51 +279,50 @@ class ContextCompressor(ContextEngine):
         self.threshold_tokens = self._policy.threshold_tokens
         self.protect_first_n = self._policy.protect_first_n
         self.protect_last_n = self._policy.protect_last_n
-        self._background.discard("another model took over")
         self._forget()
 
     def _forget(self) -> None:
         """Drop what was read and learnt for another model or another conversation."""
-        self._reader = Reader(TokenCounter(self.model or None))
-        self._calibration = Calibration()
-        self._sent_tokens = None
-        self._beside = 0
+        self._meter = Meter(self.model, self._key)
         self._asks_ahead = False
 
     @property
     def _prepares(self) -> bool:
         """Whether folds are prepared: a digest is written in no time, and a ceiling has no threshold."""
         has_threshold = self._policy.max_tokens is None
-        return self.prepare_ahead and self.enabled and self.summarizer is not None and has_threshold
+        return self.prepare_ahead and self.enabled and self._summarizer is not None and has_threshold
 
     def _prepare_next(self, tokens: int) -> None:
         """Begin on the next fold when it is time, for the list as it was last shown."""
-        summarize = self.summarizer
+        summarize = self._summarizer
         if summarize is None or not (self._prepares and self._asks_ahead):
             return
         ready = self._background.preparation.ready
-        if ready is not None and not is_current(ready, self._reader.messages):
-            self._background.discard("the history changed")
-        if is_time(tokens, self._policy, self.state):
-            # By the time it is due the request will have grown to the threshold.
-            flow = self._read_pass(max(tokens, self.threshold_tokens)).flow(
-                count=self._reader.count, key=self._key, use_model=True
-            )
-            self._background.start(lambda: run(flow, summarize))
+        if ready is not None and not is_current(ready, self._meter.reader.messages):
+            self._background.discard_stale()
+        # By the time it is due the request will have grown to the threshold.
+        due = max(tokens, self.threshold_tokens)
+        if is_time(tokens, self._policy, self.state) and not self._why_wait(due):
+            flow = self._read_pass(due).flow(self._meter.reader, use_model=True)
+            loop = running_loop()
+            self._background.start(lambda: run(flow, self._asker.for_fold(summarize, loop)))
 
     def _why_not_ask(self, is_manual: bool) -> str | None:
         """Say why the summariser is not asked now, if that is so: nobody waits for it in a turn."""
+        if is_manual or not (self._prepares and self._asks_ahead):
+            return None
         preparation = self._background.preparation
         if preparation.phase is Phase.PREPARING:
             return "the summary is still being prepared"
-        if is_manual or not (self._prepares and self._asks_ahead):
-            return None
         return preparation.why or "no summary was prepared in time"
+
+    def _why_wait(self, tokens: int) -> str:
+        return self._meter.why_wait(tokens, self._policy, uses_model=self._summarizer is not None)
 
     def _read_pass(self, tokens: int) -> Pass:
         """Return a pass over the messages that were last read, as part of a request of `tokens`."""
-        messages, sizes = list(self._reader.messages), list(self._reader.sizes)
-        request = Request(self._reader.dialect, [message.raw for message in messages])
+        messages, sizes = list(self._meter.reader.messages), list(self._meter.reader.sizes)
+        request = Request(self._meter.reader.dialect, [message.raw for message in messages])
         return Pass(request, messages, sizes, tokens, self._policy, self.state)
 
     def _open(
@@ -320,28 +331,24 @@ class ContextCompressor(ContextEngine):
         current_tokens: int | None,
         focus_topic: str | None,
         keep_last: int | None,
+        most_tokens: int | None,
     ) -> Pass:
-        self._reader.read(messages)
-        tokens = self._whole_request(current_tokens)
+        self._meter.reader.read(messages)
+        tokens = self._meter.whole_request(current_tokens, self.last_prompt_tokens)
         focus = focus_topic or self._requested_focus
         # A host that insists although nothing calls for it is passing on what a person asked for.
         is_due = decide(tokens, self._policy, reopen(self.state)).compress
-        is_manual = focus is not None or keep_last is not None or self._is_requested or not is_due
+        is_told = focus is not None or keep_last is not None or most_tokens is not None
+        is_manual = is_told or self._is_requested or not is_due
         this = replace(
             self._read_pass(tokens),
             state=reopen(self.state) if is_manual else self.state,
+            policy=replace(self._policy, max_tokens=most_tokens) if most_tokens else self._policy,
             focus=focus,
             is_manual=is_manual,
             is_emergency=decide(tokens, self._policy, self.state).is_emergency,
         )
         return this if keep_last is None else this.keeping(keep_last)
-
-    def _whole_request(self, current_tokens: int | None) -> int:
-        """Return the size of the request these messages are part of; never less than the messages alone."""
-        counted = self._reader.tokens + self._beside
-        if current_tokens is not None:
-            return max(current_tokens, counted)
-        return max(self._calibration.estimate(counted), self.last_prompt_tokens, counted)
 
     def _do_at_once(self, this: Pass) -> Compression[object] | None:
         """Do what needs no flow: refuse, or put the prepared fold in place if it belongs here and helps."""
@@ -351,19 +358,19 @@ class ContextCompressor(ContextEngine):
         if preparation.ready is None or this.is_manual:
             return None
         try:
-            published = publish(preparation.ready, this, count=self._reader.count, key=self._key)
+            published = publish(preparation.ready, this, count=self._meter.reader.count, key=self._key)
         except StaleFold:
-            self._background.discard("the history changed")
+            self._background.discard_stale()
             return None
         result = conclude(published, this.request, this.state)
-        if not serves(result, prepare_from(self._policy)):
+        if not serves(result, preparation.ready, prepare_from(self._policy)):
             self._background.discard("it would no longer help")
             return None
         return self._remember(result, this) if self._background.commit(preparation.ticket) else None
 
     def _flow(self, this: Pass) -> Flow:
-        can_ask = self.summarizer is not None and self._why_not_ask(this.is_manual) is None
-        return this.flow(count=self._reader.count, key=self._key, use_model=can_ask and not this.is_emergency)
+        can_ask = self._summarizer is not None and self._why_not_ask(this.is_manual) is None
+        return this.flow(self._meter.reader, use_model=can_ask and not this.is_emergency)
 
     def _take(self, outcome: Compression[Message], this: Pass) -> Compression[object]:
         """Check what came out, and say so where the digest stood in for a summary that was not ready."""
@@ -376,11 +383,11 @@ class ContextCompressor(ContextEngine):
         """Count a compression as done, which it is only now."""
         if result.changed:
             self._done = Done(this.request.messages, list(result.messages), self.state, result.tokens_before)
-            self._background.discard("a compression came first")
+            self._background.conclude()
             self._asks_ahead = False
             self.last_prompt_tokens = result.tokens_after
             # What the provider reports next is about the compressed list.
-            self._sent_tokens = result.tokens_after - this.overhead_tokens + self._beside
+            self._meter.expect(result.tokens_after - this.overhead_tokens)
         self.state = result.state
         self.compression_count = result.state.count
         self._is_requested = False

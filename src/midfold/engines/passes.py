@@ -10,9 +10,9 @@ from midfold.compression.plan import lay_out, make_plan
 from midfold.compression.policy import CompressionPolicy
 from midfold.compression.results import Compression, Span
 from midfold.compression.state import CompressionState
+from midfold.engines.reading import Reader
 from midfold.errors import ConfigError
 from midfold.messages import Message
-from midfold.ports import Count
 from midfold.wire import Request
 
 
@@ -40,12 +40,12 @@ class Pass:
         """What travels beside the messages."""
         return self.tokens - sum(self.sizes)
 
-    def flow(self, *, count: Count, key: bytes, use_model: bool) -> Flow:
+    def flow(self, reader: Reader, *, use_model: bool) -> Flow:
         """Return the flow that does it; nothing is done yet."""
         return compress(
             self.messages,
             policy=self.policy,
-            count=count,
+            count=reader.count,
             state=self.state,
             sizes=self.sizes,
             overhead_tokens=self.overhead_tokens,
@@ -54,7 +54,9 @@ class Pass:
             is_manual=self.is_manual,
             # An emergency halves the tail; what a person wants to stay, stays.
             is_emergency=self.is_emergency and not self.is_partial,
-            key=key,
+            key=reader.memory.key,
+            memory=reader.memory,
+            seals=list(reader.seals),
         )
 
     def unchanged(self, reason: str) -> Compression[object]:

@@ -65,11 +65,16 @@ def is_current(prepared: Compression[Message], messages: Sequence[Message]) -> b
     )
 
 
-def serves(published: Compression[object], below_tokens: int) -> bool:
-    """Whether a published fold does what it is for: it saves enough, and the next one is not due at once."""
+def serves(published: Compression[object], prepared: Compression[Message], below_tokens: int) -> bool:
+    """Whether a published fold does what it is for: it saves enough, and a fresh one would not do better.
+
+    Where the list has room to end below `below_tokens` it must; where even the prepared fold had none, it may
+    have grown by no more than it could have otherwise.
+    """
     saved = published.saved_tokens
     is_worth_it = saved >= MIN_SAVED_TOKENS and saved >= published.tokens_before * MIN_SAVED_PART
-    return published.changed and is_worth_it and published.tokens_after < below_tokens
+    most_tokens = max(below_tokens, prepared.tokens_after + below_tokens - prepared.budget_tokens)
+    return published.changed and is_worth_it and published.tokens_after < most_tokens
 
 
 def _with_newest_task(fold: Fold, before: Sequence[Message], now: Pass, key: bytes) -> Fold:

@@ -4,8 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from operator import is_
 
+from midfold.compression.ledger import Memory
+from midfold.compression.seals import Seal, seal
 from midfold.messages import Message
 from midfold.tokens import TokenCounter
+from midfold.tokens.counting import spell_tools
 from midfold.wire import Request, detect, parse
 
 _GUESS = "openai_chat"
@@ -14,20 +17,22 @@ _GUESS = "openai_chat"
 
 @dataclass(slots=True)
 class Reader:
-    """Remembers the last list of messages with their sizes.
+    """Remembers the last list of messages with their sizes and seals, and what they say.
 
     A message is taken from memory only where the very same object stands at the same place with the very
     same content, so a caller that gives a message other content in place is noticed.
     """
 
     count: TokenCounter
+    memory: Memory = field(default_factory=Memory)
     dialect: str = _GUESS
     messages: list[Message] = field(default_factory=list)
     sizes: list[int] = field(default_factory=list)
+    seals: list[Seal] = field(default_factory=list)
     tokens: int = 0
     _raws: list[object] = field(default_factory=list)
     _contents: list[object] = field(default_factory=list)
-    _tools: Sequence[object] | None = None
+    _spelled_tools: str = ""
     _tools_tokens: int = 0
 
     def read(self, items: Sequence[object]) -> list[Message]:
@@ -35,14 +40,19 @@ class Reader:
         known = self._count_known(items)
         if known < len(self.messages):
             self.tokens -= sum(self.sizes[known:])
-            del self.messages[known:], self.sizes[known:], self._raws[known:], self._contents[known:]
+            self.memory.forget(self.messages[known:])
+            del self.messages[known:], self.sizes[known:], self.seals[known:]
+            del self._raws[known:], self._contents[known:]
         if known < len(items) and not self._is_settled(items, known):
             self.dialect = detect(items)
             known = self._forget() if known else 0
         new = parse(items[known:], self.dialect) if known < len(items) else []
         sizes = [self.count(message) for message in new]
+        # The newest message is read anew the next time, and never folded before that.
+        self.memory.remember(new[:-1])
         self.messages += new
         self.sizes += sizes
+        self.seals += seal(new, self.seals)
         self.tokens += sum(sizes)
         self._raws += items[known:]
         self._contents += _contents_of(items[known:])
@@ -55,18 +65,24 @@ class Reader:
         return self.dialect != _GUESS or detect(items[known:]) == _GUESS
 
     def _forget(self) -> int:
+        self.memory.forget(self.messages)
         self.messages.clear()
         self.sizes.clear()
+        self.seals.clear()
         self._raws.clear()
         self._contents.clear()
         self.tokens = 0
         return 0
 
     def count_beside(self, system: object, tools: Sequence[object] | None) -> int:
-        """Count what travels beside the messages; tool schemas are counted anew only when they change."""
-        if tools is not self._tools:
-            self._tools = tools
-            self._tools_tokens = self.count.count_tools(list(tools)) if tools else 0
+        """Count what travels beside the messages; tool schemas are counted anew only when they change.
+
+        Hosts change the schema of a tool in place, so that only what it says tells whether it did.
+        """
+        spelled = spell_tools(list(tools or ()))
+        if spelled != self._spelled_tools:
+            self._spelled_tools = spelled
+            self._tools_tokens = self.count.count_schemas(spelled)
         words = Request(self.dialect, [], system).system_text
         return self._tools_tokens + self.count.count_text(words)
 

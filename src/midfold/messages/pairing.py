@@ -7,12 +7,12 @@ open call with its id, and where the ids do not tell, to the oldest open call of
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from midfold.messages.parts import Message, ToolCall, ToolResult
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Location:
+class Location(NamedTuple):  # looked up in dictionaries by the thousand, which a tuple does at once
     """`messages[message].parts[part]`"""
 
     message: int
@@ -39,14 +39,14 @@ def pair_calls(messages: Sequence[Message]) -> Pairing:
     for index, message in enumerate(messages):
         group_is_closed = group_is_closed or message.role not in ("assistant", "tool")
         for position, part in enumerate(message.parts):
-            here = Location(index, position)
             if isinstance(part, ToolCall):
                 if group_is_closed:
                     matcher.close_group()
                     group_is_closed = False
-                matcher.open_call(here, part.id)
+                matcher.open_call(Location(index, position), part.id)
             elif isinstance(part, ToolResult):
                 group_is_closed = True
+                here = Location(index, position)
                 if not matcher.answer(here, part.call_id):
                     orphans.append(here)
     open_calls = tuple(call for call in matcher.calls if call not in matcher.answers)

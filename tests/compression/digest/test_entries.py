@@ -5,7 +5,6 @@ import pytest
 from midfold.compression.digest import fill
 from midfold.compression.digest.entries import Entry, Kind, Taken, Unit, cost, offer, spell_indices, take
 from midfold.compression.digest.headings import RULES_HEADING, arrange, kind_of_item
-from midfold.compression.digest.lines import telling_lines
 from midfold.compression.policy import Template
 from midfold.compression.prompts import HEADINGS
 from midfold.compression.sections import split_sections
@@ -125,38 +124,3 @@ def test_an_unknown_heading_is_something_earlier(heading):
 def test_entries_are_arranged_by_heading_and_then_by_order():
     entries = [entry("b", order=7), entry("a", order=2), entry("r", kind=Kind.RULE, order=9)]
     assert digest(entries) == "## Constraints & Preferences\n- r\n\n## Completed Actions\n- a\n- b"
-
-
-def lines(output, most=10, seen=None):
-    return [unit.text for unit in telling_lines(output, most, set() if seen is None else seen)]
-
-
-def test_lines_are_quoted_and_said_once():
-    seen = set()
-    assert lines("alpha beta\n  gamma delta  \n\nalpha beta", seen=seen) == ["alpha beta", "gamma delta"]
-    assert lines("alpha beta\nnew words", seen=seen) == ["new words"]
-
-
-def test_both_ends_of_a_long_output_are_looked_at():
-    found = lines("\n".join(f"line number {n}" for n in range(1_000)), most=6)
-    assert found[0] == "line number 0"
-    assert found[-1] == "line number 999"
-    assert len(found) <= 6
-
-
-def test_json_is_read_by_its_fields():
-    found = lines('{"name": "alpha beta", "rows": 42, "list": ["one two", "three four"]}')
-    assert any("alpha beta" in line for line in found)
-    assert any("42" in line for line in found)
-
-
-def test_a_line_without_end_is_cut_into_pieces_of_itself():
-    text = "word " * 5_000
-    found = lines(text, most=8)
-    assert found
-    assert all(line in text and len(line) <= 300 for line in found)
-
-
-@pytest.mark.parametrize("output", ["", "\n\n", "{", "[[[[", '{"a":', "\ud800\ud800\ud800 x", "\x00" * 50])
-def test_odd_output_raises_nothing(output):
-    assert len(lines(output)) <= 10

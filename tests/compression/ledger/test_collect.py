@@ -44,7 +44,7 @@ def test_words_and_deeds_carry_the_index_of_their_message():
         (0, "user", "Fix it."),
         (1, "assistant", "I look."),
     ]
-    assert [(deed.index, deed.answered, deed.output) for deed in ledger.deeds] == [(2, 3, "a.py")]
+    assert [(deed.index, deed.answered, deed.act.output) for deed in ledger.deeds] == [(2, 3, "a.py")]
 
 
 def test_given_numbers_take_the_place_of_indices():
@@ -57,14 +57,14 @@ def test_only_the_chosen_messages_are_read():
     messages = [user("Never one."), *run(1, "ls"), user("Never two."), *run(2, "cat")]
     ledger = ledger_of(messages, [3, 4, 5])
     assert [rule.text for rule in ledger.rules] == ["Never two."]
-    assert [deed.subject for deed in ledger.deeds] == ["cat"]
+    assert [deed.act.subject for deed in ledger.deeds] == ["cat"]
 
 
 def test_parallel_calls_and_results_in_one_message_find_each_other():
     calls = tuple(ToolCall(f"c{n}", "bash", json.dumps({"command": f"run {n}"})) for n in range(3))
     results = tuple(ToolResult(f"c{n}", f"out {n}") for n in reversed(range(3)))
     ledger = ledger_of([Message("assistant", calls), Message("user", results)])
-    assert [(deed.subject, deed.output) for deed in ledger.deeds] == [
+    assert [(deed.act.subject, deed.act.output) for deed in ledger.deeds] == [
         (f"run {n}", f"out {n}") for n in range(3)
     ]
     assert not ledger.sayings
@@ -72,7 +72,7 @@ def test_parallel_calls_and_results_in_one_message_find_each_other():
 
 def test_a_result_without_a_call_is_read_all_the_same():
     ledger = ledger_of([Message("tool", (ToolResult("lost", "orphan words", name="probe"),))])
-    assert [(deed.tool, deed.output) for deed in ledger.deeds] == [("probe", "orphan words")]
+    assert [(deed.act.tool, deed.act.output) for deed in ledger.deeds] == [("probe", "orphan words")]
 
 
 def test_files_are_listed_with_every_message_that_touched_them():
@@ -194,11 +194,11 @@ def test_no_secret_gets_into_a_ledger():
     assert SECRET not in repr(
         [ledger.sayings, ledger.rules, ledger.steps, ledger.facts, ledger.changed_files]
     )
-    assert SECRET not in repr([replace(deed, aim="") for deed in ledger.deeds])
+    assert SECRET not in repr([replace(deed.act, aim="") for deed in ledger.deeds])
 
 
 def test_the_aim_of_a_deed_has_no_secret():
-    assert SECRET not in repr(ledger_of(run(1, f"echo {SECRET}")).deeds[0].aim)
+    assert SECRET not in repr(ledger_of(run(1, f"echo {SECRET}")).deeds[0].act.aim)
 
 
 def test_the_messages_are_read_in_one_pass():

@@ -49,10 +49,10 @@ def ledger_of(messages, *, is_led_by_words=False):
 )
 def test_commands_in_words_are_deeds_and_their_answers_results(command):
     ledger = ledger_of(session(command))
-    assert [(deed.index, deed.subject, deed.answered) for deed in ledger.deeds] == [
+    assert [(deed.index, deed.act.subject, deed.answered) for deed in ledger.deeds] == [
         (2 * n + 1, f"cat f{n}.py", 2 * n + 2) for n in range(6)
     ]
-    assert "line 3" in ledger.deeds[3].output
+    assert "line 3" in ledger.deeds[3].act.output
 
 
 def test_observations_are_nobodys_words_and_set_no_rules():
@@ -89,7 +89,7 @@ def test_a_person_who_steps_in_after_a_fold_is_heard():
 def test_few_exchanges_after_a_fold_are_still_commands_and_outputs():
     messages = session(exchanges=2)
     assert not ledger_of(messages).deeds
-    assert [deed.subject for deed in ledger_of(messages, is_led_by_words=True).deeds] == [
+    assert [deed.act.subject for deed in ledger_of(messages, is_led_by_words=True).deeds] == [
         "cat f0.py",
         "cat f1.py",
     ]
@@ -102,13 +102,13 @@ def test_files_written_and_failures_are_read_as_from_any_shell():
     messages[4] = user("<output>\nFAILED t.py::test_a - boom\nExit code: 1\n</output>")
     ledger = ledger_of(messages)
     assert ledger.changed_files == {"out.txt": [1]}
-    assert ledger.deeds[1].has_failed
+    assert ledger.deeds[1].act.has_failed
 
 
 def test_an_example_before_the_command_is_not_the_command():
     messages = session()
     messages[1] = assistant("As in\n```\nexample\n```\nI run\n```bash\nls\n```")
-    assert ledger_of(messages).deeds[0].subject == "ls"
+    assert ledger_of(messages).deeds[0].act.subject == "ls"
 
 
 def test_a_conversation_about_code_is_not_led_by_commands():

@@ -4,6 +4,7 @@ It quotes what happened under the template's headings, each entry with the numbe
 the whole budget by worth.
 """
 
+import re
 from collections.abc import Callable, Sequence
 
 from midfold.compression.digest.compose import compose
@@ -11,6 +12,7 @@ from midfold.compression.digest.entries import Entry, Taken, cost, offer, take
 from midfold.compression.digest.headings import arrange
 from midfold.compression.digest.layers import merge, read_entries, read_rules, request_entries
 from midfold.compression.ledger import Ledger
+from midfold.compression.ledger.telling import LEAST_LINES
 from midfold.compression.policy import Template
 from midfold.compression.serialize import fit_sizes
 
@@ -30,7 +32,6 @@ _FULL_ENOUGH = 0.985
 _LAST_ROUNDS = 10
 _TIGHT, _LOOSE, _STEP = 0.995, 0.999, 0.9
 _BYTES_PER_TOKEN = 3.3
-_MIN_LINES = 8
 _LINE_BYTES = 60
 _CHOICE = 2
 _FOCUS = 8.0
@@ -39,20 +40,21 @@ _SHORTEST_TOPIC_WORD = 3
 
 def lines_per_deed(ledger: Ledger, budget_tokens: int) -> int:
     """How many lines of each output are worth looking at, so that there is some times what could fit."""
-    lines = [len(deed.output) // _LINE_BYTES + 1 for deed in ledger.deeds]
-    return max(_MIN_LINES, fit_sizes(lines, int(budget_tokens * _BYTES_PER_TOKEN / _LINE_BYTES * _CHOICE)))
+    lines = [len(deed.act.output) // _LINE_BYTES + 1 for deed in ledger.deeds]
+    return max(LEAST_LINES, fit_sizes(lines, int(budget_tokens * _BYTES_PER_TOKEN / _LINE_BYTES * _CHOICE)))
 
 
 def focus_on(entries: Sequence[Entry], topic: str) -> Sequence[Entry]:
     """Raise the worth of what speaks of a topic, so that it gets most of the room."""
     said = topic.casefold()
     words = [word for word in said.split() if len(word) >= _SHORTEST_TOPIC_WORD] or [said]
+    search = re.compile("|".join(map(re.escape, words))).search
     for entry in entries:
-        named = any(word in entry.head.casefold() for word in words)
-        entry.worth *= _FOCUS if named else 1.0
+        is_named = search(entry.head.casefold()) is not None
+        entry.worth *= _FOCUS if is_named else 1.0
         for unit in entry.units:
-            told = named or any(word in unit.text.casefold() for word in words)
-            unit.worth *= _FOCUS if told else 1.0
+            if is_named or search(unit.text.casefold()):
+                unit.worth *= _FOCUS
     return entries
 
 

@@ -1,6 +1,5 @@
 """Turns a ledger into entries, and says what each is worth."""
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -14,9 +13,9 @@ from midfold.compression.digest.entries import (
     cost,
     spell_indices,
 )
-from midfold.compression.digest.lines import tell, tell_prose, telling_lines
 from midfold.compression.importance import Importance
-from midfold.compression.ledger import Deed, Ledger, Rule, Saying
+from midfold.compression.ledger import Act, Ledger, Rule, Saying
+from midfold.compression.ledger.words import Words
 
 # What things are worth, relative to one another: a line of output is about one.
 _REQUEST_PER_BYTE, _RULING_REQUEST_PER_BYTE = 1.0, 3.0
@@ -39,15 +38,9 @@ _READ_LINE_FACTOR = 0.6
 _CONTENT_WORTH, _LATER_CONTENT_WORTH = 1.5, 0.8
 _FIRST_CONTENT_LINES = 3
 
-_WHOLE_REQUEST_CHARS = 1_500
-_REQUEST_START_CHARS = 700
-_MOST_REQUEST_LINES = 200
 _DETAILS_IN_HEAD_CHARS = 160
 _FULL_DETAIL_CHARS = 12
-_SENTENCE_CHARS = 320
-_SHORTEST_SENTENCE_CHARS = 4
 _MOST_SENTENCES = 24
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
 _FINISHED = ("completed", "done", "cancelled", "canceled")
 _FILE_KINDS = ("read", "edit", "write", "")
 
@@ -80,27 +73,24 @@ def _requests(ledger: Ledger, said: set[str]) -> Iterator[Entry]:
             continue
         said.add(saying.text)
         kind = Kind.ASK if saying.index in ledger.asks else Kind.REQUEST
-        start, rest = _split_request(saying.text)
-        head = f"[{saying.index}] {start}"
-        units = _request_units(rest, rules.get(saying.index, []), said)
+        opening = saying.text[: saying.words.opening_chars]
+        head = f"[{saying.index}] {opening.strip()}"
+        units = _request_units(saying.words, rules.get(saying.index, []), said)
         per_byte = _RULING_REQUEST_PER_BYTE if saying.index in rules else _REQUEST_PER_BYTE
         yield Entry(kind, saying.index, head, cost(head) * per_byte, units)
 
 
-def _split_request(text: str) -> tuple[str, str]:
-    if len(text) <= _WHOLE_REQUEST_CHARS:
-        return text, ""
-    stop = max(text.rfind("\n", 0, _REQUEST_START_CHARS), _REQUEST_START_CHARS // 2)
-    return text[:stop].strip(), text[stop:]
-
-
-def _request_units(rest: str, found: Sequence[str], said: set[str]) -> list[Unit]:
+def _request_units(words: Words, found: Sequence[str], said: set[str]) -> list[Unit]:
+    """Quote what follows the opening of a request: the rules it sets, then its lines."""
+    rest = words.text[words.opening_chars :] if found else ""
     rules = [rule for rule in found if rule not in said and rule in rest]
-    lines = [line.strip() for line in rest.split("\n")[:_MOST_REQUEST_LINES]]
-    known = {*rules, *said, ""}
     return [
         *(Unit(rule, _RULE_IN_REQUEST_WORTH) for rule in rules),
-        *(Unit(line, _REQUEST_LINE_WORTH * tell(line)) for line in lines if line not in known),
+        *(
+            Unit(line, _REQUEST_LINE_WORTH * tells)
+            for line, tells in words.lines
+            if line not in said and line not in rules
+        ),
     ]
 
 
@@ -119,105 +109,108 @@ class _Writer:
     importance: Importance
     most_lines: int
     seen: set[str] = field(default_factory=set)
+    factors: list[float] = field(default_factory=list)
+    """how much each deed matters beside what it is"""
 
     def words(self) -> Iterator[Entry]:
         """Quote the model: the first sentence leads, the others follow by what they say."""
         for saying in self.ledger.sayings:
-            sentences = [] if saying.role == "user" else self._sentences(saying)
-            if not sentences:
-                continue
-            worths = [
-                tell_prose(sentence) * self.importance.of_words(saying, sentence) for sentence in sentences
-            ]
-            head = f"[{saying.index}] {sentences[0]}"
-            units = [
-                Unit(sentence, _SENTENCE_WORTH * worth)
-                for sentence, worth in zip(sentences[1:], worths[1:], strict=True)
-            ]
-            yield Entry(Kind.WORDS, saying.index, head, _FIRST_SENTENCE_WORTH * worths[0], units)
+            news = [] if saying.role == "user" else self._news(saying)
+            if news:
+                plain, decisive = (self.importance.of_words(saying.index, decides=it) for it in (False, True))
+                worths = [tells * (decisive if decides else plain) for _, tells, decides in news]
+                units = [
+                    Unit(text, _SENTENCE_WORTH * worth)
+                    for (text, _, _), worth in zip(news[1:], worths[1:], strict=True)
+                ]
+                head = f"[{saying.index}] {news[0][0]}"
+                yield Entry(Kind.WORDS, saying.index, head, _FIRST_SENTENCE_WORTH * worths[0], units)
 
     def deeds(self) -> Iterator[Entry]:
         """Join deeds with one aim, and all that happened to one file."""
+        self.factors = [self.importance.of_deed(deed) for deed in self.ledger.deeds]
         runs: dict[str, list[int]] = {}
         files: dict[str, list[int]] = {}
         for place, deed in enumerate(self.ledger.deeds):
-            for path in (*deed.changes, *deed.reads):
+            for path in (*deed.act.changes, *deed.act.reads):
                 files.setdefault(path, []).append(place)
-            if not _is_about_files(deed):
-                runs.setdefault(deed.aim, []).append(place)
+            if not _is_about_files(deed.act):
+                runs.setdefault(deed.act.aim, []).append(place)
         yield from (self._run(places) for places in runs.values())
         yield from (self._file(path, places) for path, places in files.items())
 
-    def _sentences(self, saying: Saying) -> list[str]:
-        pieces = (piece.strip()[:_SENTENCE_CHARS] for piece in _SENTENCE_END.split(saying.text))
-        news = [
-            piece
-            for piece in dict.fromkeys(pieces)
-            if len(piece) >= _SHORTEST_SENTENCE_CHARS and piece not in self.seen
-        ]
-        self.seen.update(news)
+    def _news(self, saying: Saying) -> list[tuple[str, float, bool]]:
+        """Return the sentences of a saying that nobody said before."""
+        news = [each for each in saying.words.sentences if each[0] not in self.seen]
+        self.seen.update([text for text, _, _ in news])
         return news[:_MOST_SENTENCES]
 
     def _run(self, places: Sequence[int]) -> Entry:
         deeds = [self.ledger.deeds[place] for place in places]
-        first = deeds[0]
-        head, details = _introduce(first, [deed.index for deed in deeds])
-        units = [*details, *(unit for deed in deeds for unit in self._outcome(deed))]
-        worth = _FAILED_DEED_WORTH if any(deed.has_failed for deed in deeds) else _DEED_WORTH
+        first = deeds[0].act
+        head, units = _introduce(first, [deed.index for deed in deeds])
+        for place in places:
+            units += self._outcome(place)
+        worth = _FAILED_DEED_WORTH if any(deed.act.has_failed for deed in deeds) else _DEED_WORTH
         worth = _PLAN_WORTH if first.kind == "plan" else worth
         kind = Kind.BROKEN if places[-1] in self.ledger.open_failures else Kind.DEED
-        return Entry(kind, first.index, head, worth * self.importance.of_deed(deeds[-1]), units)
+        return Entry(kind, deeds[0].index, head, worth * self.factors[places[-1]], units)
 
     def _file(self, path: str, places: Sequence[int]) -> Entry:
         deeds = [self.ledger.deeds[place] for place in places]
         uses: dict[str, list[int]] = {}
         for deed in deeds:
-            uses.setdefault(deed.tool, []).append(deed.index)
-        said = ", ".join(f"{tool} {spell_indices(indices)}" for tool, indices in uses.items())
-        units = [unit for deed in deeds if _is_about_files(deed) for unit in self._outcome(deed)]
-        if any(path in deed.changes for deed in deeds):
+            uses.setdefault(deed.act.tool, []).append(deed.index)
+        said = ", ".join([f"{tool} {spell_indices(indices)}" for tool, indices in uses.items()])
+        about = [place for place in places if _is_about_files(self.ledger.deeds[place].act)]
+        units = [unit for place in about for unit in self._outcome(place)]
+        if any(path in deed.act.changes for deed in deeds):
             kind, worth, mark = Kind.CHANGED, _CHANGED_FILE_WORTH, CHANGED_MARK
         else:
             kind, worth, mark = Kind.READ, _READ_FILE_WORTH, ": "
-        worth *= self.importance.of_deed(deeds[-1])
+        worth *= self.factors[places[-1]]
         return Entry(kind, deeds[0].index, f"{path}{mark}{said}", worth, units)
 
-    def _outcome(self, deed: Deed) -> Iterator[Unit]:
+    def _outcome(self, place: int) -> list[Unit]:
         """Say how a deed ended, what went wrong, what it printed, and what it was given at length."""
-        factor = self.importance.of_deed(deed)
-        if deed.status and (deed.has_failed or not deed.status.rstrip(">)]").endswith(" 0")):
-            yield Unit(deed.status, _STATUS_WORTH, deed.answered)
-        for number, failure in enumerate(deed.failures[: len(_FAILURE_WORTHS)]):
+        deed, factor = self.ledger.deeds[place], self.factors[place]
+        act, answered, units = deed.act, deed.answered, []
+        if act.status and (act.has_failed or not act.status.rstrip(">)]").endswith(" 0")):
+            units.append(Unit(act.status, _STATUS_WORTH, answered))
+        for number, failure in enumerate(act.failures[: len(_FAILURE_WORTHS)]):
             if number == 0 or failure not in self.seen:
                 self.seen.add(failure)
-                yield Unit(failure, _FAILURE_WORTHS[number] * factor, deed.answered)
-        factor *= _READ_LINE_FACTOR if deed.kind == "read" else 1.0
-        for unit in telling_lines(deed.output, self.most_lines, self.seen):
-            yield Unit(unit.text, unit.worth * factor, deed.answered)
-        for number, line in enumerate(deed.content[: self.most_lines]):
+                units.append(Unit(failure, _FAILURE_WORTHS[number] * factor, answered))
+        factor *= _READ_LINE_FACTOR if act.kind == "read" else 1.0
+        for line, tells in act.lines(self.most_lines, self.seen):
+            if line not in self.seen:
+                self.seen.add(line)
+                units.append(Unit(line, tells * factor, answered))
+        for number, (line, tells) in enumerate(act.content_lines(self.most_lines)):
             if line not in self.seen:
                 self.seen.add(line)
                 worth = _CONTENT_WORTH if number < _FIRST_CONTENT_LINES else _LATER_CONTENT_WORTH
-                yield Unit(line, worth * tell(line) * factor, deed.index)
+                units.append(Unit(line, worth * tells * factor, deed.index))
+        return units
 
 
-def _is_about_files(deed: Deed) -> bool:
-    return bool(deed.changes or deed.reads) and deed.kind in _FILE_KINDS
+def _is_about_files(act: Act) -> bool:
+    return bool(act.changes or act.reads) and act.kind in _FILE_KINDS
 
 
-def _introduce(deed: Deed, indices: Sequence[int]) -> tuple[str, list[Unit]]:
+def _introduce(act: Act, indices: Sequence[int]) -> tuple[str, list[Unit]]:
     """Name a call by what it is about; a call without a subject by its arguments, where these are short."""
-    name = f"{spell_indices(indices)} {deed.tool}"
-    details = ", ".join(deed.details)
-    if deed.subject:
-        return f"{name}: {deed.subject}", [Unit(each, _detail_worth(deed, each)) for each in deed.details]
+    name = f"{spell_indices(indices)} {act.tool}"
+    details = ", ".join(act.details)
+    if act.subject:
+        return f"{name}: {act.subject}", [Unit(each, _detail_worth(act, each)) for each in act.details]
     if len(details) <= _DETAILS_IN_HEAD_CHARS:
         return f"{name}: {details}" if details else name, []
-    return name, [Unit(each, 2 * _detail_worth(deed, each)) for each in deed.details]
+    return name, [Unit(each, 2 * _detail_worth(act, each)) for each in act.details]
 
 
-def _detail_worth(deed: Deed, detail: str) -> float:
+def _detail_worth(act: Act, detail: str) -> float:
     """Plans repeat themselves, and a flag says less than a name."""
     value = detail.partition("=")[2]
-    worth = _PLAN_DETAIL_WORTH if deed.kind == "plan" else _DETAIL_WORTH
+    worth = _PLAN_DETAIL_WORTH if act.kind == "plan" else _DETAIL_WORTH
     return worth * min(1.0, len(value) / _FULL_DETAIL_CHARS)

@@ -5,10 +5,10 @@ call, a file or a message stands together with it.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from operator import attrgetter
+from operator import truediv
 
 from midfold.compression.sections import quote_headings
 
@@ -100,54 +100,69 @@ def cost(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
-@dataclass(slots=True)
-class Offer:
-    """An entry's head, or one of its units, with what it takes."""
+@dataclass(frozen=True, slots=True)
+class Offers:
+    """All heads and units that are put up, in columns: there are tens of thousands, most never taken."""
 
-    place: int
-    entry: Entry
-    unit: Unit | None
-    bytes: int
-    head_bytes: int
-    density: float
+    entries: Sequence[Entry]
+    places: list[int]
+    """the entry of each piece"""
+    units: list[Unit | None]
+    """`None` for a head"""
+    sizes: list[int]
+    head_sizes: list[int]
+    """by entry"""
+    order: list[int]
+    """the most worth for its size first"""
 
 
-def offer(entries: Iterable[Entry]) -> list[Offer]:
-    """Put up all heads and units, the most worth for their size first."""
-    offers = []
+def offer(entries: Sequence[Entry]) -> Offers:
+    """Put up all heads and units."""
+    places: list[int] = []
+    units: list[Unit | None] = []
+    sizes: list[int] = []
+    worths: list[float] = []
     for place, entry in enumerate(entries):
-        head_bytes = cost(entry.head) + _BYTES_PER_PIECE
-        offers.append(Offer(place, entry, None, head_bytes, head_bytes, entry.worth / head_bytes))
-        for unit in entry.units:
-            size = cost(unit.text) + _BYTES_PER_PIECE
-            offers.append(Offer(place, entry, unit, size, head_bytes, unit.worth / size))
-    offers.sort(key=attrgetter("density"), reverse=True)
-    return offers
+        places += [place] * (1 + len(entry.units))
+        units += [None, *entry.units]
+        sizes += [cost(entry.head), *[cost(unit.text) for unit in entry.units]]
+        worths += [entry.worth, *[unit.worth for unit in entry.units]]
+    sizes = [size + _BYTES_PER_PIECE for size in sizes]
+    densities = list(map(truediv, worths, sizes))
+    order = sorted(range(len(sizes)), key=densities.__getitem__, reverse=True)
+    head_sizes = [size for size, unit in zip(sizes, units, strict=True) if unit is None]
+    return Offers(entries, places, units, sizes, head_sizes, order)
 
 
-def take(offers: Iterable[Offer], budget_bytes: int) -> list[Taken]:
+def take(offers: Offers, budget_bytes: int) -> list[Taken]:
     """Choose heads and units until the budget is spent; a unit brings its head along."""
     left = budget_bytes
-    chosen: dict[int, tuple[Entry, set[int]]] = {}
-    for each in offers:
-        if each.bytes > left:
+    places, units, sizes = offers.places, offers.units, offers.sizes
+    chosen: dict[int, set[int]] = {}
+    for piece in offers.order:
+        price = sizes[piece]
+        if price > left:
             continue
-        taken = chosen.get(each.place)
-        price = each.bytes
+        place, unit = places[piece], units[piece]
+        taken = chosen.get(place)
         if taken is None:
-            price += each.head_bytes if each.unit else 0
+            price += 0 if unit is None else offers.head_sizes[place]
             if price > left:
                 continue
-            taken = chosen[each.place] = (each.entry, set())
-        elif each.unit is None:
+            taken = chosen[place] = set()
+        elif unit is None:
             continue
         left -= price
-        if each.unit is not None:
-            taken[1].add(id(each.unit))
+        if unit is not None:
+            taken.add(id(unit))
     return [
-        Taken(entry, tuple(unit for unit in entry.units if id(unit) in units))
-        for _, (entry, units) in sorted(chosen.items())
+        Taken(offers.entries[place], _in_order(offers.entries[place], chosen[place]))
+        for place in sorted(chosen)
     ]
+
+
+def _in_order(entry: Entry, chosen: set[int]) -> tuple[Unit, ...]:
+    return tuple([unit for unit in entry.units if id(unit) in chosen]) if chosen else ()
 
 
 def spell_indices(indices: Iterable[int]) -> str:

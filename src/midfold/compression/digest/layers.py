@@ -22,9 +22,9 @@ from midfold.compression.digest.entries import (
     spell_indices,
 )
 from midfold.compression.digest.headings import REQUEST_HEADINGS, RULES_HEADING, kind_of_item
-from midfold.compression.digest.lines import tell, tell_prose
 from midfold.compression.failures import find_failure
 from midfold.compression.ledger import Rule
+from midfold.compression.ledger.telling import tell, tell_prose
 from midfold.compression.numbering import FOLDED_HEADING
 from midfold.compression.rules import find_rules, is_rule
 from midfold.compression.sections import split_sections
@@ -97,6 +97,8 @@ def merge(earlier: Sequence[Entry], entries: Sequence[Entry], *, has_new_steps: 
 
     A new to-do list takes the place of an older one.
     """
+    if not earlier:
+        return list(entries)
     by_subject = {subject: entry for entry in entries if (subject := _subject(entry)) is not None}
     said = {entry.head for entry in entries}
     kept: dict[str, Entry] = {}

@@ -5,6 +5,7 @@ commands ran and how they ended, what is still broken, what the user asked for a
 """
 
 from midfold.compression.ledger.collect import collect
-from midfold.compression.ledger.values import Deed, Ledger, Rule, Saying, Step
+from midfold.compression.ledger.memory import Memory
+from midfold.compression.ledger.values import Act, Deed, Ledger, Rule, Saying, Step
 
-__all__ = ["Deed", "Ledger", "Rule", "Saying", "Step", "collect"]
+__all__ = ["Act", "Deed", "Ledger", "Memory", "Rule", "Saying", "Step", "collect"]

@@ -3,14 +3,14 @@
 import json
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import islice
 
 from midfold.compression.excerpts import read_outcome
 from midfold.compression.failures import find_failures
 from midfold.compression.ledger.paths import is_path, patched_files, written_files
-from midfold.compression.ledger.values import Deed
+from midfold.compression.ledger.values import Act
 from midfold.compression.stubs import error_of
 from midfold.compression.tools import (
     CONTENTS,
@@ -41,7 +41,7 @@ _BEFORE_STATUS_CHARS = 16
 _STATUS_CHARS = 400
 _PATH_NAMES = frozenset(map(bare_name, (*PATHS, "notebook_path", "paths", "file_paths", "files")))
 _CONTENT_NAMES = frozenset(map(bare_name, (*CONTENTS, *TEXTS_BEFORE, *TEXTS_AFTER)))
-_ESCAPED = ("\n", '"', "\\", "\t")
+_ESCAPED = re.compile(r"[\n\"\\\t]")
 _FILE_KINDS = {"read": False, "edit": True, "write": True}
 
 
@@ -51,15 +51,9 @@ class _Leaf:
     text: str
 
 
-def read_deed(
-    index: int,
-    call: ToolCall,
-    result: ToolResult | None,
-    redact: Callable[[str], str],
-    answered: int | None = None,
-) -> Deed:
-    """Take a call and its result apart; every text of the deed has been through `redact`."""
-    call = replace(call, name=redact(call.name), arguments=redact(call.arguments))
+def read_act(call: ToolCall, result: ToolResult | None, redact: Callable[[str], str]) -> Act:
+    """Take a call and its result apart; every text of the act has been through `redact`."""
+    call = ToolCall(call.id, redact(call.name), redact(call.arguments))
     arguments = arguments_of(call)
     kind = kind_of(call)
     subject = redact(spell(first_of(arguments, FAMILIES[kind][1]))) if kind else ""
@@ -69,8 +63,7 @@ def read_deed(
     lead = _first_line(subject if kind else "".join(long_texts[:1]))
     output = redact(result.text) if result else ""
     failures = _failures(call, result, output)
-    return Deed(
-        index=index,
+    return Act(
         tool=call.name or "tool",
         kind=kind,
         aim=_aim(call, kind, subject, (*reads, *changes)),
@@ -82,7 +75,6 @@ def read_deed(
         status=_status(output),
         failures=failures,
         output=output,
-        answered=answered,
         has_failed=bool(failures) or (result is not None and result.is_error),
     )
 
@@ -92,7 +84,7 @@ def _redact_leaf(leaf: _Leaf, redact: Callable[[str], str]) -> _Leaf:
 
     The arguments as a whole have been through `redact` before.
     """
-    if not any(sign in leaf.text for sign in _ESCAPED):
+    if _ESCAPED.search(leaf.text) is None:
         return leaf
     lead = f"{leaf.key}="
     said = redact(f"{lead}{leaf.text}")
@@ -110,18 +102,19 @@ def _aim(call: ToolCall, kind: str, subject: str, files: tuple[str, ...]) -> str
     return blake2b(f"{call.name} {what}".encode("utf-8", "replace"), digest_size=12).hexdigest()
 
 
-def _leaves(value: object, key: str = "") -> Iterator[_Leaf]:
-    """Yield the plain values inside arguments, each with the name it goes by."""
-    if isinstance(value, dict):
-        for name, inner in value.items():
-            yield from _leaves(inner, str(name))
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _leaves(inner, key)
-    elif isinstance(value, str):
-        yield _Leaf(key, value)
-    elif value is not None and value is not False:
-        yield _Leaf(key, json.dumps(value))
+def _leaves(arguments: object) -> Iterator[_Leaf]:
+    """Yield the plain values inside arguments in order, each with the name it goes by; however deep."""
+    waiting = [("", arguments)]
+    while waiting:
+        key, value = waiting.pop()
+        if isinstance(value, dict):
+            waiting += [(str(name), inner) for name, inner in value.items()][::-1]
+        elif isinstance(value, list):
+            waiting += [(key, inner) for inner in reversed(value)]
+        elif isinstance(value, str):
+            yield _Leaf(key, value)
+        elif value is not None and value is not False:
+            yield _Leaf(key, json.dumps(value))
 
 
 def _is_long(text: str) -> bool:

@@ -4,10 +4,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from midfold.compression.groups import is_request
-from midfold.compression.ledger.calls import read_deed
-from midfold.compression.ledger.protocol import Protocol, find_protocol, looks_like_output
-from midfold.compression.ledger.values import Deed, Ledger, Rule, Saying, Step
-from midfold.compression.rules import find_rules
+from midfold.compression.ledger.calls import read_act
+from midfold.compression.ledger.memory import Memory
+from midfold.compression.ledger.protocol import Protocol, find_protocol
+from midfold.compression.ledger.values import Act, Deed, Ledger, Rule, Saying, Step
+from midfold.compression.ledger.words import read_request, read_words
 from midfold.compression.tools import STEPS, arguments_of, family_of, first_of
 from midfold.messages import Location, Message, Pairing, Text, ToolCall, ToolResult
 
@@ -21,10 +22,11 @@ def collect(
     pairing: Pairing,
     *,
     redact: Callable[[str], str],
+    memory: Memory | None = None,
     numbers: Sequence[int] | None = None,
     is_led_by_words: bool = False,
 ) -> Ledger:
-    """Read the messages at `indices` into a ledger.
+    """Read the messages at `indices` into a ledger; what is in `memory` is not read again.
 
     `numbers` are what the messages are known by where that is not their place in the list: after a fold, a
     message keeps the number it had in the whole conversation. `is_led_by_words` is known from an earlier
@@ -32,8 +34,10 @@ def collect(
     """
     reader = _Reader(
         messages,
-        pairing,
+        pairing.answers,
+        frozenset(pairing.orphans),
         redact,
+        memory or Memory(),
         numbers or range(len(messages)),
         find_protocol(messages, was_found=is_led_by_words),
     )
@@ -45,14 +49,16 @@ def collect(
 @dataclass(slots=True)
 class _Reader:
     messages: Sequence[Message]
-    pairing: Pairing
+    answers: Mapping[Location, Location]
+    orphans: frozenset[Location]
     redact: Callable[[str], str]
+    memory: Memory
     numbers: Sequence[int]
     protocol: Protocol
     deeds: list[Deed] = field(default_factory=list)
     sayings: list[Saying] = field(default_factory=list)
     rules: list[Rule] = field(default_factory=list)
-    steps: list[Step] = field(default_factory=list)
+    plans: list[tuple[int, ToolCall]] = field(default_factory=list)
     asks: set[int] = field(default_factory=set)
     last_request: int | None = None
     """the place of a request that nobody has answered yet"""
@@ -68,10 +74,11 @@ class _Reader:
             if isinstance(part, ToolCall):
                 self.last_request = None
                 self._read_call(index, Location(index, position), part)
-            elif isinstance(part, ToolResult) and Location(index, position) in self.pairing.orphans:
-                self.deeds.append(read_deed(self.numbers[index], _unknown_call(part), part, self.redact))
+            elif isinstance(part, ToolResult):
+                if self.orphans and Location(index, position) in self.orphans:
+                    self._add_deed(index, _unknown_call(part), part)
             elif isinstance(part, Text) and part.text.strip():
-                self._read_words(index, part.text)
+                self._read_words(index, part)
 
     def finish(self) -> Ledger:
         if self.last_request is not None and not self._is_taken_up(self.last_request):
@@ -80,7 +87,7 @@ class _Reader:
             deeds=tuple(self.deeds),
             sayings=tuple(self.sayings),
             rules=tuple(self.rules),
-            steps=tuple(self.steps),
+            steps=self._newest_steps(),
             asks=frozenset(self.asks),
         )
 
@@ -89,45 +96,50 @@ class _Reader:
         if self.last_request is not None:
             self.asks.add(self.numbers[self.last_request])
         self.last_request = index
-        text = self.redact(message.text).strip()
-        self.sayings.append(Saying(number, "user", text))
-        # The text of a tool is never pinned, even where it comes as the user's.
-        if not looks_like_output(text):
-            self.rules.extend(Rule(number, rule) for rule in find_rules(text))
+        request = self.memory.find_request(message) or read_request(message.text, self.redact)
+        self.sayings.append(Saying(number, "user", request.words))
+        self.rules.extend(Rule(number, rule) for rule in request.rules)
 
     def _is_taken_up(self, index: int) -> bool:
         """Whether the model went on after a request, be it beyond what is read here."""
         following = self.messages[index + 1 : index + 2]
         return any(message.role == "assistant" for message in following)
 
-    def _read_words(self, index: int, text: str) -> None:
-        number = self.numbers[index]
+    def _read_words(self, index: int, part: Text) -> None:
         self.last_request = None
-        spoken, command = self.protocol.split(index, text)
+        spoken, command = self.protocol.split(index, part.text)
         if spoken.strip():
-            self.sayings.append(Saying(number, self.messages[index].role, self.redact(spoken).strip()))
+            known = None if command else self.memory.find_words(part)
+            words = known or read_words(spoken, self.redact)
+            self.sayings.append(Saying(self.numbers[index], self.messages[index].role, words))
         if command:
-            after = self.messages[index + 1] if index + 1 in self.protocol.observations else None
-            result = ToolResult("", after.text) if after else None
-            self.deeds.append(
-                read_deed(number, command, result, self.redact, self.numbers[index + 1] if after else None)
-            )
+            is_answered = index + 1 in self.protocol.observations
+            result = ToolResult("", self.messages[index + 1].text) if is_answered else None
+            self._add_deed(index, command, result, index + 1 if is_answered else None)
 
     def _read_call(self, index: int, place: Location, call: ToolCall) -> None:
-        answer = self.pairing.answers.get(place)
+        answer = self.answers.get(place)
         result = self.messages[answer.message].parts[answer.part] if answer else None
-        number = self.numbers[index]
         found = result if isinstance(result, ToolResult) else None
-        answered = self.numbers[answer.message] if answer else None
-        self.deeds.append(read_deed(number, call, found, self.redact, answered))
+        self._add_deed(index, call, found, answer.message if answer else None)
         if family_of(call.name) == "plan":
-            self._read_plan(number, call)
+            self.plans.append((self.numbers[index], call))
 
-    def _read_plan(self, number: int, call: ToolCall) -> None:
-        """Take the newest to-do list; an older one has been replaced by it."""
-        items = first_of(arguments_of(call), STEPS)
-        if isinstance(items, list):
-            self.steps = [step for item in items if (step := _step(number, item, self.redact)) is not None]
+    def _add_deed(
+        self, index: int, call: ToolCall, result: ToolResult | None, answered: int | None = None
+    ) -> None:
+        act: Act = self.memory.find_act(call, result) or read_act(call, result, self.redact)
+        number = None if answered is None else self.numbers[answered]
+        self.deeds.append(Deed(self.numbers[index], act, number))
+
+    def _newest_steps(self) -> tuple[Step, ...]:
+        """Read the newest to-do list; the older ones have been replaced by it."""
+        for number, call in reversed(self.plans):
+            items = first_of(arguments_of(call), STEPS)
+            if isinstance(items, list):
+                steps = (_step(number, item, self.redact) for item in items)
+                return tuple(step for step in steps if step is not None)
+        return ()
 
 
 def _step(number: int, item: object, redact: Callable[[str], str]) -> Step | None:

@@ -1,4 +1,4 @@
-"""Files in what a model asked for: in arguments, in patches, and in what a command writes to."""
+"""Files in what a model asked for: in arguments, in patches, in what a command writes to; names in words."""
 
 import re
 from collections.abc import Iterator
@@ -18,6 +18,7 @@ _OPENED = re.compile(
     r"|\bPath\([\"']([^\"'\n]{1,200})[\"']\)\.write_"
     r"|\bwriteFile(?:Sync)?\([\"'`]([^\"'`\n]{1,200})[\"'`]"
 )
+_NAME = re.compile(r"(?<![\w./@#-])[\w.@#-]{0,80}(?:[/_.-]|\d|[a-z][A-Z])[\w./@#-]{0,200}\w")
 _NOT_FILES = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"})
 _COMMAND_CHARS = 20_000
 
@@ -25,6 +26,11 @@ _COMMAND_CHARS = 20_000
 def is_path(text: str) -> bool:
     """Whether a text looks like the name of a file or folder, and nothing else."""
     return 1 < len(text) <= _LONGEST_PATH and _PATH.fullmatch(text) is not None
+
+
+def find_names(text: str) -> list[str]:
+    """List the names of files and other things in a text: words with a digit, a slash, a joint."""
+    return _NAME.findall(text)
 
 
 def patched_files(patch: str) -> list[str]:

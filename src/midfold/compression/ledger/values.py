@@ -1,15 +1,27 @@
 """What the ledger is made of: deeds, words, rules and steps, each with the message it came from."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Container, Iterator
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+
+from midfold.compression.ledger.paths import find_names
+from midfold.compression.ledger.telling import LEAST_LINES, Lines, telling_lines, weigh_lines
+from midfold.compression.ledger.words import Words
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
-    """One call and what came back. All texts are the conversation's own, but for secrets."""
+class Ahead:
+    """What a digest will most likely ask of an act, worked out before it does."""
 
-    index: int
+    names: tuple[str, ...]
+    lines: Lines
+    content_lines: Lines
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """One call and what came back, wherever they stand. All texts are the conversation's, but for secrets."""
+
     tool: str
     kind: str
     """the family of the tool; empty when unknown"""
@@ -27,9 +39,40 @@ class Deed:
     """how it ended, as the tool spelled it"""
     failures: tuple[str, ...] = ()
     output: str = ""
+    has_failed: bool = False
+    ahead: Ahead | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The files, and other things with a name, that the call is about."""
+        return self.ahead.names if self.ahead else (*self.changes, *self.reads, *find_names(self.subject))
+
+    def lines(self, most: int, said: Container[str] = ()) -> Lines:
+        """Return up to `most` telling lines of the output; those that were `said` before need not be told."""
+        if self.ahead and most == LEAST_LINES:
+            return self.ahead.lines
+        return telling_lines(self.output, most, said)
+
+    def content_lines(self, most: int) -> Lines:
+        """Return up to `most` lines of the content."""
+        if self.ahead and most == LEAST_LINES:
+            return self.ahead.content_lines
+        return weigh_lines(self.content[:most])
+
+    def read_ahead(self) -> "Act":
+        """Return the act with what a digest will most likely ask for."""
+        ahead = Ahead(self.names, self.lines(LEAST_LINES), self.content_lines(LEAST_LINES))
+        return replace(self, ahead=ahead)
+
+
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """An act in its place."""
+
+    index: int
+    act: Act
     answered: int | None = None
     """the message with the result"""
-    has_failed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +81,11 @@ class Saying:
 
     index: int
     role: str
-    text: str
+    words: Words
+
+    @property
+    def text(self) -> str:
+        return self.words.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +120,12 @@ class Ledger:
     @cached_property
     def changed_files(self) -> dict[str, list[int]]:
         """Paths in the order of their first change, each with the messages that changed it."""
-        return _places((path, deed.index) for deed in self.deeds for path in deed.changes)
+        return _places((path, deed.index) for deed in self.deeds for path in deed.act.changes)
 
     @cached_property
     def read_files(self) -> dict[str, list[int]]:
         """Paths that were read, each with the messages that read it."""
-        return _places((path, deed.index) for deed in self.deeds for path in deed.reads)
+        return _places((path, deed.index) for deed in self.deeds for path in deed.act.reads)
 
     @cached_property
     def fixes(self) -> dict[int, int]:
@@ -87,22 +134,22 @@ class Ledger:
         succeeded: dict[str, int] = {}
         for place in range(len(self.deeds) - 1, -1, -1):
             deed = self.deeds[place]
-            if not deed.has_failed:
-                succeeded[deed.aim] = deed.index
-            elif deed.aim in succeeded:
-                fixes[place] = succeeded[deed.aim]
+            if not deed.act.has_failed:
+                succeeded[deed.act.aim] = deed.index
+            elif deed.act.aim in succeeded:
+                fixes[place] = succeeded[deed.act.aim]
         return fixes
 
     @cached_property
     def open_failures(self) -> frozenset[int]:
         """The places in `deeds` of what failed when it was last tried."""
-        last = {deed.aim: place for place, deed in enumerate(self.deeds)}
-        return frozenset(place for place in last.values() if self.deeds[place].has_failed)
+        last = {deed.act.aim: place for place, deed in enumerate(self.deeds)}
+        return frozenset(place for place in last.values() if self.deeds[place].act.has_failed)
 
     @property
     def facts(self) -> tuple[str, ...]:
         """Exact strings that must survive: rules, changed files, what is still broken."""
-        broken = (self.deeds[place].failures[:1] for place in sorted(self.open_failures))
+        broken = (self.deeds[place].act.failures[:1] for place in sorted(self.open_failures))
         return tuple(
             dict.fromkeys(
                 [

@@ -11,6 +11,7 @@ from midfold.compression.prompts.lookalikes import neutralize
 from midfold.compression.prompts.texts import read_lines, read_paragraph
 
 SUMMARY_MARKER = "[CONTEXT COMPACTION — REFERENCE ONLY]"
+_HEADING = re.compile(r"^## ", re.MULTILINE)
 _OPENING = re.compile(r"<<<MIDFOLD (\S+)>>>\n")
 
 
@@ -38,6 +39,9 @@ def find_body(text: str) -> str | None:
     if opening is not None:
         body, closing, after = rest[opening.end() - 1 :].partition(f"\n{_closing_line(opening[1])}")
         return body[1:] if closing and _is_ending(after.strip()) else None
+    if prefix == SUMMARY_MARKER and _HEADING.search(text) is None:
+        # Whoever writes this marker writes a fence or headings; without them somebody only speaks of it.
+        return None
     # A marker may be followed by an explanation on its line; one with a colon introduces the notes.
     explains = not prefix.endswith(":") and first_line != prefix and rest.lstrip().startswith("## ")
     return _without_ending((rest if explains else text[len(prefix) :]).strip())

@@ -33,7 +33,7 @@ class Finder:
         """Return the credentials in `text` from first to last; no two overlap."""
         data = ascii_form(text)
         found = list(self._find_in_lines(data))
-        if any(word in data for word in blocks.WORDS):
+        if any(map(data.__contains__, blocks.WORDS)):
             found = [*_scan(data, self._block_screen, blocks.read_block), *found]
         return _join(found) if found else []
 

@@ -57,10 +57,10 @@ def is_rule(sentence: str) -> bool:
     said = _REPORTS.sub(" ", said)
     return (
         not _words().isdisjoint(_WORD.findall(said))
-        or any(phrase in said for phrase in _phrases())
+        or any(map(said.__contains__, _phrases()))
         or _FORMS.search(said) is not None
         or said.startswith("no ")
-        or (not said.isascii() and any(part in said for part in _parts()))
+        or (not said.isascii() and any(map(said.__contains__, _parts())))
     )
 
 

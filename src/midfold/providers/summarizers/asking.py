@@ -6,7 +6,14 @@ Only what the provider says about an answer is looked at here; its words are jud
 from functools import cache
 from importlib.resources import files
 
-from midfold.errors import MidfoldError, OutputCapTooLarge, ProviderError, ProviderUnavailable, RateLimited
+from midfold.errors import (
+    ContextOverflow,
+    MidfoldError,
+    OutputCapTooLarge,
+    ProviderError,
+    ProviderUnavailable,
+    RateLimited,
+)
 from midfold.providers.summarizers.cooldowns import ModelFailed, Trouble
 from midfold.tokens.models import find_model
 from midfold.wire.calls import Completion, Finish
@@ -59,6 +66,8 @@ def read_failure(error: MidfoldError, model: str) -> ModelFailed:
     reason = str(error) if model in str(error) else f"{model}: {error}"
     if isinstance(error, OutputCapTooLarge):
         return ModelFailed(Trouble.REFUSED, reason, output_tokens=error.available)
+    if isinstance(error, ContextOverflow):
+        return ModelFailed(Trouble.REFUSED, reason, overflow=error)
     if isinstance(error, RateLimited | ProviderUnavailable):
         return ModelFailed(Trouble.BUSY, reason, retry_after=error.retry_after)
     may_pass = isinstance(error, ProviderError) and error.status in _PASSING

@@ -22,8 +22,13 @@ class BlockingSummarizer:
 
     @property
     def calls(self) -> tuple[SummaryCall, ...]:
-        """Every call so far, with what it used and cost."""
+        """The newest calls, up to a thousand, with what they used and cost."""
         return self._summarizer.calls
+
+    @property
+    def deadline_seconds(self) -> float:
+        """When a summary is given up; fallback and repetition included."""
+        return self._summarizer.deadline_seconds
 
     def __call__(self, request: SummaryRequest, *, is_manual: bool = False) -> str:
         """Return a summary, or raise `SummaryUnavailable`; see `ModelSummarizer`."""

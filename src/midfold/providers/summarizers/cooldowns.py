@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from math import inf
 
-from midfold.errors import SummaryUnavailable
+from midfold.errors import ContextOverflow, SummaryUnavailable
 from midfold.providers.summarizers.roles import ModelRef
 
 COOLDOWN_SECONDS = 60.0
@@ -38,6 +38,7 @@ class ModelFailed(Exception):
         *,
         retry_after: float | None = None,
         output_tokens: int | None = None,
+        overflow: ContextOverflow | None = None,
     ) -> None:
         super().__init__(reason)
         self.trouble = trouble
@@ -45,10 +46,17 @@ class ModelFailed(Exception):
         self.retry_after = retry_after
         self.output_tokens = output_tokens
         """the most output it would have taken, where that was the trouble"""
+        self.overflow = overflow
+        """what it said of its window, where it was shown too much"""
 
     def following(self, earlier: "ModelFailed") -> "ModelFailed":
         """Return this failure with the reason of the one before it."""
-        return ModelFailed(self.trouble, f"{earlier.reason}; {self.reason}", retry_after=self.retry_after)
+        return ModelFailed(
+            self.trouble,
+            f"{earlier.reason}; {self.reason}",
+            retry_after=self.retry_after,
+            overflow=earlier.overflow or self.overflow,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +69,14 @@ class Cooldown:
     timeouts: int = 0
     """how many in a row"""
 
+    def is_on(self, models: tuple[ModelRef, ...], now: float) -> bool:
+        """Whether these models are left alone."""
+        return models == self.models and now < self.until
+
     def check(self, models: tuple[ModelRef, ...], now: float) -> None:
         """Raise `SummaryUnavailable` while it lasts."""
-        left = self.until - now
-        if models == self.models and left > 0:
+        if self.is_on(models, now):
+            left = self.until - now
             raise SummaryUnavailable(f"{self.reason}; not asked again for {left:.0f} s", left)
 
     def after(self, failed: ModelFailed, models: tuple[ModelRef, ...], now: float) -> "Cooldown":

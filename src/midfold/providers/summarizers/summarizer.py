@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from types import TracebackType
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 DEADLINE_SECONDS = 60.0
 # Two questions at most, each with one repetition: four calls. Nobody waits long for what the digest can do.
 SUMMARY_RETRIES = Retries(max_calls=2, longest_wait_seconds=10.0)
+MOST_RECORDS = 1_000
+"""One summariser may serve a process for months."""
 
 
 class ModelSummarizer:
@@ -51,7 +54,8 @@ class ModelSummarizer:
         self._retries = retries
         self._clock = clock
         self._cooldown = NO_COOLDOWN
-        self._calls: list[SummaryCall] = []
+        self._passed_over = NO_COOLDOWN
+        self._calls: deque[SummaryCall] = deque(maxlen=MOST_RECORDS)
         self._transport: Transport | None = None
 
     @property
@@ -61,8 +65,13 @@ class ModelSummarizer:
 
     @property
     def calls(self) -> tuple[SummaryCall, ...]:
-        """Every call so far, with what it used and cost."""
+        """The newest calls, up to a thousand, with what they used and cost."""
         return tuple(self._calls)
+
+    @property
+    def deadline_seconds(self) -> float:
+        """When a summary is given up; fallback and repetition included."""
+        return self._deadline_seconds
 
     def check(self) -> None:
         """Raise what keeps the first model from being asked at all: `ConfigError`, `ExtraMissing`."""
@@ -75,15 +84,16 @@ class ModelSummarizer:
 
         After a failure it is raised at once for a while; not where a person asks, with `is_manual`.
         """
-        models = self.models
+        models, now = self.models, self._clock()
+        asked = models
         if not (is_manual or request.is_manual):
-            self._cooldown.check(models, self._clock())
+            self._cooldown.check(models, now)
+            if len(models) > 1 and self._passed_over.is_on(models[:1], now):
+                asked = models[1:]
         try:
-            words = await self._ask_in_turn(models, request)
+            words = await self._ask_in_turn(asked, request)
         except ModelFailed as failed:
-            now = self._clock()
-            self._cooldown = self._cooldown.after(failed, models, now)
-            raise SummaryUnavailable(failed.reason, self._cooldown.until - now) from None
+            raise self._give_up(failed, models) from failed.overflow
         self._cooldown = NO_COOLDOWN
         return words
 
@@ -100,6 +110,14 @@ class ModelSummarizer:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.aclose()
+
+    def _give_up(self, failed: ModelFailed, models: tuple[ModelRef, ...]) -> SummaryUnavailable:
+        """Begin a silence, but for a model that said how much it can take: it may be shown less at once."""
+        if failed.overflow is not None and failed.overflow.limit:
+            return SummaryUnavailable(failed.reason)
+        now = self._clock()
+        self._cooldown = self._cooldown.after(failed, models, now)
+        return SummaryUnavailable(failed.reason, self._cooldown.until - now)
 
     async def _ask_in_turn(self, models: tuple[ModelRef, ...], request: SummaryRequest) -> str:
         if not models:
@@ -118,9 +136,13 @@ class ModelSummarizer:
         if second is None:
             raise earlier
         try:
-            return await self._ask(second)
+            words = await self._ask(second)
         except ModelFailed as failed:
             raise failed.following(earlier) from None
+        if second.model != first.model:
+            # What refused once will refuse again: for a while the next one is asked in its place.
+            self._passed_over = NO_COOLDOWN.after(earlier, (first.model,), self._clock())
+        return words
 
     async def _ask(self, attempt: "_Attempt") -> str:
         """Ask one model once; whatever comes of it, the call is put down."""

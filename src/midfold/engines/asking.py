@@ -1,0 +1,168 @@
+"""Asks a summariser, and stops listening when it takes too long.
+
+Anything callable may summarise, and a callable cannot be stopped. So it is asked in a daemon thread: past its
+deadline nobody waits for it, neither the turn, nor an event loop, nor the end of the program.
+"""
+
+import asyncio
+import inspect
+import time
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Future
+from contextvars import copy_context
+from dataclasses import dataclass
+from threading import Lock, Thread
+from typing import Protocol, TypeAlias, TypeVar, runtime_checkable
+
+from midfold.compression.flow import SummaryRequest
+from midfold.errors import SummaryUnavailable
+
+_T = TypeVar("_T")
+MOST_HANGING = 3
+"""Threads that never answer cannot be stopped, only counted: with so many of them nobody is asked."""
+_GRACE = 1.01
+"""A summariser with the same deadline has a better word for what went wrong, and may say it."""
+
+Answer: TypeAlias = str | Awaitable[str]
+Ask: TypeAlias = Callable[[SummaryRequest], str]
+AskAsync: TypeAlias = Callable[[SummaryRequest], Awaitable[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long a summariser is waited for."""
+
+    answer_seconds: float = 60.0
+    fold_seconds: float = 180.0
+    """for all answers together, where the middle is shown in pieces; then the digest is due"""
+
+
+@runtime_checkable
+class KeepsDeadline(Protocol):
+    """A summariser that gives up by itself, and lets go of its model when whoever waits is interrupted."""
+
+    @property
+    def deadline_seconds(self) -> float: ...
+
+    def __call__(self, request: SummaryRequest, /) -> Answer: ...
+
+
+Summarizer: TypeAlias = Callable[[SummaryRequest], Answer] | KeepsDeadline
+
+
+class Asker:
+    """Puts the questions of an engine; threads may share it."""
+
+    def __init__(
+        self, patience: Patience | None = None, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._patience = patience or Patience()
+        self._clock = clock
+        self._lock = Lock()
+        self._hanging = 0
+
+    def for_fold(self, summarize: Summarizer, loop: asyncio.AbstractEventLoop | None = None) -> Ask:
+        """Return who answers the questions of one fold, whose time begins now.
+
+        An answer that has to be awaited is awaited on `loop`, which is not the caller's own; without a loop
+        there is none.
+        """
+        until = self._clock() + self._patience.fold_seconds
+
+        def ask(request: SummaryRequest) -> str:
+            seconds = self._seconds_left(until)
+            if isinstance(summarize, KeepsDeadline):
+                answer = summarize(request)
+            else:
+                answer = self._wait(self._start(summarize, request), seconds, until)
+            if isinstance(answer, Awaitable):
+                return self._wait(_await_on(loop, answer), seconds, until)
+            return answer
+
+        return ask
+
+    def for_fold_async(self, summarize: Summarizer) -> AskAsync:
+        """Return who answers the questions of one fold, for callers on an event loop, which never waits."""
+        until = self._clock() + self._patience.fold_seconds
+
+        async def ask(request: SummaryRequest) -> str:
+            try:
+                async with asyncio.timeout(self._seconds_left(until)) as limit:
+                    answer = await asyncio.wrap_future(self._start(summarize, request))
+                    return await answer if isinstance(answer, Awaitable) else answer
+            except TimeoutError:
+                if limit.expired():
+                    raise self._late(until) from None
+                raise
+
+        return ask
+
+    def _seconds_left(self, until: float) -> float:
+        """Return how long the next answer may take; raises where the fold has used up all its time."""
+        left = until - self._clock()
+        if left <= 0:
+            raise self._late(until)
+        return min(self._patience.answer_seconds, left) * _GRACE
+
+    def _late(self, until: float) -> SummaryUnavailable:
+        if self._clock() >= until:
+            return SummaryUnavailable(f"not all was read within {self._patience.fold_seconds:g} s")
+        return SummaryUnavailable(f"no answer within {self._patience.answer_seconds:g} s")
+
+    def _wait(self, future: Future[_T], seconds: float, until: float) -> _T:
+        try:
+            return future.result(seconds)
+        except TimeoutError:
+            if future.done():  # the summariser's own
+                raise
+            future.cancel()
+            raise self._late(until) from None
+
+    def _start(self, summarize: Summarizer, request: SummaryRequest) -> Future[Answer]:
+        """Ask in a thread, unless too many were asked that never answered."""
+        with self._lock:
+            if self._hanging >= MOST_HANGING:
+                raise SummaryUnavailable(f"it still owes {self._hanging} answers")
+            self._hanging += 1
+        future: Future[Answer] = Future()
+        future.set_running_or_notify_cancel()  # a question that is put cannot be taken back
+        work = (self._answer, future, summarize, request)
+        Thread(target=copy_context().run, args=work, name="midfold-ask", daemon=True).start()
+        return future
+
+    def _answer(self, future: Future[Answer], summarize: Summarizer, request: SummaryRequest) -> None:
+        try:
+            answer = summarize(request)
+        except BaseException as error:  # noqa: BLE001 - whoever asked is told, and nobody else
+            self._leave()
+            future.set_exception(error)
+        else:
+            self._leave()
+            future.set_result(answer)
+
+    def _leave(self) -> None:
+        with self._lock:
+            self._hanging -= 1
+
+
+def running_loop() -> asyncio.AbstractEventLoop | None:
+    """Return the event loop of the caller, if it is on one."""
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
+
+
+def _await_on(loop: asyncio.AbstractEventLoop | None, answer: Awaitable[str]) -> Future[str]:
+    """Have an answer awaited where its summariser lives."""
+    if loop is None or loop.is_closed():
+        if inspect.iscoroutine(answer):
+            answer.close()
+        raise SummaryUnavailable(
+            "this summariser has to be awaited: use acompress, or give it as a BlockingSummarizer"
+        )
+    return asyncio.run_coroutine_threadsafe(_await(answer), loop)
+
+
+async def _await(answer: Awaitable[str]) -> str:
+    return await answer
