@@ -1,7 +1,7 @@
 """A process that uses a store until it is killed, and tells what it was promised.
 
-Run as a script it loads everything once, then forks a worker for each line `FOLDER SYNCHRONOUS SEED FAULT` on
-its input. A worker writes a line for each promise of the store, after the store made it: whoever killed the
+Run as a script it loads everything once, then forks a worker for each line `FOLDER SYNCHRONOUS SEED FAULT
+ROUNDS` on its input. A worker writes a line for each promise of the store, after the store made it: whoever killed the
 worker knows from them what must be there.
 """
 
@@ -23,11 +23,11 @@ _FOLD_AFTER = 24
 def main() -> None:
     fold_talk(0)  # whatever is loaded at the first fold is loaded here
     for line in sys.stdin:
-        folder, synchronous, seed, fault = line.split()
+        folder, synchronous, seed, fault, rounds = line.split()
         child = os.fork()
         if child == 0:
             faults.arm(None if fault == "-" else fault)
-            work(Path(folder), synchronous, random.Random(int(seed)), tell)
+            work(Path(folder), synchronous, random.Random(int(seed)), int(rounds))
             os._exit(0)
         tell(f"started {child}")
         _, status = os.waitpid(child, 0)
@@ -38,7 +38,7 @@ def tell(line: str) -> None:
     os.write(1, f"{line}\n".encode())
 
 
-def work(folder: Path, synchronous: str, rng: random.Random, say: object, rounds: int = 12) -> None:
+def work(folder: Path, synchronous: str, rng: random.Random, rounds: int) -> None:
     """Append, fold, take back, search and delete, telling each thing that is done."""
     store = open_store(folder / "sessions.db", synchronous=synchronous)
     session = newest_session(store) or open_session(store)
@@ -52,6 +52,8 @@ def work(folder: Path, synchronous: str, rng: random.Random, say: object, rounds
                 session = undo(store, session)
             elif choice < 0.9:
                 delete_one(store)
+            else:
+                store.search("harbour")
         except MidfoldError as error:
             if faults._armed is None:
                 raise
@@ -82,8 +84,10 @@ def fold_session(store: SqliteStore, session: str) -> str:
     result = fold_talk(0, store.messages(session))
     if result.fold is None:
         return session
-    child = store.continue_session(session, result.messages, result)
+    lease = store.renew_lease(store.acquire_lease(session, f"worker {os.getpid()}", seconds=0.0))
+    child = store.continue_session(session, result.messages, result, lease=lease)
     tell(f"continued {session} {child}")
+    store.release_lease(lease)
     return child
 
 

@@ -96,15 +96,64 @@ def test_messages_that_came_while_the_fold_was_made_follow_it(
     assert store.messages(child) == result.messages + talk(2, start=50)
 
 
-def test_a_fold_of_a_history_the_store_does_not_know_is_written_in_full(
+def test_a_list_that_differs_from_the_store_loses_nothing(
+    store: SqliteStore, talk: Talk, fold: Folding
+) -> None:
+    """Hosts edit their lists: one result put aside, a notice added, much not stored yet."""
+    session = store.create_session().id
+    store.append(session, talk(5))
+    live = talk(30)
+    live[2] = {"role": "tool", "tool_call_id": "call_0", "content": "<persisted-output> zebra"}
+    live.insert(9, {"role": "user", "content": "a notice that was added"})
+    result = fold(live)
+    child = store.continue_session(session, result.messages, result)
+    assert store.messages(child) == result.messages
+    assert store.messages(session) == talk(5)
+    assert store.messages(store.undo_continuation(child)) == live
+    said = [str(record.item) for record in store.history(session)]
+    assert len(said) == len(set(said)) == len(live) + 1
+    assert len(store.search("zebra", role="tool").hits) == 1
+    assert store.check() == []
+    assert len(store.chain(session)) == 3
+
+
+def test_messages_appended_meanwhile_follow_a_list_that_differs(
+    store: SqliteStore, talk: Talk, fold: Folding
+) -> None:
+    session = store.create_session().id
+    store.append(session, talk(30))
+    live = talk(30)
+    live[5]["content"] = "edited"  # type: ignore[index]
+    result = fold(live)
+    store.append(session, talk(1, start=80))
+    child = store.continue_session(session, result.messages, result)
+    assert store.messages(child) == result.messages + talk(1, start=80)
+    assert store.messages(store.undo_continuation(child)) == live + talk(1, start=80)
+
+
+def test_a_list_that_took_another_way_is_not_followed_by_the_old_one(
+    store: SqliteStore, talk: Talk, fold: Folding
+) -> None:
+    session = store.create_session().id
+    store.append(session, talk(30))
+    live = talk(20) + talk(10, start=200)
+    result = fold(live)
+    child = store.continue_session(session, result.messages, result)
+    assert store.messages(child) == result.messages
+    assert store.messages(store.undo_continuation(child)) == live
+
+
+def test_another_conversation_and_another_list_are_refused(
     store: SqliteStore, talk: Talk, fold: Folding
 ) -> None:
     session = store.create_session().id
     store.append(session, talk(3, start=900))
     result = fold(talk(30))
-    child = store.continue_session(session, result.messages, result)
-    assert store.messages(child) == result.messages
-    assert store.messages(session) == talk(3, start=900)
+    with pytest.raises(StoreError, match="another conversation"):
+        store.continue_session(session, result.messages, result)
+    with pytest.raises(StoreError, match="must begin with"):
+        store.continue_session(session, talk(30), result)
+    assert store.session(session).ended_at is None
 
 
 def test_a_compression_that_changed_nothing_opens_nothing(store: SqliteStore, talk: Talk) -> None:

@@ -9,9 +9,10 @@ import pytest
 import midfold
 from midfold.errors import ConfigError, SessionEnded, SessionNotFound, StoreError, StoreFull
 from midfold.messages import Message, Text
-from midfold.store import EndReason, Kind, open_store
+from midfold.store import Call, EndReason, Kind, open_store
 from midfold.store.sqlite.store import SqliteStore
 from midfold.testing import transcript
+from midfold.tokens.usage import CanonicalUsage
 
 Talk = Callable[..., list[object]]
 
@@ -194,3 +195,46 @@ def _error(action: Callable[[], object]) -> Exception:
     with pytest.raises(midfold.MidfoldError) as caught:
         action()
     return caught.value
+
+
+def test_invariant_37_words_of_a_deleted_conversation_are_not_in_the_file(tmp_path: Path) -> None:
+    """Invariant 37: neither rows nor the index keep them."""
+    path = tmp_path / "s.db"
+    with open_store(path, synchronous="NORMAL") as store:
+        doomed, kept = store.create_session().id, store.create_session().id
+        for number in range(150):
+            store.append(doomed, {"role": "user", "content": f"uniquezebra{number} was here"})
+            store.append(kept, {"role": "user", "content": f"plainhorse{number} stays"})
+        assert store.search("uniquezebra7").hits
+        store.delete(doomed)
+        assert store.search("plainhorse7").hits
+        assert store.check() == []
+    data = path.read_bytes()
+    assert b"uniquezebra" not in data
+    assert b"plainhorse" in data
+
+
+def test_t3_credentials_in_names_and_reasons_are_not_stored(tmp_path: Path) -> None:
+    """T3: every column, not only messages."""
+    canary = "ghp_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
+    path = tmp_path / "s.db"
+    with open_store(path, synchronous="NORMAL") as store:
+        session = store.create_session(title=canary, source=canary, model=canary, system=canary).id
+        store.append(session, {"role": "user", "content": "x"}, finish_reason=f"error {canary}")
+        call = Call(CanonicalUsage(1, 1), f"m {canary}", purpose=canary, id=canary, raw={"k": canary})
+        store.record_call(session, call)
+        store.record_call(session, call)
+        assert store.usage(session).input_tokens == 1
+        lease = store.acquire_lease(session, canary)
+        store.release_lease(store.renew_lease(lease))
+        store.remember_summary(b"span", canary, canary, canary)
+        assert store.recall_summary(b"span", canary, canary)
+        store.end_session(session, f"because {canary}")
+    assert canary.encode() not in b"".join(each.read_bytes() for each in tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("tenant", ["a\0", "\ud800"])
+def test_t22_a_tenant_whose_name_would_be_mended_is_refused(store: SqliteStore, tenant: str) -> None:
+    """T22: two names must never become one."""
+    with pytest.raises(StoreError):
+        store.for_tenant(tenant)

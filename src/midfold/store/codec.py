@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from hashlib import blake2b
 
 import msgspec
 
@@ -23,6 +24,9 @@ from midfold.wire.plain import plain
 _UNSTORABLE = {0: 0x2400, **dict.fromkeys(range(0xD800, 0xE000), 0xFFFD)}
 _NUL_IN_JSON = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 _MAX_DEPTH = 100
+_OUTLINE_CHARS = 256
+_encode = msgspec.json.Encoder().encode
+_encode_anything = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 _WHOLE_FIELD = "[REDACTED:secret]"
 
 
@@ -43,13 +47,15 @@ class Packed:
 def pack_item(item: object, key: bytes | None) -> Packed:
     """Spell a wire item for storing; `key` makes its placeholders stable, `None` keeps credentials."""
     strings: list[str] = []
-    if not _gather(item, strings):
-        item = _make_plain(item)
-        strings.clear()
-        _gather(item, strings)
-    spelled, is_exact = _spell(item)
-    # Some shapes show only in the words themselves, some only next to the name of their field.
-    if key is None or not find_secrets("\n".join([spelled, *strings])):
+    try:
+        outline = _outline(item, strings)
+    except _NotPlain:
+        item = outline = _make_plain(item)
+        strings = list(_strings(item))
+        spelled, is_exact = _spell_anything(item)
+    else:
+        spelled, is_exact = _spell(item)
+    if key is None or not _may_hold_secrets(outline, strings):
         return Packed(spelled, is_redacted=False, is_exact=is_exact)
     redacted = _redact_json(item, key)
     is_redacted = redacted != spelled
@@ -59,6 +65,18 @@ def pack_item(item: object, key: bytes | None) -> Packed:
 def pack_value(value: object, key: bytes | None) -> str:
     """Spell any JSON value for storing."""
     return pack_item(value, key).body
+
+
+def hide_text(text: str, key: bytes | None) -> str:
+    """Return a plain text that may be stored."""
+    return clean_text(text if key is None else redact(text, key=key))
+
+
+def hide_id(text: str, key: bytes | None) -> str:
+    """Return an id that may be stored: one that holds a credential becomes a digest, each time the same."""
+    if key is None or not find_secrets(text):
+        return clean_text(text)
+    return blake2b(text.encode("utf-8", "surrogatepass"), key=key, digest_size=16).hexdigest()
 
 
 def clean_text(text: str) -> str:
@@ -95,70 +113,94 @@ def texts_in(message: Message) -> Iterator[str]:
     yield from texts_of(message)
 
 
-def _gather(value: object, strings: list[str], depth: int = 0) -> bool:
-    """Collect the texts of a JSON value; false when it is none, or none that comes back the same."""
+class _NotPlain(Exception):
+    """A value is no JSON value, or one that wants care."""
+
+
+def _outline(value: object, strings: list[str], depth: int = 0) -> object:
+    """Collect the texts of a JSON value, and return the same value with its long texts cut."""
     kind = type(value)
     if kind is str:
         strings.append(value)  # type: ignore[arg-type]
-        return True
-    if kind is dict and depth < _MAX_DEPTH:
-        return all(
-            type(name) is str and _gather(inner, strings, depth + 1)
-            for name, inner in value.items()  # type: ignore[attr-defined]
-        )
-    if kind is list and depth < _MAX_DEPTH:
-        return all(_gather(inner, strings, depth + 1) for inner in value)  # type: ignore[attr-defined]
-    return value is None or kind is bool or kind is int
+        return value[:_OUTLINE_CHARS]  # type: ignore[index]
+    if depth > _MAX_DEPTH:
+        raise _NotPlain
+    if kind is dict:
+        cut: dict[str, object] = {}
+        for name, inner in value.items():  # type: ignore[attr-defined]
+            if type(name) is not str:
+                raise _NotPlain
+            cut[name] = _outline(inner, strings, depth + 1)
+        return cut
+    if kind is list:
+        return [_outline(inner, strings, depth + 1) for inner in value]  # type: ignore[attr-defined]
+    if value is None or kind is bool or kind is int:
+        return value
+    raise _NotPlain
 
 
-def _make_plain(value: object) -> object:
-    """Read an item that is no JSON value, or one with numbers that want care, as one."""
-    try:
-        plain_value = _plain_deeply(value)
-        json.dumps(plain_value)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise StoreError(f"a message cannot be stored as JSON: {error}") from error
-    return plain_value
+def _may_hold_secrets(outline: object, strings: list[str]) -> bool:
+    """Some shapes show only in the words themselves, some only next to the name of their field.
+
+    A name says what its field begins with, too, so long texts are looked at once and not twice.
+    """
+    return bool(find_secrets("\n".join([_spell(outline)[0], *strings])))
 
 
-def _plain_deeply(value: object, depth: int = 0) -> object:
+def _make_plain(value: object, depth: int = 0) -> object:
+    """Read SDK objects as what they stand for, also inside an item."""
     value = plain(value)
     if depth > _MAX_DEPTH:
-        raise ValueError(f"nested more than {_MAX_DEPTH} deep")
+        raise StoreError(f"a message cannot be stored: it is nested more than {_MAX_DEPTH} deep")
     if isinstance(value, dict):
-        return {str(name): _plain_deeply(inner, depth + 1) for name, inner in value.items()}
+        return {str(name): _make_plain(inner, depth + 1) for name, inner in value.items()}
     if isinstance(value, list):
-        return [_plain_deeply(inner, depth + 1) for inner in value]
+        return [_make_plain(inner, depth + 1) for inner in value]
     return value
+
+
+def _strings(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _strings(inner)
 
 
 def _spell(value: object) -> tuple[str, bool]:
     """Return a JSON text that can be stored, and whether it says all that the value says."""
     try:
-        spelled = _encode(value)
-    except UnicodeEncodeError:
-        spelled = clean_text(_encode_anything(value))
-        return _without_nul(spelled), False
-    cleaned = _without_nul(spelled)
+        spelled = _encode(value).decode()
+    except (TypeError, UnicodeEncodeError, OverflowError):
+        return _spell_anything(value)
+    return (_without_nul(spelled), False) if "\\u0000" in spelled else (spelled, True)
+
+
+def _spell_anything(value: object) -> tuple[str, bool]:
+    """Do the same for what the quick encoder refuses, or would change."""
+    try:
+        spelled = _encode_anything(value)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise StoreError(f"a message cannot be stored as JSON: {error}") from error
+    cleaned = _without_nul(clean_text(spelled))
     return cleaned, cleaned == spelled
 
 
 def _without_nul(spelled: str) -> str:
     """Show each NUL as a sign; the backslash before its number may itself be spelled with one."""
-    return _NUL_IN_JSON.sub("\\1\u2400", spelled) if "\\u0000" in spelled else spelled
+    return _NUL_IN_JSON.sub("\\1\u2400", spelled)
 
 
 def _redact_json(value: object, key: bytes) -> str:
     """Redact the words, then the text they stand in: a password may be one only by its field's name."""
-    body, _ = _spell_slowly(_redact_strings(value, key))
+    body, _ = _spell_anything(_redact_strings(value, key))
     redacted = redact(body, key=key)
     if redacted == body or _is_json(redacted):
         return redacted
-    return _spell_slowly(_redact_fields(value, key))[0]
+    return _spell_anything(_redact_fields(value, key))[0]
 
 
 def _redact_strings(value: object, key: bytes) -> object:
-    value = plain(value)
     if isinstance(value, str):
         return redact(value, key=key)
     if isinstance(value, dict):
@@ -168,7 +210,6 @@ def _redact_strings(value: object, key: bytes) -> object:
 
 def _redact_fields(value: object, key: bytes) -> object:
     """Redact each text together with its field's name; one in which something is found goes as a whole."""
-    value = plain(value)
     if isinstance(value, dict):
         return {
             redact(str(name), key=key): _redact_field(str(name), inner, key) for name, inner in value.items()
@@ -182,7 +223,7 @@ def _redact_field(name: str, value: object, key: bytes) -> object:
     if not isinstance(value, str):
         return _redact_fields(value, key)
     value = redact(value, key=key)
-    return _WHOLE_FIELD if find_secrets(_encode({name: value})) else value
+    return _WHOLE_FIELD if find_secrets(_encode_anything({name: value})) else value
 
 
 def _is_json(text: str) -> bool:

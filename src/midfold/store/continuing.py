@@ -1,5 +1,6 @@
 """What is written when a fold ends a session, worked out before the transaction that writes it."""
 
+import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -9,6 +10,7 @@ from midfold.messages import Message
 from midfold.messages.digests import chain_digests, spell
 from midfold.store.base import BeforeContinue, Item
 from midfold.store.codec import pack_value
+from midfold.store.diverging import Basis, align, find_late
 from midfold.store.fold_json import fold_to_json
 from midfold.store.rows import COPY, SAID, STUB, SUMMARY, Row, agree, make_rows, read_items, short_digest
 from midfold.wire import render
@@ -35,8 +37,8 @@ class Continuation:
     made: tuple[Made, ...]
     since: tuple[Row, ...]
     """what was said after the fold was made"""
-    is_whole: bool
-    """the store knows another history, so the new list is written in full"""
+    basis: Basis | None
+    """the old list, where the store knows another one"""
     fold: str
     facts: str
     prefix_digest: bytes
@@ -99,24 +101,45 @@ def plan_continuation(
     fold, before = compression.fold, compression.before
     if fold is None:
         raise StoreError("a compression that changed nothing opens no continuation")
+    made = compression.messages
+    if len(messages) < len(made) or any(
+        new is not old and new != old for new, old in zip(messages, made, strict=False)
+    ):
+        raise StoreError("the messages must begin with those of the compression")
     digests = tuple(short_digest(spell(message)) for message in before)
     known = min(len(stored), len(before))
-    is_whole = not agree(digests, stored)
-    after = splice(fold, before)
+    basis = None if agree(digests, stored) else _find_basis(before, digests, stored, writing)
     return Continuation(
         child_id=child_id,
         before=digests,
         unsaved_from=known,
-        unsaved=() if is_whole else tuple(writing.rows(before[known:], SAID)),
-        made=tuple(_write_all(fold, before, writing) if is_whole else _name(fold, before, writing)),
-        since=tuple(writing.rows(read_items(messages[len(compression.messages) :], writing.dialect), SAID)),
-        is_whole=is_whole,
+        unsaved=() if basis else tuple(writing.rows(before[known:], SAID)),
+        made=tuple(_name(fold, before, writing)),
+        since=tuple(writing.rows(read_items(messages[len(made) :], writing.dialect), SAID)),
+        basis=basis,
         fold=pack_value(fold_to_json(fold), writing.key),
         facts=pack_value({**describe(compression), **facts}, writing.key),
         prefix_digest=fold.prefix_digest,
         span_digest=fold.span_digest,
-        base_digest=(chain_digests(after) or [b""])[-1],
+        base_digest=(chain_digests(splice(fold, before)) or [b""])[-1],
         system=None if system is None else pack_value(system, writing.key),
+    )
+
+
+def _find_basis(
+    before: Sequence[Message], digests: Sequence[bytes], stored: Sequence[Sequence[bytes]], writing: Writing
+) -> Basis:
+    places = align(digests, stored)
+    if all(place is None for place in places):
+        raise StoreError("the compression is of another conversation than this session's")
+    return Basis(
+        session_id=secrets.token_hex(16),
+        stored=len(stored),
+        messages=tuple(
+            tuple(writing.rows([message], SAID)) if place is None else place
+            for message, place in zip(before, places, strict=True)
+        ),
+        late_from=find_late(places, len(stored)),
     )
 
 
@@ -149,14 +172,6 @@ def _name(fold: Fold, before: Sequence[Message], writing: Writing) -> list[Made]
         if index in inserts:
             made += _own(writing.rows([inserts[index].message], STUB))
     return made
-
-
-def _write_all(fold: Fold, before: Sequence[Message], writing: Writing) -> list[Made]:
-    """Write the new list in full: its old messages are copies of a history the store does not have."""
-    rows: list[Row] = []
-    for message in splice(fold, before):
-        rows += writing.rows([message], SUMMARY if message is fold.summary else SAID)
-    return _own(rows)
 
 
 def _own(rows: Sequence[Row]) -> list[Made]:

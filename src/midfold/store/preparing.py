@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 
-from midfold.compression.redact import redact
 from midfold.errors import StoreError
 from midfold.messages import Message
-from midfold.store.codec import clean_text, pack_value
+from midfold.store.codec import hide_text, pack_value
 from midfold.store.rows import Row, make_rows, read_items, spell_items
 from midfold.wire.dialect import Evidence
 from midfold.wire.dialects import judge
@@ -67,8 +66,7 @@ class Hiding:
 
     def text(self, text: str, conversation: str) -> str:
         """Return a text that may be stored."""
-        key = self.key(conversation)
-        return clean_text(text if key is None else redact(text, key=key))
+        return hide_text(text, self.key(conversation))
 
     def value(self, value: object, conversation: str) -> str:
         """Spell a JSON value that may be stored."""

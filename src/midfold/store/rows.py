@@ -6,7 +6,7 @@ from hashlib import sha256
 
 from midfold.messages import Message
 from midfold.messages.digests import spell
-from midfold.store.codec import clean_text, pack_item, read_body, texts_in
+from midfold.store.codec import clean_text, hide_text, pack_item, read_body, texts_in
 from midfold.store.search.words import index_words
 from midfold.wire import parse, render
 
@@ -56,12 +56,12 @@ def make_rows(
         rows.append(
             Row(
                 origin=origin,
-                role=clean_text(stored.role),
+                role=hide_text(stored.role, key),
                 tools=" ".join(_tools_of(stored)),
                 dialect=dialect,
                 body=packed.body,
                 tokens=tokens[index] if tokens else None,
-                finish_reason=clean_text(finish_reason) if finish_reason and index == last else None,
+                finish_reason=hide_text(finish_reason, key) if finish_reason and index == last else None,
                 is_redacted=packed.is_redacted,
                 is_exact=stored is message or spell(stored) == spelled,
                 digest=short_digest(spelled),

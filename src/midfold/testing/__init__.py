@@ -5,6 +5,7 @@ Conversations made to order, proofs that a plug-in keeps its promises, and a pro
 
 from midfold.testing.conversations import Dirt, conversation, transcript
 from midfold.testing.engines import check_engine
+from midfold.testing.stores import check_store
 from midfold.testing.upstream import Reply, Status, Upstream
 
-__all__ = ["Dirt", "Reply", "Status", "Upstream", "check_engine", "conversation", "transcript"]
+__all__ = ["Dirt", "Reply", "Status", "Upstream", "check_engine", "check_store", "conversation", "transcript"]

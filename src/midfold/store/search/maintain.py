@@ -6,6 +6,7 @@ stored; so they must be the words that went in, and an index made by another ver
 
 import sqlite3
 from collections.abc import Iterator
+from contextlib import suppress
 
 from midfold.store.search.scan import ReadTexts
 from midfold.store.search.words import INDEX_VERSION, WORD, index_words
@@ -39,6 +40,30 @@ def remove(connection: sqlite3.Connection, rowid: int, words: str) -> None:
 def purge(connection: sqlite3.Connection) -> None:
     """Drop what removed messages left behind in the index; takes about as long as writing it anew."""
     connection.execute("INSERT INTO message_words (message_words) VALUES ('optimize')")
+
+
+def forget_for_good(connection: sqlite3.Connection) -> None:
+    """Let the index overwrite the words that are taken out of it, where this SQLite can."""
+    with suppress(connection.DatabaseError):
+        connection.execute("INSERT INTO message_words (message_words, rank) VALUES ('secure-delete', 1)")
+
+
+def purge_where_needed(connection: sqlite3.Connection) -> None:
+    """Write the index anew where removed words are only marked as such."""
+    (is_set,) = connection.execute(
+        "SELECT count(*) FROM message_words_config WHERE k = 'secure-delete' AND v = 1"
+    ).fetchone()
+    if not is_set:
+        purge(connection)
+
+
+def is_readable(connection: sqlite3.Connection) -> bool:
+    """Whether this SQLite can read the index; a later one may have written it in a newer format."""
+    try:
+        connection.execute("SELECT rowid FROM message_words WHERE message_words MATCH 'midfold'").fetchone()
+    except connection.DatabaseError:
+        return False
+    return True
 
 
 def is_current(connection: sqlite3.Connection) -> bool:
@@ -94,7 +119,8 @@ def check_words(connection: sqlite3.Connection, read_texts: ReadTexts) -> Iterat
     lost = 0
     for at in range(0, newest, step):
         found = connection.execute(
-            "SELECT id, dialect, body FROM messages WHERE id > ? AND id <= ? ORDER BY id LIMIT 1", (at, newest)
+            "SELECT id, dialect, body FROM messages WHERE id > ? AND id <= ? ORDER BY id LIMIT 1",
+            (at, newest),
         ).fetchone()
         if found is None:
             break

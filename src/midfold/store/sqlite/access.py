@@ -7,6 +7,7 @@ from pathlib import Path
 
 from midfold.errors import StoreUnavailable
 from midfold.store.search import maintain
+from midfold.store.sqlite import indexing
 from midfold.store.sqlite.driver import (
     SAFE_VERSION,
     driver,
@@ -49,7 +50,7 @@ def open_access(path: Path, synchronous: str) -> Access:
     Raises `StoreUnavailable` when neither is possible.
     """
     if path == MEMORY:
-        return Access(Writer(_prepare(open_memory(), path), path))
+        return Access(_start(open_memory(), path))
     try:
         return _open_for_writing(path, synchronous)
     except StoreUnavailable as error:
@@ -84,15 +85,15 @@ def _open_for_writing(path: Path, synchronous: str) -> Access:
     make_private_folder(path.parent)
     single = SingleWriter(path) if sqlite_version() < SAFE_VERSION else None
     try:
-        return Access(Writer(_prepare(open_writer(path, synchronous=synchronous), path), path), single)
+        return Access(_start(open_writer(path, synchronous=synchronous), path), single)
     except BaseException:
         if single is not None:
             single.release()
         raise
 
 
-def _prepare(connection: sqlite3.Connection, path: Path) -> sqlite3.Connection:
-    """Bring schema, key and index of a fresh connection up to date."""
+def _start(connection: sqlite3.Connection, path: Path) -> Writer:
+    """Bring schema, key and index of a fresh connection up to date, and let it write."""
     try:
         with translated(path):
             migrate(connection)
@@ -101,7 +102,7 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> sqlite3.Connection:
     except BaseException:
         connection.close()
         raise
-    return connection
+    return Writer(connection, path, chore=indexing.catch_up)
 
 
 def _check_readable(path: Path, reason: StoreUnavailable) -> None:
@@ -125,11 +126,11 @@ def _make_key(connection: sqlite3.Connection) -> None:
 
 def _renew_index(connection: sqlite3.Connection) -> None:
     """Make the index anew where another version made it: old words could not be taken out of it."""
-    if maintain.is_current(connection):
+    if maintain.is_current(connection) and maintain.is_readable(connection):
         return
     connection.execute("BEGIN IMMEDIATE")
     try:
-        if not maintain.is_current(connection):
+        if not (maintain.is_current(connection) and maintain.is_readable(connection)):
             maintain.rebuild(connection, read_texts)
         connection.execute("COMMIT")
     except BaseException:

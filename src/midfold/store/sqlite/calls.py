@@ -5,7 +5,7 @@ from decimal import Decimal
 from typing import Any
 
 from midfold.store.base import Call
-from midfold.store.codec import clean_text, pack_value, read_value
+from midfold.store.codec import hide_id, hide_text, pack_value, read_value
 from midfold.store.sqlite.sessions import find_place
 from midfold.tokens.usage import CanonicalUsage
 
@@ -20,7 +20,7 @@ _BUCKETS = (
 _BUCKET_COLUMNS = ", ".join(f"c.{name}" for name in _BUCKETS)
 _SUMS = ", ".join(f"coalesce(sum(c.{name}), 0)" for name in _BUCKETS)
 _WHERE = """
-    FROM calls c JOIN sessions s ON s.key = c.session
+    FROM calls c JOIN sessions s ON s.key = c.session AND s.tenant = c.tenant
     WHERE c.tenant = ?1 AND (?2 IS NULL OR s.id = ?2) AND (?3 IS NULL OR s.conversation = ?3)
         AND (?4 IS NULL OR c.created_at >= ?4) AND (?5 IS NULL OR c.created_at < ?5)
 """
@@ -40,12 +40,12 @@ def insert_call(
         (
             tenant,
             place.key,
-            clean_text(call.id or ""),
-            clean_text(call.model),
-            clean_text(call.purpose),
+            hide_id(call.id or "", key),
+            hide_text(call.model, key),
+            hide_text(call.purpose, key),
             *(getattr(usage, name) for name in _BUCKETS),
             None if call.cost is None else str(call.cost),
-            clean_text(call.cost_kind),
+            hide_text(call.cost_kind, key),
             pack_value(dict(call.facts), key),
             pack_value(call.raw, key),
             now if call.created_at is None else call.created_at,

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from midfold.errors import StoreError
 from midfold.faults import faultpoint
 from midfold.store.base import Deleted
+from midfold.store.search import maintain
 from midfold.store.sqlite import indexing
 from midfold.store.sqlite.messages import add_bytes
 from midfold.store.sqlite.sessions import find_place
@@ -23,7 +24,7 @@ def delete(connection: sqlite3.Connection, tenant: str, session_id: str, *, bran
 
 def delete_sessions(connection: sqlite3.Connection, tenant: str, keys: Iterable[int]) -> Deleted:
     """Delete these sessions; nothing else may read from them. What they said is overwritten."""
-    connection.execute("PRAGMA secure_delete = ON")
+    maintain.forget_for_good(connection)
     doomed = sorted(keys)
     ids: list[str] = []
     count = 0
@@ -40,7 +41,7 @@ def delete_sessions(connection: sqlite3.Connection, tenant: str, keys: Iterable[
     # Newest first: a session may be read from by those that came after it.
     for key in reversed(doomed):
         connection.execute("DELETE FROM sessions WHERE tenant = ? AND key = ?", (tenant, key))
-    connection.execute("PRAGMA secure_delete = OFF")
+    maintain.purge_where_needed(connection)
     faultpoint("store.delete.after")
     return Deleted(tuple(ids), count)
 

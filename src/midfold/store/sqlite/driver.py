@@ -119,6 +119,8 @@ def _set_up(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA trusted_schema = OFF")
     connection.execute("PRAGMA cell_size_check = ON")
     connection.execute("PRAGMA mmap_size = 0")
+    # Always, not only while something is deleted: pages that are parted leave old words behind otherwise.
+    connection.execute("PRAGMA secure_delete = ON")
 
 
 def _claim(path: Path) -> None:
@@ -152,7 +154,7 @@ def translated(path: Path) -> Iterator[None]:
     """Turn the errors of SQLite and of the file system into ours."""
     try:
         yield
-    except (driver.Error, OSError, MemoryError, DamagedRow) as error:
+    except (driver.Error, OSError, MemoryError, UnicodeDecodeError, DamagedRow) as error:
         raise translate(error, path) from error
 
 
@@ -188,7 +190,8 @@ def is_busy(error: BaseException) -> bool:
 
 def is_corrupt(error: BaseException) -> bool:
     """Whether the file is damaged."""
-    if primary_code(error) in _DAMAGED:
+    # The driver reads SQLite's own words, too, and those may quote what is damaged.
+    if primary_code(error) in _DAMAGED or isinstance(error, UnicodeDecodeError):
         return True
     return isinstance(error, driver.Error) and str(error).startswith(_NOT_UTF8)
 

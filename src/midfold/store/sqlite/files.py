@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from midfold.errors import StoreCorrupt, StoreUnavailable
 from midfold.store.search import maintain
+from midfold.store.sqlite import indexing
 from midfold.store.sqlite.access import MEMORY, open_access, open_any_reader, read_key
 from midfold.store.sqlite.driver import sqlite_version, translated
 from midfold.store.sqlite.health import Area, Problem, find_damage, find_index_problems, find_problems
@@ -64,6 +65,15 @@ class Database:
         if self.path == MEMORY:
             return self.write(work)
         return self._mending(lambda: self._read(work))
+
+    def index_all(self) -> bool:
+        """Index the messages that wait for it; false when that is not possible for now."""
+        try:
+            while self.read(indexing.is_behind):
+                self.write(indexing.catch_up)
+        except StoreUnavailable:
+            return False
+        return True
 
     def check(self, *, deep: bool) -> list[Problem]:
         """Look for damage; after damage to the file or to messages nothing is written any more."""

@@ -8,7 +8,8 @@ from hashlib import sha256
 from itertools import chain
 
 from midfold.messages.digests import spell
-from midfold.store.codec import DamagedRow, read_body
+from midfold.store.codec import DamagedRow, read_body, read_value
+from midfold.store.fold_json import fold_from_json
 from midfold.store.rows import short_digest
 from midfold.store.search import maintain
 from midfold.store.sqlite.driver import driver
@@ -26,6 +27,14 @@ _HALF_ENDED = """
         SELECT 1 FROM sessions c WHERE c.parent = s.key AND c.kind = 'continuation' AND c.undone_at IS NULL
     )
 """
+
+_VALUES = (
+    "SELECT system FROM sessions WHERE system IS NOT NULL",
+    "SELECT facts FROM calls",
+    "SELECT raw FROM calls",
+    "SELECT facts FROM folds",
+    "SELECT body FROM summaries",
+)
 
 
 class Area(StrEnum):
@@ -51,7 +60,7 @@ Check = Callable[[sqlite3.Connection], Iterator[Problem]]
 def find_problems(connection: sqlite3.Connection, *, deep: bool = True) -> list[Problem]:
     """Look for damage in the file, the index, the messages and the chains; `deep` reads every message."""
     quick: list[Check] = [_check_file, _check_index, _check_sequences, _check_lineage, _check_ranges]
-    return _run(connection, [*quick, _check_messages] if deep else quick)
+    return _run(connection, [*quick, _check_messages, _check_values] if deep else quick)
 
 
 def find_damage(connection: sqlite3.Connection) -> list[Problem]:
@@ -69,7 +78,7 @@ def _run(connection: sqlite3.Connection, checks: Sequence[Check]) -> list[Proble
     for check in checks:
         try:
             problems += check(connection)
-        except (driver.Error, MemoryError) as error:
+        except (driver.Error, MemoryError, UnicodeDecodeError) as error:
             problems.append(Problem(Area.FILE, str(error) or "memory ran out"))
         except DamagedRow as error:
             problems.append(Problem(Area.MESSAGES, str(error)))
@@ -89,7 +98,7 @@ def _check_index(connection: sqlite3.Connection) -> Iterator[Problem]:
     try:
         for text in chain(maintain.check(connection), maintain.check_words(connection, read_texts)):
             yield Problem(Area.INDEX, text)
-    except (driver.Error, MemoryError) as error:
+    except (driver.Error, MemoryError, UnicodeDecodeError) as error:
         # Damage to the tables that the index is kept in is told by the check of the file.
         yield Problem(Area.INDEX, f"the search index cannot be read: {error}")
 
@@ -140,6 +149,22 @@ def _check_messages(connection: sqlite3.Connection) -> Iterator[Problem]:
     yield from damaged
     if not damaged:
         yield from _check_chains(connection)
+
+
+def _check_values(connection: sqlite3.Connection) -> Iterator[Problem]:
+    """Read every JSON value that is kept beside the messages."""
+    for statement in _VALUES:
+        for (value,) in connection.execute(statement):
+            yield from _complain(read_value, value)
+    for (body,) in connection.execute("SELECT body FROM folds"):
+        yield from _complain(fold_from_json, body)
+
+
+def _complain(read: Callable[[str], object], value: str) -> Iterator[Problem]:
+    try:
+        read(value)
+    except DamagedRow as error:
+        yield Problem(Area.MESSAGES, str(error))
 
 
 def _check_chains(connection: sqlite3.Connection) -> Iterator[Problem]:

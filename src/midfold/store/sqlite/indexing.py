@@ -1,14 +1,14 @@
 """The index follows the messages: a batch of them costs a fraction of what each costs alone.
 
-What is not in the index yet are the messages behind the last one that is. They are indexed when the writer has
-nothing else to do, with every large append, and before anybody searches, so that a search always finds all.
+What is not in the index yet are the messages behind the last one that is. They are indexed when the writer
+has nothing else to do, with every large append, and before anybody searches: a search always finds all.
 """
 
 import sqlite3
 
 from midfold.faults import faultpoint
-from midfold.store.rows import words_of
 from midfold.store.codec import read_body
+from midfold.store.rows import words_of
 from midfold.store.search import maintain
 
 MAX_TOGETHER = 500
@@ -17,16 +17,16 @@ MAX_TOGETHER = 500
 _WAITING = "FROM messages WHERE id > (SELECT coalesce(max(id), 0) FROM message_words_docsize)"
 
 
-def count_waiting(connection: sqlite3.Connection) -> int:
-    """Return how many messages are not in the index yet."""
-    (count,) = connection.execute(f"SELECT count(*) {_WAITING}").fetchone()  # noqa: S608 - a constant
-    return int(count)
+def is_behind(connection: sqlite3.Connection) -> bool:
+    """Whether there are messages that are not in the index yet."""
+    (found,) = connection.execute(f"SELECT EXISTS (SELECT 1 {_WAITING})").fetchone()
+    return bool(found)
 
 
 def catch_up(connection: sqlite3.Connection, limit: int = MAX_TOGETHER) -> int:
     """Index the oldest messages that wait, in the caller's transaction; return how many these were."""
     rows = connection.execute(
-        f"SELECT id, dialect, body {_WAITING} ORDER BY id LIMIT ?",  # noqa: S608 - a constant
+        f"SELECT id, dialect, body {_WAITING} ORDER BY id LIMIT ?",
         (limit,),
     ).fetchall()
     for rowid, dialect, body in rows:

@@ -12,6 +12,7 @@ from midfold.errors import SessionBusy, StoreError
 from midfold.faults import faultpoint
 from midfold.store.base import EndReason, Kind, Lease
 from midfold.store.continuing import Continuation
+from midfold.store.diverging import Basis
 from midfold.store.rows import agree
 from midfold.store.sqlite.folds import forget_summary
 from midfold.store.sqlite.leases import check_lease
@@ -36,11 +37,14 @@ def continue_session(
         check_lease(connection, tenant, place, lease)
     _end(connection, tenant, place, EndReason.COMPRESSION, now)
     faultpoint("store.continue.ended")
-    place, refs = _bring_up_to_date(connection, tenant, place, plan, now)
+    if plan.basis is None:
+        place, refs, late = _bring_up_to_date(connection, tenant, place, plan, now)
+    else:
+        place, refs, late = _write_basis(connection, tenant, place, plan.basis, now)
     key = insert_session(connection, tenant, _child(connection, place, plan), now)
     faultpoint("store.continue.opened")
     child = Place(key, plan.child_id, place.conversation, place.dialect, 0, 0, place.last_chain, None)
-    _write_view(connection, tenant, child, plan, refs, now)
+    _write_view(connection, tenant, child, plan, refs, late, now)
     faultpoint("store.continue.written")
     connection.execute(
         "INSERT INTO folds (tenant, session, child, prefix_digest, body, facts, created_at)"
@@ -115,11 +119,12 @@ def _end(connection: sqlite3.Connection, tenant: str, place: Place, reason: str,
 
 def _bring_up_to_date(
     connection: sqlite3.Connection, tenant: str, place: Place, plan: Continuation, now: float
-) -> tuple[Place, list[Ref]]:
-    """Write what the caller had in its list and not in the store, so that nothing folded is ever unsaved."""
+) -> tuple[Place, list[list[Ref]], list[Ref]]:
+    """Write what the caller had in its list and not in the store, so that nothing folded is ever unsaved.
+
+    Returns where each message of the list is, and what came after it.
+    """
     refs = read_refs(connection, tenant, place)
-    if plan.is_whole:
-        return place, []
     if not agree(plan.before, [ref.digests for ref in refs]):
         raise SessionBusy(place.id)
     missing = plan.unsaved[max(0, min(len(refs), len(plan.before)) - plan.unsaved_from) :]
@@ -127,7 +132,35 @@ def _bring_up_to_date(
         insert_rows(connection, tenant, place, missing, now)
         place = find_place(connection, tenant, place.id)
         refs = read_refs(connection, tenant, place)
-    return place, refs
+    return place, [[ref] for ref in refs], refs[len(plan.before) :]
+
+
+def _write_basis(
+    connection: sqlite3.Connection, tenant: str, place: Place, basis: Basis, now: float
+) -> tuple[Place, list[list[Ref]], list[Ref]]:
+    """Open and end a session that says what the caller's list said, so that the fold can be taken back."""
+    stored = read_refs(connection, tenant, place)
+    if len(stored) < basis.stored:
+        raise SessionBusy(place.id)
+    new = _like(connection, place, basis.session_id, Kind.CONTINUATION, place.conversation, place.last_chain)
+    key = insert_session(connection, tenant, new, now)
+    session = Place(key, new.id, place.conversation, place.dialect, 0, 0, place.last_chain, None)
+    rows = [row for each in basis.messages if not isinstance(each, int) for row in each]
+    insert_rows(connection, tenant, session, rows, now)
+    refs: list[list[Ref]] = []
+    own = 0
+    for each in basis.messages:
+        count = 1 if isinstance(each, int) else len(each)
+        refs.append([stored[each]] if isinstance(each, int) else [Ref(key, own + n) for n in range(count)])
+        own += 0 if isinstance(each, int) else count
+    late = stored[basis.late_from :]
+    insert_ranges(
+        connection, tenant, key, join_refs([ref for each in refs for ref in each] + late), own_from=own
+    )
+    session = find_place(connection, tenant, new.id)
+    _end(connection, tenant, session, EndReason.COMPRESSION, now)
+    faultpoint("store.continue.diverged")
+    return session, refs, late
 
 
 def _child(connection: sqlite3.Connection, parent: Place, plan: Continuation) -> NewSession:
@@ -152,7 +185,8 @@ def _write_view(
     tenant: str,
     child: Place,
     plan: Continuation,
-    refs: Sequence[Ref],
+    refs: Sequence[Sequence[Ref]],
+    late: Sequence[Ref],
     now: float,
 ) -> None:
     """Write the rows that are new, and name the rest where it is; what came after the fold follows it."""
@@ -162,11 +196,10 @@ def _write_view(
     own = 0
     for made in plan.made:
         if made.index is not None:
-            places.append(refs[made.index])
+            places += refs[made.index]
         else:
             places.append(Ref(child.key, own))
             own += 1
-    late = refs[len(plan.before) :]
     insert_ranges(connection, tenant, child.key, join_refs([*places, *late]), own_from=own)
     # The caller may have said more since, and some of it may have reached the store already.
     known = 0

@@ -17,6 +17,7 @@ _FROM = "FROM sessions s LEFT JOIN sessions p ON p.key = s.parent"
 
 # What these words say is said of a session together with the one that follows it.
 _OF_FOLDS = (EndReason.COMPRESSION, EndReason.UNDONE)
+_RECALLED_SESSIONS = 1_000
 MAX_ID_CHARS = 256
 """Ids are 32 hex digits unless a host chooses its own."""
 
@@ -33,6 +34,27 @@ class Place:
     next_seq: int
     last_chain: bytes
     ended_at: float | None
+
+
+class Recalled:
+    """Sessions that were asked for lately; a few, because a server has many."""
+
+    def __init__(self) -> None:
+        self._places: dict[str, Place] = {}
+
+    def get(self, session_id: str) -> Place | None:
+        """Return a session as it was when it was found."""
+        return self._places.get(session_id)
+
+    def put(self, session_id: str, place: Place) -> None:
+        """Keep a session for the next time."""
+        if len(self._places) >= _RECALLED_SESSIONS:
+            self.clear()
+        self._places[session_id] = place
+
+    def clear(self) -> None:
+        """Forget all: some of them may be gone."""
+        self._places = {}
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ from midfold.store.base import (
 )
 from midfold.store.codec import clean_text
 from midfold.store.continuing import Continued, Writing, plan_continuation, run_hooks
+from midfold.store.leasing import LEASE_SECONDS
 from midfold.store.preparing import DEFAULT_DIALECT, Hiding, prepare
 from midfold.store.search import maintain
 from midfold.store.sqlite import (
@@ -42,13 +43,11 @@ from midfold.store.sqlite import (
 )
 from midfold.store.sqlite.files import Database, Status
 from midfold.store.sqlite.health import Problem
-from midfold.store.sqlite.sessions import NewSession, Place
+from midfold.store.sqlite.sessions import NewSession, Place, Recalled
 from midfold.tokens.usage import CanonicalUsage
 from midfold.wire.dialects import get_dialect
 
 T = TypeVar("T")
-
-LEASE_SECONDS = 45.0
 
 
 class SqliteStore:
@@ -66,10 +65,13 @@ class SqliteStore:
     ) -> None:
         self._database = database
         self._quota = quota_bytes
-        self._tenant = clean_text(tenant)
+        if clean_text(tenant) != tenant:
+            raise StoreError("a tenant's name has characters that no database holds")
+        self._tenant = tenant
         self._hiding = Hiding(database.redaction_key, self._tenant, is_on=redact)
         self._clock = clock
         self._hooks = tuple(before_continue)
+        self._recalled = Recalled()
 
     def for_tenant(self, tenant: str) -> "SqliteStore":
         """Return the same store as another tenant sees it."""
@@ -161,7 +163,8 @@ class SqliteStore:
 
     def end_session(self, session_id: str, reason: str = EndReason.CLOSED) -> None:
         """End a session; it stays readable."""
-        self._write(sessions.end_session, session_id, clean_text(reason), self._clock())
+        hidden = self._hiding.text(reason, self._recall(session_id).conversation)
+        self._write(sessions.end_session, session_id, hidden, self._clock())
 
     def reopen_session(self, session_id: str) -> None:
         """Go on with a session that was closed."""
@@ -183,7 +186,7 @@ class SqliteStore:
         finish_reason: str | None = None,
     ) -> int:
         """Add messages, all of them or none, and return the number of the first."""
-        place = self._place(session_id)
+        place = self._recall(session_id)
         prepared = prepare(
             messages,
             place.dialect,
@@ -282,17 +285,20 @@ class SqliteStore:
     def remember_summary(self, span_digest: bytes, model: str, prompt: str, summary: object) -> None:
         """Keep a summary that was paid for until its fold is in place."""
         body = self._hiding.value(summary, "")
-        self._write(folds.remember_summary, (span_digest, model, prompt), body, self._clock())
+        identity = (span_digest, self._hiding.text(model, ""), self._hiding.text(prompt, ""))
+        self._write(folds.remember_summary, identity, body, self._clock())
 
     def recall_summary(self, span_digest: bytes, model: str, prompt: str) -> object | None:
         """Return a summary that was paid for and not used."""
-        return self._read(folds.recall_summary, (span_digest, model, prompt))
+        identity = (span_digest, self._hiding.text(model, ""), self._hiding.text(prompt, ""))
+        return self._read(folds.recall_summary, identity)
 
     # Leases
 
     def acquire_lease(self, session_id: str, holder: str, seconds: float = LEASE_SECONDS) -> Lease:
         """Take the right to fold a session, or raise `SessionBusy`."""
-        return self._write(leases.acquire, session_id, clean_text(holder), seconds, self._clock())
+        hidden = self._hiding.text(holder, "")
+        return self._write(leases.acquire, session_id, hidden, seconds, self._clock())
 
     def renew_lease(self, lease: Lease, seconds: float = LEASE_SECONDS) -> Lease:
         """Keep it; raises `SessionBusy` when somebody took it over."""
@@ -318,7 +324,9 @@ class SqliteStore:
     ) -> Found:
         """Find messages by words, phrases and prefixes; whatever the query says, it is never an error."""
         wanted = searching.Wanted(query, session_id, role, tool, since, until, Order(order), limit)
-        return self._read(searching.search, wanted)
+        is_whole = self._database.index_all()
+        found = self._read(searching.search, wanted)
+        return found if is_whole else replace(found, is_incomplete=True)
 
     def find_substring(self, session_id: str, text: str, limit: int = 20) -> Found:
         """Find a text letter by letter in what one session says."""
@@ -326,7 +334,7 @@ class SqliteStore:
 
     def record_call(self, session_id: str, call: Call) -> None:
         """Record what a call used, at once; the same call twice is counted once."""
-        place = self._place(session_id)
+        place = self._recall(session_id)
         known = replace(call, id=call.id or secrets.token_hex(16))
         key = self._hiding.key(place.conversation)
         self._write(calls.insert_call, session_id, known, key, self._clock())
@@ -354,11 +362,13 @@ class SqliteStore:
         self, *, older_than: float | None = None, keep_bytes: int | None = None, dry_run: bool = False
     ) -> Deleted:
         """Delete conversations untouched since `older_than`, then the oldest down to `keep_bytes`."""
+        self._recalled.clear()
         work = partial(pruning.prune, older_than=older_than, keep_bytes=keep_bytes, dry_run=dry_run)
         return self._write(work)
 
     def delete(self, session_id: str, *, branches: bool = False) -> Deleted:
         """Delete a conversation: every session of its chain, their index and their sub-agents."""
+        self._recalled.clear()
         return self._write(partial(deleting.delete, branches=branches), session_id)
 
     # How the verbs reach the database
@@ -371,6 +381,15 @@ class SqliteStore:
 
     def _place(self, session_id: str) -> Place:
         return self._read(sessions.find_place, session_id)
+
+    def _recall(self, session_id: str) -> Place:
+        """Find a session for the sake of what never changes about it: how it is spelled, and its chain."""
+        place = self._recalled.get(session_id)
+        if place is None:
+            place = self._place(session_id)
+            if place.dialect is not None:
+                self._recalled.put(session_id, place)
+        return place
 
     def _scope(self, session_id: str | None, whole_chain: bool) -> tuple[str | None, str | None]:
         """Return the conversation and the session that are asked about."""

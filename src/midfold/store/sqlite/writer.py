@@ -4,30 +4,25 @@ A commit is what costs: it waits for the disk. So whatever is waiting goes into 
 behind a savepoint of its own, and everybody hears of it only once the commit is durable.
 """
 
-import queue
 import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
 from midfold.errors import StoreUnavailable
 from midfold.faults import faultpoint
 from midfold.store.codec import DamagedRow
-from midfold.store.sqlite.driver import (
-    BUSY_SECONDS,
-    driver,
-    is_about_the_file,
-    roll_back,
-    translate,
-)
+from midfold.store.sqlite.driver import BUSY_SECONDS, driver, is_about_the_file, roll_back, translate
 from midfold.store.sqlite.trouble import Trouble
 
 T = TypeVar("T")
 Work = Callable[[sqlite3.Connection], T]
+Chore = Callable[[sqlite3.Connection], int]
+"""Work that can wait, a bounded piece of it; returns 0 when there is none left."""
 
 MAX_WAITING = 1_000
 """Pieces of work that may wait; beyond that the caller is told, so that memory stays bounded."""
@@ -35,6 +30,9 @@ MAX_LOG_BYTES = 48 << 20
 """From here on the log is folded into the file even if that takes waiting for readers."""
 
 _MAX_TOGETHER = 256
+_IDLE_SECONDS = 0.25
+# Whoever never pauses gets a chore in between, so that chores do not pile up.
+_COMMITS_BETWEEN_CHORES = 512
 _NO_WAIT_SECONDS = 0.5
 _CHECKPOINT_WAIT_SECONDS = 0.2
 _SECONDS_BETWEEN_CHECKPOINTS = 1.0
@@ -43,11 +41,12 @@ _SECONDS_BETWEEN_CHECKPOINTS = 1.0
 class Writer:
     """Owns the writing connection and the thread that uses it."""
 
-    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+    def __init__(self, connection: sqlite3.Connection, path: Path, chore: Chore = lambda _: 0) -> None:
         self._connection = connection
         self._path = path
+        self._chore = chore
         self._log = _Log(connection, path)
-        self._queue: queue.Queue[_Piece | None] = queue.Queue(MAX_WAITING)
+        self._queue: SimpleQueue[_Piece | None] = SimpleQueue()
         self._lock = threading.Lock()
         self._is_closed = False
         self.trouble = Trouble(path)
@@ -61,11 +60,10 @@ class Writer:
         with self._lock:
             if self._is_closed:
                 raise StoreUnavailable("it is closed")
-            try:
-                self._queue.put_nowait(piece)
-            except queue.Full:
-                raise StoreUnavailable(f"{MAX_WAITING:,} writes are waiting") from None
-        result: T = piece.future.result()
+            if self._queue.qsize() >= MAX_WAITING:
+                raise StoreUnavailable(f"{MAX_WAITING:,} writes are waiting")
+            self._queue.put(piece)
+        result: T = piece.wait()
         return result
 
     def close(self) -> None:
@@ -77,24 +75,34 @@ class Writer:
         self._thread.join()
 
     def _run(self) -> None:
-        while (first := self._queue.get()) is not None:
-            pieces, is_last = self._gather(first)
-            self._write(pieces)
-            if is_last:
-                break
+        commits, is_last, has_chores = 0, False, True
+        while not is_last:
+            pieces, is_last = self._gather(_IDLE_SECONDS if has_chores else None)
+            if pieces:
+                self._write(pieces)
+                commits, has_chores = commits + 1, True
+            if not pieces or commits >= _COMMITS_BETWEEN_CHORES:
+                commits, has_chores = 0, self._do_chore()
         self._connection.close()
 
-    def _gather(self, first: "_Piece") -> tuple[list["_Piece"], bool]:
-        pieces = [first]
-        while len(pieces) < _MAX_TOGETHER:
-            try:
-                piece = self._queue.get_nowait()
-            except queue.Empty:
-                return pieces, False
-            if piece is None:
-                return pieces, True
-            pieces.append(piece)
+    def _gather(self, seconds: float | None) -> tuple[list["_Piece"], bool]:
+        """Take what is waiting, or wait for it; and say whether nothing comes after it."""
+        pieces: list[_Piece] = []
+        try:
+            while len(pieces) < _MAX_TOGETHER:
+                piece = self._queue.get_nowait() if pieces else self._queue.get(timeout=seconds)
+                if piece is None:
+                    return pieces, True
+                pieces.append(piece)
+        except Empty:
+            pass
         return pieces, False
+
+    def _do_chore(self) -> bool:
+        """Do a part of what can wait, and return whether there may be more; in trouble there is none."""
+        piece = _Piece(self._chore, self._path)
+        self._write([piece])
+        return piece.error is None and bool(piece.result)
 
     def _write(self, pieces: list["_Piece"]) -> None:
         refusal = self.trouble.error  # what was found while these waited concerns them, too
@@ -135,36 +143,43 @@ class _Piece:
     """A function that waits for the writer, and whoever waits for its result."""
 
     def __init__(self, work: Work[Any], path: Path) -> None:
-        self.future: Future[Any] = Future()
         self.since = time.monotonic()
+        self.result: Any = None
+        self.error: BaseException | None = None
         self._work = work
         self._path = path
-        self._result: object = None
-        self._error: BaseException | None = None
+        self._is_settled = threading.Lock()  # a bare lock is the quickest thing to wait for
+        self._is_settled.acquire()
+
+    def wait(self) -> Any:
+        """Return the result once it is durable, or raise what came instead."""
+        self._is_settled.acquire()
+        if self.error is not None:
+            raise self.error
+        return self.result
 
     def run(self, connection: sqlite3.Connection) -> None:
         """Run behind a savepoint: what fails for a reason of its own leaves the others alone."""
-        self._result = self._error = None
+        self.result = self.error = None
         connection.execute("SAVEPOINT piece")
         try:
-            self._result = self._work(connection)
+            self.result = self._work(connection)
         except Exception as error:
             if is_about_the_file(error) or not connection.in_transaction:
                 raise
             connection.execute("ROLLBACK TO piece")
-            self._error = _explain(error, self._path)
+            self.error = _explain(error, self._path)
         connection.execute("RELEASE piece")
 
     def settle(self) -> None:
-        if self._error is not None:
-            self.future.set_exception(self._error)
-        else:
-            self.future.set_result(self._result)
+        """Let whoever waits go on."""
+        if self._is_settled.locked():
+            self._is_settled.release()
 
     def fail(self, error: BaseException) -> None:
         """Tell that nothing was written; an answer that would have been a refusal stays one."""
-        if not self.future.done():
-            self.future.set_exception(self._error or error)
+        self.error = self.error or error
+        self.settle()
 
 
 class _Log:

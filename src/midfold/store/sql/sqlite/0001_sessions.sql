@@ -152,7 +152,7 @@ CREATE TABLE calls (
     raw TEXT NOT NULL,
     created_at REAL NOT NULL,
     UNIQUE (tenant, id),
-    UNIQUE (tenant, key)
+    FOREIGN KEY (tenant, session) REFERENCES sessions (tenant, key) ON DELETE CASCADE
 ) STRICT;
 
 CREATE INDEX calls_by_session ON calls (tenant, session);
