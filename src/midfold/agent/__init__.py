@@ -1,0 +1,64 @@
+"""A small real agent on top of everything below: `from midfold.agent import Agent`.
+
+Its conversation is folded before it outgrows the window, and kept whole in the session store. It needs the
+extra `models`.
+"""
+
+from midfold.agent.agent import Agent
+from midfold.agent.driving import AgentBusy
+from midfold.agent.events import (
+    ApprovalRequested,
+    CompressionFinished,
+    CompressionStarted,
+    Continued,
+    Done,
+    Event,
+    Interrupted,
+    Level,
+    ModelCalled,
+    Notice,
+    Pressure,
+    ReasoningDelta,
+    Recovering,
+    TextDelta,
+    ToolFinished,
+    ToolStarted,
+    Topic,
+    Why,
+)
+from midfold.agent.memory import Memory, Target
+from midfold.agent.reports import Preview, Spending, Status
+from midfold.agent.setup import Options
+from midfold.agent.tools.registry import Tool, ToolFailed, tool
+
+__all__ = [
+    "Agent",
+    "AgentBusy",
+    "ApprovalRequested",
+    "CompressionFinished",
+    "CompressionStarted",
+    "Continued",
+    "Done",
+    "Event",
+    "Interrupted",
+    "Level",
+    "Memory",
+    "ModelCalled",
+    "Notice",
+    "Options",
+    "Pressure",
+    "Preview",
+    "ReasoningDelta",
+    "Recovering",
+    "Spending",
+    "Status",
+    "Target",
+    "TextDelta",
+    "Tool",
+    "ToolFailed",
+    "ToolFinished",
+    "ToolStarted",
+    "Topic",
+    "Why",
+    "tool",
+]

@@ -1,0 +1,367 @@
+"""The agent: a model with tools, whose conversation never outgrows its window and is never lost."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Coroutine, Iterator
+from contextlib import aclosing, suppress
+from dataclasses import replace
+from types import TracebackType
+from typing import Self, TypeVar, Unpack
+
+from midfold.agent.core import Core
+from midfold.agent.driving import Driver
+from midfold.agent.events import Emit, Event, Interrupted, Why, ignore
+from midfold.agent.folding import fold
+from midfold.agent.live import Live
+from midfold.agent.memory import Memory
+from midfold.agent.reports import (
+    Preview,
+    Spending,
+    Status,
+    report_context,
+    report_preview,
+    report_spending,
+    report_status,
+)
+from midfold.agent.setup import Options, build, main_model, open_agent_store, options_from
+from midfold.agent.switching import switch
+from midfold.agent.tools.registry import Tool
+from midfold.agent.turn import Turn
+from midfold.compression.results import Compression
+from midfold.config import Settings
+from midfold.errors import StoreError
+from midfold.messages import Message
+from midfold.providers import LoopThread
+from midfold.providers.blocking import LoopClosed
+from midfold.providers.summarizers import ModelRef
+from midfold.store.sqlite.store import SqliteStore
+from midfold.tokens import Breakdown
+
+_T = TypeVar("_T")
+
+INTERRUPTED = "interrupted"
+
+
+class Agent:
+    """A model with tools: `with Agent("openai/gpt-5-mini") as agent: ...`; `Options` says what else there is.
+
+    It is used in one way: blocking, with an event loop in a thread of its own, or awaited, always in the same
+    event loop. The methods without an awaited form look, or write a row, and serve both. One run or
+    compression at a time; whatever would disturb it raises `AgentBusy`.
+    """
+
+    def __init__(self, model: str | ModelRef, **options: Unpack[Options]) -> None:
+        """Make an agent. The store is opened; the network is not touched before the first prompt.
+
+        Raises `ConfigError`, `ExtraMissing` and `StoreError`.
+        """
+        self._open(model, options, open_agent_store(options))
+
+    @classmethod
+    def from_settings(cls, settings: Settings, **options: Unpack[Options]) -> Self:
+        """Make an agent as the settings say; options win. Raises `ConfigError` where no model is set."""
+        model = main_model(settings)
+        agent = cls.__new__(cls)
+        agent._open(model, {**options_from(settings), **options}, open_agent_store(options, settings))
+        return agent
+
+    def _open(self, model: str | ModelRef, options: Options, store: SqliteStore) -> None:
+        self._owns_store = options.get("store") is not store
+        self._driver = Driver()
+        self._thread: LoopThread | None = None
+        self._is_closed = False
+        try:
+            self._core: Core = build(model, options, store)
+        except BaseException:
+            if self._owns_store:
+                store.close()
+            raise
+
+    # A turn
+
+    def run(self, prompt: str | None = None) -> Iterator[Event]:
+        """Say `prompt`, and yield what happens until the model is done; the last event is `Done`.
+
+        Without a prompt it goes on where the session stopped. Raises `ProviderError`, `StillTooLarge` and
+        `StoreError`. However it ends, by an error, by `interrupt`, by Ctrl-C or because nobody asks for the
+        next event, the session is whole: what was begun is stored as what it is.
+        """
+        batches = self._batches(prompt)
+        try:
+            while batch := self._wait(anext(batches, None)):
+                yield from batch
+        except LoopClosed:
+            return  # the agent was closed meanwhile, and has seen to everything
+        finally:
+            with suppress(LoopClosed):
+                self._wait(batches.aclose())
+
+    async def arun(self, prompt: str | None = None) -> AsyncGenerator[Event, None]:
+        """Do what `run` does, awaited."""
+        async with aclosing(self._batches(prompt)) as batches:
+            async for batch in batches:
+                for event in batch:
+                    yield event
+
+    def interrupt(self) -> None:
+        """Stop what is under way, from any thread or signal handler; a run ends with `Interrupted`."""
+        self._driver.interrupt()
+
+    async def _batches(self, prompt: str | None) -> AsyncGenerator[list[Event], None]:
+        turns: list[Turn] = []
+
+        async def work(emit: Emit) -> None:
+            turns.append(Turn(self._core, emit))
+            await turns[0].take(prompt)
+
+        try:
+            async with aclosing(self._driver.events(work)) as batches:
+                async for batch in batches:
+                    yield batch
+        except asyncio.CancelledError:
+            _pass_on_cancellation()
+            yield [Interrupted(turns[0].text if turns else "")]
+
+    # Folding
+
+    def compress(
+        self, focus: str | None = None, *, keep_last: int | None = None, on_event: Emit = ignore
+    ) -> Compression[object]:
+        """Fold now, whatever the threshold says, and say what came of it; see `acompress`."""
+        return self._wait(self.acompress(focus, keep_last=keep_last, on_event=on_event))
+
+    async def acompress(
+        self, focus: str | None = None, *, keep_last: int | None = None, on_event: Emit = ignore
+    ) -> Compression[object]:
+        """Fold now, with most of the summary on `focus`, or leaving the last exchanges as they are.
+
+        `on_event` is told what happens meanwhile. Raises `StoreError`. An interrupted one changes nothing.
+        """
+
+        async def work(emit: Emit) -> Compression[object]:
+            return await fold(self._core, Why.COMMAND, emit, focus=focus, keep_last=keep_last)
+
+        try:
+            return await self._driver.perform(work, on_event)
+        except asyncio.CancelledError:
+            _pass_on_cancellation()
+            return _unchanged(self._core, INTERRUPTED)
+
+    def preview(self, focus: str | None = None, *, keep_last: int | None = None) -> Preview:
+        """Say what `compress` would do; no model is asked, and nothing changes."""
+        self._driver.check()
+        return report_preview(self._core, focus, keep_last)
+
+    def undo(self) -> bool:
+        """Take the newest fold of the conversation back; false where there is none."""
+        self._driver.check()
+        conversation, engine = self._core.conversation, self._core.engine
+        if not conversation.is_stored or not self._core.store.folds(conversation.id):
+            return False
+        shown = conversation.items
+        conversation.take_back()
+        items = engine.undo(shown)
+        if items is not None:
+            conversation.items = items  # as they were said, before the store hid credentials
+            conversation.has_placeholders = False
+        else:
+            count, folds = max(engine.state.count - 1, 0), max(engine.state.folds - 1, 0)
+            engine.state = replace(
+                engine.state, count=count, folds=folds, paused_at_tokens=self._core.estimate()
+            )
+            engine.compression_count = count
+        return True
+
+    @property
+    def pins(self) -> tuple[str, ...]:
+        """What is kept word for word because the user said so."""
+        return self._core.engine.pins
+
+    def pin(self, text: str) -> None:
+        """Keep a sentence word for word through every fold of this conversation; raises `OSError`."""
+        self._driver.check()
+        self._core.engine.pin(text)
+        self._save_pins()
+
+    def unpin(self, text: str) -> bool:
+        """Let go of a sentence; false where it was not pinned by hand, and then it is no longer taken for a
+        rule."""
+        self._driver.check()
+        was_pinned = text.strip() in self.pins
+        self._core.engine.unpin(text)
+        self._save_pins()
+        return was_pinned
+
+    # The model
+
+    def set_model(
+        self,
+        name: str | ModelRef,
+        *,
+        base_url: str | None = None,
+        context_length: int | None = None,
+        on_event: Emit = ignore,
+    ) -> bool:
+        """Go on with another model; see `aset_model`."""
+        work = self.aset_model(name, base_url=base_url, context_length=context_length, on_event=on_event)
+        return self._wait(work)
+
+    async def aset_model(
+        self,
+        name: str | ModelRef,
+        *,
+        base_url: str | None = None,
+        context_length: int | None = None,
+        on_event: Emit = ignore,
+    ) -> bool:
+        """Go on with another model; where its window is too small, the old one folds the conversation first.
+
+        Raises `ConfigError`, `StillTooLarge` and `StoreError`; then, and when it is interrupted, which is
+        false, the old model stays.
+        """
+        core = self._core
+        live = Live.open(
+            name if isinstance(name, ModelRef) else ModelRef(name, base_url),
+            providers=core.live.providers,
+            limits=core.live.limits,
+            transport=core.transport,
+            explicit_window=context_length,
+            cache_ttl=core.live.cache_ttl,
+        )
+        try:
+            await self._driver.perform(lambda emit: switch(core, live, emit), on_event)
+        except asyncio.CancelledError:
+            _pass_on_cancellation()
+            return False
+        return True
+
+    # Sessions
+
+    def new_session(self) -> str:
+        """End this session and begin another, with a system prompt as things are now; return its id."""
+        self._driver.check()
+        self._core.conversation.end()
+        self._core.begin()
+        return self.session_id
+
+    def resume(self, session_id: str) -> Status:
+        """Go on with another session, wherever its conversation has got to; raises `SessionNotFound`."""
+        self._driver.check()
+        if self._core.store.get_compression_tip(session_id) != self.session_id:
+            self._core.conversation.end()
+        self._core.resume(session_id)
+        return self.status()
+
+    @property
+    def session_id(self) -> str:
+        """The session that is going on; a fold changes it, the conversation stays the same."""
+        return self._core.conversation.id
+
+    @property
+    def messages(self) -> list[Message]:
+        """What the model sees of the conversation."""
+        return self._core.conversation.messages
+
+    @property
+    def system(self) -> str:
+        """The system prompt, as it was written at the start of the session."""
+        return self._core.conversation.system
+
+    @property
+    def store(self) -> SqliteStore:
+        """Where sessions are kept: to list them, to search, to ask what was used."""
+        return self._core.store
+
+    @property
+    def memory(self) -> Memory:
+        """What outlives sessions."""
+        return self._core.memory
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        """What the model may call."""
+        return tuple(self._core.tools.values())
+
+    # Reports
+
+    def status(self) -> Status:
+        """Say how full the window is, and what is under way."""
+        # While a run is under way the engine is at work in another thread, and is not to be disturbed.
+        core = self._core
+        return report_status(core, core.tokens if self._driver.is_busy else core.estimate())
+
+    def context(self) -> Breakdown:
+        """Say what fills the window."""
+        return report_context(self._core)
+
+    def usage(self) -> Spending:
+        """Say what was used, and what it cost."""
+        return report_spending(self._core)
+
+    # The end
+
+    def close(self) -> None:
+        """Stop what is under way, end the session, and close all that was opened; it can be resumed."""
+        if not self._is_closed:
+            self._wait(self.aclose())
+        if self._thread is not None:
+            self._thread.close()
+
+    async def aclose(self) -> None:
+        """Do what `close` does, awaited."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        await self._driver.stop()
+        core = self._core
+        core.engine.on_session_end(core.conversation.id, core.conversation.items)
+        with suppress(StoreError):
+            core.conversation.end()
+        await core.summaries.aclose()
+        await core.transport.aclose()
+        if self._owns_store:
+            core.store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    def _wait(self, work: Coroutine[object, None, _T]) -> _T:
+        if self._thread is None:
+            self._thread = LoopThread()
+        return self._thread.run(work)
+
+    def _save_pins(self) -> None:
+        self._core.pins.write(self._core.conversation.conversation_id, self.pins)
+
+
+def _pass_on_cancellation() -> None:
+    """Raise the cancellation at hand if the caller's own task was cancelled, and not only the work for it."""
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError
+
+
+def _unchanged(core: Core, reason: str) -> Compression[object]:
+    tokens = core.estimate()
+    return Compression(
+        messages=list(core.conversation.items),
+        before=tuple(core.conversation.messages),
+        fold=None,
+        reason=reason,
+        state=core.engine.state,
+        tokens_before=tokens,
+        tokens_after=tokens,
+        budget_tokens=core.engine.policy.target_tokens,
+    )

@@ -1,0 +1,265 @@
+"""One call of the model: the request, the reply as it comes, what it used, and what follows a refusal."""
+
+import asyncio
+import time
+from contextlib import aclosing
+from dataclasses import dataclass, field
+
+from midfold.agent.core import Core
+from midfold.agent.events import (
+    Emit,
+    Level,
+    ModelCalled,
+    Notice,
+    ReasoningDelta,
+    Recovering,
+    TextDelta,
+    Topic,
+    Why,
+)
+from midfold.agent.folding import fold_or_warn
+from midfold.agent.waiting import to_the_end
+from midfold.engines.recovery import (
+    Advice,
+    Attempt,
+    Compress,
+    GiveUp,
+    Ladder,
+    LowerOutputCap,
+    OffloadMedia,
+    Repair,
+    Step,
+    recover,
+)
+from midfold.errors import ProviderError, StoreError
+from midfold.messages import Message, Text
+from midfold.store import Call
+from midfold.tokens import Cost, next_tier
+from midfold.usage import CostKind
+from midfold.wire import convert
+from midfold.wire.calls import Completion, Cut
+from midfold.wire.calls import Done as StreamDone
+from midfold.wire.calls import ReasoningDelta as ThinkingDelta
+from midfold.wire.calls import TextDelta as WordsDelta
+from midfold.wire.failures import Failure, FailureKind, classify
+from midfold.wire.failures.replies import judge_reply
+
+STOPPED = "[stopped here by the user]"
+BROKEN_OFF = "[the connection broke off here]"
+
+_QUIET = (Advice.NOT_OURS,)
+"""Advice that says nothing beyond the error itself."""
+
+
+class Refused(Exception):
+    """The request failed before a word of the reply came; `error` is what the caller gets in the end."""
+
+    def __init__(self, failure: Failure, error: ProviderError) -> None:
+        super().__init__(str(error))
+        self.failure = failure
+        self.error = error
+
+
+@dataclass(slots=True)
+class Asking:
+    """A question to the model, repeated with less where the provider refuses it."""
+
+    core: Core
+    emit: Emit
+    sent_tokens: int
+    """what the request takes, estimated"""
+    _words: list[str] = field(default_factory=list)
+    _output_cap: int | None = None
+
+    @property
+    def text(self) -> str:
+        """The words that have come of the reply."""
+        return "".join(self._words)
+
+    async def ask(self) -> Completion:
+        """Return the reply, stored and paid for; raises `ProviderError` and `StoreError`.
+
+        When it is cancelled, or the line breaks, words that came are stored as what they are: a beginning.
+        """
+        self._output_cap = self.core.limits.max_output or self.core.live.default_output
+        ladder: Ladder | None = None
+        while True:
+            try:
+                completion = await self._stream()
+            except Refused as refused:
+                ladder = await self._climb(ladder, refused)
+            else:
+                if ladder is not None:
+                    ladder.close()
+                return completion
+
+    async def _stream(self) -> Completion:
+        """Send the request as it is now, and store what comes."""
+        core, conversation = self.core, self.core.conversation
+        started = time.monotonic()
+        try:
+            completion = await self._receive()
+        except asyncio.CancelledError:
+            await self._keep_beginning(STOPPED)
+            raise
+        except ProviderError as error:
+            if self.text:
+                await self._keep_beginning(BROKEN_OFF)
+                raise
+            raise Refused(_read_failure(error), error) from None
+        await to_the_end(self._settle(completion, time.monotonic() - started))
+        silent = judge_reply(
+            finish_reasons=[completion.finish_reason],
+            usage=completion.raw_usage,
+            sent_tokens=self.sent_tokens,
+            window_tokens=core.engine.context_length,
+        )
+        if silent is not None and not (completion.text or completion.calls):
+            raise Refused(silent.failure, ProviderError(str(silent.failure.message), model=core.live.name))
+        if silent is not None:
+            self._warn(f"The reply may not have seen everything: {silent.sign.value}.", Topic.REPLY)
+        if completion.text or completion.calls:
+            items = conversation.spell(completion.messages, completion.dialect)
+            await conversation.append(
+                items, finish_reason=completion.finish_reason or completion.finish.value
+            )
+        return completion
+
+    async def _receive(self) -> Completion:
+        self._words.clear()
+        core = self.core
+        async with aclosing(core.live.model.stream(self._request())) as events:
+            async for event in events:
+                match event:
+                    case WordsDelta(text):
+                        self._words.append(text)
+                        self.emit(TextDelta(text))
+                    case ThinkingDelta(text):
+                        self.emit(ReasoningDelta(text))
+                    case Cut(partial):
+                        await to_the_end(self._record(partial, 0.0))
+                    case StreamDone(completion):
+                        return completion
+        raise ProviderError("the stream ended without a reply", model=core.live.name)
+
+    def _request(self) -> object:
+        core, conversation = self.core, self.core.conversation
+        items: list[object] = conversation.items
+        if core.is_mended:
+            items = convert(conversation.messages, conversation.dialect).messages
+        return core.live.request(
+            items,
+            conversation.dialect,
+            system=conversation.system,
+            tools=core.schemas,
+            max_output=self._output_cap,
+        )
+
+    async def _keep_beginning(self, why: str) -> None:
+        """Store words that were not finished, saying so: nobody is to take them for an answer."""
+        if self.text.strip():
+            beginning = Message("assistant", (Text(f"{self.text.rstrip()}\n\n{why}"),))
+            conversation = self.core.conversation
+            await conversation.append(conversation.spell([beginning]), finish_reason="incomplete")
+
+    async def _settle(self, completion: Completion, seconds: float) -> None:
+        """Put down what the call used, at once, and let the engine know."""
+        core = self.core
+        if completion.raw_usage is not None:
+            core.engine.update_from_response(completion.usage)
+        call = await self._record(completion, seconds)
+        core.tokens = completion.usage.prompt_tokens or self.sent_tokens
+        self.emit(
+            ModelCalled(
+                model=core.live.ref.name,
+                usage=call.usage,
+                cost=Cost(
+                    call.cost, ("tokens without a price",) if call.cost_kind == CostKind.PARTIAL else ()
+                ),
+                seconds=seconds,
+                tokens=core.tokens,
+                window_tokens=core.engine.context_length,
+                threshold_tokens=core.engine.threshold_tokens,
+            )
+        )
+
+    async def _record(self, completion: Completion, seconds: float) -> Call:
+        core = self.core
+        removed = {"removed_tokens": core.removed_tokens} if core.removed_tokens else {}
+        call = core.live.make_call(completion, {"seconds": round(seconds, 3), **removed})
+        try:
+            await core.conversation.record(call)
+        except StoreError as error:
+            self._warn(f"What the call used could not be recorded: {error}", Topic.STORE)
+        core.removed_tokens = 0
+        return call
+
+    async def _climb(self, ladder: Ladder | None, refused: Refused) -> Ladder:
+        """Do something about a refusal, or raise it with the advice that there is."""
+        core = self.core
+        window = core.engine.context_length
+        attempt = Attempt(refused.failure, self.sent_tokens, window, self._output_cap)
+        try:
+            if ladder is None:
+                ladder = recover(attempt, is_compression_enabled=core.engine.enabled)
+                step = next(ladder)
+            else:
+                step = ladder.send(attempt)
+            self._learn(refused.failure)
+            while not await self._carry_out(step):
+                step = ladder.send(attempt)
+        except StopIteration as end:
+            self._advise(end.value)
+            raise refused.error from None
+        return ladder
+
+    def _learn(self, failure: Failure) -> None:
+        """Take in how large the window is: as the provider states it, or as a guess that is less wrong."""
+        core, window = self.core, self.core.engine.context_length
+        if core.live.learn(failure, window):
+            core.engine.update_model(core.live.ref.name, core.live.window.tokens)
+        elif failure.kind is FailureKind.PROMPT_TOO_LONG and core.live.window.source == "probe":
+            lower = next_tier(min(window, self.sent_tokens))
+            core.engine.update_model(core.live.ref.name, lower or window)
+
+    async def _carry_out(self, step: Step) -> bool:
+        """Carry a step of the ladder out; false where it changes nothing."""
+        self.emit(Recovering(step, _describe(step)))
+        match step:
+            case LowerOutputCap(cap):
+                self._output_cap = cap
+            case Compress(target, cap):
+                self._output_cap = cap or self._output_cap
+                is_folded = await fold_or_warn(self.core, Why.OVERFLOW, self.emit, most_tokens=target)
+                self.sent_tokens = self.core.estimate()
+                return is_folded
+            case Repair():
+                self.core.is_mended = True
+            case OffloadMedia():
+                return False  # nothing here says anything but words
+        return True
+
+    def _advise(self, end: GiveUp) -> None:
+        if end.advice not in _QUIET:
+            self._warn(f"{end.advice.value[0].upper()}{end.advice.value[1:]}.", Topic.RECOVERY)
+
+    def _warn(self, text: str, topic: Topic) -> None:
+        self.emit(Notice(Level.WARNING, topic, text))
+
+
+def _read_failure(error: ProviderError) -> Failure:
+    if error.status is None and not error.body:
+        return Failure(FailureKind.OTHER, error.message)
+    return classify(error.status, error.body)
+
+
+def _describe(step: Step) -> str:
+    match step:
+        case LowerOutputCap(cap):
+            return f"The provider has room for {cap:,} tokens of output; asking for that much."
+        case Compress(target):
+            return f"The request is too long for the model; compressing it to {target:,} tokens."
+        case Repair():
+            return "The provider does not accept the history as it is; mending it."
+        case OffloadMedia():
+            return "The request is too large; leaving out images."

@@ -1,0 +1,187 @@
+"""The session that is going on: the messages as the model sees them, and the same in the store.
+
+A message is in the list when it is in the store, not before. So whatever ends the process, the store has all
+that was said, and what it says can be gone on with.
+"""
+
+import secrets
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from midfold.agent.waiting import in_thread, to_the_end
+from midfold.compression.excerpts import one_line
+from midfold.compression.results import Compression
+from midfold.messages import Message, Text, ToolCall, ToolResult, pair_calls
+from midfold.store import Call, EndReason, Lease
+from midfold.store.continuing import Continued
+from midfold.store.sqlite.store import SqliteStore
+from midfold.wire import convert, parse, render
+
+_T = TypeVar("_T")
+
+UNKNOWN_RESULT = (
+    "[the session ended before this call did: it may have run or not, and what it gave is not known]"
+)
+_TITLE_CHARS = 80
+
+
+class Conversation:
+    """One session at a time, in one dialect for all its life. Writing is awaited, and never torn apart."""
+
+    def __init__(self, store: SqliteStore, *, source: str, model: str, dialect: str, system: str) -> None:
+        """Begin a session; it is in the store from its first message on."""
+        self.id = secrets.token_hex(16)
+        self.conversation_id = self.id
+        self.dialect = dialect
+        self.system = system
+        self.items: list[object] = []
+        self.has_placeholders = False
+        """whether credentials were replaced in what was read from the store"""
+        self._store = store
+        self._source = source
+        self._model = model
+        self._is_stored = False
+        self._is_ended = False
+        self._may_have_open_calls = False
+
+    @classmethod
+    def resume(cls, store: SqliteStore, session_id: str, *, dialect: str) -> "Conversation":
+        """Go on at the tip of the chain that a session belongs to; raises `SessionNotFound`.
+
+        `dialect` is for a session in which nothing was said yet.
+        """
+        session = store.session(store.get_compression_tip(session_id))
+        system = store.system(session.id)
+        found = cls(
+            store,
+            source=session.source,
+            model=session.model or "",
+            dialect=session.dialect or dialect,
+            system=system if isinstance(system, str) else "",
+        )
+        records = store.records(session.id)
+        found.id, found.conversation_id = session.id, session.conversation_id
+        found.items = [record.item for record in records]
+        found.has_placeholders = any(record.is_redacted for record in records)
+        found._is_stored, found._is_ended = True, session.ended_at is not None
+        found.look_for_open_calls()
+        return found
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether anything was said, so that the store knows of it."""
+        return self._is_stored
+
+    @property
+    def messages(self) -> list[Message]:
+        """The messages, to ask about."""
+        return parse(self.items, self.dialect)
+
+    def look_for_open_calls(self) -> None:
+        """Say that calls may have been left without a result, as by a crash."""
+        self._may_have_open_calls = True
+
+    def open_calls(self) -> list[ToolCall]:
+        """Return the calls that have no result."""
+        messages = self.messages
+        places = pair_calls(messages).open_calls
+        parts = [messages[place.message].parts[place.part] for place in places]
+        return [part for part in parts if isinstance(part, ToolCall)]
+
+    def spell(self, messages: Sequence[Message], dialect: str | None = None) -> list[object]:
+        """Spell messages for this session; those of a model that speaks another dialect are converted."""
+        if dialect is None or dialect == self.dialect:
+            return render(messages, self.dialect)
+        return convert(messages, self.dialect).messages
+
+    async def say(self, prompt: str) -> None:
+        """Add what the user says."""
+        if not self._is_stored:
+            await self._work(self._create, one_line(prompt, _TITLE_CHARS))
+        await self.append(self.spell([Message("user", (Text(prompt),))]))
+
+    async def answer(self, results: Sequence[ToolResult]) -> None:
+        """Add the results of calls, all at once."""
+        if results:
+            await self.append(self.spell([Message("tool", tuple(results))]))
+
+    async def close_open_calls(self) -> None:
+        """Answer the calls that a crash left open: no provider takes a list with a call in the air."""
+        if self._may_have_open_calls:
+            await self.answer(
+                [ToolResult(call.id, UNKNOWN_RESULT, name=call.name) for call in self.open_calls()]
+            )
+            self._may_have_open_calls = False
+
+    async def append(self, items: Sequence[object], *, finish_reason: str | None = None) -> None:
+        """Add messages, all or none; they are durable when this returns, and also when it is cancelled."""
+
+        async def work() -> None:
+            if items:
+                await in_thread(self._append, items, finish_reason)
+                self.items = [*self.items, *items]
+
+        await to_the_end(work())
+
+    async def open_again(self) -> None:
+        """Go on with a session that was closed."""
+        if self._is_ended:
+            await self._work(self._reopen)
+
+    async def record(self, call: Call) -> None:
+        """Record what a call of a model used."""
+        await self._work(self._record, call)
+
+    async def go_on(
+        self, compression: Compression[object], *, system: str, lease: Lease | None, facts: dict[str, object]
+    ) -> Continued:
+        """End the session with a fold and go on in its continuation."""
+
+        def work() -> Continued:
+            return self._store.continue_session_result(
+                self.id, compression.messages, compression, lease=lease, system=system, facts=facts
+            )
+
+        continued = await in_thread(work)
+        self.id, self.system, self.items = continued.session_id, system, list(compression.messages)
+        await in_thread(self._store.mark_announced, self.id)
+        return continued
+
+    def take_back(self) -> None:
+        """Undo the newest fold: go on with all that was said, as the store has it; raises `StoreError`."""
+        self.id = self._store.undo_continuation(self.id)
+        restored = Conversation.resume(self._store, self.id, dialect=self.dialect)
+        self.system, self.items = restored.system, restored.items
+        self.has_placeholders = restored.has_placeholders
+
+    def end(self) -> None:
+        """Say that nobody goes on with it for now; it can be resumed."""
+        if self._is_stored:
+            self._store.end_session(self.id, EndReason.CLOSED)
+            self._is_ended = True
+
+    async def _work(self, work: Callable[..., _T], *arguments: object) -> _T:
+        return await to_the_end(in_thread(work, *arguments))
+
+    def _create(self, title: str) -> None:
+        self._store.create_session(
+            session_id=self.id,
+            source=self._source,
+            model=self._model,
+            title=title,
+            dialect=self.dialect,
+            system=self.system,
+        )
+        self._is_stored = True
+
+    def _append(self, items: Sequence[object], finish_reason: str | None) -> None:
+        if self._is_ended:
+            self._reopen()
+        self._store.append(self.id, items, finish_reason=finish_reason)
+
+    def _reopen(self) -> None:
+        self._store.reopen_session(self.id)
+        self._is_ended = False
+
+    def _record(self, call: Call) -> None:
+        self._store.record_call(self.id, call)

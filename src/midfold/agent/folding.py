@@ -1,0 +1,203 @@
+"""Compressing the conversation of an agent: memory first, then the fold, then its continuation in the store.
+
+Either all of it happens or nothing: a fold that the store does not take is taken back, and one that is
+interrupted was never made.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from midfold.agent.core import Core
+from midfold.agent.events import (
+    CompressionFinished,
+    CompressionStarted,
+    Continued,
+    Emit,
+    Level,
+    Notice,
+    Pressure,
+    Topic,
+    Why,
+)
+from midfold.agent.reports import report_context
+from midfold.agent.waiting import in_thread, to_the_end
+from midfold.compression.feedback import summarize_manual_compression
+from midfold.compression.pressure import Tier, advise, pause_notice, tier_of
+from midfold.compression.results import Compression
+from midfold.engines.publishing import PUBLISHED
+from midfold.errors import StillTooLarge, StoreError
+from midfold.store import Lease
+from midfold.store.leasing import Holding
+
+# What a request is brought down to that would not fit: counts are off by a few per cent.
+_FITTING_PART = 0.9
+
+
+async def fold(
+    core: Core,
+    why: Why,
+    emit: Emit,
+    *,
+    focus: str | None = None,
+    keep_last: int | None = None,
+    most_tokens: int | None = None,
+) -> Compression[object]:
+    """Compress the conversation, and go on in its continuation where that changed anything.
+
+    Raises `StoreError`, and then nothing has changed.
+    """
+    conversation = core.conversation
+    emit(CompressionStarted(why, core.estimate()))
+    for problem in await in_thread(_save_first, core):
+        emit(Notice(Level.WARNING, Topic.MEMORY, problem))
+    await conversation.open_again()
+    async with _hold(core) as lease:
+        result = await core.engine.acompress_result(
+            conversation.items, focus_topic=focus, keep_last=keep_last, most_tokens=most_tokens
+        )
+        if result.changed:
+            facts: dict[str, object] = {"why": str(why), **({"focus": focus} if focus else {})}
+            await to_the_end(_commit(core, why, result, lease, facts, emit))
+        else:
+            emit(_report(why, result))
+    _tell(core, result, emit)
+    return result
+
+
+async def fold_or_warn(core: Core, why: Why, emit: Emit, *, most_tokens: int | None = None) -> bool:
+    """Compress where nobody asked for it: what goes wrong is said, and the conversation goes on as it is."""
+    try:
+        return (await fold(core, why, emit, most_tokens=most_tokens)).changed
+    except StoreError as error:
+        emit(Notice(Level.WARNING, Topic.STORE, f"The conversation was not compressed: {error}"))
+        return False
+
+
+async def make_room(core: Core, emit: Emit) -> int:
+    """Compress before a request where that is due, see to it that it fits, and return what it will take.
+
+    Raises `StillTooLarge` where nothing more can be folded. With compression off, nothing is done.
+    """
+    conversation, engine = core.conversation, core.engine
+    is_due = engine.should_compress_preflight(
+        conversation.items, system=conversation.system, tools=core.schemas
+    )
+    if is_due:
+        await fold_or_warn(core, Why.PREFLIGHT, emit)
+    tokens = core.estimate()
+    window = engine.context_length
+    if engine.enabled and 0 < window < tokens:
+        await fold_or_warn(core, Why.OVERFLOW, emit, most_tokens=int(window * _FITTING_PART))
+        tokens = core.estimate()
+        if tokens > window:
+            raise too_large(core, tokens, window)
+    core.tokens = tokens
+    notice_pressure(core, tokens, emit)
+    return tokens
+
+
+async def fold_after_reply(core: Core, emit: Emit) -> None:
+    """Compress after a reply where the provider's own count calls for it."""
+    if core.engine.should_compress():
+        await fold_or_warn(core, Why.THRESHOLD, emit)
+    words = core.engine.approach_warning() if core.engine.enabled else None
+    if words:
+        emit(Notice(Level.INFO, Topic.APPROACH, words))
+
+
+def too_large(core: Core, tokens: int, window_tokens: int) -> StillTooLarge:
+    """Make the error that says where the tokens are."""
+    shares = report_context(core).speakers
+    return StillTooLarge(tokens, window_tokens, {share.name: share.tokens for share in shares})
+
+
+def notice_pressure(core: Core, tokens: int, emit: Emit) -> None:
+    """Tell how full the window is, when it filled up to another tier."""
+    tier = tier_of(tokens, core.engine.context_length)
+    if tier > core.tier:
+        emit(Pressure(tier, tokens, core.engine.context_length, core.engine.threshold_tokens))
+    core.tier = tier
+
+
+def _save_first(core: Core) -> list[str]:
+    """Save what must outlive the fold; what goes wrong there is said and stops nothing."""
+    problems = []
+    try:
+        core.memory.flush()
+    except OSError as error:
+        problems.append(f"Memory could not be written: {error.strerror}.")
+    for hook in core.before_fold:
+        try:
+            hook(core.conversation.id, core.conversation.items)
+        except Exception as error:  # noqa: BLE001 - anybody's code
+            problems.append(f"A hook failed before the fold: {type(error).__name__}: {error}")
+    return problems
+
+
+async def _commit(
+    core: Core,
+    why: Why,
+    result: Compression[object],
+    lease: Lease | None,
+    facts: dict[str, object],
+    emit: Emit,
+) -> None:
+    """Write the continuation; a fold that cannot be written is taken back."""
+    conversation, engine = core.conversation, core.engine
+    old_id, system = conversation.id, conversation.system
+    if result.system_note and result.system_note not in system:
+        system = f"{system}\n\n{result.system_note}"
+    try:
+        await conversation.go_on(result, system=system, lease=lease, facts=facts)
+    except StoreError:
+        engine.undo(result.messages)
+        raise
+    core.removed_tokens += max(result.saved_tokens, 0)
+    core.tier = Tier.CALM
+    engine.on_session_start(
+        conversation.id,
+        boundary_reason="compression",
+        old_session_id=old_id,
+        conversation_id=conversation.conversation_id,
+    )
+    emit(_report(why, result))
+    emit(Continued(old_id, conversation.id, engine.state.folds))
+
+
+def _report(why: Why, result: Compression[object]) -> CompressionFinished:
+    words = summarize_manual_compression(
+        result.before, result.messages, result.tokens_before, result.tokens_after
+    )
+    return CompressionFinished(
+        why=why,
+        compression=result,
+        headline=result.headline,
+        token_line=str(words["token_line"]),
+        was_prepared=result.reason == PUBLISHED,
+    )
+
+
+def _tell(core: Core, result: Compression[object], emit: Emit) -> None:
+    """Say what the user should know of it: a summary that failed, a fold too many, a pause."""
+    state = core.engine.state
+    if result.warning:
+        emit(Notice(Level.WARNING, Topic.SUMMARY, result.warning))
+    is_fold = result.fold is not None and result.fold.summary is not None
+    if is_fold and (words := advise(state)):
+        emit(Notice(Level.INFO, Topic.FOLDED_OFTEN, words))
+    if not result.changed and (words := pause_notice(state)):
+        emit(Notice(Level.WARNING, Topic.PAUSED, words))
+
+
+@asynccontextmanager
+async def _hold(core: Core) -> AsyncIterator[Lease | None]:
+    """Hold the right to fold the session, for as long as it takes; one that is not stored needs none."""
+    if not core.conversation.is_stored:
+        yield None
+        return
+    holding = Holding(core.store, core.conversation.id)
+    try:
+        await to_the_end(in_thread(holding.__enter__))
+        yield holding.lease
+    finally:
+        await to_the_end(in_thread(holding.__exit__, None, None, None))

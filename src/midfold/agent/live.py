@@ -1,0 +1,146 @@
+"""The model that is talked to now: where it is, how large its window is, and how it is asked."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from midfold.engines.recovery import learn_limit
+from midfold.providers import Model, Provider
+from midfold.providers.summarizers import ModelRef
+from midfold.store import Call
+from midfold.tokens import LearntLimits, Lesson, Prices, Window, find_model, resolve_window
+from midfold.usage import make_call
+from midfold.wire import Request
+from midfold.wire.cache_control import apply_cache_control, caching_applies
+from midfold.wire.calls import Completion
+from midfold.wire.failures import Failure
+
+if TYPE_CHECKING:
+    from midfold.providers.http import Transport
+
+_OUTPUT_TOKENS = 16_000
+"""Enough for a file of a thousand lines."""
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """A model, opened. `explicit_window` is what a setting says of its window, if one does."""
+
+    ref: ModelRef
+    model: Model
+    providers: Mapping[str, Provider]
+    limits: LearntLimits
+    explicit_window: int | None = None
+    cache_ttl: str = "5m"
+
+    @classmethod
+    def open(
+        cls,
+        ref: ModelRef,
+        *,
+        providers: Mapping[str, Provider],
+        limits: LearntLimits,
+        transport: "Transport",
+        explicit_window: int | None = None,
+        cache_ttl: str = "5m",
+    ) -> "Live":
+        """Open a model; raises `ConfigError`."""
+        model = Model.open(
+            ref.name,
+            base_url=ref.base_url,
+            key=ref.key,
+            api=ref.api,
+            providers=providers,
+            transport=transport,
+        )
+        return cls(ref, model, providers, limits, explicit_window, cache_ttl)
+
+    @property
+    def name(self) -> str:
+        """The model as its provider calls it."""
+        return self.model.endpoint.model
+
+    @property
+    def dialect(self) -> str:
+        """The dialect that it speaks."""
+        return self.model.endpoint.api.name
+
+    @property
+    def window(self) -> Window:
+        """The most tokens that a request may have, as far as that is known by now."""
+        return resolve_window(
+            self.ref.name,
+            endpoint=self.model.endpoint.base_url,
+            explicit=self.explicit_window,
+            learnt=self.limits,
+        )
+
+    @property
+    def default_output(self) -> int | None:
+        """The output cap where none is set: only Anthropic demands one, and its own would cut files short."""
+        facts = find_model(self.ref.name) if self.dialect == "anthropic" else None
+        return min(facts.max_output_tokens, _OUTPUT_TOKENS) if facts and facts.max_output_tokens else None
+
+    @property
+    def is_cached(self) -> bool:
+        """Whether breakpoints are set for the provider's prompt cache."""
+        return caching_applies(self.name, self._route)
+
+    @property
+    def caching(self) -> str:
+        """Say in a few words how the prompt is cached."""
+        return f"on ({self.name}, {self._route}, {self.cache_ttl})" if self.is_cached else "off"
+
+    def learn(self, failure: Failure, window_tokens: int) -> bool:
+        """Remember the window that a failure states; true where it is believed."""
+        lesson = learn_limit(
+            failure,
+            self.limits,
+            endpoint=self.model.endpoint.base_url,
+            model=self.ref.name,
+            configured_tokens=window_tokens,
+        )
+        return lesson in (Lesson.LEARNT, Lesson.LEARNT_UNSAVED)
+
+    def request(
+        self,
+        messages: Sequence[object],
+        dialect: str,
+        *,
+        system: str,
+        tools: Sequence[object],
+        max_output: int | None,
+    ) -> Request:
+        """Make the request; breakpoints are set on copies, in the very request and nowhere else."""
+        placed: list[object] = list(messages)
+        placed_system: object = system
+        if self.is_cached:
+            placed, placed_system = apply_cache_control(
+                messages, system, ttl=self.cache_ttl, native=self._route == "anthropic", tools=tools
+            )
+        return Request(
+            dialect,
+            placed,
+            system=placed_system,
+            tools=list(tools) or None,
+            model=self.name,
+            max_output=max_output,
+        )
+
+    def make_call(self, completion: Completion, facts: Mapping[str, object]) -> Call:
+        """Read a reply as a call to be recorded; what a server of one's own takes has no price."""
+        provider = self.ref.provider(self.providers)
+        is_billed = bool(provider.key_env or provider.key_file or self.ref.key)
+        return make_call(
+            {} if completion.raw_usage is None else completion.raw_usage,
+            self.ref.name,
+            dialect=completion.dialect,
+            cache_ttl=self.cache_ttl if self.is_cached else None,
+            prices=None if is_billed else Prices(),
+            facts=facts,
+        )
+
+    @property
+    def _route(self) -> str:
+        endpoint = self.model.endpoint
+        return "anthropic" if endpoint.api.name == "anthropic" else endpoint.provider

@@ -1,0 +1,188 @@
+"""What an agent tells about itself: how full its window is, what it cost, what a fold would do."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+
+from midfold.agent.core import Core
+from midfold.compression.pressure import Tier, reopen, tier_of
+from midfold.compression.preview import rehearse
+from midfold.compression.results import Compression, Span
+from midfold.engines.passes import Pass
+from midfold.engines.reading import Reader
+from midfold.messages import Message
+from midfold.providers.summarizers import Forecast, forecast
+from midfold.store import Call
+from midfold.tokens import Breakdown, CanonicalUsage, Cost, TokenCounter, break_down
+from midfold.wire import Request
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """How an agent is doing."""
+
+    session_id: str
+    conversation_id: str
+    model: str
+    base_url: str
+    api: str
+    messages: int
+    tokens: int
+    """of the next request, estimated"""
+    window_tokens: int
+    window_source: str
+    """explicit, learnt, table or probe"""
+    threshold_tokens: int
+    tier: Tier
+    compressions: int
+    folds: int
+    preparation: str
+    """how far the next fold is: idle, preparing, ready or discarded"""
+    waits: str
+    """why a fold that is due is put off, if it is"""
+    caching: str
+    enabled: bool
+    workspace: Path
+
+    @property
+    def percent(self) -> float:
+        """How full the window is."""
+        return min(100.0, 100 * self.tokens / self.window_tokens) if self.window_tokens else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """What was used and what it cost: by this session, and by the whole conversation."""
+
+    session: CanonicalUsage
+    chain: CanonicalUsage
+    cost: Cost
+    calls: int
+    summaries: int
+    summary_cost: Cost
+    folds: int
+    by_model: tuple[tuple[str, int], ...]
+    """tokens, the most first"""
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What a compression would do. Where a model would write the summary, `forecast` says what that takes."""
+
+    messages_before: int
+    messages_after: int
+    tokens_before: int
+    tokens_after: int
+    folded: tuple[Span, ...]
+    reason: str
+    forecast: Forecast | None
+    result: Compression[Message]
+    """with facts in place of the summary's words"""
+
+    @property
+    def changed(self) -> bool:
+        return self.result.changed
+
+
+def report_status(core: Core, tokens: int) -> Status:
+    """Say how the agent is doing, whose next request takes `tokens`."""
+    conversation, engine, live = core.conversation, core.engine, core.live
+    told = engine.get_status()
+    preparation = told.get("preparation")
+    return Status(
+        session_id=conversation.id,
+        conversation_id=conversation.conversation_id,
+        model=live.ref.name,
+        base_url=live.model.endpoint.base_url,
+        api=live.dialect,
+        messages=len(conversation.items),
+        tokens=tokens,
+        window_tokens=engine.context_length,
+        window_source=live.window.source,
+        threshold_tokens=engine.threshold_tokens,
+        tier=tier_of(tokens, engine.context_length),
+        compressions=engine.compression_count,
+        folds=engine.state.folds,
+        preparation=str(preparation.get("phase")) if isinstance(preparation, dict) else "idle",
+        waits=str(told.get("waits") or ""),
+        caching=live.caching,
+        enabled=engine.enabled,
+        workspace=core.workspace.root,
+    )
+
+
+def report_context(core: Core) -> Breakdown:
+    """Take the next request apart."""
+    count = TokenCounter(core.live.ref.name)
+    return break_down(
+        core.conversation.messages,
+        count,
+        system_tokens=count.count_text(core.conversation.system),
+        schema_tokens=count.count_tools(core.schemas),
+    )
+
+
+def report_spending(core: Core) -> Spending:
+    """Add up what the store has on record."""
+    conversation = core.conversation
+    if not conversation.is_stored:
+        nothing = CanonicalUsage()
+        return Spending(
+            nothing, nothing, Cost(Decimal(0)), 0, 0, Cost(Decimal(0)), core.engine.state.folds, ()
+        )
+    calls = core.store.calls(conversation.id, whole_chain=True)
+    summaries = [call for call in calls if call.purpose == "summary"]
+    tokens: Counter[str] = Counter()
+    for call in calls:
+        tokens[call.model] += call.usage.total_tokens
+    return Spending(
+        session=core.store.usage(conversation.id),
+        chain=core.store.usage(conversation.id, whole_chain=True),
+        cost=_total(calls),
+        calls=len(calls),
+        summaries=len(summaries),
+        summary_cost=_total(summaries),
+        folds=core.engine.state.folds,
+        by_model=tuple(tokens.most_common()),
+    )
+
+
+def report_preview(core: Core, focus: str | None, keep_last: int | None) -> Preview:
+    """Rehearse a compression that a person asks for; no model is asked and nothing changes."""
+    conversation, engine = core.conversation, core.engine
+    reader = Reader(TokenCounter(core.live.ref.name))
+    messages = reader.read(conversation.items) if conversation.items else []
+    request = Request(conversation.dialect, list(conversation.items))
+    tokens = max(core.estimate(), reader.tokens)
+    state = reopen(engine.state)
+    this = Pass(request, messages, reader.sizes, tokens, engine.policy, state, focus, is_manual=True)
+    if keep_last is not None:
+        this = this.keeping(keep_last)
+    model = core.summaries.model
+    rehearsal = rehearse(this.flow(reader, use_model=core.summaries.summarizer is not None))
+    result = rehearsal.result
+    expected = None
+    if model is not None and rehearsal.requests:
+        providers = core.live.providers
+        expected = forecast(rehearsal.requests, model, measured=core.summaries.calls, providers=providers)
+    return Preview(
+        messages_before=len(messages),
+        messages_after=len(result.messages),
+        tokens_before=result.tokens_before,
+        tokens_after=result.tokens_after,
+        folded=result.folded,
+        reason=this.refusal or result.reason,
+        forecast=expected,
+        result=result,
+    )
+
+
+def _total(calls: Sequence[Call]) -> Cost:
+    """Add up costs; where one is not known, the sum is the least it can have been."""
+    known = [call.cost for call in calls if call.cost is not None]
+    is_partial = any(call.cost is None or call.cost_kind == "partial" for call in calls)
+    if not known and is_partial:
+        return Cost(None)
+    return Cost(sum(known, Decimal(0)), ("calls without a price",) if is_partial else ())

@@ -1,0 +1,182 @@
+"""Running the tools that a reply calls: those that only read side by side, those that change things alone.
+
+Every call gets a result, whatever happens: an error is a result, a refusal is one, and so is a stop.
+"""
+
+import asyncio
+import inspect
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from midfold.agent.core import Core
+from midfold.agent.events import (
+    Approval,
+    ApprovalRequested,
+    Emit,
+    Level,
+    Notice,
+    ToolFinished,
+    ToolStarted,
+    Topic,
+)
+from midfold.agent.tools.registry import Arguments, Tool, ToolFailed
+from midfold.agent.waiting import in_thread
+from midfold.compression.excerpts import one_line
+from midfold.messages import Message, ToolCall, ToolResult
+from midfold.offload import Persisted, Shortened, enforce, persist_result
+from midfold.wire.calls import Completion
+
+STOPPED = "[stopped by the user before it was done; it may have run in part]"
+NOT_STARTED = "[not run: the user stopped the turn before it began]"
+MOST_AT_ONCE = 8
+
+
+@dataclass(slots=True)
+class Running:
+    """The calls of one reply and their results so far."""
+
+    core: Core
+    emit: Emit
+    _results: dict[int, ToolResult] = field(default_factory=dict)
+    _started: set[int] = field(default_factory=set)
+
+    async def run(self, completion: Completion) -> None:
+        """Run all calls of a reply and store their results; also when it is cancelled."""
+        calls = completion.calls
+        try:
+            for batch in _batches(calls, self.core.tools):
+                await self._run_batch(calls, batch)
+            results = await self._keep_to_the_turn(completion, self._collect(calls))
+        except asyncio.CancelledError:
+            await self.core.conversation.answer(self._collect(calls))
+            raise
+        await self.core.conversation.answer(results)
+
+    async def _run_batch(self, calls: Sequence[ToolCall], batch: Sequence[int]) -> None:
+        room = asyncio.Semaphore(MOST_AT_ONCE)
+
+        async def work(index: int) -> None:
+            async with room:
+                self._started.add(index)
+                self._results[index] = await self._run_one(calls[index])
+
+        async with asyncio.TaskGroup() as group:
+            for index in batch:
+                group.create_task(work(index))
+
+    def _collect(self, calls: Sequence[ToolCall]) -> list[ToolResult]:
+        """Return a result for every call, in their order."""
+        return [
+            self._results.get(index)
+            or ToolResult(call.id, STOPPED if index in self._started else NOT_STARTED, True, name=call.name)
+            for index, call in enumerate(calls)
+        ]
+
+    async def _run_one(self, call: ToolCall) -> ToolResult:
+        tool = self.core.tools.get(call.name)
+        arguments = _read_arguments(call)
+        title = tool.title(arguments or {}) if tool else one_line(call.name, 100)
+        self.emit(ToolStarted(call.id, call.name, title, arguments or {}))
+        started = time.monotonic()
+        result = await self._answer(call, tool, arguments, title)
+        kept = await in_thread(self._shorten, result)
+        self.emit(
+            ToolFinished(
+                call_id=call.id,
+                name=call.name,
+                title=title,
+                text=kept.text,
+                is_error=result.is_error,
+                seconds=time.monotonic() - started,
+                persisted=kept.what.reference if isinstance(kept.what, Persisted) else None,
+            )
+        )
+        return replace(result, text=kept.text)
+
+    async def _answer(
+        self, call: ToolCall, tool: Tool | None, arguments: Arguments | None, title: str
+    ) -> ToolResult:
+        """Return what the tool says, or why it does not."""
+        try:
+            text = await self._run_tool(call, tool, arguments, title)
+        except ToolFailed as error:
+            return ToolResult(call.id, f"Error: {error}", is_error=True, name=call.name)
+        except Exception as error:  # noqa: BLE001 - whatever a tool does, the model is told
+            reason = f"{type(error).__name__}: {error}"
+            return ToolResult(call.id, f"Error: {reason}", is_error=True, name=call.name)
+        return ToolResult(call.id, text, name=call.name)
+
+    async def _run_tool(
+        self, call: ToolCall, tool: Tool | None, arguments: Arguments | None, title: str
+    ) -> str:
+        if tool is None:
+            raise ToolFailed(f"there is no tool {call.name!r}; there are {', '.join(self.core.tools)}")
+        if arguments is None:
+            raise ToolFailed("the arguments are not a JSON object")
+        if tool.asks:
+            await self._ask_first(call, tool, arguments, title)
+        return await _call(tool, arguments)
+
+    async def _ask_first(self, call: ToolCall, tool: Tool, arguments: Arguments, title: str) -> None:
+        """Wait until somebody lets the tool run; raises `ToolFailed` where nobody does."""
+        request = ApprovalRequested(call.id, tool.name, title, tool.preview(arguments), arguments)
+        if self.core.approve is None:
+            self.emit(request)
+            approval = await asyncio.wrap_future(request.verdict)
+        else:
+            answer = await in_thread(self.core.approve, request)
+            approval = Approval(bool(await answer if inspect.isawaitable(answer) else answer))
+        if not approval.allowed:
+            because = f": {approval.reason}" if approval.reason else ""
+            raise ToolFailed(f"the user did not allow this{because}")
+
+    def _shorten(self, result: ToolResult) -> Shortened:
+        """Put one result aside where it is too long for the conversation."""
+        core = self.core
+        return persist_result(
+            result.text, core.sink, tool=result.name, call_id=result.call_id, budgets=core.budgets
+        )
+
+    async def _keep_to_the_turn(
+        self, completion: Completion, results: Sequence[ToolResult]
+    ) -> list[ToolResult]:
+        """Put the largest results aside where all of them together are too long."""
+        messages = [*completion.messages, Message("tool", tuple(results))]
+        done = await in_thread(enforce, messages, self.core.sink, self.core.budgets)
+        if done.is_changed:
+            count = len(done.persisted) + len(done.cut)
+            text = f"{count} results were put aside: together they were too long for one turn."
+            self.emit(Notice(Level.INFO, Topic.OUTPUT, text))
+        return list(done.messages[-1].results)
+
+
+def _batches(calls: Sequence[ToolCall], tools: Mapping[str, Tool]) -> Iterator[list[int]]:
+    """Yield which calls run together: those that only read and stand next to one another; any other alone."""
+    batch: list[int] = []
+    for index, call in enumerate(calls):
+        if _only_reads(call, tools):
+            batch.append(index)
+            continue
+        if batch:
+            yield batch
+            batch = []
+        yield [index]
+    if batch:
+        yield batch
+
+
+def _only_reads(call: ToolCall, tools: Mapping[str, Tool]) -> bool:
+    tool = tools.get(call.name)
+    return tool is None or (tool.reads and not tool.asks)
+
+
+def _read_arguments(call: ToolCall) -> Arguments | None:
+    found = call.parse_arguments() if call.arguments.strip() else {}
+    return found if isinstance(found, dict) else None
+
+
+async def _call(tool: Tool, arguments: Arguments) -> str:
+    """Call a tool; one that blocks does so in a thread."""
+    answer = await in_thread(tool.run, arguments)
+    return str(await answer if inspect.isawaitable(answer) else answer)

@@ -1,0 +1,226 @@
+"""Putting an agent together: from plain arguments, or as the settings say."""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TypedDict
+
+from midfold.agent.core import Approve, Core, Limits, window_policy
+from midfold.agent.live import Live
+from midfold.agent.memory import Memory
+from midfold.agent.pins import Pins
+from midfold.agent.summaries import MAIN, Summaries
+from midfold.agent.tools.files import file_tools
+from midfold.agent.tools.looking import looking_tools
+from midfold.agent.tools.paths import Workspace
+from midfold.agent.tools.registry import Tool
+from midfold.agent.tools.remembering import memory_tool, output_tool, recall_tool
+from midfold.agent.tools.terminal import terminal_tool
+from midfold.compression.policy import CompressionPolicy
+from midfold.config import Settings, find_home
+from midfold.config.stores import OUTPUT_FOLDER, STORE_FILE, open_own_store
+from midfold.engines.asking import Summarizer
+from midfold.engines.compressor import ContextCompressor
+from midfold.engines.registry import find_engine
+from midfold.errors import ConfigError
+from midfold.offload import Budgets, FileSink
+from midfold.providers import PROVIDERS, Provider, Secret, open_transport, read_providers
+from midfold.providers.summarizers import ModelRef
+from midfold.store import open_store
+from midfold.store.base import BeforeContinue
+from midfold.store.sqlite.store import SqliteStore
+from midfold.tokens import LearntLimits, resolve_window
+
+LIMITS_FILE = "learnt_limits.json"
+PINS_FOLDER = "pins"
+
+
+class Options(TypedDict, total=False):
+    """What an agent may be told beside its model; all of it may be left out."""
+
+    base_url: str | None
+    """where the model is, if not at its provider's own address"""
+    key: str | Secret | None
+    api: str | None
+    """openai_chat, openai_responses or anthropic, where it is not the provider's usual one"""
+    context_length: int | None
+    """the window; by default what is known of the model"""
+    max_output: int | None
+    """how long a reply may be, in tokens"""
+    workspace: Path | str
+    """where tools work; the current directory if not given"""
+    allow: Sequence[Path | str]
+    """further folders that file tools may use"""
+    home: Path | str
+    """where sessions, memory and long output are kept; `MIDFOLD_HOME` if not given"""
+    store: SqliteStore | Path | str
+    """where sessions are kept; one that is given open is not closed"""
+    session: str | None
+    """the session to go on with"""
+    source: str
+    """who runs it, as sessions are listed: chat, if not given"""
+    tools: Sequence[Tool]
+    """beside the built-in ones"""
+    built_in_tools: bool
+    approve: Approve | None
+    """answers whether a tool may run; without it, the event has to be answered"""
+    instructions: str | None
+    """in place of our own words at the start of the system prompt"""
+    policy: CompressionPolicy | None
+    """how to compress; the window is filled in"""
+    enabled: bool
+    """whether to compress without being asked"""
+    engine: str
+    """the name of the context engine"""
+    summarizer: Summarizer | str | None
+    """main, the model of the conversation, if not given; provider/model; a callable; `None` is the digest"""
+    budgets: Budgets | None
+    """how much tool output enters the context"""
+    cache_ttl: str
+    """5m or 1h, for providers that cache prompts"""
+    max_steps: int
+    """calls of the model in one turn"""
+    before_fold: Sequence[BeforeContinue]
+    """called with session and messages before each fold"""
+    providers: Mapping[str, Provider]
+
+
+def options_from(settings: Settings) -> Options:
+    """Return what the settings say; raises `ConfigError` for a provider that is set up wrongly."""
+    output = settings.tool_output
+    return Options(
+        context_length=settings.model.context_length,
+        cache_ttl=settings.model.cache_ttl.value,
+        policy=settings.policy(0),
+        enabled=settings.compression.enabled,
+        engine=settings.context.engine,
+        summarizer=settings.summary_model or MAIN,
+        budgets=Budgets(output.result_chars, output.turn_chars, output.preview_chars, output.per_tool),
+        providers=read_providers(settings.providers),
+    )
+
+
+def main_model(settings: Settings) -> str:
+    """Return the model that the settings name; raises `ConfigError` where they name none."""
+    if settings.model.name is None:
+        raise ConfigError(
+            "model.name", None, hint="provider/model such as openai/gpt-5-mini or ollama/qwen3:8b"
+        )
+    return settings.model.name
+
+
+def open_agent_store(options: Options, settings: Settings | None = None) -> SqliteStore:
+    """Open the store that the options name, else the one of the settings, else the one in the home folder."""
+    given = options.get("store")
+    if isinstance(given, SqliteStore):
+        return given
+    if given is None and settings is not None:
+        return open_own_store(settings, environment={**os.environ, "MIDFOLD_HOME": str(find_folder(options))})
+    return open_store(given or find_folder(options) / STORE_FILE)
+
+
+def find_folder(options: Options) -> Path:
+    """Return where an agent keeps its things."""
+    return Path(options.get("home") or find_home())
+
+
+def build(model: str | ModelRef, options: Options, store: SqliteStore) -> Core:
+    """Put the parts together; raises `ConfigError`, `ExtraMissing` and `StoreError`."""
+    home = find_folder(options)
+    providers = options.get("providers", PROVIDERS)
+    ref = _reference(model, options)
+    transport = open_transport()
+    live = Live.open(
+        ref,
+        providers=providers,
+        limits=LearntLimits(home / LIMITS_FILE),
+        transport=transport,
+        explicit_window=options.get("context_length"),
+        cache_ttl=options.get("cache_ttl", "5m"),
+    )
+    summaries = Summaries(options.get("summarizer", MAIN), main=ref, providers=providers)
+    make_engine = _EngineMaker(options, summaries, home)
+    core = Core(
+        store=store,
+        outputs=FileSink(home / OUTPUT_FOLDER),
+        memory=Memory(home),
+        pins=Pins(home / PINS_FOLDER),
+        workspace=Workspace.open(options.get("workspace", os.curdir), options.get("allow", ())),
+        transport=transport,
+        limits=_limits(options),
+        source=options.get("source", "chat"),
+        instructions=options.get("instructions"),
+        before_fold=options.get("before_fold", ()),
+        approve=options.get("approve"),
+        make_engine=make_engine,
+        summaries=summaries,
+        live=live,
+        engine=make_engine(live),
+    )
+    summaries.record = lambda call: core.conversation.record(call)
+    own = built_in_tools(core) if options.get("built_in_tools", True) else []
+    core.offer([*own, *options.get("tools", ())])
+    session = options.get("session")
+    if session:
+        core.resume(session)
+    return core
+
+
+def built_in_tools(core: Core) -> list[Tool]:
+    """Return the tools that every agent has."""
+    return [
+        *file_tools(core.workspace),
+        *looking_tools(core.workspace),
+        terminal_tool(core.workspace, _key_variables(core.live.providers)),
+        memory_tool(core.memory),
+        recall_tool(core.store, lambda: core.conversation.id),
+        output_tool(lambda: core.sink),
+    ]
+
+
+class _EngineMaker:
+    """Makes the engine for a model, always with the same settings."""
+
+    def __init__(self, options: Options, summaries: Summaries, home: Path) -> None:
+        name = options.get("engine", "compressor")
+        found = find_engine(name, home)
+        if not issubclass(found, ContextCompressor):
+            raise ConfigError(
+                "context.engine", name, hint="an engine that tells its folds: a ContextCompressor"
+            )
+        self._class = found
+        self._policy = options.get("policy") or CompressionPolicy()
+        self._enabled = options.get("enabled", True)
+        self._summaries = summaries
+
+    def __call__(self, live: Live) -> ContextCompressor:
+        writer = self._summaries.model
+        other = writer if writer and writer != live.ref else None
+        window = resolve_window(other.name).tokens if other else None
+        policy = window_policy(self._policy, live, summarizer_window=window)
+        return self._class(
+            policy.context_length,
+            model=live.ref.name,
+            policy=policy,
+            summarizer=self._summaries.summarizer,
+            enabled=self._enabled,
+        )
+
+
+def _reference(model: str | ModelRef, options: Options) -> ModelRef:
+    if isinstance(model, ModelRef):
+        return model
+    key = options.get("key")
+    secret = Secret(key) if isinstance(key, str) else key
+    return ModelRef(model, options.get("base_url"), secret, options.get("api"))
+
+
+def _key_variables(providers: Mapping[str, Provider]) -> frozenset[str]:
+    """Return where the keys of providers are: no command needs to see them."""
+    return frozenset(provider.key_env for provider in providers.values() if provider.key_env)
+
+
+def _limits(options: Options) -> Limits:
+    return Limits(
+        options.get("max_output"), options.get("max_steps", 100), options.get("budgets") or Budgets()
+    )

@@ -1,0 +1,115 @@
+"""Reading, writing and editing files of the workspace."""
+
+from itertools import islice
+
+from midfold.agent.tools.paths import Workspace
+from midfold.agent.tools.registry import Tool, ToolFailed, tool
+
+DEFAULT_LINES = 2_000
+MAX_READ_CHARS = 50_000
+_LINE_CHARS = 2_000
+
+
+def file_tools(workspace: Workspace) -> list[Tool]:
+    """Return the tools that read and change single files of a workspace."""
+    return [_reading(workspace), _writing(workspace), _editing(workspace)]
+
+
+def _reading(workspace: Workspace) -> Tool:
+    @tool(reads=True)
+    def read_file(path: str, offset: int = 1, limit: int = DEFAULT_LINES) -> str:
+        """Read a text file, or a part of it. Each line comes with its number.
+
+        path: the file, relative to the workspace
+        offset: the first line to return, counted from 1
+        limit: how many lines to return at most
+        """
+        found = workspace.find(path)
+        return _show(workspace.name(found), workspace.read_text(found), max(offset, 1), max(limit, 1))
+
+    return read_file
+
+
+def _writing(workspace: Workspace) -> Tool:
+    @tool
+    def write_file(path: str, content: str) -> str:
+        """Write a whole text file; one that exists is replaced. Use edit_file to change a part of one.
+
+        path: the file, relative to the workspace; folders that are missing are made
+        content: all that the file will hold
+        """
+        found = workspace.find(path)
+        was_there = found.exists()
+        workspace.write_text(found, content)
+        done = "Replaced" if was_there else "Wrote"
+        return (
+            f"{done} {workspace.name(found)}: {_count_lines(content):,} lines, {len(content):,} characters."
+        )
+
+    return write_file
+
+
+def _editing(workspace: Workspace) -> Tool:
+    @tool
+    def edit_file(path: str, old_string: str, new_string: str, replace_all: bool = False) -> str:
+        """Replace a piece of a text file. It must occur exactly once, letter by letter with its white space.
+
+        path: the file, relative to the workspace
+        old_string: the piece as it stands in the file, with enough around it to occur only once
+        new_string: what comes in its place
+        replace_all: whether to replace every occurrence instead
+        """
+        found = workspace.find(path)
+        text = workspace.read_text(found)
+        count = text.count(old_string) if old_string else 0
+        _check_edit(workspace.name(found), old_string, new_string, count, replace_all)
+        workspace.write_text(found, text.replace(old_string, new_string))
+        line = text.count("\n", 0, text.index(old_string)) + 1
+        where = f"line {line}" if count == 1 else f"{count} places, the first at line {line}"
+        return f"Edited {workspace.name(found)} at {where}."
+
+    return edit_file
+
+
+def _show(name: str, text: str, offset: int, limit: int) -> str:
+    """Number lines from `offset` on, as many as there is room for, and say what is left out."""
+    lines = text.splitlines()
+    if not lines:
+        return f"[{name} is empty]"
+    if offset > len(lines):
+        raise ToolFailed(f"{name} has {len(lines):,} lines; there is none from {offset:,} on")
+    shown: list[str] = []
+    room = MAX_READ_CHARS
+    for number, line in enumerate(islice(lines, offset - 1, offset - 1 + limit), offset):
+        spelled = f"{number:>6}\t{_cut(line)}"
+        room -= len(spelled) + 1
+        if room < 0:
+            break
+        shown.append(spelled)
+    last = offset + len(shown) - 1
+    rest = len(lines) - last
+    more = f"\n[{rest:,} more lines; go on with offset {last + 1}]" if rest else ""
+    return "\n".join(shown) + more
+
+
+def _cut(line: str) -> str:
+    if len(line) <= _LINE_CHARS:
+        return line
+    return f"{line[:_LINE_CHARS]}[… {len(line) - _LINE_CHARS:,} more characters in this line]"
+
+
+def _check_edit(name: str, old: str, new: str, count: int, replace_all: bool) -> None:
+    if not old:
+        raise ToolFailed("old_string is empty; use write_file for a whole file")
+    if old == new:
+        raise ToolFailed("old_string and new_string are the same")
+    if not count:
+        raise ToolFailed(f"old_string does not occur in {name}; read the file and copy the piece exactly")
+    if count > 1 and not replace_all:
+        raise ToolFailed(
+            f"old_string occurs {count} times in {name}; give more of what is around it, or set replace_all"
+        )
+
+
+def _count_lines(text: str) -> int:
+    return text.count("\n") + (not text.endswith("\n") and text != "")

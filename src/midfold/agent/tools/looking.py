@@ -1,0 +1,173 @@
+"""Looking through the workspace: which files there are, and which lines match. Bounded, whatever is there.
+
+Patterns run in linear time. Links are not followed, and folders that hold what nobody wrote are left out.
+"""
+
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from midfold.agent.tools.paths import Workspace
+from midfold.agent.tools.registry import Tool, ToolFailed, tool
+from midfold.compression.excerpts import one_line
+from midfold.offload import BadPattern, literal, regex
+from midfold.offload.search import Find
+
+LEFT_OUT = frozenset(
+    {
+        ".git",
+        ".hg",
+        ".svn",
+        "node_modules",
+        "__pycache__",
+        ".venv",
+        "venv",
+        ".tox",
+        ".mypy_cache",
+        ".pytest_cache",
+    }
+)
+MAX_LISTED = 500
+MAX_VISITED = 50_000
+MAX_MATCHES = 100
+MAX_SEARCHED_BYTES = 2_000_000
+"""A larger file is data or a log; the terminal has tools for those."""
+SEARCH_SECONDS = 10.0
+_LINE_CHARS = 300
+
+
+def looking_tools(workspace: Workspace) -> list[Tool]:
+    """Return the tools that list and search the files of a workspace."""
+
+    @tool(reads=True)
+    def list_files(path: str = ".", pattern: str = "") -> str:
+        """List the files below a folder, in the order of their names.
+
+        path: the folder, relative to the workspace
+        pattern: only files whose name or path matches this, such as *.py or src/*/test_*.py
+        """
+        walk = _Walk(workspace.find(path), pattern)
+        found = [f"{workspace.name(each)}  {_size(each)}" for each in walk.files(MAX_LISTED)]
+        if not found:
+            return "[no files]" if not pattern else f"[no files match {pattern!r}]"
+        more = "\n[there are more; give a folder or a pattern]" if walk.is_cut else ""
+        return "\n".join(found) + more
+
+    @tool(reads=True)
+    def search_files(pattern: str, path: str = ".", files: str = "", is_regex: bool = False) -> str:
+        """Search the text files below a folder, and return the lines that match with their places.
+
+        pattern: the text to search for
+        path: the folder or file, relative to the workspace
+        files: only files whose name or path matches this, such as *.py
+        is_regex: whether the pattern is a regular expression in the syntax of RE2
+        """
+        try:
+            find = (regex if is_regex else literal)(pattern)
+        except BadPattern as error:
+            raise ToolFailed(str(error)) from None
+        search = _Search(workspace, _Walk(workspace.find(path), files), time.monotonic() + SEARCH_SECONDS)
+        lines = list(search.matches(find))
+        if not lines:
+            return (
+                "[no match]" if not search.is_cut else "[no match in what could be searched; not all could]"
+            )
+        more = "\n[there may be more than these]" if search.is_cut else ""
+        return "\n".join(lines) + more
+
+    return [list_files, search_files]
+
+
+class _Walk:
+    """Goes through the files below a folder; `is_cut` says afterwards that there are more."""
+
+    def __init__(self, start: Path, pattern: str) -> None:
+        self.is_cut = False
+        self._start = start
+        self._pattern = pattern
+
+    def files(self, most: int) -> Iterator[Path]:
+        count = 0
+        for visited, path in enumerate(self._all()):
+            if count == most or visited >= MAX_VISITED:
+                self.is_cut = True
+                return
+            if self._fits(path):
+                count += 1
+                yield path
+
+    def _all(self) -> Iterator[Path]:
+        if self._start.is_file():
+            yield self._start
+            return
+        if not self._start.is_dir():
+            raise ToolFailed(f"there is no folder {self._start}")
+        for folder, folders, names in os.walk(self._start):
+            folders[:] = sorted(name for name in folders if name not in LEFT_OUT)
+            yield from (Path(folder, name) for name in sorted(names))
+
+    def _fits(self, path: Path) -> bool:
+        if path.is_symlink():
+            return False
+        if not self._pattern or path == self._start:
+            return True
+        below = str(path.relative_to(self._start))
+        return fnmatchcase(path.name, self._pattern) or fnmatchcase(below, self._pattern)
+
+
+@dataclass(slots=True)
+class _Search:
+    """Looks at file after file until enough is found or time is up."""
+
+    workspace: Workspace
+    walk: _Walk
+    until: float
+    is_cut: bool = False
+
+    def matches(self, find: Find) -> Iterator[str]:
+        count = 0
+        for path in self.walk.files(MAX_VISITED):
+            if time.monotonic() > self.until:
+                self.is_cut = True
+                return
+            for line in self._lines(path, find):
+                if count == MAX_MATCHES:
+                    self.is_cut = True
+                    return
+                count += 1
+                yield line
+        self.is_cut = self.is_cut or self.walk.is_cut
+
+    def _lines(self, path: Path, find: Find) -> Iterator[str]:
+        text = self._read(path)
+        line, counted, place = 1, 0, find(text, 0) if text else -1
+        while place >= 0:
+            line += text.count("\n", counted, place)
+            start = text.rfind("\n", 0, place) + 1
+            end = text.find("\n", place)
+            end = len(text) if end < 0 else end
+            shown = one_line(text[max(start, place - _LINE_CHARS // 3) : end], _LINE_CHARS)
+            yield f"{self.workspace.name(path)}:{line}: {shown}"
+            counted = place
+            place = find(text, end + 1) if end + 1 < len(text) else -1
+
+    def _read(self, path: Path) -> str:
+        """Read a text file; what is too large or no text is passed over, and said to be."""
+        try:
+            if path.stat().st_size > MAX_SEARCHED_BYTES:
+                self.is_cut = True
+                return ""
+            data = self.workspace.read(path)
+        except (OSError, ToolFailed):
+            return ""
+        return "" if b"\0" in data[:8192] else data.decode("utf-8", "replace")
+
+
+def _size(path: Path) -> str:
+    try:
+        return f"({path.stat().st_size:,} bytes)"
+    except OSError:
+        return "(unreadable)"

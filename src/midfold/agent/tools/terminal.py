@@ -1,0 +1,130 @@
+"""Running commands: only when somebody lets it, for a bounded time, with bounded output, no orphans."""
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import Collection
+from contextlib import suppress
+from dataclasses import replace
+
+from midfold.agent.tools.paths import Workspace
+from midfold.agent.tools.registry import Tool, ToolFailed, tool
+
+DEFAULT_SECONDS = 120
+MAX_SECONDS = 600
+HEAD_BYTES = 400_000
+TAIL_BYTES = 400_000
+"""What is in between is thrown away as it comes; so much is put aside whole by the budgets anyway."""
+_GRACE_SECONDS = 1.0
+_CHUNK_BYTES = 65_536
+
+
+def terminal_tool(workspace: Workspace, hidden: Collection[str] = ()) -> Tool:
+    """Return the tool that runs shell commands in a workspace, without the `hidden` environment variables."""
+
+    @tool(asks=True)
+    async def terminal(command: str, timeout_seconds: int = DEFAULT_SECONDS) -> str:
+        """Run a shell command in the workspace and return what it prints, and its exit status if not 0.
+
+        The user is asked first. There is no input, and each command starts in the workspace afresh.
+        command: the command line
+        timeout_seconds: when to stop it, 600 at most
+        """
+        seconds = min(max(timeout_seconds, 1), MAX_SECONDS)
+        return await _run(command, workspace, seconds, hidden)
+
+    return replace(terminal, preview=lambda arguments: str(arguments.get("command", "")))
+
+
+async def _run(command: str, workspace: Workspace, seconds: int, hidden: Collection[str]) -> str:
+    started = time.monotonic()
+    process = await _start(command, workspace, hidden)
+    output = _Output()
+    try:
+        async with asyncio.timeout(seconds):
+            await _collect(process, output)
+            status = await process.wait()
+    except TimeoutError:
+        raise ToolFailed(f"{output.text}\n[stopped after {seconds} s]") from None
+    finally:
+        # Whatever the command left running goes with it, also when nobody waits any more.
+        await _end(process)
+    if status:
+        raise ToolFailed(f"{output.text}\n[exit status {status}]".lstrip("\n"))
+    return output.text or f"[no output, {time.monotonic() - started:.1f} s]"
+
+
+async def _start(command: str, workspace: Workspace, hidden: Collection[str]) -> asyncio.subprocess.Process:
+    """Start a command in a process group of its own.
+
+    One that is cancelled while it starts has begun its work already, so it is waited for, and ended.
+    """
+    starting = asyncio.ensure_future(
+        asyncio.create_subprocess_shell(
+            command,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+            cwd=workspace.root,
+            env={name: value for name, value in os.environ.items() if name not in hidden},
+            start_new_session=True,
+        )
+    )
+    try:
+        return await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        with suppress(OSError, ValueError):
+            await _end(await starting)
+        raise
+    except (OSError, ValueError) as error:
+        raise ToolFailed(f"the command cannot be started: {error}") from None
+
+
+async def _collect(process: asyncio.subprocess.Process, output: "_Output") -> None:
+    if process.stdout is None:
+        return
+    while chunk := await process.stdout.read(_CHUNK_BYTES):
+        output.add(chunk)
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    """Stop the whole process group: politely first, where the command itself is still running."""
+    try:
+        if process.returncode is None:
+            _signal(process.pid, signal.SIGTERM)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_GRACE_SECONDS):
+                    await process.wait()
+    finally:
+        _signal(process.pid, signal.SIGKILL)
+    await process.wait()
+
+
+def _signal(group: int, number: signal.Signals) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, number)
+
+
+class _Output:
+    """Both ends of what a command printed, however much that is."""
+
+    def __init__(self) -> None:
+        self._head = bytearray()
+        self._tail = bytearray()
+        self._size = 0
+
+    def add(self, chunk: bytes) -> None:
+        self._size += len(chunk)
+        room = HEAD_BYTES - len(self._head)
+        self._head += chunk[:room]
+        self._tail += chunk[room:]
+        if len(self._tail) > 2 * TAIL_BYTES:
+            del self._tail[:-TAIL_BYTES]
+
+    @property
+    def text(self) -> str:
+        tail = self._tail[-TAIL_BYTES:]
+        cut = self._size - len(self._head) - len(tail)
+        head, end = self._head.decode("utf-8", "replace"), tail.decode("utf-8", "replace")
+        return f"{head}\n[… {cut:,} bytes cut …]\n{end}" if cut else head + end

@@ -1,0 +1,80 @@
+"""One turn: what the user says, and calls of model and tools until the model has nothing more to do."""
+
+from dataclasses import dataclass
+
+from midfold.agent.calling import Asking
+from midfold.agent.core import Core
+from midfold.agent.events import Done, Emit, Level, Notice, Topic
+from midfold.agent.folding import fold_after_reply, make_room
+from midfold.agent.running import Running
+from midfold.errors import ConfigError
+from midfold.wire.calls import Finish
+
+PLACEHOLDERS = (
+    "Credentials in this session were replaced by placeholders when it was stored; the model sees those."
+)
+
+
+@dataclass(slots=True)
+class Turn:
+    """A turn under way; it is taken once."""
+
+    core: Core
+    emit: Emit
+    _asking: Asking | None = None
+
+    @property
+    def text(self) -> str:
+        """What came of the reply that is under way or was the last."""
+        return self._asking.text if self._asking else ""
+
+    async def take(self, prompt: str | None) -> None:
+        """Say `prompt`, or go on without one, until the model is done.
+
+        Before each call nothing is open, so that is where the conversation may be compressed.
+        """
+        conversation = self.core.conversation
+        try:
+            await self._begin(prompt)
+            for step in range(1, self.core.limits.max_steps + 1):
+                if await self._step(step):
+                    return
+        except BaseException:
+            conversation.look_for_open_calls()
+            raise
+        most = self.core.limits.max_steps
+        self.emit(Notice(Level.WARNING, Topic.STEPS, f"Stopped after {most} calls of the model in one turn."))
+        self.emit(Done(self.text, most))
+
+    async def _begin(self, prompt: str | None) -> None:
+        conversation = self.core.conversation
+        await conversation.close_open_calls()
+        if conversation.has_placeholders:
+            conversation.has_placeholders = False
+            self.emit(Notice(Level.INFO, Topic.REDACTED, PLACEHOLDERS))
+        if prompt is not None and prompt.strip():
+            await conversation.say(prompt)
+        elif not conversation.items or conversation.messages[-1].role == "assistant":
+            raise ConfigError("prompt", prompt, hint="a text: there is nothing to answer yet")
+
+    async def _step(self, number: int) -> bool:
+        """Call the model once, and run the tools that it calls; true when it is done."""
+        core = self.core
+        tokens = await make_room(core, self.emit)
+        self._asking = Asking(core, self.emit, tokens)
+        completion = await self._asking.ask()
+        if completion.finish is Finish.LENGTH:
+            self._warn("The reply was cut off: it reached the output cap.")
+        elif completion.finish is Finish.REFUSED:
+            self._warn("The model refused to answer.")
+        if completion.calls:
+            await Running(core, self.emit).run(completion)
+            return False
+        if not completion.text:
+            self._warn("The model said nothing.")
+        await fold_after_reply(core, self.emit)
+        self.emit(Done(completion.text, number))
+        return True
+
+    def _warn(self, text: str) -> None:
+        self.emit(Notice(Level.WARNING, Topic.REPLY, text))

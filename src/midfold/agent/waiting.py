@@ -1,0 +1,41 @@
+"""Waiting without holding up the event loop, and without being torn away from what must be finished."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Future
+from contextlib import suppress
+from contextvars import copy_context
+from threading import Thread
+from typing import ParamSpec, TypeVar
+
+_T = TypeVar("_T")
+_P = ParamSpec("_P")
+
+
+async def in_thread(work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
+    """Do blocking work beside the event loop, in a daemon thread: one that hangs keeps nobody here."""
+    future: Future[_T] = Future()
+    future.set_running_or_notify_cancel()  # what has begun cannot be taken back
+
+    def live() -> None:
+        try:
+            future.set_result(work(*args, **kwargs))
+        except BaseException as error:  # noqa: BLE001 - whoever waits is told, and nobody else
+            future.set_exception(error)
+
+    Thread(target=copy_context().run, args=(live,), name="midfold-agent-work", daemon=True).start()
+    return await asyncio.wrap_future(future)
+
+
+async def to_the_end(work: Awaitable[_T]) -> _T:
+    """Await something that must not be left half done; a cancellation in between is passed on after it."""
+    task = asyncio.ensure_future(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        while not task.done():
+            with suppress(asyncio.CancelledError):
+                await asyncio.wait([task])
+        if not task.cancelled():
+            task.exception()  # it is looked at: the cancellation is what counts
+        raise

@@ -1,0 +1,69 @@
+"""Agents that talk to a scripted upstream over real HTTP, with a home and a workspace of their own."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from midfold.agent import Agent, ApprovalRequested, Event
+from midfold.testing.upstream import Upstream
+from midfold.wire.validate import validate
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    folder = tmp_path / "workspace"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def make_agent(tmp_path: Path, workspace: Path) -> Iterator[Callable[..., Agent]]:
+    """Make agents that are closed afterwards; summaries come from the digest unless a test says otherwise."""
+    with ExitStack() as stack:
+
+        def make(up: Upstream, *, model: str = "local/scripted", **options: object) -> Agent:
+            chosen = {
+                "base_url": up.url,
+                "workspace": workspace,
+                "home": tmp_path / "home",
+                "summarizer": None,
+                **options,
+            }
+            return stack.enter_context(Agent(model, **chosen))  # type: ignore[arg-type]
+
+        yield make
+
+
+@pytest.fixture
+def play() -> Callable[..., list[Event]]:
+    """Run a turn to its end, answering what is asked, and return all that happened."""
+
+    def playing(agent: Agent, prompt: str | None = None, *, allow: bool = True) -> list[Event]:
+        events = []
+        for event in agent.run(prompt):
+            if isinstance(event, ApprovalRequested):
+                event.answer(allow)
+            events.append(event)
+        return events
+
+    return playing
+
+
+@pytest.fixture
+def faults_in() -> Callable[[Upstream], list[str]]:
+    """Name what a provider would refuse in any request that an upstream received."""
+
+    def looking(up: Upstream) -> list[str]:
+        found = []
+        for number, received in enumerate(up.requests):
+            request = received.request
+            assert request is not None, received.body[:200]
+            faults = validate(
+                request.messages, dialect=request.dialect, system=request.system, tools=request.tools
+            )
+            found += [f"request {number}: {fault}" for fault in faults if fault.severity == "error"]
+        return found
+
+    return looking

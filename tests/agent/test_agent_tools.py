@@ -1,0 +1,249 @@
+"""Tools do what they say, stay where they belong, and never hang or flood."""
+
+import asyncio
+import os
+import stat
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from midfold.agent import ToolFailed, tool
+from midfold.agent.tools import looking, terminal
+from midfold.agent.tools.files import file_tools
+from midfold.agent.tools.looking import looking_tools
+from midfold.agent.tools.paths import Workspace
+from midfold.agent.tools.terminal import terminal_tool
+from midfold.errors import ConfigError
+from midfold.testing.upstream import Upstream
+
+
+@pytest.fixture
+def use(workspace, tmp_path):
+    """Call a tool by its name, as a model would."""
+    bounds = Workspace.open(workspace, [tmp_path / "allowed"])
+    tools = [*file_tools(bounds), *looking_tools(bounds), terminal_tool(bounds)]
+    by_name = {each.name: each for each in tools}
+
+    def using(name, **arguments):
+        answer = by_name[name].run(arguments)
+        return answer if isinstance(answer, str) else asyncio.run(answer)
+
+    return using
+
+
+def test_a_file_is_read_by_lines(use, workspace):
+    (workspace / "a.txt").write_text("".join(f"line {number}\n" for number in range(1, 11)))
+    assert use("read_file", path="a.txt", offset=3, limit=2) == (
+        "     3\tline 3\n     4\tline 4\n[6 more lines; go on with offset 5]"
+    )
+    assert use("read_file", path="a.txt", offset="9").endswith("line 10")
+    with pytest.raises(ToolFailed, match="has 10 lines"):
+        use("read_file", path="a.txt", offset=11)
+
+
+def test_a_read_never_gives_more_than_fits(use, workspace):
+    (workspace / "long.txt").write_text("\n".join(["x" * 100_000, *["word " * 20] * 5_000]))
+    shown = use("read_file", path="long.txt")
+    assert len(shown) < 51_000
+    assert "98,000 more characters in this line" in shown
+    assert "more lines; go on with offset" in shown
+
+
+def test_what_is_no_text_is_refused(use, workspace):
+    (workspace / "image").write_bytes(b"\x89PNG\0\0")
+    (workspace / "latin").write_bytes(b"caf\xe9")
+    os.mkfifo(workspace / "pipe")
+    for name in ("image", "latin", "pipe", ".", "missing"):
+        with pytest.raises(ToolFailed):
+            use("read_file", path=name)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["../secret", "/etc/passwd", "~/x", "link/x", "file_link", "sub/../../secret", "", "a\0b", "dangling"],
+)
+def test_nothing_outside_the_workspace_is_touched(path, use, workspace, tmp_path):
+    (tmp_path / "secret").write_text("secret")
+    (workspace / "sub").mkdir()
+    (workspace / "link").symlink_to(tmp_path)
+    (workspace / "file_link").symlink_to(tmp_path / "secret")
+    (workspace / "dangling").symlink_to(tmp_path / "new")
+    for name, arguments in (
+        ("read_file", {}),
+        ("write_file", {"content": "overwritten"}),
+        ("edit_file", {"old_string": "secret", "new_string": "public"}),
+        ("list_files", {}),
+        ("search_files", {"pattern": "secret"}),
+    ):
+        with pytest.raises(ToolFailed):
+            use(name, path=path, **arguments)
+    assert (tmp_path / "secret").read_text() == "secret"
+    assert not (tmp_path / "new").exists()
+
+
+def test_an_allowed_folder_and_a_link_inside_are_fine(use, workspace, tmp_path):
+    (tmp_path / "allowed").mkdir()
+    use("write_file", path=str(tmp_path / "allowed" / "a"), content="one")
+    (workspace / "to").symlink_to(tmp_path / "allowed")
+    assert "one" in use("read_file", path="to/a")
+
+
+def test_a_file_is_written_whole_with_the_folders_it_needs(use, workspace):
+    assert use("write_file", path="src/new/app.py", content="print(1)\n").startswith(
+        "Wrote src/new/app.py: 1 lines"
+    )
+    made = workspace / "src" / "new" / "app.py"
+    made.chmod(0o755)
+    assert use("write_file", path="src/new/app.py", content="print(2)\n").startswith("Replaced")
+    assert made.read_text() == "print(2)\n"
+    assert stat.S_IMODE(made.stat().st_mode) == 0o755
+    assert [each.name for each in made.parent.iterdir()] == ["app.py"]
+
+
+def test_an_edit_must_fit_exactly_once(use, workspace):
+    (workspace / "a.py").write_text("x = 1\ny = 1\n")
+    with pytest.raises(ToolFailed, match="occurs 2 times"):
+        use("edit_file", path="a.py", old_string="= 1", new_string="= 2")
+    with pytest.raises(ToolFailed, match="does not occur"):
+        use("edit_file", path="a.py", old_string="z", new_string="q")
+    assert use("edit_file", path="a.py", old_string="y = 1", new_string="y = 2") == "Edited a.py at line 2."
+    use("edit_file", path="a.py", old_string="=", new_string=":=", replace_all="true")
+    assert (workspace / "a.py").read_text() == "x := 1\ny := 2\n"
+
+
+def test_files_are_listed_and_searched_without_what_nobody_wrote(use, workspace):
+    (workspace / "src").mkdir()
+    (workspace / "src" / "app.py").write_text("def main():\n    return 42\n")
+    (workspace / "notes.md").write_text("The answer is 42.\n")
+    (workspace / "node_modules").mkdir()
+    (workspace / "node_modules" / "junk.py").write_text("42")
+    assert use("list_files").splitlines() == ["notes.md  (18 bytes)", "src/app.py  (26 bytes)"]
+    assert use("list_files", pattern="*.py") == "src/app.py  (26 bytes)"
+    assert use("search_files", pattern="42").splitlines() == [
+        "notes.md:1: The answer is 42.",
+        "src/app.py:2: return 42",
+    ]
+    assert use("search_files", pattern=r"ret\w+ \d", files="*.py", is_regex=True) == "src/app.py:2: return 42"
+    assert use("search_files", pattern="nowhere") == "[no match]"
+
+
+def test_a_hostile_pattern_takes_no_longer_than_another(use, workspace):
+    (workspace / "a.txt").write_text("a" * 200_000)
+    started = time.monotonic()
+    use("search_files", pattern="(a+)+$x", is_regex=True)
+    assert time.monotonic() - started < 2
+    with pytest.raises(ToolFailed, match="not a regular expression"):
+        use("search_files", pattern="(", is_regex=True)
+
+
+def test_a_search_is_bounded_and_says_so(use, workspace, monkeypatch):
+    (workspace / "a.txt").write_text("word\n" * 1_000)
+    found = use("search_files", pattern="word").splitlines()
+    assert len(found) == looking.MAX_MATCHES + 1
+    assert found[-1] == "[there may be more than these]"
+
+
+def test_a_command_says_what_it_printed_and_how_it_ended(use, workspace):
+    assert use("terminal", command="pwd") == f"{workspace}\n"
+    with pytest.raises(ToolFailed, match=r"oops\n\n\[exit status 3\]"):
+        use("terminal", command="echo oops >&2; exit 3")
+    assert use("terminal", command="cat").startswith("[no output")
+
+
+def test_a_command_that_takes_too_long_is_ended_with_all_it_started(use, workspace):
+    started = time.monotonic()
+    with pytest.raises(ToolFailed, match="stopped after 1 s"):
+        use("terminal", command="sleep 60 & echo $! > pid; wait", timeout_seconds=1)
+    assert time.monotonic() - started < 5
+    assert has_ended(int((workspace / "pid").read_text()))
+
+
+def has_ended(pid):
+    """Whether a process that was killed is gone, or only waits for somebody to take note of its end."""
+    until = time.monotonic() + 5
+    while time.monotonic() < until:
+        try:
+            if Path(f"/proc/{pid}/stat").read_text().split()[2] in "ZX":
+                return True
+        except (FileNotFoundError, ProcessLookupError):
+            return True
+        threading.Event().wait(0.01)
+    return False
+
+
+def test_endless_output_is_cut_in_the_middle(use):
+    shown = use("terminal", command="echo first; head -c 3000000 /dev/zero | tr '\\0' x; echo; echo last")
+    assert len(shown) < terminal.HEAD_BYTES + terminal.TAIL_BYTES + 100
+    assert shown.startswith("first\n")
+    assert shown.endswith("last\n")
+    assert "bytes cut" in shown
+
+
+def test_commands_do_not_see_the_keys_of_providers(make_agent, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-1")
+    with Upstream() as up:
+        [command] = [each for each in make_agent(up).tools if each.name == "terminal"]
+        assert "sk-1" not in asyncio.run(command.run({"command": "env"}))
+
+
+def test_a_function_becomes_a_tool_by_its_annotations_and_docstring():
+    @tool(reads=True)
+    def weather(city: str, days: int = 1, units: list[str] | None = None) -> str:
+        """Say what the weather will be.
+
+        city: where
+        days: how many days
+            ahead
+        """
+        return f"{city} {days} {units}"
+
+    assert (weather.name, weather.description, weather.reads) == (
+        "weather",
+        "Say what the weather will be.",
+        True,
+    )
+    assert weather.parameters == {
+        "type": "object",
+        "properties": {
+            "city": {"type": "string", "description": "where"},
+            "days": {"type": "integer", "description": "how many days ahead"},
+            "units": {"type": "array", "items": {"type": "string"}},
+        },
+        "required": ["city"],
+        "additionalProperties": False,
+    }
+    assert weather.run({"city": "Bergen", "days": "3", "units": "metric"}) == "Bergen 3 ['metric']"
+    assert weather.run({"city": "Bergen", "units": None}) == "Bergen 1 None"
+    assert weather.title({"city": "Bergen"}) == "weather Bergen"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        ({}, "'city' is missing"),
+        ({"city": 3}, "'city' must be a string"),
+        ({"city": "a", "days": "many"}, "'days' must be a integer"),
+        ({"city": "a", "days": 1.5}, "whole number"),
+        ({"city": "a", "days": True}, "'days' must be"),
+        ({"city": "a", "place": 1}, "no argument 'place'"),
+        ({"city": "a", "days": 1e400}, "'days' must be"),
+    ],
+)
+def test_arguments_that_do_not_fit_are_explained(arguments, reason):
+    @tool
+    def weather(city: str, days: int = 1) -> str:
+        """Say what the weather will be."""
+        return city
+
+    with pytest.raises(ToolFailed, match=reason):
+        weather.run(arguments)
+
+
+def test_a_type_that_json_does_not_know_is_refused_at_once():
+    def strange(when: complex) -> str:
+        return ""
+
+    with pytest.raises(ConfigError, match=r"tool\.when"):
+        tool(strange)
