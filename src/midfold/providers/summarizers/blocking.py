@@ -19,6 +19,7 @@ class BlockingSummarizer:
     def __init__(self, summarizer: ModelSummarizer) -> None:
         self._summarizer = summarizer
         self._thread = LoopThread()
+        self._thread.adopt(summarizer.aclose)
 
     @property
     def calls(self) -> tuple[SummaryCall, ...]:
@@ -38,9 +39,7 @@ class BlockingSummarizer:
 
     def close(self) -> None:
         """Close the connections and end the thread."""
-        if not self._thread.is_closed:
-            self._thread.run(self._summarizer.aclose())
-            self._thread.close()
+        self._thread.close()
 
     def __enter__(self) -> Self:
         return self
