@@ -32,11 +32,19 @@ _ROLES = {
     "model": "assistant",
     "chatgpt": "assistant",
     "bing": "assistant",
+    "bard": "assistant",
+    "claude": "assistant",
     "tool": "tool",
+    "tool_response": "tool",
+    "function": "tool",
     "function_response": "tool",
     "observation": "tool",
+    "ipython": "tool",
     "function_call": "assistant",
+    "tool_call": "assistant",
 }
+# A turn of theirs is a call and nothing else.
+_CALLERS = ("function_call", "tool_call")
 _SPEAKERS = {"system": "system", "developer": "system", "user": "human", "assistant": "gpt", "tool": "tool"}
 _RESULT_TAG = "<tool_response>"
 _TAGS = {
@@ -55,14 +63,14 @@ def role_of(item: Item) -> str:
     speaker = item.get("from")
     if not isinstance(speaker, str):
         raise Unreadable(f"from is {describe(speaker)}; expected the speaker of a turn")
-    return _ROLES.get(speaker, speaker)
+    return _ROLES.get(speaker) or _ROLES.get(speaker.strip().lower(), speaker)
 
 
 def walk(item: Item) -> Walk:
     value = item.get("value")
     if not isinstance(value, str):
         raise Unreadable(f"value is {describe(value)}; expected text")
-    if item.get("from") == "function_call":
+    if item.get("from") in _CALLERS:
         return [("value", [_read_call(value)])]
     return [("value", _read_value(value, role_of(item)))]
 
