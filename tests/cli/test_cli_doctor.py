@@ -15,9 +15,9 @@ import midfold
 from midfold.cli.checkup.findings import Level
 from midfold.cli.checkup.holders import find_holders
 from midfold.config import find_home, load_settings
-from midfold.config.stores import STORE_FILE, open_own_outputs, open_own_store
+from midfold.config.stores import STORE_FILE, open_own_store
 from midfold.errors import StoreError
-from midfold.store import Call, open_store
+from midfold.store import Call, Kind, open_store
 from midfold.store.rescue import find_kept, replace_damaged
 from midfold.store.sqlite.driver import driver
 from midfold.testing import transcript
@@ -137,8 +137,10 @@ def test_a_file_of_another_user_is_a_problem_that_stays(run, filled, path):
 
 
 def test_files_that_a_killed_process_left_go_and_young_ones_stay(run, filled, path):
-    left = [path.with_name(name) for name in (".sessions.db.probe-77", ".config.yaml.a1b2c3", ".tmp-0123")]
-    young = path.with_name(".tmp-4567")
+    names = (".sessions.db.probe-77-7f3a", ".learnt_limits.json.a1b2c3d_", f"pins/.{'0a' * 16}.json.xyz_1234")
+    left = [path.parent / name for name in names]
+    young = path.with_name(".sessions.db.probe-78-7f3a")
+    (path.parent / "pins").mkdir(mode=0o700)
     for each in (*left, young):
         each.touch(0o600)
     for each in left:
@@ -255,6 +257,26 @@ def test_whatever_is_damaged_the_doctor_neither_crashes_nor_deletes(filled, path
             assert len(items) <= len(filled.get(conversation, items))
 
 
+def test_damage_is_one_line_and_one_problem(run, filled, path):
+    """SQLite tells it on several lines, and nothing is written to a damaged file: one cause of both."""
+    overwrite(path, path.stat().st_size // 2, b"\xff" * 3 * PAGE_BYTES)
+    findings = told(run)[1]["findings"]
+    [damage] = [each for each in findings if each["area"] == "store" and each["level"] != Level.OK]
+    assert "damaged" in damage["text"]
+    assert not set("\n\N{REPLACEMENT CHARACTER}") & set(damage["text"])
+
+
+def test_a_conversation_of_which_nothing_could_be_read_is_named(run, filled, path):
+    with open_own_store(load_settings()) as store:
+        branch = store.create_session(kind=Kind.BRANCH, parent_id=next(iter(filled))).id
+    connection = driver.connect(str(path))
+    (root,) = connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'ranges'").fetchone()
+    connection.close()
+    overwrite(path, (root - 1) * PAGE_BYTES, b"\xff" * PAGE_BYTES)
+    [done] = told(run, "--fix")[1]["fixed"]
+    assert f"nothing could be read of 1 conversation ({branch[:8]})" in done
+
+
 def test_a_file_that_is_no_database_is_moved_aside(run, path):
     path.parent.mkdir(mode=0o700)
     path.write_bytes(b"this is no database" * 1_000)
@@ -289,26 +311,6 @@ def test_a_store_in_use_is_said_and_not_replaced(run, filled, path, holder):
     assert path.exists()
 
 
-def test_output_without_a_session_goes_after_a_day_and_other_output_stays(run, filled):
-    outputs = open_own_outputs()
-    for session in ("long gone", "just begun", next(iter(filled))):
-        outputs.session(session).write("call", "x" * 500)
-    [old] = Path(outputs.session("long gone").path_of(_only(outputs, "long gone"))).parent.iterdir()
-    os.utime(old, (time.time() - 2 * 86_400,) * 2)
-    status, report = told(run)
-    assert status == 0
-    assert [f["text"] for f in report["findings"] if "no longer there" in f["text"]]
-    told(run, "--fix")
-    assert outputs.session("long gone").outputs() == []
-    assert _only(outputs, "just begun")
-    assert _only(outputs, next(iter(filled)))
-
-
-def _only(outputs, session):
-    [info] = outputs.session(session).outputs()
-    return info.reference
-
-
 def test_output_that_messages_mention_and_is_gone_is_said(run):
     with open_own_store(load_settings()) as store:
         session = store.create_session().id
@@ -316,7 +318,7 @@ def test_output_that_messages_mention_and_is_gone_is_said(run):
         store.append(session, {"role": "user", "content": mention})
     status, report = told(run)
     assert status == 0
-    assert any("1 outputs that messages mention are gone" in each["text"] for each in report["findings"])
+    assert any("messages mention 1 output no longer kept" in each["text"] for each in report["findings"])
 
 
 def test_a_rescue_of_nothing_leaves_a_store_that_works(path):

@@ -1,6 +1,5 @@
 """`midfold sessions`, as a person runs it."""
 
-import io
 import json
 import os
 import re
@@ -250,102 +249,6 @@ def test_a_time_that_is_none_is_bad_usage(run, when):
     assert err.count("\n") == 1
 
 
-def test_export_and_import_go_through_files_and_pipes(run, put, tmp_path, monkeypatch):
-    session = put("hello", "good morning", title="Greetings", model="m")
-    path = tmp_path / "out.json"
-    status, out, err = run("sessions", "export", session, "-o", path)
-    assert (status, out) == (0, "")
-    assert "2 messages" in err
-    assert path.stat().st_mode & 0o777 == 0o600
-    assert run("sessions", "export", session)[1] == path.read_text("utf-8")
-    run("sessions", "delete", session, "--yes")
-    [imported] = json.loads(run("sessions", "import", path, "--json")[1])
-    assert imported["session"]["title"] == "Greetings"
-    assert "already here" in run("sessions", "import", path)[1]
-
-
-def test_the_name_of_a_file_chooses_lines(run, put, tmp_path):
-    session = put("hello", "good morning")
-    run("sessions", "export", session, "-o", tmp_path / "out.jsonl")
-    assert len((tmp_path / "out.jsonl").read_text().splitlines()) == 2
-    row = json.loads(run("sessions", "export", session, "--format", "sharegpt")[1])
-    assert [turn["from"] for turn in row["conversations"]] == ["human", "gpt"]
-
-
-def test_many_files_come_in_at_once_and_a_bad_one_is_named(run, tmp_path):
-    bad = tmp_path / "bad.json"
-    bad.write_text("{")
-    status, out, err = run("sessions", "import", EXAMPLE, bad)
-    assert status == 2
-    assert "44 messages" in out
-    assert "bad.json" in err
-
-
-def test_deleting_asks_and_names_what_goes(run, put, monkeypatch):
-    session = put("hello", "good morning", title="Greetings")
-    monkeypatch.setattr(sys, "stdin", io.StringIO("n\n"))
-    status, _, err = run("sessions", "delete", session)
-    assert status == 1
-    assert "'Greetings', 2 messages in 1 session" in err
-    assert "nothing was deleted" in err
-    assert run("sessions", "delete", session, "--yes")[1] == "deleted 1 session with 2 messages\n"
-    assert run("sessions", "show", session)[0] == 2
-
-
-def test_branches_are_named_and_go_only_when_asked(run, folded, store):
-    session, tip = folded
-    branch = store.create_session(kind=Kind.BRANCH, parent_id=tip).id
-    twig = store.create_session(kind=Kind.BRANCH, parent_id=branch).id
-    status, _, err = run("sessions", "delete", session, "--yes")
-    assert status == 2
-    assert branch[:8] in err
-    assert twig[:8] in err
-    told = json.loads(run("sessions", "delete", session, "--yes", "--branches", "--json")[1])
-    assert set(told["sessions"]) == {session, tip, branch, twig}
-
-
-def test_what_a_conversation_put_aside_goes_with_it_and_nothing_else(run, put):
-    doomed, kept = put("hello"), put("goodbye")
-    outputs = open_own_outputs()
-    for session in (doomed, kept):
-        outputs.session(session).write("call", "x" * 1_000, tool="terminal")
-    run("sessions", "delete", doomed, "--yes")
-    assert outputs.session(doomed).outputs() == []
-    assert len(outputs.session(kept).outputs()) == 1
-
-
-def test_pruning_by_age_takes_spilled_output_along(run, put):
-    old, new = put("old", days=40), put("new")
-    outputs = open_own_outputs()
-    outputs.session(old).write("call", "x" * 1_000)
-    dry = run("sessions", "prune", "--older-than", "30d", "--dry-run")[1]
-    assert dry == "would delete 1 session with 1 message\n"
-    assert outputs.session(old).outputs()
-    told = json.loads(run("sessions", "prune", "--older-than", "30d", "--json")[1])
-    assert told == {"sessions": [old], "messages": 1}
-    assert outputs.session(old).outputs() == []
-    assert run("sessions", "tip", new)[0] == 0
-
-
-def test_pruning_by_size_starts_with_the_oldest(run, put):
-    put("x" * 5_000, days=2)
-    new = put("y" * 5_000)
-    assert "1 session" in run("sessions", "prune", "--keep-bytes", "6KB")[1]
-    assert run("sessions", "tip", "latest")[1].strip() == new
-
-
-def test_pruning_without_a_word_needs_a_setting(run, put, monkeypatch):
-    put("old", days=40)
-    assert run("sessions", "prune")[0] == 2
-    monkeypatch.setenv("MIDFOLD_STORE__KEEP_DAYS", "30")
-    assert "1 session" in run("sessions", "prune")[1]
-
-
-@pytest.mark.parametrize("size", ["much", "-1", "1XB", ""])
-def test_a_size_that_is_none_is_bad_usage(run, size):
-    assert run("sessions", "prune", "--keep-bytes", size)[0] == 2
-
-
 def test_another_file_can_be_the_store(run, monkeypatch, tmp_path):
     monkeypatch.setenv("MIDFOLD_STORE__URL", f"sqlite:///{tmp_path}/elsewhere.db")
     run("sessions", "import", EXAMPLE)
@@ -358,20 +261,14 @@ def test_everything_that_is_kept_is_its_owners_alone(run, umask):
     before = os.umask(umask)
     try:
         run("sessions", "import", EXAMPLE)
-        open_own_outputs().session("s").write("call", "x" * 100)
+        with open_own_store(load_settings()) as store:
+            open_own_outputs(store).session("s").write("call", "x" * 100)
     finally:
         os.umask(before)
     kept = [find_home(), *find_home().rglob("*")]
     assert len(kept) >= 5
     assert {path.stat().st_mode & 0o777 for path in kept if path.is_dir()} == {0o700}
     assert {path.stat().st_mode & 0o777 for path in kept if path.is_file()} == {0o600}
-
-
-def test_a_full_store_says_so(run, monkeypatch):
-    monkeypatch.setenv("MIDFOLD_STORE__QUOTA_BYTES", "100")
-    status, _, err = run("sessions", "import", EXAMPLE)
-    assert status == 2
-    assert "quota of 100 bytes" in err
 
 
 @pytest.mark.parametrize("redact", ["true", "false"])

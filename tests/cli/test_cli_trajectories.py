@@ -8,7 +8,7 @@ from rich.console import Console
 
 from midfold.cli.batches import describe_progress, show_progress, spell_bill, spell_count, spell_seconds
 from midfold.testing import transcript
-from midfold.testing.upstream import Reply, Upstream
+from midfold.testing.upstream import Reply, Status, Upstream
 from midfold.tokens import CanonicalUsage
 from midfold.trajectories.batch import Progress
 from midfold.trajectories.totals import Bill, Totals
@@ -108,6 +108,33 @@ def test_status_is_one_where_no_row_is_usable(run, tmp_path):
     assert status == 1
 
 
+def test_status_is_one_where_every_summary_failed(run, source, tmp_path):
+    with Upstream(Status(401)) as up:
+        status, printed, _ = run(
+            *("trajectories", source, "-o", tmp_path / "out.jsonl", *SMALL),
+            *("--model", "openai/gpt-5-mini", "--base-url", up.url),
+        )
+    assert status == 1
+    assert "kept as they were  1" in printed
+
+
+def test_rows_over_the_target_are_told_apart_from_the_compressed_ones(run, tmp_path):
+    turns = [*LONG["conversations"][:-1], {"from": "gpt", "value": "word " * 3_000}]
+    (tmp_path / "in.jsonl").write_text(json.dumps({"conversations": turns}))
+    _, printed, _ = run("trajectories", tmp_path / "in.jsonl", "--dry-run", *SMALL)
+    assert "over the target    1, of which 1 are among the compressed" in printed
+
+
+def test_report_that_cannot_be_written_is_told_before_the_work(run, source, tmp_path):
+    (tmp_path / "report").touch()
+    status, _, errors = run(
+        "trajectories", source, "-o", tmp_path / "out.jsonl", *SMALL, "--report", tmp_path / "report"
+    )
+    assert status == 2
+    assert "report" in errors
+    assert not (tmp_path / "out.jsonl").exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -120,7 +147,7 @@ def test_status_is_one_where_no_row_is_usable(run, tmp_path):
         (["{in}", "-o", "{out}", "--base-url", "http://127.0.0.1:1"], "expected a model beside it"),
         (["{in}", "-o", "{out}", "--ray-address", "auto"], "--ray-address needs --engine ray"),
         (["{in}", "-o", "{out}", "--config", "no.yaml"], "no.yaml is missing"),
-        (["{in}", "-o", "missing/{out}"], "No such file or directory"),
+        (["{in}", "-o", "missing/{out}"], "expected a place in a folder that is there; missing is not"),
     ],
 )
 def test_mistake_is_one_line_and_status_two(run, source, tmp_path, monkeypatch, arguments, message):

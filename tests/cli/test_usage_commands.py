@@ -139,6 +139,18 @@ def test_a_period_without_calls_has_clear_words(run):
     assert run("insights", "--days", 1)[1].startswith("no call is recorded for today")
 
 
+@pytest.mark.parametrize("options", [(), ("--json",), ("--chain",)])
+def test_what_is_printed_has_no_credential_whatever_the_store_keeps(run, options):
+    secret = "ghp" + "_" + "aB3dE5gH7jK9mN1pQ3sT5vX7zA9cE1gI3kM5"
+    with open_store(find_home() / "sessions.db", redact=False, synchronous="NORMAL") as store:
+        session = store.create_session(source=secret, title=f"with {secret}", model=f"m {secret}").id
+        for model in (f"m {secret}", "another"):
+            store.record_call(session, make_call({"input_tokens": 5}, model))
+    status, out, err = run("usage", *options)
+    assert (status, err) == (0, "")
+    assert secret not in out
+
+
 def test_names_from_outside_do_not_steer_the_terminal(run, store):
     session = store.create_session(source="chat\x1b[31m", title="a\x1b]0;x\x07b").id
     store.record_call(session, make_call({"input_tokens": 5}, "model\x1b[2J"))

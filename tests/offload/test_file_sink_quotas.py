@@ -80,11 +80,52 @@ def test_sweeping_makes_room_under_the_quota(root, clock):
     quotas = Quotas(session_bytes=200_000, max_age_seconds=24 * HOUR)
     sink = FileSink(root, quotas=quotas, clock=clock)
     session = sink.session("s")
-    old = session.write("old", TEXT)
+    old, other = session.write("old", TEXT), sink.session("other").write("call", "x")
     age(session.path_of(old), clock, 25 * HOUR)
+    age(sink.session("other").path_of(other), clock, HOUR)
     assert sink.sweep().files == 1
     assert not Path(session.path_of(old)).parent.exists()
     assert session.write("new", TEXT)
+
+
+def test_a_clock_that_jumps_ahead_sweeps_nothing(root, clock):
+    """What is swept does not come back with the clock; nor is it lost when the jump lasts."""
+    kept = FileSink(root, clock=clock).session("s").write("call", TEXT)
+    clock.now += 10 * 365 * 24 * HOUR
+    for number in range(3):
+        session = FileSink(root, clock=clock).session("s")
+        reference = session.write(f"after the jump {number}", TEXT)
+        os.utime(session.path_of(reference), (clock.now, clock.now))  # as a jump of the system's clock would
+        clock.now += 2 * HOUR
+    assert session.holds(kept)
+
+
+def test_output_grows_old_only_where_no_store_keeps_its_session(root, clock):
+    quotas = Quotas(max_age_seconds=24 * HOUR)
+    stored = FileSink(root, store="the id of a store", quotas=quotas, clock=clock).session("stored")
+    loose = FileSink(root, quotas=quotas, clock=clock).session("loose")
+    references = [(session, session.write("call", TEXT)) for session in (stored, loose)]
+    loose.write("today's", TEXT)
+    for session, reference in references:
+        age(session.path_of(reference), clock, 25 * HOUR)
+    clock.now += 2 * HOUR
+    FileSink(root, quotas=quotas, clock=clock).session("another").write("call", TEXT)
+    assert [session.holds(reference) for session, reference in references] == [True, False]
+
+
+def test_a_file_that_is_none_of_ours_is_never_swept(root, clock):
+    sink = FileSink(root, quotas=Quotas(max_age_seconds=HOUR), clock=clock)
+    session = sink.session("s")
+    old = session.write("call", TEXT)
+    folder = Path(session.path_of(old)).parent
+    mine = [folder / name for name in ("notes.txt", ".tmp-mine", f"terminal-{'0a' * 16}.txt")]
+    for path in mine:
+        path.write_text("my own words")
+    for path in (*mine, session.path_of(old)):
+        age(path, clock, 100 * 24 * HOUR)
+    assert sink.sweep().files == 1
+    assert not session.holds(old)
+    assert all(path.exists() for path in mine)
 
 
 def test_what_a_killed_process_left_is_swept_after_an_hour(root, clock):

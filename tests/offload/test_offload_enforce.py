@@ -134,6 +134,43 @@ def test_a_failing_sink_cuts_the_result_and_says_so(turn, code):
     assert os.strerror(code) in left
 
 
+class Broken:
+    """A plug-in that fails in a way of its own, in every method."""
+
+    def __init__(self, error):
+        self.error = error
+
+    def write(self, *_arguments, **_facts):
+        raise self.error
+
+    read = holds = write
+
+
+@pytest.mark.parametrize("error", [RuntimeError("my secret"), KeyError("k"), MemoryError(), TimeoutError()])
+def test_no_error_of_a_plug_in_ends_the_turn(turn, error):
+    [cut] = enforce(turn(LOG), Broken(error)).cut.values()
+    assert cut.reason == type(error).__name__
+    assert persist_result(LOG, Broken(error)).what == Cut("", "", len(LOG), cut.left_chars, cut.reason)
+
+
+def test_a_plug_in_that_cannot_say_what_it_holds_holds_nothing(turn):
+    reads = turn(*[LOG] * 2, tool="read_file", arguments=f'{{"path": "terminal-{"0a" * 16}"}}')
+    assert len(enforce(reads, Broken(RuntimeError())).cut) == 2
+
+
+def test_a_place_that_cannot_be_named_cuts_the_result(turn):
+    def locate(reference):
+        raise LookupError(reference)
+
+    [cut] = enforce(turn(LOG), MemorySink(), locate=locate).cut.values()
+    assert cut.reason == "LookupError"
+
+
+def test_an_interrupt_is_no_failure_of_the_sink(turn):
+    with pytest.raises(KeyboardInterrupt):
+        enforce(turn(LOG), Broken(KeyboardInterrupt()))
+
+
 def test_a_cut_says_exactly_how_much_is_missing():
     cut = persist_result(LOG, Failing(errno.ENOSPC), tool="terminal")
     missing, whole = (

@@ -3,6 +3,10 @@
 import importlib.util
 import json
 import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -11,7 +15,6 @@ from midfold.errors import MalformedMessage, StoreFull, UnreadableTranscript
 from midfold.store import open_store
 from midfold.store.transfer import (
     Form,
-    ReplayClock,
     View,
     export_session,
     import_session,
@@ -24,11 +27,21 @@ from midfold.wire import DIALECTS, detect
 ROOT = Path(__file__).parents[2]
 FILES = sorted(path for path in (ROOT / "tests" / "transcripts").iterdir() if path.name != "README.md")
 LONG_AGO = 1_600_000_000.0
+SECRET = "ghp" + "_" + "aB3dE5gH7jK9mN1pQ3sT5vX7zA9cE1gI3kM5"
+
+
+class Replay:
+    """A clock that shows what it is set to, else the time."""
+
+    at = None
+
+    def __call__(self):
+        return time.time() if self.at is None else self.at
 
 
 @pytest.fixture
 def replay():
-    return ReplayClock()
+    return Replay()
 
 
 @pytest.fixture
@@ -66,7 +79,7 @@ def test_what_goes_out_as_json_comes_back_as_it_was(own, replay, write, dialect)
         own.append(first.id, item, tokens=[second], finish_reason="stop" if second % 2 else None)
     path = write(export_session(own, first.id).text)
 
-    second = import_session(own, read_incoming(path), clock=replay, again=True).session
+    second = import_session(own, read_incoming(path), again=True).session
 
     assert second.id != first.id
     assert facts(second) == facts(first)
@@ -138,7 +151,7 @@ def test_the_history_has_what_a_fold_took_away_and_the_tip_what_it_made(store, t
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_every_kind_of_file_comes_in_and_goes_out_again(own, replay, write, path):
-    imported = import_session(own, read_incoming(str(path)), clock=replay)
+    imported = import_session(own, read_incoming(str(path)))
     said = own.messages(imported.session.id)
     assert len(said) == imported.messages > 0
     again = read_incoming(write(export_session(own, imported.session.id).text))
@@ -152,7 +165,7 @@ def test_every_kind_of_file_comes_in_and_goes_out_again(own, replay, write, path
 )
 def test_session_files_keep_their_own_times(own, replay, name, source):
     path = ROOT / "tests" / "transcripts" / name
-    session = import_session(own, read_incoming(str(path)), clock=replay).session
+    session = import_session(own, read_incoming(str(path))).session
     records = own.records(session.id)
     times = [record.created_at for record in records]
     assert session.source == source
@@ -164,7 +177,7 @@ def test_session_files_keep_their_own_times(own, replay, name, source):
 def test_messages_that_say_when_they_were_said_are_believed_within_reason(own, replay, write):
     said = ["2021-05-06T07:08:09Z", 1_620_284_999, 1_620_284_999_000, "yesterday", 1e300, -5, None, True]
     items = [{"role": "user", "content": "hello", "timestamp": at} for at in said]
-    session = import_session(own, read_incoming(write({"messages": items})), clock=replay).session
+    session = import_session(own, read_incoming(write({"messages": items}))).session
     times = [record.created_at for record in own.records(session.id)]
     assert times[:3] == [1_620_284_889.0, 1_620_284_999.0, 1_620_284_999.0]
     assert times[3:] == [1_620_284_999.0] * 5
@@ -173,9 +186,9 @@ def test_messages_that_say_when_they_were_said_are_believed_within_reason(own, r
 def test_a_file_without_times_is_dated_now(own, replay, write):
     replay.at = LONG_AGO
     path = write({"messages": [{"role": "user", "content": "hello"}]})
-    session = import_session(own, read_incoming(path), clock=replay).session
-    assert session.started_at > LONG_AGO
-    assert replay.at is None
+    session = import_session(own, read_incoming(path)).session
+    assert session.started_at == LONG_AGO
+    assert [record.created_at for record in own.records(session.id)] == [LONG_AGO]
 
 
 def test_what_is_here_already_is_not_written_twice(own, write):
@@ -193,11 +206,60 @@ def test_a_longer_conversation_than_the_one_here_is_another(own, write):
     assert import_session(own, read_incoming(write(items))).is_new
 
 
+def test_a_file_of_a_conversation_with_a_credential_is_known_again(own, write):
+    session = own.create_session(dialect="openai_chat").id
+    own.append(
+        session, [{"role": "user", "content": f"use {SECRET}"}, {"role": "assistant", "content": "ok"}]
+    )
+    path = write(export_session(own, session).text)
+    again = import_session(own, read_incoming(path))
+    assert (again.is_new, again.session.id) == (False, session)
+
+
+def test_a_file_that_only_names_a_conversation_is_not_taken_for_it(own, write):
+    session = own.create_session(dialect="openai_chat").id
+    own.append(session, {"role": "user", "content": "hello"})
+    text = export_session(own, session).text.replace("hello", "goodbye")
+    assert import_session(own, read_incoming(write(text))).is_new
+
+
+def test_that_a_message_was_redacted_is_known_after_its_import(own, write):
+    session = own.create_session(dialect="openai_chat").id
+    own.append(
+        session, [{"role": "user", "content": f"use {SECRET}"}, {"role": "assistant", "content": "ok"}]
+    )
+    path = write(export_session(own, session).text)
+    copy = import_session(own, read_incoming(path), again=True).session
+    assert [record.is_redacted for record in own.records(copy.id)] == [True, False]
+
+
+IMPORT = """
+import sys
+from midfold.store import open_store
+from midfold.store.transfer import import_session, read_incoming
+
+import_session(open_store(sys.argv[1]), read_incoming(sys.argv[2]))
+"""
+
+
+def test_a_process_that_is_killed_leaves_nothing_of_an_import(tmp_path, write):
+    times = range(1_600_000_000, 1_600_000_005)
+    path = write({"messages": [{"role": "user", "content": f"at {at}", "timestamp": at} for at in times]})
+    environment = {**os.environ, "MIDFOLD_FAULT": "store.message.after:kill:3"}
+    done = subprocess.run([sys.executable, "-c", IMPORT, str(tmp_path / "killed.db"), path], env=environment)
+    assert done.returncode == -signal.SIGKILL
+    with open_store(tmp_path / "killed.db") as store:
+        assert store.sessions() == []
+        imported = import_session(store, read_incoming(path))
+        assert (imported.is_new, len(store.messages(imported.session.id))) == (True, 5)
+        assert store.check() == []
+
+
 def test_what_does_not_fit_leaves_nothing_behind(tmp_path, replay, write):
     path = write({"messages": [{"role": "user", "content": "x" * 100, "timestamp": at} for at in (1e9, 2e9)]})
     with open_store(tmp_path / "small.db", quota_bytes=200, clock=replay) as small:
         with pytest.raises(StoreFull):
-            import_session(small, read_incoming(path), clock=replay)
+            import_session(small, read_incoming(path))
         assert small.sessions() == []
         assert small.check() == []
 

@@ -14,6 +14,7 @@ from rich.text import Text
 from midfold.cli.plain import printable
 from midfold.trajectories import batch
 from midfold.trajectories.batch import BatchResult
+from midfold.trajectories.metrics import AggregateMetrics
 from midfold.trajectories.totals import Bill
 
 _SECONDS_BETWEEN_LINES = 10.0
@@ -121,7 +122,7 @@ def _lines(result: BatchResult, *, is_rehearsal: bool) -> Iterator[tuple[str, st
         yield "resumed", f"{_spell_number(result.resumed_rows, 'row')} done before"
     yield "compressed", f"{would}{metrics.compressed:,}"
     yield "fit already", f"{metrics.skipped:,}"
-    yield "over the target", f"{metrics.over_limit:,}"
+    yield "over the target", f"{metrics.over_limit:,}{_say_compressed_too(metrics)}"
     if metrics.kept:
         yield "kept as they were", f"{metrics.kept:,}"
     yield "rejected", f"{metrics.rejected:,}"
@@ -137,6 +138,13 @@ def _lines(result: BatchResult, *, is_rehearsal: bool) -> Iterator[tuple[str, st
         yield "written", f"{_spell_number(result.totals.written, 'row')} to {result.outputs[0]}{more}"
     if result.listed:
         yield "listed", f"{_spell_number(result.totals.listed, 'row')} in {result.listed}"
+
+
+def _say_compressed_too(metrics: AggregateMetrics) -> str:
+    """Say how many rows over the target are among the compressed ones, as the figures add up only then."""
+    others = metrics.rows - metrics.compressed - metrics.skipped - metrics.kept - metrics.rejected
+    both = metrics.over_limit - others
+    return f", of which {both:,} are among the compressed" if both > 0 else ""
 
 
 def _histogram(result: BatchResult) -> Iterator[str]:

@@ -17,7 +17,6 @@ from midfold.config import check_settings, find_home
 from midfold.config.stores import OUTPUT_FOLDER, own_store_url
 from midfold.errors import ConfigError
 from midfold.store.opening import _read_path as read_path
-from midfold.store.rescue import parts_of
 
 _STYLES = {Level.OK: "green", Level.WARN: "yellow", Level.PROBLEM: "bold red"}
 _AREA_CELLS = 10
@@ -55,9 +54,11 @@ def examine() -> Iterator[Finding]:
     except ConfigError as error:
         yield Finding("store", Level.PROBLEM, str(error))
         return
-    yield from check_home(home, also=parts_of(store))
-    yield from check_store(store, checked.settings)
-    yield from check_outputs(home / OUTPUT_FOLDER, store)
+    yield from check_home(home, store)
+    found = list(check_store(store, checked.settings))
+    yield from found
+    is_sound = not any(finding.level is Level.PROBLEM for finding in found)
+    yield from check_outputs(home / OUTPUT_FOLDER, store, is_sound=is_sound)
 
 
 def _print(findings: list[Finding], repaired: list[str], console: Console) -> None:

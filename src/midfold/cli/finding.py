@@ -1,7 +1,6 @@
 """The person's own store, and sessions by the names that people use for them."""
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 import click
@@ -20,13 +19,39 @@ _MOST_NAMED = 5
 
 
 @contextmanager
-def own_store(*, clock: Callable[[], float] = time.time, synchronous: str = "FULL") -> Iterator[SqliteStore]:
+def own_store() -> Iterator[SqliteStore]:
     """Open the store that the settings name for the block."""
-    store = open_own_store(load_settings(), clock=clock, synchronous=synchronous)
+    store = open_own_store(load_settings())
     try:
         yield store
     finally:
         store.close()
+
+
+class NoSessions(SessionNotFound):
+    """There is no newest conversation, as there is none."""
+
+    def __init__(self) -> None:
+        super().__init__(LATEST)
+
+    def __str__(self) -> str:
+        return "no conversations yet; midfold sessions import FILE brings one in"
+
+
+def read_text(text: str) -> str:
+    """Read words that can be stored and looked for; an option's type."""
+    if not text.isascii() and not _is_text(text):
+        raise click.BadParameter(f"{text.encode(errors='replace').decode()!r} is no text in UTF-8")
+    return text
+
+
+def _is_text(text: str) -> bool:
+    # Bytes of the command line that are no UTF-8 come as characters that cannot be written.
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def find_session(store: SqliteStore, name: str) -> Session:
@@ -34,7 +59,7 @@ def find_session(store: SqliteStore, name: str) -> Session:
     if name == LATEST:
         return _find_latest(store)
     try:
-        return store.session(name)
+        return store.session(read_text(name))
     except SessionNotFound:
         found = [each for each in store.sessions(limit=EVERYTHING) if name and each.id.startswith(name)]
     if not found:
@@ -49,4 +74,4 @@ def _find_latest(store: SqliteStore) -> Session:
     for session in store.sessions(limit=EVERYTHING):
         if session.kind is not Kind.SUBAGENT:
             return store.session(store.get_compression_tip(session.id))
-    raise SessionNotFound(LATEST)
+    raise NoSessions

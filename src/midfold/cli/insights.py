@@ -1,6 +1,5 @@
 """`midfold insights`: what the last days used, cost and saved."""
 
-import json
 import time
 from pathlib import Path
 
@@ -10,8 +9,10 @@ from rich.text import Text
 
 from midfold.cli.console import make_console
 from midfold.cli.finding import own_store
+from midfold.cli.session_json import print_json
 from midfold.cli.usage_tables import bar_legend, group_grid, print_grid, print_totals, tool_grid
 from midfold.cli.when import tell_date
+from midfold.compression.redact import redact
 from midfold.files import replace_file
 from midfold.usage import Group, Insights, read_insights
 from midfold.usage.charts import draw_insights
@@ -43,9 +44,9 @@ def command(days: int, by: str, as_json: bool, svg: Path | None) -> int:
     with own_store() as store:
         insights = read_insights(store, now=time.time(), days=days)
     if svg is not None:
-        replace_file(svg, draw_insights(insights).encode())
+        replace_file(svg, redact(draw_insights(insights)).encode())
     if as_json:
-        click.echo(json.dumps(insights_as_dict(insights), indent=2))
+        print_json(insights_as_dict(insights))
     else:
         print_insights(insights, by, make_console())
     return 0

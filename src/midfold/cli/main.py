@@ -14,12 +14,18 @@ from midfold.errors import MidfoldError
 
 # Each command is loaded when it is asked for, so that none pays for the others.
 _COMMANDS = {
+    "chat": "midfold.cli.chat",
     "compress": "midfold.cli.compress",
     "config": "midfold.cli.config",
     "demo": "midfold.cli.demo",
+    "doctor": "midfold.cli.doctor",
     "eval": "midfold.cli.evaluate",
+    "insights": "midfold.cli.insights",
     "inspect": "midfold.cli.inspect",
     "plugins": "midfold.cli.plugins",
+    "sessions": "midfold.cli.sessions",
+    "trajectories": "midfold.cli.trajectories",
+    "usage": "midfold.cli.usage",
 }
 _MOST_ERROR_CHARS = 300
 # A group without a command shows its help; before click 8.2 that was no error.

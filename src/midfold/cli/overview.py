@@ -12,7 +12,8 @@ from midfold.wire import parse
 
 # The first words of a request say what it is about; nobody reads megabytes of it in a table.
 _READ_CHARS = 2_000
-_FIRST_MESSAGES = 6
+# Most requests are among the first messages; some agents begin with pages of their own.
+_FIRST_MESSAGES, _MOST_MESSAGES = 6, 60
 _DEFAULT_DIALECT = "openai_chat"
 
 
@@ -37,8 +38,7 @@ def list_conversations(store: SqliteStore, *, limit: int, source: str | None = N
 
 def describe(store: SqliteStore, session: Session) -> str:
     """Return the title of a session, else the beginning of what was asked in it; fit to be shown."""
-    words = session.title or _find_request(store.records(session.id, 0, _FIRST_MESSAGES), session.dialect)
-    return show_line(words, _READ_CHARS)
+    return show_line(session.title or _find_words(store, session), _READ_CHARS)
 
 
 def show_line(text: str, most: int = 60) -> str:
@@ -75,8 +75,17 @@ def _look_at(store: SqliteStore, chain: list[Session]) -> Overview:
     )
 
 
-def _find_request(records: Iterable[StoredMessage], dialect: str | None) -> str:
+def _find_words(store: SqliteStore, session: Session) -> str:
     """Return the first words of the user; what agents write in the user's name begins with a tag."""
+    said: list[str] = []
+    for start, stop in ((0, _FIRST_MESSAGES), (_FIRST_MESSAGES, _MOST_MESSAGES)):
+        said += _requests(store.records(session.id, start, stop), session.dialect)
+        request = next((text for text in said if not text.startswith("<")), None)
+        if request is not None:
+            return request
+    return said[0] if said else ""
+
+
+def _requests(records: Iterable[StoredMessage], dialect: str | None) -> list[str]:
     messages = [parse([record.item], dialect or _DEFAULT_DIALECT)[0] for record in records]
-    said = [message.text.strip() for message in messages if message.role == "user" and message.text.strip()]
-    return next((text for text in said if not text.startswith("<")), said[0] if said else "")
+    return [message.text.strip() for message in messages if message.role == "user" and message.text.strip()]

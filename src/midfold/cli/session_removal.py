@@ -1,6 +1,6 @@
 """`midfold sessions delete` and `prune`: rows, index and spilled output go together."""
 
-import json
+import sys
 import time
 
 import click
@@ -8,6 +8,7 @@ import click
 from midfold.cli.finding import EVERYTHING, ID_CHARS, find_session, own_store
 from midfold.cli.overview import count_of, describe, find_branches
 from midfold.cli.plain import printable
+from midfold.cli.session_json import print_json
 from midfold.cli.when import read_moment, read_size
 from midfold.config import load_settings
 from midfold.config.stores import delete_session, oldest_to_keep, open_own_outputs, prune_sessions
@@ -29,10 +30,10 @@ def delete(name: str, branches: bool, yes: bool, as_json: bool) -> int:
         children = find_branches(store.sessions(limit=EVERYTHING), session.conversation_id)
         if children and not branches:
             raise click.UsageError(f"{_name(children)} branched from it; --branches deletes them, too.")
-        if not yes and not click.confirm(_question(store, session, children), err=True):
+        if not yes and not _confirm(_question(store, session, children)):
             click.echo("nothing was deleted", err=True)
             return 1
-        deleted = delete_session(store, open_own_outputs(), session.id, branches=branches)
+        deleted = delete_session(store, open_own_outputs(store), session.id, branches=branches)
     _report("deleted", deleted, as_json)
     return 0
 
@@ -55,15 +56,37 @@ def prune(older_than: float | None, keep_bytes: int | None, dry_run: bool, as_js
     Without options the setting store.keep_days says how long. A conversation goes with its branches or not at
     all.
     """
-    if older_than is None and keep_bytes is None:
+    is_by_setting = older_than is None and keep_bytes is None
+    if is_by_setting:
         older_than = oldest_to_keep(load_settings(), time.time())
         if older_than is None:
             raise click.UsageError("say --older-than or --keep-bytes, or set store.keep_days.")
     with own_store() as store:
+        if is_by_setting and not dry_run:
+            _check_clock(store, older_than)
         deleted = prune_sessions(
-            store, open_own_outputs(), older_than=older_than, keep_bytes=keep_bytes, dry_run=dry_run
+            store, open_own_outputs(store), older_than=older_than, keep_bytes=keep_bytes, dry_run=dry_run
         )
     _report("would delete" if dry_run else "deleted", deleted, as_json)
+
+
+def _check_clock(store: SqliteStore, older_than: float | None) -> None:
+    """Keep a clock that was set far ahead from emptying the store in the name of a setting."""
+    would_go = store.prune(older_than=older_than, dry_run=True).session_ids
+    if would_go and len(would_go) == len(store.sessions(limit=EVERYTHING)):
+        raise click.UsageError(
+            f"store.keep_days lets all {count_of(len(would_go), 'session')} go; "
+            "if the clock is right, say --older-than."
+        )
+
+
+def _confirm(question: str) -> bool:
+    try:
+        return click.confirm(question, err=True)
+    except click.Abort:
+        if sys.stdin is not None and sys.stdin.isatty():
+            raise
+        raise click.UsageError("there is nobody to ask; --yes deletes without asking.") from None
 
 
 def _question(store: SqliteStore, session: Session, children: list[Session]) -> str:
@@ -83,7 +106,7 @@ def _name(children: list[Session]) -> str:
 def _report(verb: str, deleted: Deleted, as_json: bool) -> None:
     if as_json:
         told = {"sessions": list(deleted.session_ids), "messages": deleted.messages}
-        click.echo(json.dumps(told, indent=2))
+        print_json(told)
     else:
         sessions = count_of(len(deleted.session_ids), "session")
         click.echo(f"{verb} {sessions} with {count_of(deleted.messages, 'message')}")

@@ -1,20 +1,23 @@
 """`midfold sessions export` and `import`: conversations as files."""
 
-import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
+from typing import TypedDict, Unpack
 
 import click
 from rich.text import Text
 
 from midfold.cli.console import make_console
-from midfold.cli.finding import ID_CHARS, find_session, own_store
+from midfold.cli.finding import ID_CHARS, find_session, own_store, read_text
 from midfold.cli.overview import count_of, describe
 from midfold.cli.plain import printable
+from midfold.cli.session_json import print_json
+from midfold.errors import DialectError
+from midfold.store.sqlite.store import SqliteStore
 from midfold.store.transfer import (
     Form,
     Imported,
-    ReplayClock,
+    Incoming,
     View,
     export_session,
     import_session,
@@ -55,51 +58,84 @@ def export_command(name: str, output: str | None, form: str | None, tip: bool) -
         click.echo(f"not in it: {printable(loss, _MOST_CHARS)}", err=True)
 
 
+class Reading(TypedDict):
+    """How files are read, and what becomes of them."""
+
+    title: str | None
+    row: int | None
+    dialect: str | None
+    again: bool
+
+
 @click.command("import")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
-@click.option("--title", help="What to call it.")
+@click.option("--title", type=read_text, help="What to call it.")
 @click.option("--row", type=click.IntRange(min=0), help="Which conversation of a file that holds many.")
 @click.option(
     "--dialect", type=click.Choice(sorted(DIALECTS)), help="Read it as this, whatever it looks like."
 )
 @click.option("--again", is_flag=True, help="Write a conversation again that is already here.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON list instead of a line for each.")
-def import_command(
-    files: tuple[str, ...],
-    title: str | None,
-    row: int | None,
-    dialect: str | None,
-    again: bool,
-    as_json: bool,
-) -> None:
+def import_command(files: tuple[str, ...], as_json: bool, **how: Unpack[Reading]) -> int:
     """Bring conversations in, one from each FILE, or from standard input for -.
 
     Reads our own exports, transcripts and request bodies in any dialect (OpenAI chat and Responses,
     Anthropic, ShareGPT), and session files of Claude Code, Codex and Hermes. What is here already is left
-    as it is.
+    as it is. A file that cannot be read is named, and the others come in all the same.
     """
-    clock = ReplayClock()
-    # The file that is read stays, so the power may fail; and a message each second is a commit each.
-    with own_store(clock=clock, synchronous="NORMAL") as store:
-        results = []
+    printer = _Printer()
+    results: list[Imported] = []
+    with own_store() as store:
         for file in files:
-            incoming = read_incoming(file, row=row, dialect=dialect)
-            imported = import_session(store, incoming, clock=clock, again=again)
-            if title and imported.is_new:
-                store.set_title(imported.session.id, title)
+            try:
+                incoming = read_incoming(file, row=how["row"], dialect=how["dialect"])
+                imported = _import(store, incoming, how)
+            except DialectError as error:
+                click.echo(f"midfold: {_say_unreadable(file, error)}", err=True)
+                continue
             results.append(imported)
             if not as_json:
-                words = describe(store, store.session(imported.session.id))
-                _print_imported(imported, words, incoming.notes)
+                printer.print(imported, describe(store, imported.session), incoming.notes)
     if as_json:
-        click.echo(json.dumps([asdict(each) for each in results], indent=2))
+        print_json([asdict(each) for each in results])
+    printer.finish()
+    return 0 if len(results) == len(files) else 2
+
+
+def _import(store: SqliteStore, incoming: Incoming, how: Reading) -> Imported:
+    named = replace(incoming, title=how["title"]) if how["title"] else incoming
+    return import_session(store, named, again=how["again"])
+
+
+def _say_unreadable(file: str, error: DialectError) -> str:
+    reason = str(error)
+    return printable(reason if file in reason else f"{file}: {reason}", _MOST_CHARS)
+
+
+class _Printer:
+    """Prints a line for each conversation; a reader who has seen enough does not end the import."""
+
+    def __init__(self) -> None:
+        self._closed: BrokenPipeError | None = None
+
+    def print(self, imported: Imported, words: str, notes: tuple[str, ...]) -> None:
+        if self._closed is None:
+            try:
+                _print_imported(imported, words, notes)
+            except BrokenPipeError as error:
+                self._closed = error
+
+    def finish(self) -> None:
+        """Leave as every command does whose output is closed."""
+        if self._closed is not None:
+            raise self._closed
 
 
 def _print_imported(imported: Imported, words: str, notes: tuple[str, ...]) -> None:
     console = make_console()
     line = Text.assemble(
         (imported.session.id[:ID_CHARS], "bold"),
-        f"  {imported.messages:>6,} messages  ",
+        f"  {imported.messages:>6,} message{' ' if imported.messages == 1 else 's'}  ",
         printable(words, 80),
     )
     if not imported.is_new:

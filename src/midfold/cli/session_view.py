@@ -114,4 +114,4 @@ def _find_message(
         for index, record in enumerate(view):
             if (record.session_id, record.seq) == (session.id, number):
                 return view, index
-    raise click.UsageError(f"the session {session.id[:ID_CHARS]} has no message {number}")
+    raise click.UsageError(f"the session {session.id[:ID_CHARS]} has no message {number}.")

@@ -1,23 +1,21 @@
 """`midfold sessions`: what was said, where it went on, and what can be found in it."""
 
-import json
 from dataclasses import asdict
 from typing import TypedDict, Unpack
 
 import click
 
 from midfold.cli.console import make_console
-from midfold.cli.finding import ID_CHARS, find_session, own_store
+from midfold.cli.finding import ID_CHARS, find_session, own_store, read_text
 from midfold.cli.overview import describe, list_conversations, show_line
+from midfold.cli.session_json import print_json
 from midfold.cli.session_removal import delete, prune
 from midfold.cli.session_tables import print_chain, print_conversations, print_hits
 from midfold.cli.session_transfer import export_command, import_command
 from midfold.cli.session_view import Excerpt, excerpt_json, print_excerpt, take_excerpt
 from midfold.cli.when import read_moment
 from midfold.store.base import Found, Order
-from midfold.store.codec import pack_value
 
-_NO_KEY = b""
 _EPILOG = """\b
 Examples:
   midfold sessions import ~/.claude/projects/app/*.jsonl
@@ -39,14 +37,11 @@ def command() -> None:
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 
 
-def print_json(value: object) -> None:
-    """Print a value without credentials, which a store that keeps them could bring here."""
-    click.echo(json.dumps(json.loads(pack_value(value, _NO_KEY)), indent=2))
-
-
 @command.command("list")
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="How many.")
-@click.option("--source", help="Only those that came from here, such as chat, import or claude_code.")
+@click.option(
+    "--source", type=read_text, help="Only those that came from here, such as chat, import or claude_code."
+)
 @json_option
 def list_command(limit: int, source: str | None, as_json: bool) -> None:
     """List conversations, the newest first."""
@@ -100,10 +95,10 @@ class Filters(TypedDict):
 
 
 @command.command()
-@click.argument("words", metavar="QUERY...", nargs=-1, required=True)
+@click.argument("words", metavar="QUERY...", type=read_text, nargs=-1, required=True)
 @click.option("--session", "name", metavar="ID", help="Only the conversation of this session.")
-@click.option("--role", help="Only what this speaker said: user, assistant, tool, system.")
-@click.option("--tool", metavar="NAME", help="Only calls and results of this tool.")
+@click.option("--role", type=read_text, help="Only what this speaker said: user, assistant, tool, system.")
+@click.option("--tool", type=read_text, metavar="NAME", help="Only calls and results of this tool.")
 @click.option(
     "--since", type=read_moment, metavar="WHEN", help="Not before: an age such as 7d or 2h, or an ISO date."
 )
@@ -127,6 +122,7 @@ def search(
 ) -> None:
     """Find messages by what they say, folded or not.
 
+    \b
     login error            both words
     "connection reset"     next to each other (in a shell: '"connection reset"')
     compress*              words that begin so
@@ -170,7 +166,7 @@ def chain(name: str, as_json: bool) -> None:
 
 @command.command()
 @click.argument("name", metavar="ID")
-@click.argument("words", metavar="TITLE...", nargs=-1, required=True)
+@click.argument("words", metavar="TITLE...", type=read_text, nargs=-1, required=True)
 def title(name: str, words: tuple[str, ...]) -> None:
     """Name a conversation."""
     with own_store() as store:

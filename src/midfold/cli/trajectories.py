@@ -113,13 +113,15 @@ def command(source: Path, **flags: Unpack[Flags]) -> int:
     Each row holds turns under `conversations` (from, value) or messages under `messages`; where they are too
     long a summary takes the place of their middle. Rows that cannot be read are listed in OUT.rejects.jsonl
     and stop nothing. A run that was interrupted, however hard, goes on with --resume. Leaves with status 1 if
-    no row was usable.
+    no row was usable, or every summary failed.
     """
     output = flags["output"]
     if output is None and not flags["dry_run"]:
         raise click.UsageError("give -o OUT, or --dry-run to measure only")
     batch = _read_batch(source, flags)
     engine = _choose_engine(flags)
+    if flags["report"]:
+        flags["report"].mkdir(parents=True, exist_ok=True)  # now, as it must not fail after all the work
     try:
         with show_progress(make_console(stderr=True)) as watch:
             if output is None or flags["dry_run"]:
@@ -133,7 +135,9 @@ def command(source: Path, **flags: Unpack[Flags]) -> int:
         write_report(flags["report"], batch, result)
     _print(result, flags)
     metrics = result.totals.metrics
-    return 1 if metrics.rows and metrics.rows == metrics.rejected else 0
+    has_no_row = metrics.rows and metrics.rows == metrics.rejected
+    has_no_summary = metrics.kept and not metrics.compressed
+    return 1 if has_no_row or has_no_summary else 0
 
 
 def _read_batch(source: Path, flags: Flags) -> Batch:

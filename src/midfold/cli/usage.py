@@ -1,14 +1,13 @@
 """`midfold usage`: what a session used, and what it cost."""
 
-import json
-
 import click
 from rich.console import Console
 from rich.text import Text
 
 from midfold.cli.console import make_console
 from midfold.cli.finding import ID_CHARS, LATEST, find_session, own_store
-from midfold.cli.plain import printable
+from midfold.cli.overview import show_line
+from midfold.cli.session_json import print_json
 from midfold.cli.usage_tables import bucket_grid, group_grid, print_grid, print_totals, tool_grid
 from midfold.cli.when import tell_time
 from midfold.errors import SessionNotFound
@@ -45,7 +44,7 @@ def command(session: str, chain: bool, as_json: bool) -> int:
             return 0
         report = read_session_usage(store, found.id, whole_chain=chain)
     if as_json:
-        click.echo(json.dumps(session_usage_as_dict(report), indent=2))
+        print_json(session_usage_as_dict(report))
     else:
         print_session_usage(report, make_console())
     return 0
@@ -68,7 +67,7 @@ def print_session_usage(report: SessionUsage, console: Console) -> None:
     if report.tools:
         print_grid(tool_grid(report.tools), console)
     if report.cache_busts:
-        causes = ", ".join(f"{printable(cause)} {count}" for cause, count in report.cache_busts.items())
+        causes = ", ".join(f"{show_line(cause)} {count}" for cause, count in report.cache_busts.items())
         console.print(Text(f"\nthe cache went cold: {causes}", style="dim"), soft_wrap=True)
 
 
@@ -78,9 +77,9 @@ def _headline(report: SessionUsage) -> Text:
     if report.is_whole_chain:
         count = len(report.chain)
         facts = ["1 session" if count == 1 else f"{count} sessions", f"up to {session.id[:ID_CHARS]}"]
-    facts += [printable(word) for word in (session.source, session.model) if word]
+    facts += [show_line(word) for word in (session.source, session.model) if word]
     facts.append(f"started {tell_time(report.chain[0].started_at)}")
-    title = printable(session.title or "(untitled)")
+    title = show_line(session.title or "(untitled)")
     return Text.assemble((title, "bold"), "  ", (" · ".join(facts), "dim"))
 
 

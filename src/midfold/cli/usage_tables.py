@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.text import Text
 
 from midfold.cli.grid import Grid
-from midfold.cli.plain import printable
+from midfold.cli.overview import show_line
 from midfold.tokens.breakdown import ToolShare
 from midfold.tokens.savings import Amount, Savings
 from midfold.tokens.usage import CanonicalUsage
@@ -84,7 +84,7 @@ def group_grid(heading: str, groups: Sequence[Group], width: int) -> Grid:
     most = max([group.totals.usage.total_tokens for group in groups], default=0)
     rows = [
         [
-            Text(printable(group.name, _MOST_NAME_CELLS)),
+            Text(show_line(group.name, _MOST_NAME_CELLS)),
             Text(f"{group.totals.usage.total_tokens:,}" if group.totals.calls else ""),
             Text(_spell_cost(group.totals)),
             Text(f"{group.totals.usage.cache_hit_rate:.0%}" if group.totals.usage.prompt_tokens else ""),
@@ -101,7 +101,7 @@ def tool_grid(tools: Sequence[ToolShare]) -> Grid:
     """List the tools that brought the most."""
     rows = [
         [
-            Text(printable(tool.name, _MOST_NAME_CELLS)),
+            Text(show_line(tool.name, _MOST_NAME_CELLS)),
             *(
                 Text(f"{figure:,}")
                 for figure in (tool.tokens, tool.calls, tool.result_tokens, tool.largest_result_tokens)

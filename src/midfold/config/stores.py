@@ -49,11 +49,22 @@ def open_own_store(
     )
 
 
-def open_own_outputs(environment: Mapping[str, str] = os.environ) -> "FileSink":
-    """Return the sink of tool output that was put aside; its folder need not exist."""
-    from midfold.offload import FileSink
+def open_own_outputs(store: "SqliteStore", environment: Mapping[str, str] = os.environ) -> "FileSink":
+    """Return the sink of tool output that sessions of the store put aside."""
+    return open_outputs(find_home(environment), store)
 
-    return FileSink(find_home(environment) / OUTPUT_FOLDER)
+
+def open_outputs(home: Path, store: "SqliteStore") -> "FileSink":
+    """Return the sink in a home folder for the sessions of a store; nothing of it need exist.
+
+    Every file says which store keeps its session, as one home may serve several. Output of a store in memory
+    is nobody's, and goes when it is old.
+    """
+    from midfold.offload import FileSink
+    from midfold.store.rescue import read_store_id
+
+    path = Path(store.status.path)
+    return FileSink(home / OUTPUT_FOLDER, store=read_store_id(path) if path.exists() else "")
 
 
 def delete_session(

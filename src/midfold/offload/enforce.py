@@ -82,8 +82,8 @@ def enforce(
     """Put aside every result that is over its limit, and the largest of every turn that is over its own.
 
     Messages before `start` stay as they are. Doing it again changes nothing, and the same messages and sink
-    give the same blocks, so that a prefix stays what a provider has cached. Whatever goes wrong in the sink
-    only cuts results: both ends stay, with a note of what is missing and why.
+    give the same blocks, so that a prefix stays what a provider has cached. Whatever goes wrong in the sink,
+    or in `locate`, only cuts results: both ends stay, with a note of what is missing and why.
 
     `redact` replaces the credentials in what is put aside. `locate` says where a reference is kept: give it
     `FileSession.path_of` for agents that can read the file by themselves.
@@ -92,7 +92,7 @@ def enforce(
     done = Offloaded(list(messages))
     while True:
         settled = {*done.persisted, *done.cut}
-        plan = plan_offload(done.messages, budgets, start=start, holds=sink.holds, settled=settled)
+        plan = plan_offload(done.messages, budgets, start=start, holds=keeper.holds, settled=settled)
         if not plan.steps:
             return replace(done, over_budget=plan.over_budget)
         # A cut leaves more than was planned for, so that more results may have to go.
@@ -155,14 +155,27 @@ class _Keeper:
         original = measure(result.text)
         # Before anything is cut: half a credential is not known for one any more.
         safe = sanitize(result.text, self.redact)
+        preview_chars = self.budgets.preview_chars
         try:
             reference = self.sink.write(result.call_id, safe, tool=tool)
-        except OSError as error:
-            reason = one_line(error.strerror or type(error).__name__, _REASON_CHARS)
+            where = self.locate(reference)
+            block = write_block(original, safe, reference, where=where, preview_chars=preview_chars)
+        except Exception as error:  # noqa: BLE001 - sinks are plug-ins, and none of them may end a turn
+            reason = _say_why(error)
             left = write_cut(original, safe, reason, cut_chars=cut_chars)
             return Shortened(left, Cut(tool, result.call_id, original.chars, len(left), reason))
-        where = self.locate(reference)
-        preview_chars = self.budgets.preview_chars
-        block = write_block(original, safe, reference, where=where, preview_chars=preview_chars)
         kept = Persisted(reference, tool, result.call_id, original.chars, original.bytes, len(safe))
         return Shortened(block, kept)
+
+    def holds(self, reference: str) -> bool:
+        """Whether the sink keeps something under that reference; one that cannot say does not."""
+        try:
+            return self.sink.holds(reference)
+        except Exception:  # noqa: BLE001 - as above
+            return False
+
+
+def _say_why(error: Exception) -> str:
+    """Name an error in words that stay: what a plug-in says may hold anything."""
+    words = error.strerror if isinstance(error, OSError) else None
+    return one_line(words or type(error).__name__, _REASON_CHARS)

@@ -26,6 +26,11 @@ def name_folder(kind: str, name: str) -> str:
     return f"{kind}-{digest_of(name)[:_HASH_CHARS]}"
 
 
+def is_folder_of(kind: str, name: str) -> bool:
+    """Tell the name of such a folder from others."""
+    return re.fullmatch(rf"{kind}-[0-9a-f]{{{_HASH_CHARS}}}", name, re.ASCII) is not None
+
+
 def name_output(owner: str, key: str, tool: str, digest: str) -> str:
     """Return the reference of a text with this digest: other sessions, calls and texts have others."""
     return f"{_prefix(tool) or 'output'}-{digest_of(owner, key, tool, digest)[:_HASH_CHARS]}"

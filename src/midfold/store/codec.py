@@ -173,7 +173,8 @@ def _spell(value: object) -> tuple[str, bool]:
         spelled = _encode(value).decode()
     except (TypeError, UnicodeEncodeError, OverflowError):
         return _spell_anything(value)
-    return (_without_nul(spelled), False) if "\\u0000" in spelled else (spelled, True)
+    cleaned = _without_nul(spelled)
+    return cleaned, cleaned is spelled
 
 
 def _spell_anything(value: object) -> tuple[str, bool]:
@@ -188,7 +189,7 @@ def _spell_anything(value: object) -> tuple[str, bool]:
 
 def _without_nul(spelled: str) -> str:
     """Show each NUL as a sign; the backslash before its number may itself be spelled with one."""
-    return _NUL_IN_JSON.sub("\\1\u2400", spelled)
+    return _NUL_IN_JSON.sub("\\1\u2400", spelled) if "\\u0000" in spelled else spelled
 
 
 def _redact_json(value: object, key: bytes) -> str:

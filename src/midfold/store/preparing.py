@@ -62,7 +62,8 @@ class Hiding:
         nowhere else."""
         if not self.is_on:
             return None
-        return blake2b(f"{self.tenant}\0{conversation}".encode(), key=self.secret, digest_size=32).digest()
+        name = f"{self.tenant}\0{conversation}".encode("utf-8", "surrogatepass")
+        return blake2b(name, key=self.secret, digest_size=32).digest()
 
     def text(self, text: str, conversation: str) -> str:
         """Return a text that may be stored."""

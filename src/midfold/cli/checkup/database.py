@@ -1,11 +1,13 @@
 """The session store: its files, whether they are sound, and what can be done if they are not."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from midfold.cli.checkup.findings import Finding, Level, fine
 from midfold.cli.checkup.holders import Holder, find_holders
+from midfold.cli.finding import ID_CHARS
+from midfold.cli.overview import count_of
 from midfold.cli.plain import printable
 from midfold.cli.when import tell_size
 from midfold.config import Settings
@@ -40,10 +42,10 @@ def check_store(path: Path, settings: Settings) -> Iterator[Finding]:
         )
         return
     except StoreError as error:
-        yield Finding(_AREA, Level.PROBLEM, printable(str(error), _MOST_CHARS), _advise(error))
+        yield Finding(_AREA, Level.PROBLEM, _one_line(str(error)), _advise(error))
         return
-    if status.problem:
-        yield Finding(_AREA, Level.WARN, f"cannot be written: {printable(status.problem, _MOST_CHARS)}")
+    if status.problem and not problems:
+        yield Finding(_AREA, Level.WARN, f"cannot be written: {_one_line(status.problem)}")
     yield from _tell_problems(path, settings, problems, holders)
     if not any(problem.area is Area.FILE for problem in problems):
         yield _check_facts(path)
@@ -97,7 +99,7 @@ def _tell_problems(
 
 
 def _damaged(path: Path, reason: str, holders: list[Holder]) -> Finding:
-    text = f"the file is damaged: {printable(reason, _MOST_CHARS)}"
+    text = f"the file is damaged: {_one_line(reason)}"
     if holders:
         pids = ", ".join(str(holder.pid) for holder in holders)
         return Finding(_AREA, Level.PROBLEM, text, f"end the processes that have it open ({pids}) first")
@@ -108,21 +110,33 @@ def _damaged(path: Path, reason: str, holders: list[Holder]) -> Finding:
 def _rescue(path: Path) -> str:
     replaced = replace_damaged(path)
     saved = replaced.salvaged
-    what = f"saved {saved.messages:,} messages of {saved.conversations:,} conversations"
+    messages, conversations = (
+        count_of(saved.messages, "message"),
+        count_of(saved.conversations, "conversation"),
+    )
     rest = "nothing was lost" if saved.is_whole else "what could not be read is missing, and folds are undone"
-    return f"{what}; {rest}; the damaged file is kept as {replaced.kept_as.name}"
+    if saved.missing:
+        rest += f"; nothing could be read of {_name_missing(saved.missing)}"
+    return f"saved {messages} of {conversations}; {rest}; the damaged file is kept as {replaced.kept_as.name}"
+
+
+def _name_missing(missing: Sequence[str]) -> str:
+    names = ", ".join(printable(name[:ID_CHARS]) for name in missing[:_MOST_PROBLEMS])
+    more = f" and {len(missing) - _MOST_PROBLEMS:,} more" if len(missing) > _MOST_PROBLEMS else ""
+    return f"{count_of(len(missing), 'conversation')} ({names}{more})"
 
 
 def _rebuild(settings: Settings) -> str:
     with open_own_store(settings) as store:
-        return f"made the search index of {store.rebuild_index():,} messages anew"
+        return f"made the search index of {count_of(store.rebuild_index(), 'message')} anew"
 
 
 def _check_facts(path: Path) -> Finding:
     facts = read_facts(path, time.time())
-    text = f"schema {facts.schema}, {len(facts.sessions):,} sessions, {facts.messages:,} messages"
+    sessions, messages = count_of(len(facts.sessions), "session"), count_of(facts.messages, "message")
+    text = f"schema {facts.schema}, {sessions}, {messages}"
     if facts.stale_leases:
-        text += f"; {facts.stale_leases} leases ran out, whoever comes next takes them over"
+        text += f"; {count_of(facts.stale_leases, 'lease')} ran out, whoever comes next takes over"
     return fine(_AREA, text)
 
 
@@ -130,6 +144,10 @@ def _advise(error: StoreError) -> str:
     return "wait for the other process, or make room" if isinstance(error, StoreUnavailable) else ""
 
 
+def _one_line(text: str) -> str:
+    return printable(" ".join(text.split()), _MOST_CHARS)
+
+
 def _join(texts: list[str]) -> str:
-    shown = "; ".join(printable(text, _MOST_CHARS) for text in texts[:_MOST_PROBLEMS])
+    shown = "; ".join(map(_one_line, texts[:_MOST_PROBLEMS]))
     return shown if len(texts) <= _MOST_PROBLEMS else f"{shown}; and {len(texts) - _MOST_PROBLEMS} more"

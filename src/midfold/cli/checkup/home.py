@@ -1,40 +1,88 @@
-"""The home folder: whose it is, who may look into it, how much room there is, and what was left lying."""
+"""The home folder: whose it is, who may look into it, how much room there is, and what was left lying.
+
+People keep files of their own there. What is not known by its exact name to be ours is neither changed nor
+removed.
+"""
 
 import os
+import re
 import shutil
 import stat
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from midfold.cli.checkup.findings import Finding, Level, fine
 from midfold.cli.plain import printable
 from midfold.cli.when import tell_size
+from midfold.config.load import FILE_NAMES
+from midfold.config.stores import OUTPUT_FOLDER
+from midfold.offload.names import is_reference
+from midfold.offload.sinks.files import is_temporary
+from midfold.offload.sinks.records import SUFFIX
+from midfold.offload.sinks.usage import walk
+from midfold.store.rescue import find_kept, parts_of
 
 _AREA = "home"
-_FOLDER_MODE, _FILE_MODE = 0o700, 0o600
+_FOR_OTHERS, _FOR_OTHERS_TO_WRITE = 0o077, 0o022
+_FILES = (*FILE_NAMES, "learnt_limits.json", "chat_history", "MEMORY.md", "USER.md")
+_PLUGINS = "plugins"
+_PINS, _PINNED = "pins", re.compile(r"[0-9a-f]{32}\.json", re.ASCII)
+# The names of what is replaced in one step while that goes on. Files that people edit are not among them:
+# a copy somebody made could have such a name.
+_REPLACED = re.compile(r"\.learnt_limits\.json\.[a-z0-9_]{8}", re.ASCII)
+_REPLACED_PINS = re.compile(r"\.[0-9a-f]{32}\.json\.[a-z0-9_]{8}", re.ASCII)
 _LITTLE_BYTES, _HARDLY_ANY_BYTES = 500_000_000, 50_000_000
 # Nothing is being written for so long: whoever wrote it is gone.
 _LEFT_SECONDS = 3_600.0
 _MOST_NAMED = 4
 
 
-def check_home(home: Path, *, also: Sequence[Path] = ()) -> Iterator[Finding]:
-    """Look at the folder and everything below it, and at files that were put elsewhere."""
+def check_home(home: Path, store: Path) -> Iterator[Finding]:
+    """Look at the folder, at what we keep in it, and at the files of the store, wherever that is."""
     if not home.exists():
         yield fine(_AREA, f"{home} does not exist yet; it is made when something is kept")
         return
-    paths = list(dict.fromkeys([home, *_walk(home), *also]))
-    yield from _check_owners(paths)
-    yield from _check_modes(paths)
-    yield from _check_left_over(paths)
+    pins = _named(home / _PINS, _PINNED)
+    known = _existing(home / name for name in (*_FILES, _PINS, OUTPUT_FOLDER))
+    ours = [home, *known, *pins, *_find_outputs(home / OUTPUT_FOLDER), *parts_of(store), *find_kept(store)]
+    others = sorted({*_list(home), *_walk(home / _PLUGINS)} - set(ours))
+    yield from _check_owners([*ours, *others])
+    yield from _check_modes(ours)
+    yield from _check_others(others)
+    # With a probe, a store on a full disk looks for room.
+    probe = re.compile(rf"\.{re.escape(store.name)}\.probe-[0-9]+-[0-9a-f]+", re.ASCII)
+    temporary = ((home, _REPLACED), (home / _PINS, _REPLACED_PINS), (store.parent, probe))
+    yield from _check_left_over([path for folder, names in temporary for path in _named(folder, names)])
     yield _check_room(home)
+
+
+def _list(folder: Path) -> list[Path]:
+    return list(folder.iterdir()) if folder.is_dir() and not folder.is_symlink() else []
+
+
+def _named(folder: Path, names: re.Pattern[str]) -> list[Path]:
+    return [path for path in _list(folder) if names.fullmatch(path.name)]
 
 
 def _walk(folder: Path) -> Iterator[Path]:
     for root, folders, files in os.walk(folder):
         for name in (*folders, *files):
             yield Path(root, name)
+
+
+def _find_outputs(root: Path) -> list[Path]:
+    """Return the files that a sink wrote, and their folders."""
+    files = [
+        root / file.place.tenant / file.place.session / file.name
+        for file in walk(root)
+        if is_temporary(file.name) or is_reference(file.name.removesuffix(SUFFIX))
+    ]
+    return sorted({path for file in files for path in (file, file.parent, file.parent.parent)})
+
+
+def _existing(paths: Iterable[Path]) -> list[Path]:
+    return [path for path in paths if path.exists() and not path.is_symlink()]
 
 
 def _check_owners(paths: list[Path]) -> Iterator[Finding]:
@@ -49,7 +97,7 @@ def _check_owners(paths: list[Path]) -> Iterator[Finding]:
 def _check_modes(paths: list[Path]) -> Iterator[Finding]:
     if os.name != "posix":
         return
-    open_ones = [path for path in paths if not path.is_symlink() and path.lstat().st_mode & 0o077]
+    open_ones = _open_to_others(paths, _FOR_OTHERS)
     if not open_ones:
         yield fine(_AREA, f"{paths[0]}, for its owner alone")
         return
@@ -62,16 +110,30 @@ def _check_modes(paths: list[Path]) -> Iterator[Finding]:
     )
 
 
-def _make_private(paths: list[Path]) -> str:
+def _make_private(paths: Sequence[Path]) -> str:
+    """Take away what others may do; what the owner may do stays."""
     for path in paths:
-        path.chmod(_FOLDER_MODE if path.is_dir() else _FILE_MODE)
+        path.chmod(stat.S_IMODE(path.lstat().st_mode) & ~_FOR_OTHERS)
     return f"made {_name(paths)} private"
+
+
+def _check_others(paths: list[Path]) -> Iterator[Finding]:
+    """Say what is not ours and can be exchanged by others: a plug-in is run, and settings may name a file."""
+    open_ones = _open_to_others(paths, _FOR_OTHERS_TO_WRITE) if os.name == "posix" else []
+    if open_ones:
+        yield Finding(
+            _AREA, Level.WARN, f"others may write to {_name(open_ones)}", "take that away with chmod go-w"
+        )
+
+
+def _open_to_others(paths: list[Path], mode: int) -> list[Path]:
+    return [path for path in paths if not path.is_symlink() and path.lstat().st_mode & mode]
 
 
 def _check_left_over(paths: list[Path]) -> Iterator[Finding]:
     """Find what a process that was killed while writing left behind."""
     now = time.time()
-    left = [path for path in paths[1:] if _is_temporary(path) and now - path.lstat().st_mtime > _LEFT_SECONDS]
+    left = [path for path in paths if _is_left_over(path, now)]
     if left:
         yield Finding(
             _AREA,
@@ -82,12 +144,10 @@ def _check_left_over(paths: list[Path]) -> Iterator[Finding]:
         )
 
 
-def _is_temporary(path: Path) -> bool:
-    """Tell the names that our own writing uses: `.sessions.db.probe-12`, `.config.yaml.x1y2z3`, `.tmp-…`."""
-    if not path.name.startswith(".") or not stat.S_ISREG(path.lstat().st_mode):
-        return False
-    # The result of a rescue that was cut short is not thrown away.
-    return path.name.startswith(".tmp-") or (path.name.count(".") >= 2 and not path.name.endswith(".rescued"))
+def _is_left_over(path: Path, now: float) -> bool:
+    """Whether a temporary file is one that nobody is writing any more."""
+    status = path.lstat()
+    return stat.S_ISREG(status.st_mode) and now - status.st_mtime > _LEFT_SECONDS
 
 
 def _remove(paths: list[Path]) -> str:
@@ -106,6 +166,6 @@ def _check_room(home: Path) -> Finding:
     return fine(_AREA, text)
 
 
-def _name(paths: list[Path]) -> str:
+def _name(paths: Sequence[Path]) -> str:
     names = ", ".join(printable(path.name, 40) for path in paths[:_MOST_NAMED])
     return names if len(paths) <= _MOST_NAMED else f"{names} and {len(paths) - _MOST_NAMED:,} more"

@@ -1,4 +1,8 @@
-"""Tool output that was put aside: what no session knows, and what sessions know and is gone."""
+"""Tool output that was put aside: what no session knows, and what sessions know and is gone.
+
+Output is removed only if it names this store for its own, the store is there and sound, its session is not in
+it any more, and no message mentions it.
+"""
 
 import re
 import time
@@ -6,64 +10,100 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from midfold.cli.checkup.findings import Finding, Level, fine
+from midfold.cli.overview import count_of
 from midfold.cli.when import tell_size
 from midfold.errors import StoreError
 from midfold.offload import FileSink
 from midfold.offload.names import REFERENCE, name_folder
+from midfold.offload.sinks.files import is_temporary
 from midfold.offload.sinks.records import SUFFIX
 from midfold.offload.sinks.usage import KeptFile, Place, walk
-from midfold.store.rescue import find_in_bodies, read_facts
+from midfold.store.rescue import StoreFacts, find_in_bodies, read_facts
 
 _AREA = "outputs"
 _MARK = "persisted-output reference="
 _IN_BODY = re.compile(rf"{_MARK}\\?\"({REFERENCE})")
-# A session that is kept in memory alone may be writing there; after a day it is not.
+# However a message spells a reference, this is in it.
+_ENDING = re.compile(r"-([0-9a-f]{32})")
+# Output may be kept before its session is written; after a day that has happened, or never will.
 _UNKNOWN_SECONDS = 86_400.0
+# Nothing is being written for so long: whoever wrote it is gone.
+_LEFT_SECONDS = 3_600.0
 
 
-def check_outputs(root: Path, store: Path) -> Iterator[Finding]:
-    """Compare the files of the sink with the sessions of the store."""
+def check_outputs(root: Path, store: Path, *, is_sound: bool) -> Iterator[Finding]:
+    """Compare the files of the sink with the sessions of the store, unless that is damaged."""
     files = list(walk(root))
-    yield fine(_AREA, f"{len(files):,} files, {tell_size(sum(file.size for file in files))}")
+    size = tell_size(sum(file.size for file in files))
+    yield fine(_AREA, f"{count_of(len(files), 'file')}, {size}")
+    yield from _check_left_over(root, files)
+    if not is_sound or not store.exists():
+        return
     try:
-        known = _known_places(store) if store.exists() else set()
-        mentioned = find_in_bodies(store, _MARK, _IN_BODY) if store.exists() else set()
+        facts = read_facts(store, time.time())
+        mentioned = find_in_bodies(store, _MARK, _IN_BODY)
+        forgotten = _find_forgotten(root, files, facts)
+        # Reading every message takes long, and is seldom called for.
+        spelled = find_in_bodies(store, "-", _ENDING) if forgotten else set()
     except StoreError:
         return  # the store has findings of its own
-    yield from _check_unknown(root, [file for file in files if file.place not in known])
+    yield from _check_forgotten(root, [file for file in forgotten if _ending_of(file) not in spelled])
     gone = mentioned - {file.name.removesuffix(SUFFIX) for file in files}
     if gone:
-        text = f"{len(gone):,} outputs that messages mention are gone; they are kept for 30 days"
-        yield Finding(_AREA, Level.WARN, text)
+        yield Finding(_AREA, Level.WARN, f"messages mention {count_of(len(gone), 'output')} no longer kept")
 
 
-def _known_places(store: Path) -> set[Place]:
-    return {
-        Place(name_folder("tenant", tenant), name_folder("session", session))
-        for tenant, session in read_facts(store, time.time()).sessions
-    }
-
-
-def _check_unknown(root: Path, files: Sequence[KeptFile]) -> Iterator[Finding]:
-    now = time.time()
-    newest = {file.place: file.modified_seconds for file in sorted(files, key=lambda f: f.modified_seconds)}
-    places = {place for place, at in newest.items() if now - at > _UNKNOWN_SECONDS}
-    if places:
-        size = tell_size(sum(file.size for file in files if file.place in places))
+def _check_left_over(root: Path, files: Sequence[KeptFile]) -> Iterator[Finding]:
+    left = [file for file in files if is_temporary(file.name) and _is_older(file, _LEFT_SECONDS)]
+    if left:
         yield Finding(
             _AREA,
             Level.WARN,
-            f"{size} of {len(places):,} sessions that are no longer there",
-            "midfold doctor --fix removes it",
-            lambda: _remove(root, places),
+            f"{count_of(len(left), 'file')} that a process left half written when it was killed",
+            "midfold doctor --fix removes them",
+            lambda: f"removed {_remove(root, left)}, half written",
         )
 
 
-def _remove(root: Path, places: set[Place]) -> str:
+def _find_forgotten(root: Path, files: Sequence[KeptFile], facts: StoreFacts) -> list[KeptFile]:
+    known = {
+        Place(name_folder("tenant", tenant), name_folder("session", session))
+        for tenant, session in facts.sessions
+    }
     sink = FileSink(root)
-    for place in places:
-        folder = root / place.tenant / place.session
-        for path in folder.iterdir():
-            path.unlink()
+    return [
+        file
+        for file in files
+        if file.place not in known
+        and _is_older(file, _UNKNOWN_SECONDS)
+        and sink.store_of(file) == facts.store_id
+    ]
+
+
+def _check_forgotten(root: Path, files: Sequence[KeptFile]) -> Iterator[Finding]:
+    if files:
+        size = tell_size(sum(file.size for file in files))
+        sessions = count_of(len({file.place for file in files}), "session")
+        yield Finding(
+            _AREA,
+            Level.WARN,
+            f"{size} of {sessions} no longer in the store",
+            "midfold doctor --fix removes it",
+            lambda: f"removed {_remove(root, files)} of sessions that are no longer in the store",
+        )
+
+
+def _is_older(file: KeptFile, seconds: float) -> bool:
+    return time.time() - file.modified_seconds > seconds
+
+
+def _ending_of(file: KeptFile) -> str:
+    return file.name.removesuffix(SUFFIX).rpartition("-")[2]
+
+
+def _remove(root: Path, files: Sequence[KeptFile]) -> str:
+    sink = FileSink(root)
+    gone = [file for file in files if sink.remove(file)]
+    for place in {file.place for file in gone}:
         sink.remove_folder(place)
-    return f"removed the output of {len(places):,} sessions that are no longer there"
+    return count_of(len(gone), "file")

@@ -4,8 +4,9 @@ root/tenant-<hash>/session-<hash>/terminal-<hash>.txt
 """
 
 import os
+import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,12 +18,14 @@ from midfold.offload.reading import read_slice
 from midfold.offload.sanitize import sanitize
 from midfold.offload.sinks.directories import private_directory
 from midfold.offload.sinks.durable import TEMPORARY, write_file
-from midfold.offload.sinks.records import SUFFIX, make_record, open_record
+from midfold.offload.sinks.records import SUFFIX, make_record, open_record, read_store
 from midfold.offload.sinks.usage import KeptFile, Place, Quotas, Usage, walk
 
 _SWEEP_SECONDS = 3600.0
 # Nothing is written for so long: whoever wrote it is gone.
 _TEMPORARY_SECONDS = 3600.0
+_IS_TEMPORARY = re.compile(rf"{re.escape(TEMPORARY)}[0-9a-f]{{16}}", re.ASCII)
+_DAY_SECONDS = 86_400.0
 _DEFAULT_QUOTAS = Quotas()
 
 
@@ -37,19 +40,22 @@ class Swept:
 class FileSink:
     """All output that is kept below `root`, a directory of its own that need not exist.
 
-    Threads and processes may share it. Old output and what a killed process left behind is swept when
-    something is written, once an hour at most.
+    Threads and processes may share it. With `store`, the id of the store of its sessions, output stays
+    as long as they do: whoever deletes a session clears its output. Without, it goes when it is too old. That
+    and what a killed process left behind is swept when something is written, once an hour at most.
     """
 
     def __init__(
         self,
         root: Path,
         *,
+        store: str = "",
         quotas: Quotas = _DEFAULT_QUOTAS,
         redact: Callable[[str], str] = hide_credentials,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.root = Path(os.path.abspath(root))  # noqa: PTH100 - a link in its place must be seen, not resolved
+        self.store = store
         self.redact = redact
         self.clock = clock
         self.usage = Usage(self.root, quotas, clock)
@@ -61,10 +67,11 @@ class FileSink:
         return FileSession(self, session, tenant)
 
     def sweep(self) -> Swept:
-        """Remove what is older than its time; what cannot be removed stays for the next sweep."""
+        """Remove what is older than its time and no store's; what cannot be removed waits for the next."""
         now = self._swept_at = self.clock()
-        old = [file for file in walk(self.root) if self._is_old(file, now)]
-        gone = [file for file in old if self._remove(file)]
+        old = [file for file, age in _ages(walk(self.root), now) if age > self._max_age(file)]
+        unowned = [file for file in old if is_temporary(file.name) or self.store_of(file) == ""]
+        gone = [file for file in unowned if self.remove(file)]
         for place in {file.place for file in gone}:
             self.remove_folder(place)
         if gone:
@@ -81,7 +88,16 @@ class FileSink:
         with suppress(OSError), private_directory(self.root, place.tenant) as tenant:
             os.rmdir(place.session, dir_fd=tenant)
 
-    def _remove(self, file: KeptFile) -> bool:
+    def store_of(self, file: KeptFile) -> str | None:
+        """Say which store keeps the session of a file, empty for none; `None` if the file is none of ours."""
+        try:
+            with private_directory(self.root, file.place.tenant, file.place.session) as directory:
+                return read_store(directory, file.name)
+        except OSError:
+            return None
+
+    def remove(self, file: KeptFile) -> bool:
+        """Remove a file, and say whether that was possible."""
         try:
             with private_directory(self.root, file.place.tenant, file.place.session) as directory:
                 os.unlink(file.name, dir_fd=directory)
@@ -89,11 +105,26 @@ class FileSink:
             return False
         return True
 
-    def _is_old(self, file: KeptFile, now: float) -> bool:
-        is_temporary = file.name.startswith(TEMPORARY)
-        return now - file.modified_seconds > (
-            _TEMPORARY_SECONDS if is_temporary else self._quotas.max_age_seconds
-        )
+    def _max_age(self, file: KeptFile) -> float:
+        return _TEMPORARY_SECONDS if is_temporary(file.name) else self._quotas.max_age_seconds
+
+
+def is_temporary(name: str) -> bool:
+    """Tell the names of files that are still being written."""
+    return _IS_TEMPORARY.fullmatch(name) is not None
+
+
+def _ages(files: Iterable[KeptFile], now: float) -> Iterator[tuple[KeptFile, float]]:
+    """Yield files with how old they are, the newest first.
+
+    Between one and the next a day counts at most. A clock that is set ahead would make everything old at
+    once, and what is swept then does not come back with it.
+    """
+    age, later = 0.0, now
+    for file in sorted(files, key=lambda each: each.modified_seconds, reverse=True):
+        age += min(max(later - file.modified_seconds, 0.0), _DAY_SECONDS)
+        later = file.modified_seconds
+        yield file, age
 
 
 class FileSession:
@@ -113,6 +144,7 @@ class FileSession:
             sanitize(text, sink.redact),
             tool=sanitize(tool, sink.redact),
             at_seconds=sink.clock(),
+            store=sink.store,
         )
         sink.sweep_if_due()
         name = record.reference + SUFFIX

@@ -48,8 +48,10 @@ class _Chunk:
     digest: str
 
 
-def make_record(owner: str, key: SafeText, text: SafeText, *, tool: SafeText, at_seconds: float) -> Record:
-    """Lay out a text as its file."""
+def make_record(
+    owner: str, key: SafeText, text: SafeText, *, tool: SafeText, at_seconds: float, store: str = ""
+) -> Record:
+    """Lay out a text as its file; `store` is where its session is kept, empty where nobody keeps it."""
     pieces = split(text)
     data = [piece.encode() for piece in pieces]
     ends = accumulate(map(len, data))
@@ -61,6 +63,7 @@ def make_record(owner: str, key: SafeText, text: SafeText, *, tool: SafeText, at
     description = {
         "version": 1,
         "owner": owner,
+        "store": store,
         "key": key_digest,
         "tool": info.tool,
         "call_id": info.call_id,
@@ -102,6 +105,32 @@ def open_record(directory: int, reference: str, owner: str) -> Iterator[FileOutp
     descriptor = os.open(reference + SUFFIX, _READ_FLAGS, dir_fd=directory)
     try:
         yield _read_record(descriptor, reference, owner)
+    finally:
+        os.close(descriptor)
+
+
+def read_store(directory: int, name: str) -> str | None:
+    """Say which store the session of a file is kept in; `None` for a file that is none of ours, or damaged.
+
+    Nothing is said about whose session it is: this is for those who clear up.
+    """
+    reference = name.removesuffix(SUFFIX)
+    if name == reference or not is_reference(reference):
+        return None
+    try:
+        descriptor = os.open(name, _READ_FLAGS, dir_fd=directory)
+    except OSError:
+        return None
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid():
+            return None
+        found = json.loads(_read_description(descriptor, status.st_size))
+        digest = digest_of(*(chunk[2] for chunk in found["chunks"]))
+        is_ours = name_output(found["owner"], found["key"], found["tool"], digest) == reference
+        return str(found.get("store", "")) if is_ours else None
+    except (OSError, ValueError, KeyError, TypeError, IndexError):
+        return None
     finally:
         os.close(descriptor)
 

@@ -9,6 +9,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from midfold.offload.names import is_folder_of
+
 # Other processes may write below the same root: what they added is seen after this time.
 _FRESH_SECONDS = 60.0
 # A file takes whole blocks, so that many small ones do not pass for nothing.
@@ -17,7 +19,7 @@ _BLOCK_BYTES = 4_096
 
 @dataclass(frozen=True, slots=True)
 class Quotas:
-    """What may be kept, in bytes, and for how long."""
+    """What may be kept, in bytes, and for how long where no store keeps the session."""
 
     session_bytes: int = 256 << 20
     tenant_bytes: int = 1 << 30
@@ -105,9 +107,10 @@ def _in_blocks(size: int) -> int:
 
 
 def walk(root: Path) -> Iterator[KeptFile]:
-    """Yield every file of every session below a root; what vanishes meanwhile is passed over."""
-    for tenant in _folders(root):
-        for session in _folders(Path(tenant.path)):
+    """Yield every file of every session below a root; what vanishes meanwhile is passed over, and so are
+    folders that are not ours."""
+    for tenant in _folders(root, "tenant"):
+        for session in _folders(Path(tenant.path), "session"):
             for entry in _scan(Path(session.path)):
                 with suppress(FileNotFoundError):
                     status = entry.stat(follow_symlinks=False)
@@ -115,8 +118,12 @@ def walk(root: Path) -> Iterator[KeptFile]:
                     yield KeptFile(place, entry.name, status.st_size, status.st_mtime)
 
 
-def _folders(directory: Path) -> Iterator[os.DirEntry[str]]:
-    return (entry for entry in _scan(directory) if entry.is_dir(follow_symlinks=False))
+def _folders(directory: Path, kind: str) -> Iterator[os.DirEntry[str]]:
+    return (
+        entry
+        for entry in _scan(directory)
+        if is_folder_of(kind, entry.name) and entry.is_dir(follow_symlinks=False)
+    )
 
 
 def _scan(directory: Path) -> list[os.DirEntry[str]]:

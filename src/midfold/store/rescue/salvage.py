@@ -21,7 +21,6 @@ from midfold.store.sqlite.searching import read_texts
 from midfold.store.sqlite.store import SqliteStore
 from midfold.store.transfer.importing import import_session
 from midfold.store.transfer.incoming import Incoming, Said
-from midfold.store.transfer.times import ReplayClock
 from midfold.wire import parse
 
 _TABLES = ("meta", "tenants", "sessions", "messages", "ranges", "folds", "summaries", "leases", "calls")
@@ -35,6 +34,8 @@ class Salvaged:
     conversations: int
     messages: int
     is_whole: bool
+    missing: tuple[str, ...] = ()
+    """conversations of which no message of their own could be read; what a branch took over is elsewhere"""
 
 
 class _Unreadable(StoreError):
@@ -112,18 +113,20 @@ def _save_conversations(damaged: sqlite3.Connection, fresh: Path) -> Salvaged:
     conversations: dict[tuple[str, str], list[FoundSession]] = {}
     for session in read_sessions(damaged):
         conversations.setdefault((session.tenant, session.conversation), []).append(session)
-    clock = ReplayClock()
     saved = messages = 0
+    missing: list[str] = []
     # What was stored is stored as it is: placeholders stay, and so does what somebody chose to keep.
-    with open_store(fresh, redact=False, synchronous="NORMAL", clock=clock) as store:
+    with open_store(fresh, redact=False, synchronous="NORMAL") as store:
         for (tenant, name), chain in conversations.items():
             incoming = _gather(damaged, chain)
-            if incoming.said:
-                calls = read_calls(damaged, tenant, name)
-                _write(store.for_tenant(tenant), name, incoming, calls, clock)
-                saved += 1
-                messages += len(incoming.said)
-    return Salvaged(saved, messages, is_whole=False)
+            if not incoming.said:
+                missing.append(name)
+                continue
+            calls = read_calls(damaged, tenant, name)
+            _write(store.for_tenant(tenant), name, incoming, calls)
+            saved += 1
+            messages += len(incoming.said)
+    return Salvaged(saved, messages, is_whole=False, missing=tuple(missing))
 
 
 def _gather(damaged: sqlite3.Connection, chain: list[FoundSession]) -> Incoming:
@@ -149,7 +152,7 @@ def _is_readable(said: Said, dialect: str) -> bool:
     return True
 
 
-def _write(store: SqliteStore, name: str, incoming: Incoming, calls: list[Call], clock: ReplayClock) -> None:
-    import_session(store, incoming, clock=clock, again=True, session_id=name)
+def _write(store: SqliteStore, name: str, incoming: Incoming, calls: list[Call]) -> None:
+    import_session(store, incoming, again=True, session_id=name)
     for call in calls:
         store.record_call(name, call)

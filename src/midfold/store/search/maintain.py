@@ -14,7 +14,7 @@ from midfold.store.search.words import INDEX_VERSION, WORD, index_words
 _VERSION = "search_index_version"
 _SAMPLED_MESSAGES = 200
 _SAMPLED_WORDS = 3
-_READ_ONLY = 8  # SQLite's primary result code
+_ANY_ERROR, _READ_ONLY = 1, 8  # SQLite's primary result codes
 # The index keeps the length of every entry in a table of its own: what it has, without reading it. Messages
 # behind the last of them are not missing; they wait for their turn.
 _DIFFERENCES = """
@@ -58,11 +58,14 @@ def purge_where_needed(connection: sqlite3.Connection) -> None:
 
 
 def is_readable(connection: sqlite3.Connection) -> bool:
-    """Whether this SQLite can read the index; a later one may have written it in a newer format."""
+    """Whether this SQLite can read the index; a later one may have written it in a newer format.
+
+    One that is damaged is another matter: whether the file is sound has to be known before it is written to.
+    """
     try:
         connection.execute("SELECT rowid FROM message_words WHERE message_words MATCH 'midfold'").fetchone()
-    except connection.DatabaseError:
-        return False
+    except (connection.DatabaseError, MemoryError) as error:
+        return getattr(error, "sqlite_errorcode", 0) & 0xFF != _ANY_ERROR
     return True
 
 

@@ -154,7 +154,7 @@ def translated(path: Path) -> Iterator[None]:
     """Turn the errors of SQLite and of the file system into ours."""
     try:
         yield
-    except (driver.Error, OSError, MemoryError, UnicodeDecodeError, DamagedRow) as error:
+    except (driver.Error, OSError, MemoryError, OverflowError, UnicodeError, DamagedRow) as error:
         raise translate(error, path) from error
 
 
@@ -162,7 +162,7 @@ def translate(error: BaseException, path: Path) -> StoreError:
     """Return what an error means to a caller."""
     code = primary_code(error)
     if is_corrupt(error) or isinstance(error, DamagedRow):
-        return StoreCorrupt(str(path), str(error))
+        return StoreCorrupt(str(path), name_damage(error))
     if isinstance(error, MemoryError):  # SQLite's own way to say so; a damaged index can ask for anything
         return StoreUnavailable(f"{path}: {_REASONS[_NO_MEMORY]}")
     if isinstance(error, OSError):
@@ -170,6 +170,13 @@ def translate(error: BaseException, path: Path) -> StoreError:
     if code in _REASONS:
         return StoreUnavailable(f"{path}: {_REASONS[code]}")
     return StoreError(f"the store refuses this: {error}")
+
+
+def name_damage(error: BaseException) -> str:
+    """Say what is damaged, without the words of somebody's message."""
+    text = str(error)
+    is_text = text.startswith(_NOT_UTF8) or isinstance(error, UnicodeDecodeError)
+    return "a text is not UTF-8" if is_text else text
 
 
 def primary_code(error: BaseException) -> int:

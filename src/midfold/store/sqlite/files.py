@@ -47,6 +47,7 @@ class Database:
         self._lock = threading.RLock()
         self._is_closed = False
         self._mends = 0
+        self._may_mend = True
         self._next_try = time.monotonic() + _SECONDS_BETWEEN_TRIES
         self._access = open_access(path, synchronous)
         self._readers = self._make_readers()
@@ -82,6 +83,7 @@ class Database:
             problems += self._need_writer().do(find_index_problems)
         damage = next((each for each in problems if each.area in (Area.FILE, Area.MESSAGES)), None)
         if damage is not None and self._access.writer is not None:
+            self._may_mend = False
             self._access.writer.trouble.stop(damage.text)
         return problems
 
@@ -151,12 +153,16 @@ class Database:
             if writer is None or self._is_closed:
                 return False
             writer.trouble.stop(damage.reason)
-            if self._mends or any(each.area is not Area.INDEX for each in self._examine(find_damage)):
+            if not (self._may_mend and self._is_only_the_index()):
                 return False
-            self._mends += 1
+            self._mends, self._may_mend = self._mends + 1, False
             writer.trouble.resume()
             writer.do(lambda connection: maintain.rebuild(connection, read_texts))
             return True
+
+    def _is_only_the_index(self) -> bool:
+        areas = {each.area for each in self._examine(find_damage)}
+        return areas == {Area.INDEX} or (not areas and sqlite_version() < _READERS_CHECK_THE_INDEX)
 
     def _examine(self, look: Callable[[sqlite3.Connection], list[Problem]]) -> list[Problem]:
         """Look at what is on the disk, through a connection that has nothing of it in memory."""

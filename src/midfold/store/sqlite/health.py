@@ -12,7 +12,7 @@ from midfold.store.codec import DamagedRow, read_body, read_value
 from midfold.store.fold_json import fold_from_json
 from midfold.store.rows import short_digest
 from midfold.store.search import maintain
-from midfold.store.sqlite.driver import driver
+from midfold.store.sqlite.driver import driver, name_damage
 from midfold.store.sqlite.messages import SEALED, is_sealed
 from midfold.store.sqlite.searching import read_texts
 
@@ -65,7 +65,7 @@ def find_problems(connection: sqlite3.Connection, *, deep: bool = True) -> list[
 
 def find_damage(connection: sqlite3.Connection) -> list[Problem]:
     """Look for what only a fault of the disk, or somebody's hand, can have done."""
-    return _run(connection, [_check_file, _check_index, _check_seals])
+    return _run(connection, [_check_file, _check_index, _check_seals, _check_values])
 
 
 def find_index_problems(connection: sqlite3.Connection) -> list[Problem]:
@@ -79,7 +79,7 @@ def _run(connection: sqlite3.Connection, checks: Sequence[Check]) -> list[Proble
         try:
             problems += check(connection)
         except (driver.Error, MemoryError, UnicodeDecodeError) as error:
-            problems.append(Problem(Area.FILE, str(error) or "memory ran out"))
+            problems.append(Problem(Area.FILE, name_damage(error) or "memory ran out"))
         except DamagedRow as error:
             problems.append(Problem(Area.MESSAGES, str(error)))
     return problems
@@ -100,7 +100,7 @@ def _check_index(connection: sqlite3.Connection) -> Iterator[Problem]:
             yield Problem(Area.INDEX, text)
     except (driver.Error, MemoryError, UnicodeDecodeError) as error:
         # Damage to the tables that the index is kept in is told by the check of the file.
-        yield Problem(Area.INDEX, f"the search index cannot be read: {error}")
+        yield Problem(Area.INDEX, f"the search index cannot be read: {name_damage(error)}")
 
 
 def _check_sequences(connection: sqlite3.Connection) -> Iterator[Problem]:

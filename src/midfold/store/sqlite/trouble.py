@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from midfold.errors import StoreCorrupt, StoreError, StoreUnavailable
-from midfold.store.sqlite.driver import is_corrupt, is_out_of_space
+from midfold.store.sqlite.driver import is_corrupt, is_out_of_space, name_damage
 
 _PROBE_BYTES = 1 << 20
 _PROBE_SECONDS = 1.0
@@ -30,7 +30,7 @@ class Trouble:
     def note(self, error: BaseException) -> None:
         """Take an error of SQLite into account."""
         if is_corrupt(error):
-            self.stop(str(error))
+            self.stop(name_damage(error))
         elif is_out_of_space(error):
             with self._lock:
                 self._next_probe = time.monotonic() + _PROBE_SECONDS

@@ -3,14 +3,12 @@
 from midfold.store.transfer.exporting import Export, Form, View, export_session, write_export
 from midfold.store.transfer.importing import Imported, import_session
 from midfold.store.transfer.incoming import Incoming, read_incoming
-from midfold.store.transfer.times import ReplayClock
 
 __all__ = [
     "Export",
     "Form",
     "Imported",
     "Incoming",
-    "ReplayClock",
     "View",
     "export_session",
     "import_session",

@@ -88,9 +88,13 @@ def export_session(
 
 def write_export(path: Path, text: str) -> None:
     """Write an export in one step, for its owner alone, also where a file was that others may read."""
-    if path.is_file():
-        path.chmod(_PRIVATE)
-    replace_file(path, text.encode())
+    try:
+        if path.is_file():
+            path.chmod(_PRIVATE)
+        replace_file(path, text.encode())
+    except OSError as error:
+        # The temporary file beside it is nothing that anybody asked for.
+        raise OSError(error.errno, error.strerror, str(path)) from error
 
 
 def _read(store: SqliteStore, session_id: str, view: View) -> _Conversation:

@@ -1,16 +1,19 @@
-"""Writes a conversation that came from elsewhere into a store, dated as it was said where that is known."""
+"""Brings a conversation that came from elsewhere into a store, unless it is there already."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from midfold.errors import StoreError
+from midfold.errors import SessionNotFound
 from midfold.messages.digests import chain_digests
 from midfold.store.base import Session
+from midfold.store.codec import pack_item
 from midfold.store.sqlite.store import SqliteStore
-from midfold.store.transfer.incoming import Incoming, Said
-from midfold.store.transfer.times import ReplayClock
+from midfold.store.transfer.incoming import Incoming
+from midfold.store.transfer.writing import write_conversation
 from midfold.wire import parse
+
+# What exports are redacted with.
+_NO_KEY = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,76 +26,43 @@ class Imported:
 
 
 def import_session(
-    store: SqliteStore,
-    incoming: Incoming,
-    *,
-    clock: ReplayClock | None = None,
-    again: bool = False,
-    session_id: str | None = None,
+    store: SqliteStore, incoming: Incoming, *, again: bool = False, session_id: str | None = None
 ) -> Imported:
-    """Write a conversation as a session of its own; all of it, or nothing.
+    """Write a conversation as a session of its own, dated as the file says; all of it, or nothing.
 
-    `clock` is the one that the store was opened with; without it everything is dated now. The ids of a file
-    are not taken over, as whoever wrote it could choose them; `session_id` is for those who know better. A
-    conversation that the store knows from its first
-    message to its last is not written twice unless `again`.
+    The ids of a file are not taken over, as whoever wrote it could choose them; `session_id` is for those who
+    know better. A conversation that the store knows from its first message to its last is not written twice
+    unless `again`.
     """
+    known = None if again else _find_known(store, incoming)
+    if known is not None:
+        return Imported(store.session(known), len(incoming.said), is_new=False)
+    written = write_conversation(store, incoming, session_id)
+    return Imported(store.session(written), len(incoming.said), is_new=True)
+
+
+def _find_known(store: SqliteStore, incoming: Incoming) -> str | None:
     items = [said.item for said in incoming.said]
-    chain = chain_digests(parse(items, incoming.dialect))
-    known = None if again else store.find_history(chain)
+    known = store.find_history(chain_digests(parse(items, incoming.dialect)))
     if known is not None and known.length == len(items):
-        return Imported(store.session(known.session_id), len(items), is_new=False)
-    clock = clock or ReplayClock()
+        return known.session_id
+    return _find_exported(store, incoming.conversation_id, items)
+
+
+def _find_exported(store: SqliteStore, conversation_id: str | None, items: list[object]) -> str | None:
+    """Find the conversation that a file of ours was made from: where that had credentials, the file has
+    placeholders, and only the file of what is stored looks the same."""
+    if conversation_id is None:
+        return None
     try:
-        session = _write(store, incoming, clock, session_id)
-    finally:
-        clock.at = None
-    return Imported(store.session(session.id), len(items), is_new=True)
+        history = store.history(conversation_id)
+    except SessionNotFound:
+        return None
+    said = [record.item for record in history]
+    if len(said) < len(items) or _spell(said[: len(items)]) != _spell(items):
+        return None
+    return store.get_compression_tip(conversation_id)
 
 
-def _write(store: SqliteStore, incoming: Incoming, clock: ReplayClock, session_id: str | None) -> Session:
-    clock.at = incoming.started_at
-    session = store.create_session(
-        session_id=session_id,
-        source=incoming.source,
-        model=incoming.model,
-        title=incoming.title,
-        dialect=incoming.dialect,
-        system=incoming.system,
-    )
-    try:
-        for run in _runs(incoming.said):
-            clock.at = run[0].at
-            counts = [said.tokens for said in run if said.tokens is not None]
-            store.append(
-                session.id,
-                [said.item for said in run],
-                tokens=counts if len(counts) == len(run) else None,
-                finish_reason=run[-1].finish_reason,
-            )
-    except BaseException:
-        with suppress(StoreError):
-            store.delete(session.id)
-        raise
-    return session
-
-
-def _runs(said: Sequence[Said]) -> Iterator[list[Said]]:
-    """Part messages into those that can be written together: said at one time, the last with a reason to
-    stop, all of them counted or none."""
-    run: list[Said] = []
-    for each in said:
-        if run and not _goes_on(run[-1], each):
-            yield run
-            run = []
-        run.append(each)
-    if run:
-        yield run
-
-
-def _goes_on(before: Said, after: Said) -> bool:
-    return (
-        before.at == after.at
-        and before.finish_reason is None
-        and (before.tokens is None) == (after.tokens is None)
-    )
+def _spell(items: Iterable[object]) -> list[str]:
+    return [pack_item(item, _NO_KEY).body for item in items]

@@ -22,11 +22,15 @@ class Said:
     at: float | None = None
     tokens: int | None = None
     finish_reason: str | None = None
+    is_redacted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
-    """A conversation that can be written to a store. `notes` are remarks of the reader for people."""
+    """A conversation that can be written to a store. `notes` are remarks of the reader for people.
+
+    `conversation_id` is what a file of our own says: a hint where to look for it, and nothing to rely on.
+    """
 
     dialect: str
     said: tuple[Said, ...]
@@ -36,6 +40,7 @@ class Incoming:
     system: object
     started_at: float | None
     notes: tuple[str, ...]
+    conversation_id: str | None = None
 
 
 def read_incoming(path: str, *, row: int | None = None, dialect: str | None = None) -> Incoming:
@@ -98,6 +103,7 @@ def _from_own(transcript: Transcript, raw: Mapping[str, object]) -> Incoming:
         system=session.get("system"),
         started_at=_first_time(raw.get("chain"), session),
         notes=(),
+        conversation_id=_text(session.get("conversation_id")),
     )
 
 
@@ -109,6 +115,7 @@ def _read_said(item: object, record: object) -> Said:
         at=read_time(facts.get("created_at")),
         tokens=tokens if type(tokens) is int and tokens >= 0 else None,
         finish_reason=_text(facts.get("finish_reason")),
+        is_redacted=facts.get("is_redacted") is True,
     )
 
 

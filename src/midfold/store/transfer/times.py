@@ -1,9 +1,8 @@
-"""When things were said: read from files that know it, and told to a store that asks."""
+"""When things were said, read from files that know it."""
 
 import gzip
 import json
 import math
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,16 +16,6 @@ _EARLIEST, _LATEST = 946_684_800.0, 4_102_444_800.0
 _MILLISECONDS_FROM = 100_000_000_000.0
 # Where the session files of agents keep a message beside its time.
 _HOLDERS = ("message", "payload")
-
-
-class ReplayClock:
-    """The clock of a store into which old messages are written: it shows what it is set to, else the time."""
-
-    def __init__(self) -> None:
-        self.at: float | None = None
-
-    def __call__(self) -> float:
-        return time.time() if self.at is None else self.at
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,133 @@
+"""`midfold sessions delete` and `prune`, as a person runs them."""
+
+import io
+import json
+import sys
+import time
+
+import pytest
+
+import midfold
+from midfold.config import load_settings
+from midfold.config.stores import open_own_outputs, open_own_store
+from midfold.store import Kind
+from midfold.testing import transcript
+
+DAY = 86_400
+
+
+@pytest.fixture
+def store():
+    """The store that the command line uses, in the home of the test."""
+    with open_own_store(load_settings(), synchronous="NORMAL") as opened:
+        yield opened
+
+
+@pytest.fixture
+def put():
+    """Writes a conversation with the clock set back by so many days; returns its id."""
+
+    def putting(*texts, days=0, title=None, **facts):
+        clock = lambda: time.time() - days * DAY  # noqa: E731
+        with open_own_store(load_settings(), clock=clock, synchronous="NORMAL") as opened:
+            session = opened.create_session(title=title, dialect="openai_chat", **facts).id
+            roles = ("user", "assistant")
+            opened.append(session, [{"role": roles[n % 2], "content": text} for n, text in enumerate(texts)])
+            return session
+
+    return putting
+
+
+@pytest.fixture
+def folded():
+    """A conversation with a fold; returns the ids of its two sessions."""
+    items = transcript(turns=30, last="go on")
+    result = midfold.compress(items, max_tokens=4_000, strategy="fold")
+    with open_own_store(load_settings(), synchronous="NORMAL") as opened:
+        session = opened.create_session(title="parking meters").id
+        opened.append(session, items)
+        return session, opened.continue_session(session, result.messages, result)
+
+
+def test_deleting_asks_and_names_what_goes(run, put, monkeypatch):
+    session = put("hello", "good morning", title="Greetings")
+    monkeypatch.setattr(sys, "stdin", io.StringIO("n\n"))
+    status, _, err = run("sessions", "delete", session)
+    assert status == 1
+    assert "'Greetings', 2 messages in 1 session" in err
+    assert "nothing was deleted" in err
+    assert run("sessions", "delete", session, "--yes")[1] == "deleted 1 session with 2 messages\n"
+    assert run("sessions", "show", session)[0] == 2
+
+
+def test_branches_are_named_and_go_only_when_asked(run, folded, store):
+    session, tip = folded
+    branch = store.create_session(kind=Kind.BRANCH, parent_id=tip).id
+    twig = store.create_session(kind=Kind.BRANCH, parent_id=branch).id
+    status, _, err = run("sessions", "delete", session, "--yes")
+    assert status == 2
+    assert branch[:8] in err
+    assert twig[:8] in err
+    told = json.loads(run("sessions", "delete", session, "--yes", "--branches", "--json")[1])
+    assert set(told["sessions"]) == {session, tip, branch, twig}
+
+
+def test_what_a_conversation_put_aside_goes_with_it_and_nothing_else(run, put, store):
+    doomed, kept = put("hello"), put("goodbye")
+    outputs = open_own_outputs(store)
+    for session in (doomed, kept):
+        outputs.session(session).write("call", "x" * 1_000, tool="terminal")
+    run("sessions", "delete", doomed, "--yes")
+    assert outputs.session(doomed).outputs() == []
+    assert len(outputs.session(kept).outputs()) == 1
+
+
+def test_pruning_by_age_takes_spilled_output_along(run, put, store):
+    old, new = put("old", days=40), put("new")
+    outputs = open_own_outputs(store)
+    outputs.session(old).write("call", "x" * 1_000)
+    dry = run("sessions", "prune", "--older-than", "30d", "--dry-run")[1]
+    assert dry == "would delete 1 session with 1 message\n"
+    assert outputs.session(old).outputs()
+    told = json.loads(run("sessions", "prune", "--older-than", "30d", "--json")[1])
+    assert told == {"sessions": [old], "messages": 1}
+    assert outputs.session(old).outputs() == []
+    assert run("sessions", "tip", new)[0] == 0
+
+
+def test_pruning_by_size_starts_with_the_oldest(run, put):
+    put("x" * 5_000, days=2)
+    new = put("y" * 5_000)
+    assert "1 session" in run("sessions", "prune", "--keep-bytes", "6KB")[1]
+    assert run("sessions", "tip", "latest")[1].strip() == new
+
+
+def test_pruning_without_a_word_needs_a_setting(run, put, monkeypatch):
+    put("old", days=40)
+    put("new")
+    assert run("sessions", "prune")[0] == 2
+    monkeypatch.setenv("MIDFOLD_STORE__KEEP_DAYS", "30")
+    assert "1 session" in run("sessions", "prune")[1]
+
+
+def test_a_setting_alone_does_not_empty_a_store_as_the_clock_may_be_wrong(run, put, monkeypatch):
+    put("old", days=40)
+    monkeypatch.setenv("MIDFOLD_STORE__KEEP_DAYS", "30")
+    status, out, err = run("sessions", "prune")
+    assert (status, out) == (2, "")
+    assert "all 1 session go" in err
+    assert "1 session" in run("sessions", "prune", "--older-than", "30d")[1]
+
+
+@pytest.mark.parametrize("size", ["much", "-1", "1XB", ""])
+def test_a_size_that_is_none_is_bad_usage(run, size):
+    assert run("sessions", "prune", "--keep-bytes", size)[0] == 2
+
+
+def test_where_nobody_can_be_asked_the_way_around_is_said(run, put, monkeypatch):
+    session = put("hello")
+    monkeypatch.setattr(sys, "stdin", io.StringIO(""))
+    status, _, err = run("sessions", "delete", session)
+    assert status == 2
+    assert "--yes deletes without asking" in err
+    assert run("sessions", "tip", session)[0] == 0
