@@ -3,12 +3,11 @@
 import gzip
 import json
 import signal
+import tempfile
 from dataclasses import replace
-from datetime import UTC, datetime
 from itertools import islice
+from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 import zstandard
 
@@ -95,6 +94,16 @@ def test_half_an_emoji_and_a_huge_number_survive_in_a_row_that_is_rewritten(tmp_
     assert (written["half"], written["huge"]) == ("\ud83d", 2**80)
 
 
+def test_what_is_no_number_survives_in_a_row_that_is_rewritten(tmp_path):
+    turns = json.dumps(long_turns())
+    line = f'{{"conversations": {turns}, "a": NaN, "b": -Infinity, "c": 1e400, "d": "é"}}\n'
+    (tmp_path / "in.jsonl").write_text(line, encoding="utf-8")
+    compress_files(Batch(tmp_path / "in.jsonl", CONFIG), tmp_path / "out.jsonl")
+    written = (tmp_path / "out.jsonl").read_text(encoding="utf-8")
+    assert written.endswith('"a":NaN,"b":-Infinity,"c":Infinity,"d":"é"}\n')
+    assert len(written) < len(line)
+
+
 def test_bad_lines_are_listed_with_their_numbers_and_stop_nothing(tmp_path):
     good = json.dumps({"conversations": SHORT}).encode()
     lines = [good, *(BAD_LINES[number][0] for number in range(2, 13)), good]
@@ -151,53 +160,6 @@ def test_empty_input_gives_an_empty_file_of_its_kind(tmp_path, ending):
     compress_files(Batch(tmp_path / "in.jsonl", CONFIG), tmp_path / f"out{ending}")
     compress_files(Batch(tmp_path / f"out{ending}", CONFIG), tmp_path / "again.jsonl")
     assert (tmp_path / "again.jsonl").read_bytes() == b""
-
-
-def test_parquet_keeps_the_types_of_all_other_columns(tmp_path):
-    when = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
-    rows = [
-        {"when": when, "raw": b"\0\xff", "conversations": long_turns(), "tags": {"a": [1, None]}},
-        {"when": None, "raw": None, "conversations": SHORT, "tags": None},
-        {"when": when, "raw": b"", "conversations": None, "tags": None},
-    ]
-    table = pa.Table.from_pylist(rows)
-    pq.write_table(table, tmp_path / "in.parquet")
-    result = compress_files(Batch(tmp_path / "in.parquet", CONFIG), tmp_path / "out.parquet")
-    written = pq.read_table(tmp_path / "out.parquet")
-    assert written.schema == table.schema
-    assert written.drop(["conversations"]) == table.drop(["conversations"]).slice(0, 2)
-    assert written["conversations"][1].as_py() == SHORT
-    assert len(written["conversations"][0]) < len(rows[0]["conversations"])
-    assert [(each.line, each.status) for each in result.examples] == [(3, "rejected")]
-
-
-def test_parquet_with_messages_as_json_text_stays_text(tmp_path):
-    rows = [{"conversations": json.dumps(long_turns())}, {"conversations": json.dumps(SHORT)}]
-    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "in.parquet")
-    compress_files(Batch(tmp_path / "in.parquet", CONFIG), tmp_path / "out.parquet")
-    long, short = pq.read_table(tmp_path / "out.parquet")["conversations"].to_pylist()
-    assert short == rows[1]["conversations"]
-    assert len(long) < len(rows[0]["conversations"])
-    assert json.loads(long)[0]["from"] == "system"
-
-
-def test_parquet_with_messages_of_a_provider_becomes_conversations(tmp_path):
-    messages = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "hello"}]
-    pq.write_table(pa.Table.from_pylist([{"messages": messages, "n": 1}]), tmp_path / "in.parquet")
-    compress_files(Batch(tmp_path / "in.parquet", CONFIG), tmp_path / "out.parquet")
-    assert pq.read_table(tmp_path / "out.parquet").to_pylist() == [
-        {
-            "conversations": [{"from": "system", "value": "Be brief."}, {"from": "human", "value": "hello"}],
-            "n": 1,
-        }
-    ]
-
-
-def test_parquet_without_a_usable_row_keeps_its_columns(tmp_path):
-    table = pa.table({"conversations": pa.array([None], pa.list_(pa.struct([("from", pa.string())])))})
-    pq.write_table(table, tmp_path / "in.parquet")
-    compress_files(Batch(tmp_path / "in.parquet", CONFIG), tmp_path / "out.parquet")
-    assert pq.read_table(tmp_path / "out.parquet").num_rows == 0
 
 
 def test_sample_is_what_is_written(tmp_path):
@@ -307,6 +269,50 @@ def test_output_that_cannot_be_says_what_could(tmp_path, output, hint):
     (tmp_path / "file").touch()
     with pytest.raises(ConfigError, match=hint):
         compress_files(Batch(tmp_path / "in", CONFIG), tmp_path / output)
+
+
+@pytest.fixture
+def other_disk(tmp_path):
+    """A folder on another disk than `tmp_path`."""
+    memory = Path("/dev/shm")  # noqa: S108 - a disk, not a place for a file
+    if not memory.is_dir() or memory.stat().st_dev == tmp_path.stat().st_dev:
+        pytest.skip("there is no second disk")
+    with tempfile.TemporaryDirectory(dir=memory) as folder:
+        yield Path(folder)
+
+
+def test_output_behind_a_link_to_another_disk_is_worked_on_there(source, tmp_path, other_disk):
+    folder, link = tmp_path / "in", tmp_path / "out"
+    folder.mkdir()
+    source.rename(folder / "a.jsonl")
+    (other_disk / "volume").mkdir()
+    link.symlink_to(other_disk / "volume")
+    with pytest.raises(OSError, match="the disk is gone"):
+        compress_files(Batch(folder, CONFIG), link, engine=fail_after(1))
+    assert (other_disk / "volume.work").is_dir()
+    compress_files(Batch(folder, CONFIG), link, resume=True)
+    assert len(read_lines(link / "a.jsonl")) == 12
+    assert [path.name for path in other_disk.iterdir()] == ["volume"]
+
+
+def test_part_of_the_output_on_another_disk_gets_its_files(source, tmp_path, other_disk):
+    folder, out = tmp_path / "in", tmp_path / "out"
+    for name in ("here", "there"):
+        (folder / name).mkdir(parents=True)
+        (folder / name / "a.jsonl").write_bytes(source.read_bytes())
+    out.mkdir()
+    (out / "there").symlink_to(other_disk)
+    compress_files(Batch(folder, CONFIG), out)
+    assert (other_disk / "a.jsonl").read_bytes() == (out / "here" / "a.jsonl").read_bytes()
+    assert [path.name for path in other_disk.iterdir()] == ["a.jsonl"]
+    assert not (tmp_path / "out.work").exists()
+
+
+def test_output_in_a_folder_that_is_not_there_names_it(source, tmp_path):
+    with pytest.raises(
+        ConfigError, match=r"OUT is .*x\.jsonl'; expected a place in a folder that is there; .*no"
+    ):
+        compress_files(Batch(source, CONFIG), tmp_path / "no" / "x.jsonl")
 
 
 def test_file_does_not_go_where_a_folder_is(source, tmp_path):

@@ -122,6 +122,29 @@ def test_gzip_file_that_is_cut_short_gives_its_rows_and_says_where_it_ends(write
     assert chunks[-1].extent.is_last
 
 
+def test_zstd_file_that_ends_inside_a_frame_gives_its_rows_and_says_so(write):
+    packer = zstandard.ZstdCompressor().compressobj()
+    packed = b""
+    for number in range(20):
+        # Each line ends a block, so that nothing but the frame is left open.
+        packed += packer.compress(b"line %d\n" % number)
+        packed += packer.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK)
+    whole = packed + packer.flush()
+    assert listed_in(read(write(whole, "whole.jsonl.zst"))) == []
+    chunks = read(write(zstandard.compress(b"first\n") + packed, "rows.jsonl.zst"))
+    assert len(rows_of(chunks)) == 21
+    [listed] = listed_in(chunks)
+    assert (listed.file, listed.line) == ("rows.jsonl.zst", 22)
+    assert listed.reason == "the file is damaged from here on: it ends in the middle of a zstd frame"
+    assert chunks[-1].extent.is_last
+
+
+def test_zstd_that_unpacks_to_a_thousand_times_its_size_is_read_in_pieces(write):
+    line = b"x" * 5_000_000
+    chunks = read(write(zstandard.compress((line + b"\n") * 3), "rows.jsonl.zst"), limits=Limits())
+    assert [len(words) for _, words in rows_of(chunks)] == [5_000_000] * 3
+
+
 def test_empty_file_is_one_empty_chunk(write):
     [chunk] = read(write(b""))
     assert (chunk.extent.rows, chunk.extent.is_last) == (0, True)
@@ -145,7 +168,12 @@ def test_folder_gives_its_files_in_order_and_leaves_out_what_is_hidden_or_someth
 def test_first_bytes_say_what_a_file_is_whatever_its_name(write):
     assert find_sources(write(gzip.compress(b"{}"), "rows.jsonl"))[0].form is Form.GZIP
     assert find_sources(write(zstandard.compress(b"{}"), "rows.jsonl"))[0].form is Form.ZSTD
-    assert find_sources(write(b"{}", "rows.parquet"))[0].form is Form.LINES
+
+
+@pytest.mark.parametrize("data", [b"", b"{}"])
+def test_file_that_is_only_called_parquet_is_listed_as_damaged(write, data):
+    [chunk] = read(write(data, "rows.parquet"))
+    assert "damaged" in chunk.listed[0].reason
 
 
 @pytest.mark.parametrize("there", [True, False])
@@ -155,6 +183,11 @@ def test_nothing_to_read_says_what_would_be(tmp_path, there):
         path.mkdir()
     with pytest.raises(ConfigError, match=r"IN is .*empty'; expected a file, or a folder of \.jsonl, "):
         find_sources(path)
+
+
+def test_array_over_many_lines_is_refused_with_what_helps(write):
+    with pytest.raises(ConfigError, match=r"expected one row a line, as jq -c '\.\[\]' writes them"):
+        find_sources(write(b'[\n  {"conversations": []}\n]\n', "rows.json"))
 
 
 def test_fingerprint_changes_with_either_end_and_with_the_size(write):

@@ -16,6 +16,7 @@ from midfold.trajectories.charts import HEIGHT, WIDTH, Box, Chart, Ink, Label, M
 from midfold.trajectories.drawing import draw_svg
 from midfold.trajectories.report import as_values, make_charts, write_report
 
+SHORT = [{"from": "human", "value": "hello"}, {"from": "gpt", "value": "hi"}]
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -49,6 +50,15 @@ def read_png(data):
     width, height = struct.unpack(">II", chunks[b"IHDR"][:8])
     raw = zlib.decompress(chunks[b"IDAT"])
     return width, height, [raw[row * (width + 1) + 1 : (row + 1) * (width + 1)] for row in range(height)]
+
+
+def test_report_holds_no_credential_of_an_address(tmp_path):
+    (tmp_path / "in.jsonl").write_text(json.dumps({"conversations": SHORT}) + "\n")
+    address = "https://bob:s3cretPw99@host/v1?api_key=abc123def"
+    batch = Batch(tmp_path / "in.jsonl", CompressionConfig(model="openai/gpt-5-mini", base_url=address))
+    write_report(tmp_path / "report", batch, measure_files(batch))
+    report = json.loads((tmp_path / "report" / "report.json").read_text())
+    assert report["settings"]["base_url"] == "https://***@host/v1?api_key=***"
 
 
 def test_bars_are_as_high_as_their_counts():

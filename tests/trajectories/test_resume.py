@@ -14,7 +14,7 @@ import time
 
 import pytest
 
-from midfold.errors import ConfigError
+from midfold.errors import ConfigError, MidfoldError
 from midfold.testing import transcript
 from midfold.trajectories import CompressionConfig
 from midfold.trajectories.batch import Batch, LocalEngine, compress_files
@@ -97,6 +97,17 @@ def test_kill_at_one_point_after_another_and_the_output_is_whole(folder, expecte
     assert_whole(out, expected)
 
 
+@pytest.mark.parametrize("point", ["trajectories.part.before", "trajectories.manifest.before"])
+def test_run_that_was_killed_within_its_first_chunk_is_begun_again_without_a_row_twice(
+    folder, expected, tmp_path, point
+):
+    out = tmp_path / "out"
+    assert run(folder, out, fault=f"{point}:kill:1")[0] == -signal.SIGKILL
+    status, report = run(folder, out)
+    assert (status, report["resumed_rows"]) == (0, 0)
+    assert_whole(out, expected)
+
+
 @pytest.mark.faults
 @pytest.mark.timeout(1_200)
 def test_a_hundred_kills_and_the_output_is_whole(folder, expected, tmp_path):
@@ -174,6 +185,23 @@ def test_bytes_that_are_not_what_the_manifest_says_are_done_again(folder, expect
     data = bytearray(part.read_bytes())
     data[len(data) // 2] ^= 1
     part.write_bytes(data)
+    compress_files(Batch(folder, CONFIG), out, resume=True)
+    assert_whole(out, expected)
+
+
+def test_part_with_bytes_that_nobody_committed_is_never_put_in_place(folder, expected, tmp_path):
+    out = tmp_path / "out"
+
+    def engine(task, selection):
+        for number, finished in enumerate(LocalEngine()(task, selection)):
+            yield finished
+            if number == 0:
+                with (tmp_path / "out.work" / "00000.part").open("ab") as part:
+                    part.write(b"stray")
+
+    with pytest.raises(MidfoldError, match=r"00000\.part holds .* go on with --resume"):
+        compress_files(Batch(folder, CONFIG), out, engine=engine)
+    assert not out.exists()
     compress_files(Batch(folder, CONFIG), out, resume=True)
     assert_whole(out, expected)
 

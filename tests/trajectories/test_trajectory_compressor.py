@@ -158,6 +158,7 @@ def test_secrets_leave_the_whole_output_where_that_is_asked_for(target):
     assert SECRET not in str(turns)
     assert turns[1]["weight"] == 1
     assert metrics.compressed_tokens == TrajectoryCompressor(config).count_trajectory_tokens(turns)
+    assert metrics.original_tokens == TrajectoryCompressor(config).count_trajectory_tokens(run)
 
 
 @pytest.mark.parametrize(

@@ -70,6 +70,24 @@ def test_responses_that_the_user_hands_over_are_not_parted_from_their_calls():
     assert [(group.span.start, group.span.stop) for group in groups] == [(0, 1), (1, 3), (3, 4)]
 
 
+@pytest.mark.parametrize("speaker", ["function", "ipython", "Tool", "observation", "sandbox", "Weird One"])
+def test_response_is_not_parted_from_its_call_whoever_speaks_it(speaker):
+    turns = [
+        {"from": "System", "value": "Be brief."},
+        {"from": "User", "value": "Go."},
+        *[{"from": "Assistant", "value": CALL}, {"from": speaker, "value": "x = 1"}] * 3,
+        {"from": "Assistant", "value": "Done."},
+    ]
+    groups = group(parse(turns, "sharegpt"))
+    assert [group.span.stop for group in groups] == [1, 2, 4, 6, 8, 9]
+    assert [group.is_protected for group in groups[:3]] == [True, True, True]
+
+
+def test_somebody_unknown_who_answers_no_call_is_a_turn_like_any_other():
+    turns = [{"from": speaker, "value": "Hello."} for speaker in ("human", "gpt", "narrator", "gpt")]
+    assert len(group(parse(turns, "sharegpt"))) == 4
+
+
 def test_call_that_cannot_be_read_keeps_its_response():
     turns = [
         {"from": "human", "value": "Go."},

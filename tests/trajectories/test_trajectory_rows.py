@@ -37,6 +37,20 @@ def test_row_that_fits_is_the_very_row(row):
     assert result.row is row
 
 
+@pytest.mark.parametrize("empty", [[], "", "[]", None])
+def test_column_that_is_empty_does_not_hide_the_one_that_is_not(empty):
+    row = {"conversations": empty, "messages": [{"role": "user", "content": "Go."}]}
+    result = compress(row)
+    assert result.status is RowStatus.SKIPPED
+    assert result.row == {"conversations": [HUMAN]}
+
+
+def test_list_of_rows_on_one_line_says_what_helps():
+    result = compress([{"conversations": [HUMAN]}, {"conversations": [GPT]}])
+    assert result.status is RowStatus.REJECTED
+    assert "a list of rows; expected one row a line" in result.reason
+
+
 def test_bare_list_of_turns_is_a_row():
     result = compress(make_run())
     assert result.status is RowStatus.COMPRESSED

@@ -99,6 +99,18 @@ def test_summary_longer_than_planned_leads_to_another_pass_that_folds_more():
     assert len(second) < len(first)
 
 
+def test_summary_that_was_paid_for_is_used_where_a_further_pass_fails():
+    flow = start(make_run(), replace(SMALL, max_retries=0))
+    next(flow)
+    flow.send(LONG)
+    with pytest.raises(StopIteration) as done:
+        flow.throw(SummaryUnavailable("no more"))
+    turns, metrics = done.value.value.turns, done.value.value.metrics
+    assert (metrics.was_compressed, metrics.summarizer_calls, metrics.summarizer_errors) == (True, 2, 1)
+    assert metrics.compressed_tokens <= 2_000
+    assert "step 1:" in summary_of(turns)
+
+
 def test_summary_is_cut_where_no_further_pass_is_allowed():
     config = replace(SMALL, max_passes=1)
     turns, metrics = TrajectoryCompressor(config, summarizer=lambda _: LONG).compress_trajectory(make_run())

@@ -7,7 +7,7 @@ import pytest
 from midfold.errors import ConfigError
 from midfold.tokens import count_tokens
 from midfold.trajectories import CompressionConfig, TrajectoryCompressor
-from midfold.trajectories.tokenizer import load_tokenizer
+from midfold.trajectories.tokenizer import fingerprint_tokenizer, load_tokenizer
 
 WORDS = "The night rate of zone 4 is 2.40, not 2.50: see docs/rates.md."
 
@@ -61,6 +61,15 @@ def test_file_of_the_user_counts_as_it_says(tmp_path, by_folder):
     count = load_tokenizer(str(tmp_path if by_folder else file))
     assert count("thin paths") == 8
     assert count("") == 0
+
+
+def test_file_of_the_user_that_changed_is_told_from_what_it_was(tmp_path):
+    file = write_tokenizer(tmp_path)
+    before = fingerprint_tokenizer(str(tmp_path))
+    assert before == fingerprint_tokenizer(str(file))
+    file.write_text(file.read_text().replace("<end>", "<stop>"))
+    assert fingerprint_tokenizer(str(file)) != before
+    assert fingerprint_tokenizer("o200k_base") is None
 
 
 def test_control_words_in_a_text_are_text(tmp_path):

@@ -5,13 +5,13 @@ sources ─▶ chunks ─▶ engine: workers here or on a cluster ─▶ work fo
              └──────────────── position, when resumed ◀──────────┘
 """
 
+import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 
-from midfold.config.secrets import masked
 from midfold.errors import ConfigError
 from midfold.trajectories.compressor import TrajectoryCompressor
 from midfold.trajectories.config import CompressionConfig
@@ -31,8 +31,10 @@ from midfold.trajectories.files import (
     read_chunks,
 )
 from midfold.trajectories.folder import WorkFolder
+from midfold.trajectories.lanes import run_lanes
 from midfold.trajectories.manifest import make_entry
 from midfold.trajectories.pool import run_pool
+from midfold.trajectories.tokenizer import fingerprint_tokenizer
 from midfold.trajectories.totals import Totals
 from midfold.trajectories.work import Finished, Task, process
 
@@ -51,6 +53,8 @@ class LocalEngine:
     workers: int = 1
 
     def __call__(self, task: Task, selection: Selection) -> Iterator[Finished]:
+        if self.workers == 1 and task.asks_model:
+            return run_lanes(task, read_chunks(selection))
         if self.workers == 1:
             return (process(task, chunk) for chunk in read_chunks(selection))
         return run_pool(share_requests(task, self.workers), selection, self.workers)
@@ -106,6 +110,7 @@ def compress_files(
     goes on with it after whatever ended it. `watch` is told after each chunk how far it is. Raises
     `ConfigError`, `ExtraMissing` and `OSError`; what rows hold raises nothing.
     """
+    output = _settle(output)
     sources = find_sources(batch.source)
     targets = _find_targets(batch.source, output, sources)
     forms = tuple(form_for(target, source) for target, source in zip(targets, sources, strict=True))
@@ -227,7 +232,25 @@ def _find_targets(source: Path, output: Path, sources: tuple[Source, ...]) -> tu
     return tuple(output / each.name for each in sources)
 
 
+def _settle(output: Path) -> Path:
+    """Return where the output really is: the work has to be on the same disk, whatever links lead there."""
+    if output.is_symlink() or output.name in ("", ".."):
+        output = output.resolve()
+    if not output.parent.is_dir():
+        raise ConfigError(
+            "OUT", str(output), hint=f"a place in a folder that is there; {output.parent} is not"
+        )
+    return output
+
+
 def _beside(output: Path, ending: str) -> Path:
+    """Return a place for what goes with the output, inside of one that is a disk of its own.
+
+    Beside that is another disk, in a container one that does not outlive it. Readers of folders leave out
+    names that begin with an underscore.
+    """
+    if os.path.ismount(output):
+        return output / f"_midfold{ending}"
     return output.with_name(output.name + ending)
 
 
@@ -238,8 +261,8 @@ _FREE_TO_CHANGE = ("max_concurrent_requests", "max_retries", "timeout_seconds")
 def _describe(batch: Batch, selection: Selection, forms: tuple[Form, ...]) -> dict[str, object]:
     """Return what must be the same when a run is resumed."""
     config = {
-        f"trajectories.{name}": masked(("url",), value)
-        for name, value in batch.config.to_dict().items()
+        f"trajectories.{name}": value
+        for name, value in batch.config.to_shown().items()
         if name not in _FREE_TO_CHANGE
     }
     return {
@@ -249,5 +272,6 @@ def _describe(batch: Batch, selection: Selection, forms: tuple[Form, ...]) -> di
         "OUT": list(forms),
         "--sample": asdict(batch.sample) if batch.sample else None,
         "--seed": batch.seed,
+        "--tokenizer": fingerprint_tokenizer(batch.config.tokenizer),
         **config,
     }

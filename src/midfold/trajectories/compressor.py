@@ -38,9 +38,16 @@ class TrajectoryCompressor:
     """
 
     def __init__(
-        self, config: CompressionConfig = _DEFAULT_CONFIG, *, summarizer: Summarizer | None = None
+        self,
+        config: CompressionConfig = _DEFAULT_CONFIG,
+        *,
+        summarizer: Summarizer | None = None,
+        slots: asyncio.Semaphore | None = None,
     ) -> None:
-        """Load the tokenizer; raises `ConfigError` where there is none."""
+        """Load the tokenizer; raises `ConfigError` where there is none.
+
+        `slots` are the requests that may be under way where several compressors share them.
+        """
         if summarizer is not None and config.model is not None:
             raise ConfigError("trajectories.model", config.model, hint="either a model or a summarizer")
         self.config = config
@@ -48,7 +55,7 @@ class TrajectoryCompressor:
         self._is_awaited = summarizer is not None and _is_awaited(summarizer)
         self._count = load_tokenizer(config.tokenizer)
         self._window_tokens = _find_window(config.model)
-        self._slots = asyncio.Semaphore(config.max_concurrent_requests)
+        self._slots = slots or asyncio.Semaphore(config.max_concurrent_requests)
         self._model: ModelSummarizer | None = None
         self._blocking: BlockingSummarizer | None = None
         self._threads: ThreadPoolExecutor | None = None
@@ -153,10 +160,19 @@ class TrajectoryCompressor:
         return run(self._flow(turns, use_model=False), _refuse, timeout_seconds=self.config.timeout_seconds)
 
     def _flow(self, turns: Sequence[Turn], *, use_model: bool) -> Flow:
-        if self.config.redact_output:
-            turns = [_redacted(turn) for turn in turns]
         sizes = [self._count(str(turn["value"])) for turn in turns]
-        return compress(Job(turns, sizes, self.config, self._count, use_model, self._window_tokens))
+        given_tokens = sum(sizes)
+        if self.config.redact_output:
+            safe = [_redacted(turn) for turn in turns]
+            sizes = [
+                size if turn is was else self._count(str(turn["value"]))
+                for size, turn, was in zip(sizes, safe, turns, strict=True)
+            ]
+            turns = safe
+        redacted_tokens = given_tokens - sum(sizes)
+        return compress(
+            Job(turns, sizes, self.config, self._count, use_model, self._window_tokens, redacted_tokens)
+        )
 
     def _find_summarize(self) -> Summarize:
         """Return whoever summarises without being awaited."""

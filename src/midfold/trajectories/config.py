@@ -98,6 +98,10 @@ class CompressionConfig:
         """Return the settings as plain values, which `from_mapping` takes back."""
         return {**asdict(self), "on_summary_failure": str(self.on_summary_failure)}
 
+    def to_shown(self) -> dict[str, object]:
+        """Return the settings as they may be written down: without a password or key in an address."""
+        return {name: masked(("url",), value) for name, value in self.to_dict().items()}
+
 
 @dataclass(frozen=True, slots=True)
 class _Rule:

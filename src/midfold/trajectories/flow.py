@@ -41,6 +41,8 @@ class Job:
     use_model: bool
     window_tokens: int
     """what whoever summarises can read at once"""
+    redacted_tokens: int = 0
+    """how many tokens the turns had more before secrets were taken out of them"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,10 @@ class _Draft:
     asked: Answers
     value: str | None = None
     tokens: int = 0
+
+    def after(self, failed: "_Draft") -> "_Draft":
+        """Return the draft as it is, with the calls of a further pass that failed: it was paid for."""
+        return replace(self, passes=failed.passes, asked=replace(failed.asked, body=self.asked.body))
 
     def saying(self, value: str, count: Callable[[str], int]) -> "_Draft":
         """Return the draft with other words, counted."""
@@ -73,7 +79,11 @@ def compress(job: Job) -> Flow:
         return Outcome(list(job.turns), metrics)
     draft: _Draft | None = None
     while True:
-        draft = yield from _write(job, layout, passage, draft)
+        written = yield from _write(job, layout, passage, draft)
+        if written.value is None and draft is not None:
+            draft = draft.after(written)
+            break
+        draft = written
         excess = draft.tokens - layout.room(passage)
         if draft.value is None or excess <= 0 or draft.passes == job.config.max_passes:
             break
@@ -87,7 +97,7 @@ def compress(job: Job) -> Flow:
 def _untouched(job: Job) -> TrajectoryMetrics:
     tokens = sum(job.sizes)
     return TrajectoryMetrics(
-        original_tokens=tokens,
+        original_tokens=tokens + job.redacted_tokens,
         original_turns=len(job.turns),
         compressed_tokens=tokens,
         compressed_turns=len(job.turns),

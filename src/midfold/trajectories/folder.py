@@ -9,7 +9,9 @@ When all chunks are there the manifest is renamed to complete.jsonl; from then o
 nothing is read again, however often that is interrupted.
 """
 
+import errno
 import os
+import shutil
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -25,6 +27,7 @@ from midfold.trajectories.manifest import (
     Header,
     add_up,
     check_header,
+    check_sizes,
     make_entry,
     restore,
     spell,
@@ -73,6 +76,9 @@ class WorkFolder:
         if self.is_complete or (self.is_begun and add_up(self._path / _MANIFEST).position != START):
             hint = "no unfinished work there: go on with --resume, or remove that folder to start over"
             raise ConfigError("OUT", str(self._path), hint=hint)
+        # Whoever was killed within the first chunk leaves rows that no manifest speaks of.
+        for left in (*self._path.glob("*.part"), *self._path.glob("*.sealed")):
+            left.unlink()
         replace_file(self._path / _MANIFEST, spell(header))
         (self._path / _LISTED).write_bytes(b"")
 
@@ -102,9 +108,10 @@ class WorkFolder:
         entry.add_to(self.totals)
 
     def complete(self) -> None:
-        """Declare that every chunk is there."""
+        """Declare that every chunk is there; `MidfoldError` where there is anything else."""
         if self._part is not None:
             self._part.close()
+        check_sizes(self._path / _MANIFEST, self._part_path, self._path / _LISTED)
         for path in (*self._path.glob("*.part"), self._path / _MANIFEST):
             with path.open("rb") as file:
                 os.fsync(file.fileno())
@@ -120,7 +127,7 @@ class WorkFolder:
         sealed = _seal(part, source, form)
         if sealed.exists():
             output.parent.mkdir(parents=True, exist_ok=True)
-            sealed.replace(output)
+            _move(sealed, output)
         part.unlink(missing_ok=True)
         faultpoint("trajectories.place.after")
 
@@ -128,7 +135,7 @@ class WorkFolder:
         """Bring the list of rows to its place; where nobody needs to know anything there is none."""
         listed = self._path / _LISTED
         if listed.exists() and listed.stat().st_size:
-            listed.replace(output)
+            _move(listed, output)
         elif listed.exists():
             output.unlink(missing_ok=True)
 
@@ -167,6 +174,21 @@ def _seal(part: Path, source: Source, form: Form) -> Path:
         with sealed.open("rb") as file:
             os.fsync(file.fileno())
     return sealed
+
+
+def _move(file: Path, target: Path) -> None:
+    """Bring a file to its place in one step; to another disk, which a link may lead to, by way of a copy."""
+    try:
+        file.replace(target)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        near = target.with_name(f".{target.name}.midfold")
+        with file.open("rb") as source, near.open("wb") as copy:
+            shutil.copyfileobj(source, copy)
+            copy.flush()
+            os.fsync(copy.fileno())
+        near.replace(target)
 
 
 def _append(file: BinaryIO, data: bytes) -> None:

@@ -13,7 +13,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 from midfold.config.secrets import Described
-from midfold.errors import ConfigError
+from midfold.errors import ConfigError, MidfoldError
 from midfold.trajectories.files import Extent
 from midfold.trajectories.metrics import AggregateMetrics
 from midfold.trajectories.totals import Bill, Totals
@@ -123,6 +123,19 @@ def restore(manifest: Path, parts: Callable[[int], Path], listed: Path) -> Total
     for path in manifest.parent.glob("*.part"):
         os.truncate(path, sizes.get(path, 0))
     return totals
+
+
+def check_sizes(manifest: Path, parts: Callable[[int], Path], listed: Path) -> None:
+    """Raise `MidfoldError` where a part holds more or less than the chunks that are done."""
+    sizes = {listed: 0}
+    for line in _read_lines(manifest):
+        part = parts(line.entry.extent.file)
+        sizes[part] = sizes.get(part, 0) + line.entry.output_bytes
+        sizes[listed] += line.entry.listed_bytes
+    for path, size in sizes.items():
+        held = path.stat().st_size
+        if held != size:
+            raise MidfoldError(f"{path} holds {held:,} bytes, not {size:,}; go on with --resume")
 
 
 def check_header(manifest: Path, header: Header) -> None:

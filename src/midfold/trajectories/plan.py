@@ -13,6 +13,8 @@ from midfold.compression.results import Span
 from midfold.messages import Message, Pairing
 from midfold.trajectories.config import CompressionConfig
 
+_KNOWN_ROLES = frozenset([*SYSTEM_ROLES, "user", "assistant", "tool"])
+
 
 @dataclass(frozen=True, slots=True)
 class Group:
@@ -60,12 +62,18 @@ def find_protected(messages: Sequence[Message], config: CompressionConfig) -> fr
 def _find_cuts(messages: Sequence[Message], pairing: Pairing) -> list[int]:
     """List where groups begin, and where the last one ends."""
     cuts = legal_cuts(messages, pairing)
-    # A response whose call cannot be read belongs to whatever stands before it.
-    starts = [
-        index
-        for index, message in enumerate(messages)
-        if index == 0 or (cuts[index] and message.role != "tool" and not any(message.results))
-    ]
+    unanswered = {call.message for call in pairing.open_calls}
+    starts: list[int] = []
+    is_waiting = False
+    for index, message in enumerate(messages):
+        # A response whose call cannot be read belongs to whatever stands before it, and so does what somebody
+        # unknown says while a call waits: that is most likely its response under a name of its own.
+        is_response = message.role == "tool" or any(message.results)
+        is_likely_response = is_waiting and message.role not in _KNOWN_ROLES
+        if index == 0 or (cuts[index] and not is_response and not is_likely_response):
+            starts.append(index)
+            is_waiting = False
+        is_waiting = is_waiting or index in unanswered
     return [*starts, len(messages)]
 
 

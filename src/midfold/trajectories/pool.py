@@ -6,20 +6,24 @@ and an interrupted run leaves without waiting for any.
 
 import signal
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
+from queue import Queue
+from threading import Thread
 
 from midfold.errors import MidfoldError
 from midfold.faults import faultpoint
 from midfold.trajectories.files import Chunk, Selection, read_chunks
+from midfold.trajectories.lanes import Lanes, count_lanes
 from midfold.trajectories.work import Finished, Task, process
 
-# How many chunks for each worker may be under way or wait for their turn, all of them in memory.
-_AHEAD = 3
+# How many chunks for each worker may wait for their turn, all of them in memory, beside those under way.
+_AHEAD = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +41,14 @@ class _Failed:
 
 @dataclass(slots=True)
 class _Crew:
-    """Who is idle, who works on which chunk, and what came back before its turn."""
+    """Who is idle, who works on which chunks, and what came back before its turn.
+
+    A worker is among the idle as often as it can take another chunk, and answers in the order of its chunks.
+    """
 
     idle: deque[_Worker]
     most_ahead: int
-    busy: dict[_Worker, int] = field(default_factory=dict)
+    busy: dict[_Worker, deque[int]] = field(default_factory=dict)
     early: dict[int, Finished] = field(default_factory=dict)
     given: int = 0
     returned: int = 0
@@ -54,15 +61,17 @@ class _Crew:
                 return
             worker = self.idle.popleft()
             worker.pipe.send(chunk)
-            self.busy[worker] = self.given
+            self.busy.setdefault(worker, deque()).append(self.given)
             self.given += 1
 
     def collect(self) -> None:
         """Wait until somebody is ready, and take what is."""
         ready = wait([worker.pipe for worker in self.busy])
         for worker in [worker for worker in self.busy if worker.pipe in ready]:
-            self.early[self.busy.pop(worker)] = _receive(worker)
+            self.early[self.busy[worker].popleft()] = _receive(worker)
             self.idle.append(worker)
+            if not self.busy[worker]:
+                del self.busy[worker]
 
     def hand_back(self) -> Iterator[Finished]:
         """Yield what is next in order, if it is there."""
@@ -76,7 +85,7 @@ def run_pool(task: Task, selection: Selection, workers: int) -> Iterator[Finishe
     """Yield what becomes of every chunk, in the order of the chunks."""
     chunks = read_chunks(selection)
     hired = [_hire(task) for _ in range(workers)]
-    crew = _Crew(deque(hired), _AHEAD * workers)
+    crew = _Crew(deque(hired * count_lanes(task)), workers * (count_lanes(task) + _AHEAD))
     try:
         crew.give(chunks)
         while crew.busy:
@@ -117,10 +126,38 @@ def _work(pipe: "Connection[object, object]", task: Task) -> None:
     """Answer chunks until there are no more of them, or nobody who would take the answer."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what an interrupted run leaves behind
     with suppress(EOFError, OSError):
+        if task.asks_model:
+            _answer_many(pipe, task)
+            return
         while isinstance(chunk := pipe.recv(), Chunk):
-            faultpoint("trajectories.worker")
-            try:
-                answer: object = process(task, chunk)
-            except Exception as error:  # noqa: BLE001 - the edge of a process: the parent says what happened
-                answer = _Failed(f"{type(error).__name__}: {error}")
-            pipe.send(answer)
+            _send(pipe, partial(process, task, chunk))
+
+
+def _answer_many(pipe: "Connection[object, object]", task: Task) -> None:
+    """Have several chunks under way; they are taken from the pipe at once, so that the parent never waits."""
+    chunks: Queue[Chunk | None] = Queue()
+    Thread(target=_take_chunks, args=(pipe, chunks), daemon=True).start()
+    with Lanes(task) as lanes:
+        while True:
+            while not lanes.is_busy or not (lanes.is_full or chunks.empty()):
+                chunk = chunks.get()
+                if chunk is None:
+                    return
+                lanes.begin(chunk)
+            _send(pipe, lanes.finish)
+
+
+def _take_chunks(pipe: "Connection[object, object]", chunks: "Queue[Chunk | None]") -> None:
+    with suppress(EOFError, OSError):
+        while isinstance(chunk := pipe.recv(), Chunk):
+            chunks.put(chunk)
+    chunks.put(None)
+
+
+def _send(pipe: "Connection[object, object]", finish: Callable[[], Finished]) -> None:
+    faultpoint("trajectories.worker")
+    try:
+        answer: object = finish()
+    except Exception as error:  # noqa: BLE001 - the edge of a process: the parent says what happened
+        answer = _Failed(f"{type(error).__name__}: {error}")
+    pipe.send(answer)

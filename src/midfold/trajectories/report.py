@@ -18,7 +18,7 @@ _KIBI = 1_024
 def write_report(folder: Path, batch: Batch, result: BatchResult) -> tuple[Path, ...]:
     """Write report.json and a histogram each of tokens, ratio and turns; returns what was written."""
     folder.mkdir(parents=True, exist_ok=True)
-    values = {"settings": batch.config.to_dict(), **as_values(result)}
+    values = {"settings": batch.config.to_shown(), **as_values(result)}
     contents = {"report.json": json.dumps(values, indent=2).encode() + b"\n"}
     for name, chart in make_charts(result.totals.metrics, batch.config.target_max_tokens):
         shapes = lay_out(chart)

@@ -20,6 +20,7 @@ from midfold.wire.dialect import describe, describe_keys
 COLUMN = "conversations"
 """Where turns in ShareGPT form stand, and where converted ones are put."""
 _COLUMNS = (COLUMN, "messages")
+_EMPTY: tuple[object, ...] = ([], "", "[]")
 _SYSTEM = "system"
 _BESIDE = (_SYSTEM, "tools")
 """Columns that tell more about how messages are spelled."""
@@ -98,7 +99,9 @@ def _read_row(row: object) -> Reading:
         return _read_turns(Reading(row, row), {})
     if not isinstance(row, dict):
         raise UnknownDialect(f"expected an object or a list of turns, found {describe(row)}")
-    column = next((name for name in _COLUMNS if row.get(name) is not None), None)
+    there = [name for name in _COLUMNS if row.get(name) is not None]
+    # Data sets that were merged have both, and one of them is empty.
+    column = next((name for name in there if row[name] not in _EMPTY), there[0] if there else None)
     if column is None:
         raise UnknownDialect(f"no column {' or '.join(_COLUMNS)}; there are {describe_keys(row)}")
     value = row[column]
@@ -112,6 +115,8 @@ def _read_turns(reading: Reading, beside: Mapping[str, object]) -> Reading:
     turns: list[object] = [*reading.turns]
     if not turns:
         raise UnknownDialect("there are no turns")
+    if isinstance(turns[0], dict) and not turns[0].keys().isdisjoint(_COLUMNS):
+        raise UnknownDialect("this is a list of rows; expected one row a line, as jq -c '.[]' writes them")
     if isinstance(turns[0], dict) and "from" in turns[0]:
         check_turns(turns)
         return reading
@@ -169,4 +174,14 @@ def _parse(column: str, text: str) -> object:
 
 
 def _spell(turns: list[Turn]) -> str:
-    return json.dumps(turns, ensure_ascii=False)
+    text = json.dumps(turns, ensure_ascii=False)
+    # Half an emoji has no place in a text, only in the JSON of one.
+    return text if _is_sayable(text) else json.dumps(turns)
+
+
+def _is_sayable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import cache
+from hashlib import blake2b
 from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,6 +21,7 @@ _HINT = (
 )
 _FILE_NAME = "tokenizer.json"
 _ID_BYTES = 4
+_HASH_BYTES = 16
 # The ids of a text are held in memory at once.
 _SLICE_CHARS = 1_000_000
 
@@ -31,9 +33,9 @@ def load_tokenizer(name: str) -> Callable[[str], int]:
     `name` is a packaged vocabulary, a model whose vocabulary is known, or a Hugging Face `tokenizer.json`, by
     itself or by its folder. Raises `ConfigError`.
     """
-    path = Path(name).expanduser()
-    if path.suffix == ".json" or path.is_dir():
-        return _load_file(path / _FILE_NAME if path.is_dir() else path)
+    path = _find_file(name)
+    if path is not None:
+        return _load_file(path)
     try:
         return load_counter(name)
     except ValueError:
@@ -42,6 +44,19 @@ def load_tokenizer(name: str) -> Callable[[str], int]:
         raise ConfigError(KEY, name, hint=_HINT)
     count, factor = load_counter(family.vocabulary), family.factor
     return count if factor == 1.0 else lambda text: ceil(count(text) * factor)
+
+
+def fingerprint_tokenizer(name: str) -> str | None:
+    """Return what tells that a user's file is still the one it was; `None` for one of ours."""
+    path = _find_file(name)
+    return blake2b(path.read_bytes(), digest_size=_HASH_BYTES).hexdigest() if path else None
+
+
+def _find_file(name: str) -> Path | None:
+    path = Path(name).expanduser()
+    if path.is_dir():
+        return path / _FILE_NAME
+    return path if path.suffix == ".json" else None
 
 
 def _load_file(path: Path) -> Callable[[str], int]:

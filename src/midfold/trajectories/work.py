@@ -5,6 +5,7 @@ The answer depends on the chunk and the task alone, so this machine and a cluste
 
 import asyncio
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -14,7 +15,7 @@ import msgspec
 
 from midfold.trajectories.compressor import TrajectoryCompressor
 from midfold.trajectories.config import CompressionConfig
-from midfold.trajectories.files import Chunk, Columns, Extent, Form, Lines, Listed
+from midfold.trajectories.files import Chunk, Columns, Extent, Form, Lines, Listed, Unreadable
 from midfold.trajectories.files.lines import pack
 from midfold.trajectories.files.reading import load_columns
 from midfold.trajectories.metrics import AggregateMetrics, TrajectoryMetrics
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from midfold.providers.summarizers import SummaryCall
 
 _REASON_CHARS = 200
+# What is no number, or too large for one, would be written as null.
+_ODD_NUMBER = re.compile(rb"NaN|Infinity|[eE]\+?[0-9]{3}")
 _UNREMARKABLE = (RowStatus.COMPRESSED, RowStatus.SKIPPED)
 
 
@@ -39,6 +42,11 @@ class Task:
     config: CompressionConfig
     forms: tuple[Form, ...]
     is_rehearsal: bool = False
+
+    @property
+    def asks_model(self) -> bool:
+        """Whether a model writes the summaries."""
+        return self.config.model is not None and not self.is_rehearsal
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +62,6 @@ class Finished:
 
 
 @dataclass(frozen=True, slots=True)
-class _Unreadable:
-    """Stands where a line holds no row."""
-
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
 class _Answers:
     """One result for each row, and the calls that they took."""
 
@@ -71,18 +72,30 @@ class _Answers:
 def process(task: Task, chunk: Chunk) -> Finished:
     """Compress the rows of a chunk; those that cannot be are listed and stop nothing."""
     rows = _read_rows(chunk.payload)
-    answers = _answer(task, rows)
+    if task.asks_model:
+        slots = asyncio.Semaphore(task.config.max_concurrent_requests)
+        return _finish(task, chunk, rows, asyncio.run(_answer_together(task.config, rows, slots)))
+    with TrajectoryCompressor(task.config) as compressor:
+        act = compressor.measure_row if task.is_rehearsal else compressor.compress_row
+        answers = _Answers([_answer_one(act, row) for row in rows], ())
+    return _finish(task, chunk, rows, answers)
+
+
+async def process_awaited(task: Task, chunk: Chunk, slots: asyncio.Semaphore) -> Finished:
+    """Do what `process` does with a model; chunks that are under way at the same time share `slots`."""
+    rows = _read_rows(chunk.payload)
+    return _finish(task, chunk, rows, await _answer_together(task.config, rows, slots))
+
+
+def _finish(task: Task, chunk: Chunk, rows: Sequence[object], answers: _Answers) -> Finished:
     if task.is_rehearsal:
         results, output = answers.results, b""
     elif isinstance(chunk.payload, Columns):
-        results, output = answers.results, _spell_columns(chunk.payload, answers.results)
+        spelt = _spell_columns(chunk.payload, answers.results)
+        results, output = spelt.results, spelt.output
     else:
-        spelt = [
-            _spell_line(line, row, result)
-            for line, row, result in zip(chunk.payload.lines, rows, answers.results, strict=True)
-        ]
-        results = [each.result for each in spelt]
-        output = pack(b"".join(each.line for each in spelt), task.forms[chunk.extent.file])
+        spelt = _spell_lines(chunk.payload, rows, answers.results)
+        results, output = spelt.results, pack(spelt.output, task.forms[chunk.extent.file])
     listed = [*chunk.listed, *_list(chunk, results)]
     return Finished(
         chunk.extent,
@@ -102,34 +115,28 @@ def _read_rows(payload: Lines | Columns) -> list[object]:
 
 def _read_row(line: bytes) -> object:
     if not line.strip():
-        return _Unreadable("the line is empty")
+        return Unreadable("the line is empty")
     try:
         return decode_json(line)
     except UnicodeDecodeError as error:
-        return _Unreadable(f"byte {error.start} is not UTF-8")
+        return Unreadable(f"byte {error.start} is not UTF-8")
     except RecursionError:
-        return _Unreadable("the JSON is nested too deeply")
+        return Unreadable("the JSON is nested too deeply")
     except ValueError as error:
-        return _Unreadable(f"it is not JSON: {error}")
+        return Unreadable(f"it is not JSON: {error}")
 
 
-def _answer(task: Task, rows: Sequence[object]) -> _Answers:
-    if task.config.model and not task.is_rehearsal:
-        return asyncio.run(_answer_together(task.config, rows))
-    with TrajectoryCompressor(task.config) as compressor:
-        act = compressor.measure_row if task.is_rehearsal else compressor.compress_row
-        return _Answers([_answer_one(act, row) for row in rows], ())
-
-
-async def _answer_together(config: CompressionConfig, rows: Sequence[object]) -> _Answers:
-    """Have as many requests under way as the settings allow."""
-    async with TrajectoryCompressor(config) as compressor:
+async def _answer_together(
+    config: CompressionConfig, rows: Sequence[object], slots: asyncio.Semaphore
+) -> _Answers:
+    """Have as many requests under way as there are slots."""
+    async with TrajectoryCompressor(config, slots=slots) as compressor:
         results = await asyncio.gather(*(_answer_awaited(compressor, row) for row in rows))
         return _Answers(results, compressor.calls)
 
 
 def _answer_one(act: Callable[[object], RowResult], row: object) -> RowResult:
-    if isinstance(row, _Unreadable):
+    if isinstance(row, Unreadable):
         return _reject(row.reason)
     try:
         return act(row)
@@ -138,7 +145,7 @@ def _answer_one(act: Callable[[object], RowResult], row: object) -> RowResult:
 
 
 async def _answer_awaited(compressor: TrajectoryCompressor, row: object) -> RowResult:
-    if isinstance(row, _Unreadable):
+    if isinstance(row, Unreadable):
         return _reject(row.reason)
     try:
         return await compressor.compress_row_async(row)
@@ -158,30 +165,37 @@ def _reject(reason: str) -> RowResult:
 
 @dataclass(frozen=True, slots=True)
 class _Spelt:
-    line: bytes
-    result: RowResult
+    """Rows as they are written, and what became of each, for some cannot be."""
+
+    output: bytes
+    results: list[RowResult]
 
 
-def _spell_line(line: bytes, row: object, result: RowResult) -> _Spelt:
-    """Spell a row as a line; one in which nothing changed is the line that was read, to the byte."""
-    if result.status is RowStatus.REJECTED:
-        return _Spelt(b"", result)
-    if result.row is row:
-        return _Spelt(line + b"\n", result)
+def _spell_lines(lines: Lines, rows: Sequence[object], results: Sequence[RowResult]) -> _Spelt:
+    """Spell rows as lines; one in which nothing changed is the line that was read, to the byte."""
+    written: list[bytes] = []
+    final: list[RowResult] = []
+    for line, row, result in zip(lines.lines, rows, results, strict=True):
+        try:
+            if result.status is not RowStatus.REJECTED:
+                written.append(line if result.row is row else _encode(result.row, line))
+            final.append(result)
+        except (RecursionError, TypeError, ValueError):
+            final.append(_reject("it cannot be written as JSON"))
+    return _Spelt(b"".join(line + b"\n" for line in written), final)
+
+
+def _encode(row: object, line: bytes) -> bytes:
+    """Spell what was read from a line and changed."""
     try:
-        return _Spelt(_encode(result.row) + b"\n", result)
-    except (RecursionError, TypeError, ValueError):
-        return _Spelt(b"", _reject("it cannot be written as JSON"))
-
-
-def _encode(row: object) -> bytes:
-    try:
+        if _ODD_NUMBER.search(line):
+            return json.dumps(row, separators=(",", ":"), ensure_ascii=False).encode()
         return msgspec.json.encode(row)
     except (UnicodeEncodeError, OverflowError):  # half an emoji, or a number of more than 64 bits
         return json.dumps(row, separators=(",", ":")).encode()
 
 
-def _spell_columns(columns: Columns, results: Sequence[RowResult]) -> bytes:
+def _spell_columns(columns: Columns, results: Sequence[RowResult]) -> _Spelt:
     # A row of a table is handed in with one value, its trajectory, under whatever name.
     kept = {
         place: value
@@ -189,8 +203,11 @@ def _spell_columns(columns: Columns, results: Sequence[RowResult]) -> bytes:
         if isinstance(result.row, dict)
         for value in result.row.values()
     }
-    data: bytes = load_columns().put_trajectories(columns, list(kept), list(kept.values()))
-    return data
+    put = load_columns().put_trajectories(columns, list(kept), list(kept.values()))
+    final = [*results]
+    for place in put.refused:
+        final[place] = _reject("it cannot be written as Parquet: half an emoji, or a value of another type")
+    return _Spelt(put.frame, final)
 
 
 def _list(chunk: Chunk, results: Sequence[RowResult]) -> Iterator[Listed]:

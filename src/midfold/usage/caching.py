@@ -153,6 +153,9 @@ class PromptCache:
     def observe(self, usage: object) -> Bust | None:
         """Take in the report on the request that was marked last; return the bust it shows, if it does."""
         used, sent = normalize_usage(usage), self._sent
+        if not used.prompt_tokens:  # a stream that was cut, or a provider that tells nothing
+            self.seen = self.seen.add(used, self.model, None)
+            return None
         bust = None
         if sent is not None and self._reported is not None:
             bust = find_bust(*self._reported, sent, used, ttl=self.ttl)

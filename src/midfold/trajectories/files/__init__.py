@@ -11,6 +11,7 @@ from midfold.trajectories.files.chunks import (
     Lines,
     Listed,
     Position,
+    Unreadable,
 )
 from midfold.trajectories.files.reading import (
     Selection,
@@ -39,6 +40,7 @@ __all__ = [
     "Selection",
     "Share",
     "Source",
+    "Unreadable",
     "check_extras",
     "count_rows",
     "find_sources",

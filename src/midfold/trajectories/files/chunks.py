@@ -49,6 +49,13 @@ class Listed:
 
 
 @dataclass(frozen=True, slots=True)
+class Unreadable:
+    """Stands where a line, or a value of a column, holds no row."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Lines:
     """Rows as lines of JSON, each with its number."""
 

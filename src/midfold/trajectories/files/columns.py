@@ -5,6 +5,7 @@ collected as such and become Parquet when all of them are there. Importing this 
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa  # type: ignore[import-untyped,unused-ignore]
@@ -19,6 +20,7 @@ from midfold.trajectories.files.chunks import (
     Lines,
     Listed,
     Position,
+    Unreadable,
 )
 from midfold.trajectories.files.sampling import Sampler
 from midfold.trajectories.files.sources import Source
@@ -31,6 +33,16 @@ _TURNS = pa.list_(pa.struct([("from", pa.string()), ("value", pa.string())]))
 _ROW_GROUP_BYTES = 64 * MEGABYTE
 _LENGTH_BYTES = 8
 _REASON_CHARS = 200
+# Arrow takes bytes for text unseen; what is no UTF-8 fails where it becomes a text of Python, or was one.
+_BAD_VALUE = (pa.ArrowException, UnicodeError)
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """A frame to be collected, and which of the values that were given it could not hold."""
+
+    frame: bytes
+    refused: tuple[int, ...] = ()
 
 
 def read_columns(source: Source, begin: Position, sampler: Sampler, limits: Limits) -> Iterator[Chunk]:
@@ -45,7 +57,7 @@ def read_columns(source: Source, begin: Position, sampler: Sampler, limits: Limi
             for extent, table in _read_tables(file, source, begin, limits):
                 yield _make_chunk(extent, source, table, column, sampler)
                 reached = extent.next
-    except (pa.ArrowException, OSError) as error:
+    except (*_BAD_VALUE, OSError) as error:
         reason = " ".join(str(error).split())[:_REASON_CHARS]
         yield _refuse(source, reached, f"the file is damaged from here on: {reason}")
 
@@ -56,24 +68,36 @@ def count_rows(source: Source) -> int:
         with _open(source) as file:
             rows: int = file.metadata.num_rows
             return rows
-    except pa.ArrowException:
+    except _BAD_VALUE:
         return 0
 
 
-def take_trajectories(columns: Columns) -> list[dict[str, object]]:
+def take_trajectories(columns: Columns) -> list[dict[str, object] | Unreadable]:
     """Return one row for each row of the table, with nothing but its trajectory."""
+    column = _decode(columns.table).column(columns.column)
+    try:
+        return [{columns.column: _without_nulls(value)} for value in column.to_pylist()]
+    except _BAD_VALUE:
+        return [_take_one(columns.column, value) for value in column]
+
+
+def put_trajectories(columns: Columns, kept: Sequence[int], values: Sequence[object]) -> Put:
+    """Return the rows at the places `kept` with other trajectories; what cannot be written is refused."""
     table = _decode(columns.table)
-    return [{columns.column: _without_nulls(value)} for value in table.column(columns.column).to_pylist()]
-
-
-def put_trajectories(columns: Columns, kept: Sequence[int], values: Sequence[object]) -> bytes:
-    """Return the rows at the places `kept` with other trajectories, as a frame to be collected."""
-    table = _decode(columns.table).take(pa.array(kept, pa.int64()))
     place = table.schema.get_field_index(columns.column)
     written = _written_schema(table.schema, columns.column)
-    arrays = table.columns
-    arrays[place] = pa.array(values, written.field(place).type)
-    return _frame(_encode(pa.table(arrays, schema=written)))
+    kind = written.field(place).type
+    refused: tuple[int, ...] = ()
+    try:
+        array = pa.array(values, kind)
+    except _BAD_VALUE:
+        good = [_is_writable(value, kind) for value in values]
+        refused = tuple(row for row, is_good in zip(kept, good, strict=True) if not is_good)
+        kept = [row for row, is_good in zip(kept, good, strict=True) if is_good]
+        array = pa.array([value for value, is_good in zip(values, good, strict=True) if is_good], kind)
+    arrays = table.take(pa.array(kept, pa.int64())).columns
+    arrays[place] = array
+    return Put(_frame(_encode(pa.table(arrays, schema=written))), refused)
 
 
 def seal_columns(part: Path, sealed: Path, source: Source) -> None:
@@ -174,6 +198,23 @@ def _refuse(source: Source, at: Position, reason: str) -> Chunk:
     return Chunk(
         extent, source.name, Lines((), ()), (Listed(source.name, at.row, RowStatus.REJECTED, reason),)
     )
+
+
+def _take_one(column: str, value: pa.Scalar) -> dict[str, object] | Unreadable:
+    try:
+        return {column: _without_nulls(value.as_py())}
+    except UnicodeDecodeError as error:
+        return Unreadable(f"byte {error.start} of {column} is not UTF-8")
+    except _BAD_VALUE as error:
+        return Unreadable(f"{column} cannot be read: {type(error).__name__}")
+
+
+def _is_writable(value: object, kind: pa.DataType) -> bool:
+    try:
+        pa.array([value], kind)
+    except _BAD_VALUE:
+        return False
+    return True
 
 
 def _without_nulls(value: object) -> object:

@@ -25,6 +25,8 @@ _ZSTD_LEVEL = 3
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 # Above this a frame asks for memory in proportion; real files stay far below.
 _ZSTD_WINDOW_BYTES = 128 * MEGABYTE
+# What is unpacked at once: four bytes can stand for 128 KB, so this can become 64 MB.
+_ZSTD_FEED_BYTES = 2_048
 
 
 class Damaged(Exception):
@@ -180,9 +182,8 @@ class _Unpacking(io.RawIOBase):
             self._read = gzip.GzipFile(fileobj=raw).read1
         else:
             zstandard = load_zstandard()
-            unpacker = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW_BYTES)
-            self._read = unpacker.stream_reader(raw, read_across_frames=True, closefd=False).read1
-            self._failures = (zstandard.ZstdError,)
+            self._read = _Frames(raw, zstandard).read1
+            self._failures = (EOFError, zstandard.ZstdError)
 
     def readable(self) -> bool:
         return True
@@ -195,6 +196,42 @@ class _Unpacking(io.RawIOBase):
             raise Damaged(f"the file is damaged from here on: {error}") from error
         view[: len(data)] = data
         return len(data)
+
+
+class _Frames:
+    """The unpacked bytes of zstd frames, one after the other.
+
+    The library's own reader takes the end of a file inside a frame for the end of the data.
+    """
+
+    def __init__(self, raw: BinaryIO, zstandard: ModuleType) -> None:
+        self._raw = raw
+        self._unpacker = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW_BYTES)
+        self._frame = self._unpacker.decompressobj()
+        self._is_begun = False
+        self._packed = b""
+        self._ready = memoryview(b"")
+
+    def read1(self, size: int) -> bytes:
+        """Return what is at hand, at most `size` bytes; none at the end, `EOFError` inside a frame."""
+        while not self._ready:
+            self._packed = self._packed or self._raw.read(_ZSTD_FEED_BYTES)
+            if not self._packed:
+                if self._is_begun:
+                    raise EOFError("it ends in the middle of a zstd frame")
+                return b""
+            self._unpack()
+        data, self._ready = bytes(self._ready[:size]), self._ready[size:]
+        return data
+
+    def _unpack(self) -> None:
+        self._is_begun = True
+        self._ready = memoryview(self._frame.decompress(self._packed))
+        self._packed = b""
+        if self._frame.eof:
+            self._packed = self._frame.unused_data
+            self._frame = self._unpacker.decompressobj()
+            self._is_begun = False
 
 
 def load_zstandard() -> ModuleType:

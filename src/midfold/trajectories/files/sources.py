@@ -13,6 +13,7 @@ from pathlib import Path
 from midfold.errors import ConfigError
 
 _EDGE_BYTES = 64 * 1024
+_FIRST_LINE_BYTES = 64
 
 
 class Form(StrEnum):
@@ -54,6 +55,7 @@ def find_sources(path: Path) -> tuple[Source, ...]:
         found = tuple(_as_source(file, file.relative_to(path).as_posix()) for file in _walk(path))
     elif path.is_file():
         found = (_as_source(path, path.name),)
+        _refuse_array(found[0])
     else:
         found = ()
     if not found:
@@ -96,9 +98,19 @@ def _walk(folder: Path) -> Iterator[Path]:
                 yield Path(place) / name
 
 
+def _refuse_array(source: Source) -> None:
+    """Raise `ConfigError` for a JSON array over many lines, each of which would be listed as broken."""
+    with source.path.open("rb") as file:
+        if source.form is Form.LINES and file.readline(_FIRST_LINE_BYTES).strip() == b"[":
+            hint = "one row a line, as jq -c '.[]' writes them from a JSON array"
+            raise ConfigError("IN", str(source.path), hint=hint)
+
+
 def _as_source(path: Path, name: str) -> Source:
     with path.open("rb") as file:
         start = file.read(4)
         size = os.fstat(file.fileno()).st_size
-    form = next((form for magic, form in _MAGIC.items() if start.startswith(magic)), Form.LINES)
+    # What is called Parquet and is not was damaged, and is listed as such.
+    plain = Form.PARQUET if path.name.lower().endswith(Form.PARQUET) else Form.LINES
+    form = next((form for magic, form in _MAGIC.items() if start.startswith(magic)), plain)
     return Source(path, name, form, size)
