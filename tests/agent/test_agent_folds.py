@@ -349,7 +349,9 @@ def test_memory_is_written_before_a_fold_and_hooks_are_asked(make_agent, play, t
     with Upstream(Reply("Noted.")) as up:
         agent = make_agent(up, before_fold=[hook])
         talk(agent, play, 12)
-        agent.memory._unsaved[Target.USER] = ("likes tea",)
+        (tmp_path / "home" / "USER.md").symlink_to(tmp_path / "elsewhere" / "USER.md")
+        agent.memory.add(Target.USER, "likes tea")
+        (tmp_path / "elsewhere").mkdir()
         session = agent.session_id
         heard = []
         agent.compress(on_event=heard.append)

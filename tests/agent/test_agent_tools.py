@@ -3,20 +3,22 @@
 import asyncio
 import os
 import stat
+import sys
 import threading
 import time
 from pathlib import Path
 
 import pytest
 
-from midfold.agent import ToolFailed, tool
+from midfold.agent import Done, ToolFailed, ToolFinished, tool
 from midfold.agent.tools import looking, terminal
 from midfold.agent.tools.files import file_tools
 from midfold.agent.tools.looking import looking_tools
 from midfold.agent.tools.paths import Workspace
 from midfold.agent.tools.terminal import terminal_tool
 from midfold.errors import ConfigError
-from midfold.testing.upstream import Upstream
+from midfold.messages import ToolCall
+from midfold.testing.upstream import Reply, Upstream
 
 
 @pytest.fixture
@@ -83,6 +85,76 @@ def test_nothing_outside_the_workspace_is_touched(path, use, workspace, tmp_path
     assert not (tmp_path / "new").exists()
 
 
+def test_a_folder_that_becomes_a_link_after_it_was_judged_leads_nowhere(workspace, tmp_path):
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "a").write_text("secret")
+    (workspace / "sub").mkdir()
+    (workspace / "sub" / "a").write_text("ours")
+    bounds = Workspace.open(workspace)
+    found, new = bounds.find("sub/a"), bounds.find("sub/new/b")
+    (workspace / "sub").rename(workspace / "moved")
+    (workspace / "sub").symlink_to(tmp_path / "outside")
+    with pytest.raises(ToolFailed):
+        bounds.read(found)
+    for path in (found, new):
+        with pytest.raises(ToolFailed):
+            bounds.write_text(path, "ESCAPED")
+    assert (tmp_path / "outside" / "a").read_text() == "secret"
+    assert [each.name for each in (tmp_path / "outside").iterdir()] == ["a"]
+
+
+def test_a_listing_never_leaves_the_workspace_while_folders_are_swapped(use, workspace, tmp_path):
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "secret").write_text("secret")
+    (workspace / "sub").mkdir()
+    (workspace / "sub" / "ours").write_text("ours")
+    done = threading.Event()
+
+    def swap():
+        while not done.is_set():
+            (workspace / "sub").rename(workspace / "moved")
+            (workspace / "sub").symlink_to(tmp_path / "outside")
+            (workspace / "sub").unlink()
+            (workspace / "moved").rename(workspace / "sub")
+
+    swapping = threading.Thread(target=swap)
+    swapping.start()
+    try:
+        seen = "".join(_try(use, name, **arguments) for _ in range(100) for name, arguments in LOOKS)
+    finally:
+        done.set()
+        swapping.join()
+    assert "secret" not in seen
+
+
+LOOKS = (
+    ("list_files", {"path": "sub"}),
+    ("search_files", {"pattern": "e", "path": "sub"}),
+    ("read_file", {"path": "sub/secret"}),
+)
+
+
+def _try(use, name, **arguments):
+    try:
+        return use(name, **arguments)
+    except ToolFailed:
+        return ""
+
+
+def test_what_is_no_file_is_not_replaced(use, workspace):
+    os.mkfifo(workspace / "pipe")
+    (workspace / "folder").mkdir()
+    for path in ("pipe", "folder", "."):
+        with pytest.raises(ToolFailed, match="is not a file"):
+            use("write_file", path=path, content="x")
+    assert sorted(each.name for each in workspace.iterdir()) == ["folder", "pipe"]
+
+
+def test_a_name_as_long_as_the_system_takes_can_be_written(use, workspace):
+    use("write_file", path="n" * 250, content="x")
+    assert (workspace / ("n" * 250)).read_text() == "x"
+
+
 def test_an_allowed_folder_and_a_link_inside_are_fine(use, workspace, tmp_path):
     (tmp_path / "allowed").mkdir()
     use("write_file", path=str(tmp_path / "allowed" / "a"), content="one")
@@ -111,6 +183,19 @@ def test_an_edit_must_fit_exactly_once(use, workspace):
     assert use("edit_file", path="a.py", old_string="y = 1", new_string="y = 2") == "Edited a.py at line 2."
     use("edit_file", path="a.py", old_string="=", new_string=":=", replace_all="true")
     assert (workspace / "a.py").read_text() == "x := 1\ny := 2\n"
+
+
+def test_a_piece_over_a_line_end_is_found_in_a_file_from_windows(use, workspace):
+    (workspace / "a.txt").write_bytes(b"one\r\ntwo\r\nthree\r\n")
+    use("edit_file", path="a.txt", old_string="one\ntwo", new_string="1\n2")
+    assert (workspace / "a.txt").read_bytes() == b"1\r\n2\r\nthree\r\n"
+    assert use("read_file", path="a.txt").endswith("     2\t2\n     3\tthree")
+
+
+def test_reading_and_searching_number_lines_alike(use, workspace):
+    (workspace / "a.txt").write_bytes("one\x0c\u2028\u0085x\nword\n".encode())
+    assert use("search_files", pattern="word") == "a.txt:2: word"
+    assert use("read_file", path="a.txt", offset=2, limit=1e30) == "     2\tword"
 
 
 def test_files_are_listed_and_searched_without_what_nobody_wrote(use, workspace):
@@ -160,6 +245,14 @@ def test_a_command_that_takes_too_long_is_ended_with_all_it_started(use, workspa
     assert has_ended(int((workspace / "pid").read_text()))
 
 
+def test_a_command_that_leaves_something_running_is_done_when_it_is_done(use, workspace):
+    started = time.monotonic()
+    shown = use("terminal", command="sleep 60 & echo $! > pid; echo started")
+    assert time.monotonic() - started < 5
+    assert shown == f"started\n{terminal.LEFT_BEHIND}"
+    assert has_ended(int((workspace / "pid").read_text()))
+
+
 def has_ended(pid):
     """Whether a process that was killed is gone, or only waits for somebody to take note of its end."""
     until = time.monotonic() + 5
@@ -186,6 +279,55 @@ def test_commands_do_not_see_the_keys_of_providers(make_agent, monkeypatch):
     with Upstream() as up:
         [command] = [each for each in make_agent(up).tools if each.name == "terminal"]
         assert "sk-1" not in asyncio.run(command.run({"command": "env"}))
+
+
+def leave() -> str:
+    """Leave."""
+    sys.exit(3)
+
+
+async def leave_later() -> str:
+    """Leave."""
+    sys.exit(3)
+
+
+def press() -> str:
+    """Press the keys."""
+    raise KeyboardInterrupt
+
+
+async def press_later() -> str:
+    """Press the keys."""
+    raise KeyboardInterrupt
+
+
+def cancel() -> str:
+    """Cancel."""
+    raise asyncio.CancelledError
+
+
+async def cancel_later() -> str:
+    """Cancel."""
+    raise asyncio.CancelledError
+
+
+def stop() -> str:
+    """Stop."""
+    raise StopIteration
+
+
+@pytest.mark.parametrize(
+    "function", [leave, leave_later, press, press_later, cancel, cancel_later, stop], ids=lambda f: f.__name__
+)
+def test_a_tool_that_wants_to_end_everything_only_fails(function, make_agent, play, faults_in):
+    script = [Reply("", (ToolCall("c", function.__name__, "{}"),)), Reply("It failed.")]
+    with Upstream(script) as up:
+        events = play(make_agent(up, tools=[tool(function)]), "Do it.")
+        assert faults_in(up) == []
+    [result] = [event for event in events if isinstance(event, ToolFinished)]
+    assert result.is_error
+    assert result.text.startswith("Error: ")
+    assert events[-1] == Done("It failed.", 2)
 
 
 def test_a_function_becomes_a_tool_by_its_annotations_and_docstring():

@@ -130,7 +130,7 @@ def test_whatever_a_tool_raises_is_told_to_the_model(make_agent, play):
     assert [event.text for event in finished(events)] == [
         "Error: the door is locked",
         "Error: ZeroDivisionError: by zero",
-        "Error: the arguments are not a JSON object",
+        "Error: the arguments are not a JSON object, so nothing was run",
     ]
     assert all(event.is_error for event in finished(events))
 

@@ -18,6 +18,7 @@ from midfold.agent.events import (
     Why,
 )
 from midfold.agent.folding import fold_or_warn
+from midfold.agent.mending import mend_reply
 from midfold.agent.waiting import to_the_end
 from midfold.engines.recovery import (
     Advice,
@@ -95,7 +96,7 @@ class Asking:
 
     async def _stream(self) -> Completion:
         """Send the request as it is now, and store what comes."""
-        core, conversation = self.core, self.core.conversation
+        core = self.core
         started = time.monotonic()
         try:
             completion = await self._receive()
@@ -107,7 +108,7 @@ class Asking:
                 await self._keep_beginning(BROKEN_OFF)
                 raise
             raise Refused(_read_failure(error), error) from None
-        await to_the_end(self._settle(completion, time.monotonic() - started))
+        completion = await to_the_end(self._keep(completion, time.monotonic() - started))
         silent = judge_reply(
             finish_reasons=[completion.finish_reason],
             usage=completion.raw_usage,
@@ -118,12 +119,23 @@ class Asking:
             raise Refused(silent.failure, ProviderError(str(silent.failure.message), model=core.live.name))
         if silent is not None:
             self._warn(f"The reply may not have seen everything: {silent.sign.value}.", Topic.REPLY)
-        if completion.text or completion.calls:
-            items = conversation.spell(completion.messages, completion.dialect)
-            await conversation.append(
-                items, finish_reason=completion.finish_reason or completion.finish.value
-            )
         return completion
+
+    async def _keep(self, completion: Completion, seconds: float) -> Completion:
+        """Store a reply, in a form that can be sent back, and then put down what it used."""
+        core, conversation = self.core, self.core.conversation
+        kept = completion
+        if completion.text or completion.calls:
+            kept = mend_reply(
+                completion,
+                conversation.dialect,
+                used_ids=conversation.call_ids() if completion.calls else (),
+                tools=core.tools,
+            )
+            reason = completion.finish_reason or completion.finish.value
+            await conversation.append(kept.items, finish_reason=reason)
+        await self._settle(completion, seconds)
+        return kept
 
     async def _receive(self) -> Completion:
         self._words.clear()

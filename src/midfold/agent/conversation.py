@@ -10,12 +10,13 @@ from typing import TypeVar
 
 from midfold.agent.waiting import in_thread, to_the_end
 from midfold.compression.excerpts import one_line
+from midfold.compression.redact import redact
 from midfold.compression.results import Compression
 from midfold.messages import Message, Text, ToolCall, ToolResult, pair_calls
 from midfold.store import Call, EndReason, Lease
 from midfold.store.continuing import Continued
 from midfold.store.sqlite.store import SqliteStore
-from midfold.wire import convert, parse, render
+from midfold.wire import parse, render
 
 _T = TypeVar("_T")
 
@@ -23,6 +24,7 @@ UNKNOWN_RESULT = (
     "[the session ended before this call did: it may have run or not, and what it gave is not known]"
 )
 _TITLE_CHARS = 80
+_TITLE_SEEN_CHARS = 2_000
 
 
 class Conversation:
@@ -88,16 +90,18 @@ class Conversation:
         parts = [messages[place.message].parts[place.part] for place in places]
         return [part for part in parts if isinstance(part, ToolCall)]
 
-    def spell(self, messages: Sequence[Message], dialect: str | None = None) -> list[object]:
-        """Spell messages for this session; those of a model that speaks another dialect are converted."""
-        if dialect is None or dialect == self.dialect:
-            return render(messages, self.dialect)
-        return convert(messages, self.dialect).messages
+    def call_ids(self) -> set[str]:
+        """Return the ids of all calls, answered or not."""
+        return {call.id for message in self.messages for call in message.calls}
+
+    def spell(self, messages: Sequence[Message]) -> list[object]:
+        """Spell messages for this session."""
+        return render(messages, self.dialect)
 
     async def say(self, prompt: str) -> None:
         """Add what the user says."""
         if not self._is_stored:
-            await self._work(self._create, one_line(prompt, _TITLE_CHARS))
+            await self._work(self._create, _make_title(prompt))
         await self.append(self.spell([Message("user", (Text(prompt),))]))
 
     async def answer(self, results: Sequence[ToolResult]) -> None:
@@ -185,3 +189,8 @@ class Conversation:
 
     def _record(self, call: Call) -> None:
         self._store.record_call(self.id, call)
+
+
+def _make_title(prompt: str) -> str:
+    """Make a title of how a prompt begins; credentials are hidden before a cut makes them look like none."""
+    return one_line(redact(one_line(prompt, _TITLE_SEEN_CHARS)), _TITLE_CHARS)

@@ -9,6 +9,7 @@ from midfold.agent.conversation import Conversation
 from midfold.agent.events import ApprovalRequested
 from midfold.agent.live import Live
 from midfold.agent.memory import Memory
+from midfold.agent.mending import is_legal
 from midfold.agent.pins import Pins
 from midfold.agent.summaries import Summaries
 from midfold.agent.system import write_system
@@ -147,7 +148,9 @@ class Core:
             self.engine.on_session_end(self._conversation.id, self._conversation.items)
         self._conversation = conversation
         self.offer(list(self.tools.values()))
-        self.tier, self.removed_tokens, self.is_mended = Tier.CALM, 0, False
+        self.tier, self.removed_tokens = Tier.CALM, 0
+        # What other programs wrote may be nothing that a provider takes back.
+        self.is_mended = bool(conversation.items) and not is_legal(conversation.items, conversation.dialect)
         self.engine.on_session_reset()
         folds = self.store.folds(conversation.id) if conversation.is_stored else []
         self.engine.state = CompressionState(

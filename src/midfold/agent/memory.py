@@ -1,15 +1,20 @@
 """What outlives every session: MEMORY.md, what the agent learnt, and USER.md, what it knows of the user.
 
-Each file is a list of entries. They are part of the system prompt of every session that starts afterwards, so
-they are kept short. An entry is written at once; where that fails it is kept and written by the next `flush`.
+The files belong to people, who may write into them what they like; the agent adds and takes out single lines
+that are bullets and leaves every other byte as it is. They are part of the system prompt of every session
+that starts afterwards, so they are kept short. An entry is written at once; where that fails it is kept and
+written by the next `flush`.
 """
 
+import errno
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
+from typing import TypeAlias
 
 from midfold.compression.redact import redact
 from midfold.files import replace_file
@@ -17,6 +22,9 @@ from midfold.files import replace_file
 MAX_CHARS = 8_000
 """Of one file: it is sent with every request."""
 _BULLET = "- "
+_FENCES = ("```", "~~~")
+
+_Change: TypeAlias = Callable[[str], str]
 
 
 class Target(StrEnum):
@@ -45,7 +53,8 @@ class Memory:
     """The two files in a folder, which need not exist."""
 
     home: Path
-    _unsaved: dict[Target, tuple[str, ...]] = field(default_factory=dict)
+    _unsaved: dict[Target, list[_Change]] = field(default_factory=dict)
+    """what is yet to be done to a file, whatever it holds by then"""
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -53,70 +62,110 @@ class Memory:
         return tuple(self.home / target.file_name for target in Target)
 
     def entries(self, target: Target) -> tuple[str, ...]:
-        """Return what a file holds, one text an entry; a file that cannot be read holds nothing."""
-        if target in self._unsaved:
-            return self._unsaved[target]
+        """Return the entries that can be removed, one text each; a file that cannot be read has none."""
         try:
-            text = (self.home / target.file_name).read_text("utf-8", "replace")
+            return tuple(entry for _, entry in _find_entries(self._text(target)))
         except OSError:
             return ()
-        return tuple(_split(text))
 
     def show(self) -> str:
         """Return both files as the system prompt has them; nothing where both are empty."""
-        parts = [
-            f"# {target.file_name}\n{_spell(found)}" for target in Target if (found := self.entries(target))
-        ]
+        parts = [f"# {target.file_name}\n{text}" for target in Target if (text := self._shown(target))]
         return "\n\n".join(parts)
 
     def add(self, target: Target, entry: str) -> None:
-        """Keep an entry; one that is there already is not kept twice."""
+        """Keep an entry; one that is there already is not kept twice.
+
+        Raises `MemoryFull`, and `OSError` where the file is there but cannot be read: it is left alone.
+        """
         wanted = _tidy(entry)
-        found = self.entries(target)
-        if wanted and wanted not in found:
-            self._change(target, lambda entries: (*entries, wanted))
+        text = self._text(target)
+        if not wanted or wanted in (found for _, found in _find_entries(text)):
+            return
+        change = partial(_append, wanted)
+        chars = len(change(text))
+        if chars > MAX_CHARS:
+            raise MemoryFull(target, chars)
+        self._change(target, change)
 
     def remove(self, target: Target, part: str) -> str | None:
-        """Forget the one entry that holds this text and return it; `None` where none or several do."""
-        holders = [entry for entry in self.entries(target) if part in entry] if part else []
+        """Forget the one entry that holds this text and return it; `None` where none or several do.
+
+        Raises `OSError` where the file is there but cannot be read.
+        """
+        text = self._text(target)
+        holders = [entry for _, entry in _find_entries(text) if part in entry] if part else []
         if len(holders) != 1:
             return None
-        self._change(target, lambda entries: tuple(entry for entry in entries if entry != holders[0]))
+        self._change(target, partial(_take_out, holders[0]))
         return holders[0]
 
     def flush(self) -> None:
         """Write what could not be written before; raises `OSError` where it still cannot."""
-        for target, entries in list(self._unsaved.items()):
-            self._save(target, entries)
+        for target in list(self._unsaved):
+            self._save(target)
 
-    def _change(self, target: Target, change: Callable[[tuple[str, ...]], tuple[str, ...]]) -> None:
-        """Read the file anew, as others may have written to it, and replace it."""
-        entries = change(self.entries(target))
-        chars = len(_spell(entries))
-        if chars > MAX_CHARS:
-            raise MemoryFull(target, chars)
-        self._unsaved[target] = entries
+    def _text(self, target: Target) -> str:
+        """Read a file as it is now, with what is yet to be done to it; raises `OSError`."""
+        path = self.home / target.file_name
+        try:
+            text = path.read_bytes().decode()
+        except (FileNotFoundError, NotADirectoryError):
+            text = ""
+        except UnicodeDecodeError:
+            raise OSError(errno.EILSEQ, "it is not UTF-8 text", str(path)) from None
+        for change in self._unsaved.get(target, ()):
+            text = change(text)
+        return text
+
+    def _shown(self, target: Target) -> str:
+        try:
+            text = self._text(target)
+        except OSError as error:
+            return f"[{target.file_name} cannot be read: {error.strerror}]\n"
+        if not text.strip():
+            return ""
+        if len(text) > MAX_CHARS:
+            return f"{text[:MAX_CHARS]}\n[{len(text) - MAX_CHARS:,} more characters are left out]\n"
+        return text
+
+    def _change(self, target: Target, change: _Change) -> None:
+        self._unsaved.setdefault(target, []).append(change)
         with suppress(OSError):  # it stays unsaved, and `flush` says so
-            self._save(target, entries)
+            self._save(target)
 
-    def _save(self, target: Target, entries: tuple[str, ...]) -> None:
+    def _save(self, target: Target) -> None:
+        """Read the file anew, as others may have written to it, and replace it."""
+        data = self._text(target).encode()
         self.home.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = self.home / target.file_name
-        replace_file(path, _spell(entries).encode("utf-8", "replace"))
+        replace_file(path, data)
         os.chmod(path, 0o600)  # noqa: PTH101 - whoever made it, it is the user's own
         self._unsaved.pop(target, None)
 
 
 def _tidy(entry: str) -> str:
     """Return an entry in one line, without credentials: it is stored, and sent with every request."""
-    return redact(" ".join(entry.split()))
+    return redact(" ".join(entry.encode("utf-8", "replace").decode().split()))
 
 
-def _split(text: str) -> list[str]:
-    """Read entries: bullets, or lines that somebody wrote by hand; headings are for people."""
-    lines = (line.strip() for line in text.splitlines())
-    return [line.removeprefix(_BULLET).strip() for line in lines if line and not line.startswith("#")]
+def _find_entries(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the entries with the numbers of their lines: bullets that are not nested, nor part of code."""
+    is_code = False
+    for number, line in enumerate(text.split("\n")):
+        if line.lstrip().startswith(_FENCES):
+            is_code = not is_code
+        elif not is_code and line.startswith(_BULLET) and line.strip() != _BULLET.strip():
+            yield number, line.removeprefix(_BULLET).strip()
 
 
-def _spell(entries: tuple[str, ...]) -> str:
-    return "".join(f"{_BULLET}{entry}\n" for entry in entries)
+def _append(entry: str, text: str) -> str:
+    gap = "\n" if text and not text.endswith("\n") else ""
+    return f"{text}{gap}{_BULLET}{entry}\n"
+
+
+def _take_out(entry: str, text: str) -> str:
+    """Take the line of an entry out, where it is still there."""
+    lines = text.split("\n")
+    number = next((number for number, found in _find_entries(text) if found == entry), None)
+    return text if number is None else "\n".join([*lines[:number], *lines[number + 1 :]])

@@ -20,15 +20,20 @@ from midfold.agent.events import (
     ToolStarted,
     Topic,
 )
+from midfold.agent.mending import has_unreadable_arguments
 from midfold.agent.tools.registry import Arguments, Tool, ToolFailed
 from midfold.agent.waiting import in_thread
 from midfold.compression.excerpts import one_line
 from midfold.messages import Message, ToolCall, ToolResult
 from midfold.offload import Persisted, Shortened, enforce, persist_result
-from midfold.wire.calls import Completion
+from midfold.wire.calls import Completion, Finish
 
 STOPPED = "[stopped by the user before it was done; it may have run in part]"
 NOT_STARTED = "[not run: the user stopped the turn before it began]"
+CUT = (
+    "the reply reached the output cap in the middle of this call, so it was not run; say it in smaller pieces"
+)
+UNREADABLE = "the arguments are not a JSON object, so nothing was run"
 MOST_AT_ONCE = 8
 
 
@@ -40,10 +45,13 @@ class Running:
     emit: Emit
     _results: dict[int, ToolResult] = field(default_factory=dict)
     _started: set[int] = field(default_factory=set)
+    _is_cut: bool = False
+    """whether the reply reached the output cap, so that its last call may be a part of one"""
 
     async def run(self, completion: Completion) -> None:
         """Run all calls of a reply and store their results; also when it is cancelled."""
         calls = completion.calls
+        self._is_cut = completion.finish is Finish.LENGTH
         try:
             for batch in _batches(calls, self.core.tools):
                 await self._run_batch(calls, batch)
@@ -76,6 +84,8 @@ class Running:
     async def _run_one(self, call: ToolCall) -> ToolResult:
         tool = self.core.tools.get(call.name)
         arguments = _read_arguments(call)
+        if self._is_cut and not arguments:  # the cut fell before the first of them
+            arguments = None
         title = tool.title(arguments or {}) if tool else one_line(call.name, 100)
         self.emit(ToolStarted(call.id, call.name, title, arguments or {}))
         started = time.monotonic()
@@ -102,7 +112,11 @@ class Running:
             text = await self._run_tool(call, tool, arguments, title)
         except ToolFailed as error:
             return ToolResult(call.id, f"Error: {error}", is_error=True, name=call.name)
-        except Exception as error:  # noqa: BLE001 - whatever a tool does, the model is told
+        except GeneratorExit:
+            raise
+        except BaseException as error:
+            if isinstance(error, asyncio.CancelledError) and _is_stopped():
+                raise
             reason = f"{type(error).__name__}: {error}"
             return ToolResult(call.id, f"Error: {reason}", is_error=True, name=call.name)
         return ToolResult(call.id, text, name=call.name)
@@ -113,7 +127,7 @@ class Running:
         if tool is None:
             raise ToolFailed(f"there is no tool {call.name!r}; there are {', '.join(self.core.tools)}")
         if arguments is None:
-            raise ToolFailed("the arguments are not a JSON object")
+            raise ToolFailed(CUT if self._is_cut else UNREADABLE)
         if tool.asks:
             await self._ask_first(call, tool, arguments, title)
         return await _call(tool, arguments)
@@ -173,7 +187,13 @@ def _only_reads(call: ToolCall, tools: Mapping[str, Tool]) -> bool:
 
 def _read_arguments(call: ToolCall) -> Arguments | None:
     found = call.parse_arguments() if call.arguments.strip() else {}
-    return found if isinstance(found, dict) else None
+    return found if isinstance(found, dict) and not has_unreadable_arguments(found) else None
+
+
+def _is_stopped() -> bool:
+    """Whether somebody stops this very task; a tool may also raise a cancellation of its own."""
+    task = asyncio.current_task()
+    return task is None or task.cancelling() > 0
 
 
 async def _call(tool: Tool, arguments: Arguments) -> str:

@@ -18,12 +18,12 @@ from midfold.agent.tools.remembering import memory_tool, output_tool, recall_too
 from midfold.agent.tools.terminal import terminal_tool
 from midfold.compression.policy import CompressionPolicy
 from midfold.config import Settings, find_home
-from midfold.config.stores import OUTPUT_FOLDER, STORE_FILE, open_own_store
+from midfold.config.stores import STORE_FILE, open_outputs, open_own_store
 from midfold.engines.asking import Summarizer
 from midfold.engines.compressor import ContextCompressor
 from midfold.engines.registry import find_engine
 from midfold.errors import ConfigError
-from midfold.offload import Budgets, FileSink
+from midfold.offload import Budgets
 from midfold.providers import PROVIDERS, Provider, Secret, open_transport, read_providers
 from midfold.providers.summarizers import ModelRef
 from midfold.store import open_store
@@ -142,7 +142,7 @@ def build(model: str | ModelRef, options: Options, store: SqliteStore) -> Core:
     make_engine = _EngineMaker(options, summaries, home)
     core = Core(
         store=store,
-        outputs=FileSink(home / OUTPUT_FOLDER),
+        outputs=open_outputs(home, store),
         memory=Memory(home),
         pins=Pins(home / PINS_FOLDER),
         workspace=Workspace.open(options.get("workspace", os.curdir), options.get("allow", ())),

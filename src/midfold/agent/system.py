@@ -4,6 +4,7 @@ A prompt that changed between two requests would cost the provider's whole cache
 """
 
 import platform
+import re
 from collections.abc import Iterator
 from datetime import date
 
@@ -16,7 +17,7 @@ NOTES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md", ".cursorrules", ".github/copilot
 """Files in which projects say how to work on them, the most general first."""
 NOTES_CHARS = 20_000
 """Of all of them together."""
-_END = "</workspace-notes"
+_END = re.compile(r"<\s*/\s*workspace-notes", re.IGNORECASE)
 
 
 def write_system(
@@ -47,7 +48,7 @@ def _notes(workspace: Workspace) -> Iterator[str]:
         said.add(text)
         cut = f", of which the first {room:,} characters are here" if len(text) > room else ""
         # A file that imitates the end of its own block would speak with our voice.
-        shown = text[:room].replace(_END, f"({_END[1:]}")
+        shown = _END.sub(lambda found: f"({found[0][1:]}", text[:room])
         yield read("file.md").format(name=name, cut=cut, text=shown)
         room -= len(text)
 

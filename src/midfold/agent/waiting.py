@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 from contextvars import copy_context
 from threading import Thread
@@ -21,10 +21,19 @@ async def in_thread(work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs)
         try:
             future.set_result(work(*args, **kwargs))
         except BaseException as error:  # noqa: BLE001 - whoever waits is told, and nobody else
-            future.set_exception(error)
+            future.set_exception(_tame(error))
 
     Thread(target=copy_context().run, args=(live,), name="midfold-agent-work", daemon=True).start()
     return await asyncio.wrap_future(future)
+
+
+def _tame(error: BaseException) -> Exception:
+    """Return an error that only says that the work failed; some would end the loop, or hang who waits."""
+    if isinstance(error, Exception) and not isinstance(error, (StopIteration, CancelledError)):
+        return error
+    tame = RuntimeError(f"{type(error).__name__}: {error}")
+    tame.__cause__ = error
+    return tame
 
 
 async def to_the_end(work: Awaitable[_T]) -> _T:

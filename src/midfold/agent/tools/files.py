@@ -1,7 +1,5 @@
 """Reading, writing and editing files of the workspace."""
 
-from itertools import islice
-
 from midfold.agent.tools.paths import Workspace
 from midfold.agent.tools.registry import Tool, ToolFailed, tool
 
@@ -39,9 +37,7 @@ def _writing(workspace: Workspace) -> Tool:
         content: all that the file will hold
         """
         found = workspace.find(path)
-        was_there = found.exists()
-        workspace.write_text(found, content)
-        done = "Replaced" if was_there else "Wrote"
+        done = "Replaced" if workspace.write_text(found, content) else "Wrote"
         return (
             f"{done} {workspace.name(found)}: {_count_lines(content):,} lines, {len(content):,} characters."
         )
@@ -61,6 +57,8 @@ def _editing(workspace: Workspace) -> Tool:
         """
         found = workspace.find(path)
         text = workspace.read_text(found)
+        if _is_crlf(text):  # which read_file does not show
+            old_string, new_string = _to_crlf(old_string), _to_crlf(new_string)
         count = text.count(old_string) if old_string else 0
         _check_edit(workspace.name(found), old_string, new_string, count, replace_all)
         workspace.write_text(found, text.replace(old_string, new_string))
@@ -73,14 +71,14 @@ def _editing(workspace: Workspace) -> Tool:
 
 def _show(name: str, text: str, offset: int, limit: int) -> str:
     """Number lines from `offset` on, as many as there is room for, and say what is left out."""
-    lines = text.splitlines()
-    if not lines:
+    if not text:
         return f"[{name} is empty]"
+    lines = text.removesuffix("\n").split("\n")
     if offset > len(lines):
         raise ToolFailed(f"{name} has {len(lines):,} lines; there is none from {offset:,} on")
     shown: list[str] = []
     room = MAX_READ_CHARS
-    for number, line in enumerate(islice(lines, offset - 1, offset - 1 + limit), offset):
+    for number, line in enumerate(lines[offset - 1 : offset - 1 + limit], offset):
         spelled = f"{number:>6}\t{_cut(line)}"
         room -= len(spelled) + 1
         if room < 0:
@@ -93,6 +91,7 @@ def _show(name: str, text: str, offset: int, limit: int) -> str:
 
 
 def _cut(line: str) -> str:
+    line = line.removesuffix("\r")
     if len(line) <= _LINE_CHARS:
         return line
     return f"{line[:_LINE_CHARS]}[… {len(line) - _LINE_CHARS:,} more characters in this line]"
@@ -109,6 +108,15 @@ def _check_edit(name: str, old: str, new: str, count: int, replace_all: bool) ->
         raise ToolFailed(
             f"old_string occurs {count} times in {name}; give more of what is around it, or set replace_all"
         )
+
+
+def _is_crlf(text: str) -> bool:
+    """Whether every line ends the way of Windows."""
+    return "\r\n" in text and text.count("\r\n") == text.count("\n")
+
+
+def _to_crlf(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\n", "\r\n")
 
 
 def _count_lines(text: str) -> int:

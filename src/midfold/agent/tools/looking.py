@@ -4,8 +4,10 @@ Patterns run in linear time. Links are not followed, and folders that hold what 
 """
 
 import os
+import stat
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -49,8 +51,8 @@ def looking_tools(workspace: Workspace) -> list[Tool]:
         path: the folder, relative to the workspace
         pattern: only files whose name or path matches this, such as *.py or src/*/test_*.py
         """
-        walk = _Walk(workspace.find(path), pattern)
-        found = [f"{workspace.name(each)}  {_size(each)}" for each in walk.files(MAX_LISTED)]
+        walk = _Walk(workspace, workspace.find(path), pattern)
+        found = [f"{workspace.name(each.path)}  ({each.size:,} bytes)" for each in walk.files(MAX_LISTED)]
         if not found:
             return "[no files]" if not pattern else f"[no files match {pattern!r}]"
         more = "\n[there are more; give a folder or a pattern]" if walk.is_cut else ""
@@ -69,7 +71,9 @@ def looking_tools(workspace: Workspace) -> list[Tool]:
             find = (regex if is_regex else literal)(pattern)
         except BadPattern as error:
             raise ToolFailed(str(error)) from None
-        search = _Search(workspace, _Walk(workspace.find(path), files), time.monotonic() + SEARCH_SECONDS)
+        search = _Search(
+            workspace, _Walk(workspace, workspace.find(path), files), time.monotonic() + SEARCH_SECONDS
+        )
         lines = list(search.matches(find))
         if not lines:
             return (
@@ -81,37 +85,44 @@ def looking_tools(workspace: Workspace) -> list[Tool]:
     return [list_files, search_files]
 
 
+@dataclass(frozen=True, slots=True)
+class _Found:
+    path: Path
+    size: int
+
+
 class _Walk:
     """Goes through the files below a folder; `is_cut` says afterwards that there are more."""
 
-    def __init__(self, start: Path, pattern: str) -> None:
+    def __init__(self, workspace: Workspace, start: Path, pattern: str) -> None:
         self.is_cut = False
+        self._workspace = workspace
         self._start = start
         self._pattern = pattern
 
-    def files(self, most: int) -> Iterator[Path]:
+    def files(self, most: int) -> Iterator[_Found]:
         count = 0
-        for visited, path in enumerate(self._all()):
+        for visited, (path, facts) in enumerate(self._all()):
             if count == most or visited >= MAX_VISITED:
                 self.is_cut = True
                 return
-            if self._fits(path):
+            if not stat.S_ISLNK(facts.st_mode) and self._fits(path):
                 count += 1
-                yield path
+                yield _Found(path, facts.st_size)
 
-    def _all(self) -> Iterator[Path]:
+    def _all(self) -> Iterator[tuple[Path, os.stat_result]]:
         if self._start.is_file():
-            yield self._start
+            yield self._start, self._start.lstat()
             return
-        if not self._start.is_dir():
-            raise ToolFailed(f"there is no folder {self._start}")
-        for folder, folders, names in os.walk(self._start):
-            folders[:] = sorted(name for name in folders if name not in LEFT_OUT)
-            yield from (Path(folder, name) for name in sorted(names))
+        with self._workspace.open_folder(self._start) as start:
+            for folder, folders, names, handle in os.fwalk(".", dir_fd=start):
+                folders[:] = sorted(name for name in folders if name not in LEFT_OUT)
+                for name in sorted(names):
+                    with suppress(OSError):  # it is gone by now
+                        facts = os.stat(name, dir_fd=handle, follow_symlinks=False)
+                        yield self._start / folder / name, facts
 
     def _fits(self, path: Path) -> bool:
-        if path.is_symlink():
-            return False
         if not self._pattern or path == self._start:
             return True
         below = str(path.relative_to(self._start))
@@ -129,11 +140,11 @@ class _Search:
 
     def matches(self, find: Find) -> Iterator[str]:
         count = 0
-        for path in self.walk.files(MAX_VISITED):
+        for found in self.walk.files(MAX_VISITED):
             if time.monotonic() > self.until:
                 self.is_cut = True
                 return
-            for line in self._lines(path, find):
+            for line in self._lines(found, find):
                 if count == MAX_MATCHES:
                     self.is_cut = True
                     return
@@ -141,8 +152,8 @@ class _Search:
                 yield line
         self.is_cut = self.is_cut or self.walk.is_cut
 
-    def _lines(self, path: Path, find: Find) -> Iterator[str]:
-        text = self._read(path)
+    def _lines(self, found: _Found, find: Find) -> Iterator[str]:
+        text = self._read(found)
         line, counted, place = 1, 0, find(text, 0) if text else -1
         while place >= 0:
             line += text.count("\n", counted, place)
@@ -150,24 +161,17 @@ class _Search:
             end = text.find("\n", place)
             end = len(text) if end < 0 else end
             shown = one_line(text[max(start, place - _LINE_CHARS // 3) : end], _LINE_CHARS)
-            yield f"{self.workspace.name(path)}:{line}: {shown}"
+            yield f"{self.workspace.name(found.path)}:{line}: {shown}"
             counted = place
             place = find(text, end + 1) if end + 1 < len(text) else -1
 
-    def _read(self, path: Path) -> str:
+    def _read(self, found: _Found) -> str:
         """Read a text file; what is too large or no text is passed over, and said to be."""
+        if found.size > MAX_SEARCHED_BYTES:
+            self.is_cut = True
+            return ""
         try:
-            if path.stat().st_size > MAX_SEARCHED_BYTES:
-                self.is_cut = True
-                return ""
-            data = self.workspace.read(path)
-        except (OSError, ToolFailed):
+            data = self.workspace.read(found.path)
+        except ToolFailed:
             return ""
         return "" if b"\0" in data[:8192] else data.decode("utf-8", "replace")
-
-
-def _size(path: Path) -> str:
-    try:
-        return f"({path.stat().st_size:,} bytes)"
-    except OSError:
-        return "(unreadable)"

@@ -1,18 +1,18 @@
 """Where file tools may go: into the workspace, into folders that were allowed, and nowhere else.
 
 A path is judged by where it really leads, so a link is as good as its target. What is opened is the very file
-that was judged: a link that takes its place in between is not followed.
+that was judged: a link that takes its place, or that of a folder on the way, in between is not followed.
 """
 
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
+from midfold.agent.tools.opening import open_folder, open_to_read, replace_in
 from midfold.agent.tools.registry import ToolFailed
-from midfold.files import replace_file
 
 MAX_FILE_BYTES = 10_000_000
 """More than anybody edits by hand; larger files are for the terminal."""
@@ -49,7 +49,8 @@ class Workspace:
     def read(self, path: Path) -> bytes:
         """Read a file that was found; a folder, a device or a giant is refused."""
         try:
-            handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+            with self._folder_of(path) as folder:
+                handle = open_to_read(path.name, folder)
         except OSError as error:
             raise self._failed(path, error) from None
         try:
@@ -74,22 +75,44 @@ class Workspace:
         except UnicodeDecodeError:
             raise ToolFailed(f"{self.name(path)} is not UTF-8 text ({len(data):,} bytes)") from None
 
-    def write_text(self, path: Path, text: str) -> None:
-        """Write a file in one step, with the folders it needs; a failure leaves the old one."""
+    def write_text(self, path: Path, text: str) -> bool:
+        """Write a file in one step, with the folders it needs; true where it replaced another.
+
+        A failure leaves the old one.
+        """
         try:
             data = text.encode()
         except UnicodeEncodeError:
             raise ToolFailed("the text holds half a character and cannot be written") from None
-        if path.exists() and not path.is_file():
-            raise ToolFailed(f"{self.name(path)} is not a file")
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            is_new = not path.exists()
-            replace_file(path, data)
-            if is_new:
-                path.chmod(0o666 & ~_umask())
+            with self._folder_of(path, make=True) as folder:
+                return replace_in(folder, path.name, data)
         except OSError as error:
             raise self._failed(path, error) from None
+
+    @contextmanager
+    def open_folder(self, path: Path) -> Iterator[int]:
+        """Open a folder that was found, to list it; `ToolFailed` where it is none."""
+        try:
+            base = self._base_of(path)
+            with open_folder(str(base), path.relative_to(base).parts) as folder:
+                yield folder
+        except OSError as error:
+            raise self._failed(path, error) from None
+
+    def _folder_of(self, path: Path, *, make: bool = False) -> AbstractContextManager[int]:
+        """Open the folder of a file that was found."""
+        base = self._base_of(path)
+        if path == base:
+            raise ToolFailed(f"{self.name(path)} is not a file")
+        if make:
+            base.mkdir(parents=True, exist_ok=True)
+        return open_folder(str(base), path.relative_to(base).parts[:-1], make=make)
+
+    def _base_of(self, path: Path) -> Path:
+        """Return the outermost folder that allows a path: whoever may write there cannot swap it."""
+        folders = [each for each in (self.root, *self.allowed) if path.is_relative_to(each)]
+        return min(folders, key=lambda each: len(each.parts))
 
     def _failed(self, path: Path, error: OSError) -> ToolFailed:
         return ToolFailed(f"{self.name(path)}: {error.strerror or type(error).__name__}")
@@ -97,11 +120,3 @@ class Workspace:
 
 def _real(path: Path) -> Path:
     return Path(os.path.realpath(path))
-
-
-@cache
-def _umask() -> int:
-    """Return what the user takes away from the rights of new files; asking means setting it, for a moment."""
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask

@@ -39,12 +39,20 @@ def memory_tool(memory: Memory) -> Tool:
 
 
 def _change(memory: Memory, action: str, entry: str, target: Target) -> str:
+    try:
+        return _try_change(memory, action, entry, target)
+    except MemoryFull as error:
+        raise ToolFailed(str(error)) from None
+    except OSError as error:
+        raise ToolFailed(
+            f"{target.file_name} cannot be read and is left as it is: {error.strerror}"
+        ) from None
+
+
+def _try_change(memory: Memory, action: str, entry: str, target: Target) -> str:
     match action:
         case "add" if entry.strip():
-            try:
-                memory.add(target, entry)
-            except MemoryFull as error:
-                raise ToolFailed(str(error)) from None
+            memory.add(target, entry)
             return f"Kept in {target.file_name}; new sessions will see it."
         case "remove" if entry.strip():
             removed = memory.remove(target, entry)

@@ -16,7 +16,10 @@ MAX_SECONDS = 600
 HEAD_BYTES = 400_000
 TAIL_BYTES = 400_000
 """What is in between is thrown away as it comes; so much is put aside whole by the budgets anyway."""
+LEFT_BEHIND = "\n[what it left running in the background was ended]"
 _GRACE_SECONDS = 1.0
+_REST_SECONDS = 0.5
+_POLL_SECONDS = 0.05
 _CHUNK_BYTES = 65_536
 
 
@@ -43,16 +46,15 @@ async def _run(command: str, workspace: Workspace, seconds: int, hidden: Collect
     output = _Output()
     try:
         async with asyncio.timeout(seconds):
-            await _collect(process, output)
-            status = await process.wait()
+            left_behind = LEFT_BEHIND if await _collect(process, output) else ""
     except TimeoutError:
         raise ToolFailed(f"{output.text}\n[stopped after {seconds} s]") from None
     finally:
         # Whatever the command left running goes with it, also when nobody waits any more.
         await _end(process)
-    if status:
-        raise ToolFailed(f"{output.text}\n[exit status {status}]".lstrip("\n"))
-    return output.text or f"[no output, {time.monotonic() - started:.1f} s]"
+    if process.returncode:
+        raise ToolFailed(f"{output.text}{left_behind}\n[exit status {process.returncode}]".lstrip("\n"))
+    return f"{output.text}{left_behind}" or f"[no output, {time.monotonic() - started:.1f} s]"
 
 
 async def _start(command: str, workspace: Workspace, hidden: Collection[str]) -> asyncio.subprocess.Process:
@@ -81,7 +83,27 @@ async def _start(command: str, workspace: Workspace, hidden: Collection[str]) ->
         raise ToolFailed(f"the command cannot be started: {error}") from None
 
 
-async def _collect(process: asyncio.subprocess.Process, output: "_Output") -> None:
+async def _collect(process: asyncio.subprocess.Process, output: "_Output") -> bool:
+    """Read what a command prints until it ends; true where it left something running, which is ended.
+
+    What runs in the background holds the same pipe, so the end of the pipe is not the end of the command.
+    """
+    reading = asyncio.ensure_future(_read(process, output))
+    try:
+        while process.returncode is None:  # its own wait() lasts until the pipe is closed
+            await asyncio.wait([reading], timeout=_POLL_SECONDS)
+            if reading.done():
+                await process.wait()
+        done, _ = await asyncio.wait([reading], timeout=_REST_SECONDS)
+        if not done:
+            _signal(process.pid, signal.SIGKILL)
+            await asyncio.wait([reading], timeout=_REST_SECONDS)
+        return not done
+    finally:
+        reading.cancel()
+
+
+async def _read(process: asyncio.subprocess.Process, output: "_Output") -> None:
     if process.stdout is None:
         return
     while chunk := await process.stdout.read(_CHUNK_BYTES):

@@ -1,0 +1,103 @@
+"""Replies that no provider would take back: mended before they are stored, not when a request was refused.
+
+Models write broken JSON, lists for arguments, names with blanks and ids twice, and an output cap cuts a call
+in the middle. A history with one of these is refused for ever, so none of them enters it.
+"""
+
+import json
+import re
+import secrets
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+
+from midfold.errors import MalformedMessage
+from midfold.messages import Message, Part, Text, ToolCall
+from midfold.wire import convert, parse, render
+from midfold.wire.calls import Completion
+from midfold.wire.validate import is_waiting, validate
+
+UNREADABLE = "unreadable_arguments"
+"""The one argument of a call whose own could not be read; its value is what the model wrote."""
+_PLAIN = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+_NOT_PLAIN = re.compile(r"[^a-zA-Z0-9_-]")
+
+
+def mend_reply(
+    completion: Completion, dialect: str, *, used_ids: Collection[str], tools: Collection[str]
+) -> Completion:
+    """Return a reply as a session in `dialect` can keep it; one that is fine stays as it was spelled.
+
+    `used_ids` are those of earlier calls. The messages of what is returned are those to store and to answer:
+    results pair with the ids that they have there.
+    """
+    is_strict = completion.dialect != dialect or not _is_legal(completion.items, dialect)
+    mender = _Mender(set(used_ids), tools, is_strict)
+    messages = [mender.mend(message) for message in completion.messages]
+    items = _spell(messages, dialect) if completion.dialect == dialect else None
+    if items is None:
+        items = convert(messages, dialect).messages
+    return replace(completion, dialect=dialect, messages=tuple(parse(items, dialect)))
+
+
+def is_legal(items: Sequence[object], dialect: str) -> bool:
+    """Whether a provider would take these messages, once open calls are answered."""
+    faults = validate(items, dialect=dialect)
+    return not any(fault.severity == "error" and not is_waiting(fault) for fault in faults)
+
+
+def has_unreadable_arguments(arguments: object) -> bool:
+    """Whether these stand in for arguments that could not be read."""
+    return isinstance(arguments, dict) and set(arguments) == {UNREADABLE}
+
+
+def _spell(reply: Sequence[Message], dialect: str) -> list[object] | None:
+    """Spell a reply with what else its provider put there, such as signatures; `None` where it cannot be."""
+    try:
+        items = render(reply, dialect)
+    except MalformedMessage:
+        return None
+    return items if _is_legal(items, dialect) else None
+
+
+def _is_legal(reply: Sequence[object], dialect: str) -> bool:
+    question = render([Message("user", (Text("?"),))], dialect)
+    return is_legal([*question, *reply], dialect)
+
+
+@dataclass(slots=True)
+class _Mender:
+    """Goes through the calls of a reply and remembers which ids are taken."""
+
+    used_ids: set[str]
+    tools: Collection[str]
+    is_strict: bool
+    """whether ids and names must be plain; some servers insist on stranger ones of their own"""
+
+    def mend(self, message: Message) -> Message:
+        for position, part in enumerate(message.parts):
+            message = message.with_part(position, self._mend_part(part))
+        return message
+
+    def _mend_part(self, part: Part) -> Part:
+        if not isinstance(part, ToolCall):
+            return part
+        call = ToolCall(self._choose_id(part.id), self._choose_name(part.name), _mend_arguments(part))
+        self.used_ids.add(call.id)
+        return call
+
+    def _choose_id(self, call_id: str) -> str:
+        is_fit = _PLAIN.fullmatch(call_id) if self.is_strict else call_id.strip()
+        return call_id if is_fit and call_id not in self.used_ids else f"call_{secrets.token_hex(12)}"
+
+    def _choose_name(self, name: str) -> str:
+        if name in self.tools or not self.is_strict:
+            return name
+        return _NOT_PLAIN.sub("_", name)[:64] or "tool"
+
+
+def _mend_arguments(call: ToolCall) -> str:
+    if not call.arguments.strip():
+        return "{}"
+    if isinstance(call.parse_arguments(), dict):
+        return call.arguments
+    return json.dumps({UNREADABLE: call.arguments})

@@ -1,0 +1,71 @@
+"""Opening files below a folder so that nothing leads out of it, whatever changes meanwhile.
+
+A path that was judged may lead elsewhere a moment later: somebody swaps a folder for a link. So every folder
+on the way is opened relative to the one before it, and none of them may be a link.
+"""
+
+import os
+import secrets
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+
+# A folder that may be passed through need not be one that may be listed.
+_FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+@contextmanager
+def open_folder(base: str, names: Sequence[str], *, make: bool = False) -> Iterator[int]:
+    """Open the folder that `names` lead to from `base`, step by step; `make` those that are missing."""
+    folder = os.open(base, _FOLDER)
+    try:
+        for name in names:
+            if make:
+                with suppress(FileExistsError):
+                    os.mkdir(name, dir_fd=folder)
+            below = os.open(name, _FOLDER, dir_fd=folder)
+            os.close(folder)
+            folder = below
+        yield folder
+    finally:
+        os.close(folder)
+
+
+def open_to_read(name: str, folder: int) -> int:
+    """Open a file of a folder; a link is refused, and a pipe keeps nobody waiting."""
+    return os.open(name, _READ, dir_fd=folder)
+
+
+def replace_in(folder: int, name: str, data: bytes) -> bool:
+    """Write a file of a folder durably and in one step; true where there was one, whose mode is kept.
+
+    Raises `OSError`, and `IsADirectoryError` for whatever is there and no file.
+    """
+    mode = _mode(name, folder)
+    temporary = f".midfold-{secrets.token_hex(8)}"
+    handle = os.open(temporary, _CREATE, 0o666 if mode is None else 0o600, dir_fd=folder)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+            if mode is not None:
+                os.fchmod(file.fileno(), mode)
+        os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(temporary, dir_fd=folder)
+        raise
+    return mode is not None
+
+
+def _mode(name: str, folder: int) -> int | None:
+    try:
+        facts = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+    if not stat.S_ISREG(facts.st_mode):
+        raise IsADirectoryError(0, "is not a file", name)
+    return stat.S_IMODE(facts.st_mode)
