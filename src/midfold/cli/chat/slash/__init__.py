@@ -1,0 +1,82 @@
+"""The commands of a chat: what begins with a slash is for us, not for the model."""
+
+import re
+from collections.abc import Sequence
+from difflib import get_close_matches
+
+from rich.text import Text
+
+from midfold.cli.chat.slash import folding, looking, sessions, switching
+from midfold.cli.chat.slash.base import After, Choice, Command, Desk, Form, UsageProblem
+from midfold.cli.grid import Grid
+
+_KEYS = (
+    "Alt-Enter, or a backslash before Enter, starts another line.",
+    "Ctrl-C stops a turn; Ctrl-D, or Ctrl-C twice, leaves.",
+)
+_COMMAND = re.compile(r"/([a-zA-Z?][\w-]*)(?:\s+(.*))?", re.DOTALL)
+
+
+def show_help(desk: Desk, _argument: str) -> None:
+    rows = [
+        [Text(f"/{command.name} {form.usage}"), Text(_spell(command, form), style="dim")]
+        for command in COMMANDS
+        for form in command.forms
+    ]
+    desk.say(*Grid(("", ""), rows, words=(0, 1)).lines(desk.console.width)[1:], *(Text(key) for key in _KEYS))
+
+
+def _spell(command: Command, form: Form) -> str:
+    names = ", ".join(f"/{alias}" for alias in command.aliases)
+    return f"{form.does} (also {names})" if names else form.does
+
+
+COMMANDS: tuple[Command, ...] = (
+    *folding.COMMANDS,
+    *looking.COMMANDS,
+    *switching.COMMANDS,
+    *sessions.COMMANDS,
+    Command("continue", (Form("", "go on with a turn that was not finished"),), lambda *_: After.GO_ON),
+    Command("help", (Form("", "list the commands"),), show_help, aliases=("?",)),
+    Command("quit", (Form("", "leave"),), lambda *_: After.QUIT, aliases=("exit",)),
+)
+_BY_NAME = {name: command for command in COMMANDS for name in (command.name, *command.aliases)}
+
+
+def is_command(line: str) -> bool:
+    """Whether a line is for us; a path, which has another slash, is not."""
+    return _COMMAND.fullmatch(line.strip()) is not None
+
+
+def run_command(desk: Desk, line: str) -> After:
+    """Run a command; raises `UsageProblem` where it is unknown or not given what it needs."""
+    found = _COMMAND.fullmatch(line.strip())
+    if found is None:
+        raise UsageProblem("a command is a slash and a name; /help lists them")
+    name, argument = found[1].lower(), (found[2] or "").strip()
+    command = _BY_NAME.get(name)
+    if command is None:
+        near = get_close_matches(name, _BY_NAME, n=1)
+        hint = f"did you mean /{near[0]}?" if near else "/help lists the commands"
+        raise UsageProblem(f"there is no command /{name}; {hint}")
+    return command.run(desk, argument) or After.PROMPT
+
+
+def complete(desk: Desk, line: str) -> Sequence[Choice]:
+    """Say what a line so far may become."""
+    if not line.startswith("/") or "\n" in line:
+        return ()
+    name, space, argument = line[1:].partition(" ")
+    if not space:
+        return [
+            Choice(f"/{known}", _BY_NAME[known].forms[0].does, len(line))
+            for known in _BY_NAME
+            if known.startswith(name)
+        ]
+    command = _BY_NAME.get(name)
+    offered = command.choices(desk) if command else ()
+    return [
+        Choice(choice.text, choice.meaning, len(argument))
+        for choice in offered
+        if choice.text.startswith(argument)
+    ]

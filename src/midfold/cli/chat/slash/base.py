@@ -1,0 +1,83 @@
+"""What a slash command is, and what it has at hand."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from rich.console import Console
+from rich.text import Text
+
+from midfold.agent import Agent
+from midfold.cli.chat.view.base import View
+from midfold.config import Settings
+from midfold.providers.names import Provider, read_providers
+
+
+class After(Enum):
+    """What follows a command."""
+
+    PROMPT = "the next prompt"
+    GO_ON = "the turn that was not finished"
+    QUIT = "the end"
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What a command works with."""
+
+    agent: Agent
+    console: Console
+    view: View
+    settings: Settings
+
+    def say(self, *lines: Text) -> None:
+        """Print the answer to a command."""
+        for line in lines:
+            self.console.print(line, soft_wrap=True)
+
+    @property
+    def providers(self) -> Mapping[str, Provider]:
+        """The providers that a model may be named by."""
+        return read_providers(self.settings.providers)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What a line may be completed with: `text` comes in place of the last `replaces` characters."""
+
+    text: str
+    meaning: str = ""
+    replaces: int = 0
+
+
+class UsageProblem(Exception):
+    """A command was not given what it needs; the text says what that is."""
+
+
+Run = Callable[[Desk, str], After | None]
+"""Runs a command with what was written after its name; `None` is the next prompt."""
+List = Callable[[Desk], Sequence[Choice]]
+
+
+def no_choices(_desk: Desk) -> Sequence[Choice]:
+    """Offer nothing."""
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A way to write a command, after its name, and what it then does."""
+
+    usage: str
+    does: str
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command by its name, the forms that it has, and what may follow the name."""
+
+    name: str
+    forms: tuple[Form, ...]
+    run: Run
+    aliases: tuple[str, ...] = ()
+    choices: List = no_choices

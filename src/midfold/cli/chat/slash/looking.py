@@ -1,0 +1,129 @@
+"""Commands that only look: what was used, how things stand, what fills the window, what is remembered."""
+
+import time
+
+from rich.text import Text
+
+from midfold.agent import Status
+from midfold.cli.chat.slash.base import Command, Desk, Form, UsageProblem
+from midfold.cli.chat.view.clean import clean
+from midfold.cli.chat.view.lines import remark, spell_times
+from midfold.cli.chat.view.markdown import render
+from midfold.cli.context_bar import context_bar, section_grid
+from midfold.cli.grid import Grid
+from midfold.cli.insights import print_insights
+from midfold.cli.plain import printable
+from midfold.cli.preview import spell_cost
+from midfold.cli.usage import print_session_usage
+from midfold.cli.usage_tables import print_grid, tool_grid
+from midfold.config.schema import CacheTtl
+from midfold.engines.context import ContextBreakdown, section_breakdown
+from midfold.errors import SessionNotFound
+from midfold.tokens import TokenCounter
+from midfold.usage import read_insights, read_session_usage
+
+_DAYS = 30
+_MOST_CHARS = 200
+_MOST_BAR_CELLS = 64
+
+
+def usage(desk: Desk, _argument: str) -> None:
+    try:
+        report = read_session_usage(desk.agent.store, desk.agent.session_id, whole_chain=True)
+    except SessionNotFound:
+        desk.say(remark("nothing was said yet"))
+        return
+    print_session_usage(report, desk.console)
+
+
+def insights(desk: Desk, argument: str) -> None:
+    if argument and not (argument.isdecimal() and int(argument)):
+        raise UsageProblem(f"/insights takes a number of days, not {printable(argument)}")
+    found = read_insights(desk.agent.store, now=time.time(), days=int(argument or _DAYS))
+    print_insights(found, "day", desk.console)
+
+
+def status(desk: Desk, _argument: str) -> None:
+    found = desk.agent.status()
+    rows = [
+        [Text(name, style="dim"), Text(printable(words, _MOST_CHARS))]
+        for name, words in _describe(found, spell_cost(desk.agent.usage().cost))
+        if words
+    ]
+    for line in Grid(("", ""), rows, words=(0, 1)).lines(desk.console.width)[1:]:
+        desk.console.print(line, soft_wrap=True)
+
+
+def context(desk: Desk, _argument: str) -> None:
+    agent, console = desk.agent, desk.console
+    found = agent.status()
+    remembered = agent.memory.show()
+    memory_tokens = TokenCounter(found.model).count_text(remembered) if remembered in agent.system else 0
+    parts = section_breakdown(
+        agent.messages,
+        agent.context(),
+        desk.settings.policy(found.window_tokens),
+        memory_tokens=memory_tokens,
+    )
+    console.print(context_bar(parts, min(_MOST_BAR_CELLS, console.width)))
+    console.print(_spell_room(parts), soft_wrap=True)
+    print_grid(section_grid(parts), console)
+    if parts.tools:
+        print_grid(tool_grid(parts.tools), console)
+
+
+def _spell_room(parts: ContextBreakdown) -> Text:
+    line = Text(f"{parts.tokens:,} tokens", style="bold")
+    facts = (
+        f" of {parts.context_length:,}, {parts.free_tokens:,} free; next fold at {parts.threshold_tokens:,}"
+    )
+    return line.append(facts, style="not bold")
+
+
+def memory(desk: Desk, _argument: str) -> None:
+    found = desk.agent.memory
+    words = clean(found.show())
+    if words:
+        for line in render(words, desk.console):
+            desk.console.print(Text.assemble(*((part.text, part.style or "") for part in line)))
+    else:
+        desk.say(remark("nothing is remembered yet; ask the agent to remember something"))
+    desk.say(*(remark(str(path)) for path in found.files))
+
+
+def _describe(status: Status, cost: str) -> list[tuple[str, str]]:
+    return [
+        ("session", status.session_id),
+        ("conversation", status.conversation_id if status.conversation_id != status.session_id else ""),
+        ("model", f"{status.model} at {status.base_url} ({status.api})"),
+        ("window", f"{status.window_tokens:,} tokens ({status.window_source})"),
+        ("next request", f"{status.tokens:,} tokens, {status.percent:.0f}% of the window"),
+        ("next fold", _spell_threshold(status)),
+        ("compressed", spell_times(status.compressions) if status.compressions else "not yet"),
+        ("preparation", status.preparation if status.preparation != "idle" else ""),
+        ("put off", status.waits),
+        ("messages", f"{status.messages:,}"),
+        ("caching", _spell_caching(status.caching)),
+        ("cost", cost.removeprefix("cost ")),
+        ("workspace", str(status.workspace)),
+    ]
+
+
+def _spell_caching(caching: str) -> str:
+    lasts_minutes = caching.endswith(f"{CacheTtl.FIVE_MINUTES})")
+    return f"{caching}; for talks with breaks, model.cache_ttl: 1h" if lasts_minutes else caching
+
+
+def _spell_threshold(status: Status) -> str:
+    if not status.enabled:
+        return "only when you ask for it: compression.enabled is false"
+    return f"at {status.threshold_tokens:,} tokens"
+
+
+COMMANDS = (
+    Command("usage", (Form("", "show what this conversation used and cost"),), usage),
+    Command("insights", (Form("[DAYS]", "show what the last days used, cost and saved"),), insights),
+    Command("status", (Form("", "show how things stand"),), status),
+    Command("context", (Form("", "show what fills the window"),), context),
+    Command("memory", (Form("", "show what is remembered between sessions"),), memory),
+)

@@ -1,0 +1,65 @@
+"""Doing something with an agent while somebody watches, who may stop it."""
+
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import FrameType
+
+from midfold.agent import Agent
+from midfold.agent.events import ApprovalRequested, Continued, Done, Interrupted, ModelCalled
+from midfold.cli.chat.view.base import View
+
+
+def take_turn(
+    agent: Agent, prompt: str | None, view: View, answer: Callable[[ApprovalRequested], None]
+) -> bool:
+    """Say something to an agent and show what happens; false where it was stopped.
+
+    Raises what `Agent.run` raises, but for `KeyboardInterrupt`.
+    """
+    is_done = False
+    with view.working("waiting for the model"), stoppable(agent, view):
+        for event in agent.run(prompt):
+            view.show(event)
+            is_done = isinstance(event, Done)
+            if isinstance(event, ApprovalRequested):
+                _ask(agent, event, answer)
+            elif isinstance(event, ModelCalled | Continued):
+                view.set_status(agent.status(), agent.usage())
+    return is_done
+
+
+@dataclass(slots=True)
+class _Stopper:
+    """Stops an agent at the first Ctrl-C, and does not wait until it has stopped at the second."""
+
+    agent: Agent
+    view: View
+    was_used: bool = False
+
+    def __call__(self, _number: int, _frame: FrameType | None) -> None:
+        if self.was_used:
+            raise KeyboardInterrupt
+        self.was_used = True
+        self.view.note_stopping()
+        self.agent.interrupt()
+
+
+@contextmanager
+def stoppable(agent: Agent, view: View) -> Iterator[None]:
+    """Let Ctrl-C stop the agent; the block is left without an error, however often it is pressed."""
+    previous = signal.signal(signal.SIGINT, _Stopper(agent, view))
+    try:
+        yield
+    except KeyboardInterrupt:
+        view.show(Interrupted(""))
+    finally:
+        signal.signal(signal.SIGINT, previous)
+
+
+def _ask(agent: Agent, event: ApprovalRequested, answer: Callable[[ApprovalRequested], None]) -> None:
+    try:
+        answer(event)
+    except KeyboardInterrupt:
+        agent.interrupt()

@@ -1,0 +1,141 @@
+"""The lines that stay of what an agent did, the same on a terminal and in a pipe."""
+
+from collections.abc import Iterator
+from typing import assert_never
+
+from rich.text import Text
+
+from midfold.agent.events import (
+    ApprovalRequested,
+    CompressionFinished,
+    CompressionStarted,
+    Continued,
+    Done,
+    Event,
+    Interrupted,
+    Level,
+    ModelCalled,
+    Notice,
+    Pressure,
+    ReasoningDelta,
+    Recovering,
+    TextDelta,
+    ToolFinished,
+    ToolStarted,
+    Why,
+)
+from midfold.cli.finding import ID_CHARS
+from midfold.cli.plain import printable
+from midfold.cli.when import tell_size
+from midfold.compression.feedback import summarize_manual_compression
+from midfold.compression.pressure import Tier
+from midfold.compression.results import Compression
+
+MARK = "→ "
+_MOST_CHARS = 300
+_MOST_TITLE_CHARS = 100
+_MOST_ERROR_CHARS = 160
+_WHY = {
+    Why.PREFLIGHT: "the request reaches the threshold",
+    Why.THRESHOLD: "the context reached the threshold",
+    Why.OVERFLOW: "the request does not fit into the window",
+    Why.MODEL: "the other model has a smaller window",
+    Why.COMMAND: "as you asked",
+}
+
+
+def tell(event: Event) -> Iterator[Text]:
+    """Yield the lines that stay of an event; of most there is none."""
+    match event:
+        case ToolFinished():
+            yield _tell_tool(event)
+        case Pressure():
+            yield from _tell_pressure(event)
+        case Notice(level, _, text):
+            yield warning(text) if level is Level.WARNING else remark(text)
+        case Recovering(_, text):
+            yield warning(text)
+        case CompressionFinished(why, compression):
+            yield from tell_compression(compression, why, was_prepared=event.was_prepared)
+        case Continued(_, new_id, folds):
+            yield remark(f"goes on in session {new_id[:ID_CHARS]}, compressed {spell_times(folds)}")
+        case Interrupted():
+            yield Text("interrupted", style="yellow")
+        case (
+            TextDelta() | ReasoningDelta() | ToolStarted() | ApprovalRequested() | ModelCalled()
+            | CompressionStarted() | Done()
+        ):  # fmt: skip
+            return
+        case _:
+            assert_never(event)
+
+
+def tell_compression(
+    compression: Compression[object], why: Why, *, was_prepared: bool = False
+) -> Iterator[Text]:
+    """Yield what a compression did, in the words that every command uses."""
+    words = summarize_manual_compression(
+        compression.originals, compression.messages, compression.tokens_before, compression.tokens_after
+    )
+    ahead = ", prepared beforehand: no waiting" if was_prepared else ""
+    because = f"  ({describe(why)}{ahead})" if compression.changed else ""
+    yield Text.assemble((compression.headline, "magenta" if because else ""), (because, "dim"))
+    yield Text(str(words["token_line"]), style="dim")
+    if not compression.changed and compression.reason:
+        yield remark(compression.reason)
+    if words["note"]:
+        yield remark(str(words["note"]))
+    if compression.warning:
+        yield warning(compression.warning)
+
+
+def describe(why: Why) -> str:
+    """Say what a compression is for."""
+    return _WHY[why]
+
+
+def spell_times(count: int) -> str:
+    """Spell how often."""
+    return "once" if count == 1 else f"{count:,} times"
+
+
+def warning(text: str) -> Text:
+    """Return a line that should be seen."""
+    return Text(f"warning: {printable(text, _MOST_CHARS)}", style="yellow")
+
+
+def failure(text: str) -> Text:
+    """Return a line about what could not be done."""
+    return Text(printable(text, _MOST_CHARS), style="red")
+
+
+def remark(text: str) -> Text:
+    """Return a line beside the conversation."""
+    return Text(printable(text, _MOST_CHARS), style="dim")
+
+
+def tool_title(title: str) -> str:
+    """Return the title of a call as one safe line."""
+    return printable(title, _MOST_TITLE_CHARS)
+
+
+def _tell_tool(event: ToolFinished) -> Text:
+    line = Text.assemble((MARK, "red" if event.is_error else "green"), tool_title(event.title))
+    size = "put aside, " if event.persisted else ""
+    facts = f"{event.seconds:.1f} s, {size}{tell_size(len(event.text.encode('utf-8', 'replace')))}"
+    line.append(f"  {facts}", style="dim")
+    if event.is_error:
+        first = next((part for part in event.text.splitlines() if part.strip()), "failed")
+        line.append(f"  {printable(first.strip(), _MOST_ERROR_CHARS)}", style="red")
+    return line
+
+
+def _tell_pressure(event: Pressure) -> Iterator[Text]:
+    figures = f"{event.tokens:,} of {event.window_tokens:,} tokens"
+    percent = f"{event.tokens / max(event.window_tokens, 1):.0%}"
+    if event.tier is Tier.LARGE:
+        yield warning(f"the context is getting large: {percent} of the window, {figures}")
+    elif event.tier is Tier.COMPRESS:
+        yield warning(f"the context is at {percent} of the window, {figures}: it is compressed now")
+    elif event.tier is Tier.EMERGENCY:
+        yield warning(f"the window is nearly full: {percent}, {figures}; less of the newest messages stays")

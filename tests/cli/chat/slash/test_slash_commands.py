@@ -1,0 +1,272 @@
+"""What the commands of a chat do, with a real agent on a real store."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from midfold.agent import Agent
+from midfold.cli.chat.slash import COMMANDS, complete, is_command, run_command
+from midfold.cli.chat.slash.base import After, Desk, UsageProblem
+from midfold.cli.chat.slash.folding import Wanted, read_wanted
+from midfold.cli.chat.slash.switching import Wanted as WantedModel
+from midfold.cli.chat.slash.switching import read_wanted as read_model
+from midfold.cli.chat.view.plain import PlainView
+from midfold.config import load_settings
+from midfold.testing.upstream import Reply, Upstream
+
+LONG = "The lamp was cleaned, oiled and lit again before the tide came in. " * 60
+NAMES = [name for command in COMMANDS for name in (command.name, *command.aliases)]
+
+
+@pytest.fixture
+def upstream():
+    with Upstream(lambda received: Reply(LONG if len(received.messages) < 20 else "short")) as up:
+        yield up
+
+
+@pytest.fixture
+def desk(upstream, tmp_path):
+    console = Console(file=io.StringIO(), width=90)
+    with Agent(
+        "scripted",
+        base_url=upstream.url,
+        context_length=30_000,
+        workspace=tmp_path,
+        home=tmp_path / "home",
+        summarizer=None,
+    ) as agent:
+        agent.status()  # a chat begins with how things stand
+        yield Desk(agent, console, PlainView(console.file, console), load_settings())
+
+
+@pytest.fixture
+def told(desk):
+    """Run a command and return what it printed."""
+
+    def runner(line):
+        desk.console.file.seek(0)
+        desk.console.file.truncate()
+        assert run_command(desk, line) is After.PROMPT
+        return desk.console.file.getvalue()
+
+    return runner
+
+
+def talk(desk, turns=1):
+    for number in range(turns):
+        list(desk.agent.run(f"question {number}"))
+
+
+def test_every_command_of_the_manual_is_there():
+    wanted = (
+        "compress undo pin unpin pins usage insights status context model new reset resume sessions search "
+        "memory help quit"
+    )
+    assert set(wanted.split()) <= set(NAMES)
+
+
+@pytest.mark.parametrize(
+    ("line", "answer"),
+    [
+        ("/help", True),
+        ("/compress the auth module", True),
+        ("  /quit ", True),
+        ("/nonsense", True),
+        ("/etc/hosts is broken", False),
+        ("/", False),
+        ("what is /help", False),
+        ("//", False),
+    ],
+)
+def test_a_slash_and_a_name_is_a_command_and_a_path_is_not(line, answer):
+    assert is_command(line) is answer
+
+
+def test_unknown_command_suggests_the_nearest(desk):
+    with pytest.raises(UsageProblem, match=r"no command /comprss; did you mean /compress\?"):
+        run_command(desk, "/comprss")
+
+
+@pytest.mark.parametrize(
+    ("argument", "wanted"),
+    [
+        ("", Wanted(None, None, False)),
+        ("database schema", Wanted("database schema", None, False)),
+        ("here 3", Wanted(None, 3, False)),
+        ("here 3 the schema", Wanted("the schema", 3, False)),
+        ("here we go", Wanted("here we go", None, False)),
+        ("--preview", Wanted(None, None, True)),
+        ("--preview here 2", Wanted(None, 2, True)),
+        ("--preview schema", Wanted("schema", None, True)),
+    ],
+)
+def test_compress_reads_focus_exchanges_and_preview(argument, wanted):
+    assert read_wanted(argument) == wanted
+
+
+def test_preview_shows_the_plan_and_changes_nothing(desk, told):
+    talk(desk, 8)
+    shown = told("/compress --preview")
+    assert "Compressed: 16 → " in shown
+    assert "fold" in shown
+    assert "nothing: the built-in digest needs no model" in shown
+    assert len(desk.agent.messages) == 16
+
+
+def test_compress_folds_and_undo_takes_it_back(desk, told):
+    talk(desk, 8)
+    shown = told("/compress")
+    assert "Compressed: 16 → " in shown
+    assert "Request size: ~" in shown
+    assert len(desk.agent.messages) < 16
+    assert "The newest fold was taken back: 16 messages" in told("/undo")
+    assert "there is no fold to take back" in told("/undo")
+
+
+def test_compress_keeps_the_exchanges_that_are_asked_for(desk, told):
+    talk(desk, 8)
+    told("/compress here 2")
+    assert [message.text for message in desk.agent.messages if message.role == "user"][-2:] == [
+        "question 6",
+        "question 7",
+    ]
+
+
+def test_compress_says_why_nothing_is_folded(desk, told):
+    talk(desk)
+    shown = told("/compress")
+    assert "No changes from compression: 2 messages" in shown
+    assert "(unchanged)" in shown
+
+
+def test_pins_are_listed_and_let_go_by_number(desk, told):
+    assert "nothing is pinned" in told("/pins")
+    assert "pinned: never lower the lamp" in told("/pin never lower the lamp")
+    assert told("/pins") == "1  never lower the lamp\n"
+    assert "no longer pinned: never lower the lamp" in told("/unpin 1")
+    assert desk.agent.pins == ()
+
+
+@pytest.mark.parametrize("line", ["/pin", "/unpin", "/search", "/insights many", "/model a b"])
+def test_command_that_needs_more_says_what(desk, line):
+    with pytest.raises(UsageProblem, match="/"):
+        run_command(desk, line)
+
+
+def test_usage_and_insights_tell_what_was_spent(desk, told):
+    assert "nothing was said yet" in told("/usage")
+    talk(desk, 2)
+    assert "in 2 calls" in told("/usage")
+    assert "in 2 calls" in told("/insights")
+    assert "today" in told("/insights 1")
+
+
+def test_status_tells_how_things_stand(desk, told):
+    talk(desk)
+    shown = told("/status")
+    assert desk.agent.session_id in shown
+    for words in ("scripted at http://127.0.0.1", "30,000 tokens (explicit)", "at 25,500 tokens", "not yet"):
+        assert words in shown
+
+
+def test_context_is_a_bar_and_its_parts(desk, told):
+    talk(desk, 6)
+    bar, room, *_ = (shown := told("/context")).splitlines()
+    assert bar.count("█") + bar.count("░") + bar.count("|") == 64
+    assert room.endswith("next fold at 25,500")
+    for part in ("tool schemas", "system prompt", "tail"):
+        assert part in shown
+
+
+@pytest.mark.parametrize(
+    ("argument", "wanted"),
+    [
+        ("openai/gpt-5", WantedModel("openai/gpt-5")),
+        ("qwen3 --context-length 8192", WantedModel("qwen3", None, 8192)),
+        ("--base-url http://h/v1 a/b", WantedModel("a/b", "http://h/v1")),
+    ],
+)
+def test_model_reads_a_name_and_options(argument, wanted):
+    assert read_model(argument) == wanted
+
+
+@pytest.mark.parametrize("argument", ["", "a b", "a --context-length x", "a --what 1", "a --base-url", "'a"])
+def test_model_refuses_what_it_does_not_understand(argument):
+    with pytest.raises(UsageProblem, match="/model NAME"):
+        read_model(argument)
+
+
+def test_model_without_a_provider_stays_at_the_same_address(desk, told, upstream):
+    talk(desk)
+    assert "another  window 9,000 (explicit)" in told("/model another --context-length 9000")
+    talk(desk)
+    assert upstream.requests[-1].model == "another"
+
+
+def test_model_alone_says_which_it_is(told):
+    assert "scripted  window 30,000" in told("/model")
+
+
+def test_new_begins_another_session_and_resume_goes_back(desk, told):
+    talk(desk)
+    first = desk.agent.session_id
+    told("/reset")
+    assert desk.agent.session_id != first
+    assert desk.agent.messages == []
+    shown = told(f"/resume {first[:8]}")
+    assert "you said: question 0" in shown
+    assert "answered: The lamp was cleaned" in shown
+    assert len(desk.agent.messages) == 2
+
+
+def test_resume_alone_lists_what_there_is(desk, told):
+    talk(desk)
+    shown = told("/resume")
+    assert desk.agent.session_id[:8] in shown
+    assert "/resume ID" in shown
+
+
+def test_sessions_and_search_look_through_everything(desk, told):
+    talk(desk, 2)
+    told("/new")
+    assert "question 0" in told("/sessions")
+    assert "question 1" in told("/search question 1")
+    assert "nothing found" in told("/search lighthouse")
+
+
+def test_memory_is_shown_with_its_files(desk, told):
+    assert "nothing is remembered yet" in told("/memory")
+    (desk.agent.memory.files[0]).parent.mkdir(exist_ok=True)
+    desk.agent.memory.files[0].write_text("- the lamp is \x1b[31mgreen\n")
+    shown = told("/memory")
+    assert "the lamp is green" in shown
+    assert "MEMORY.md" in shown
+
+
+def test_help_lists_every_command_on_lines_that_fit(told):
+    lines = told("/help").splitlines()
+    assert all(any(line.startswith(f"/{command.name}") for line in lines) for command in COMMANDS)
+    assert all(len(line) <= 80 for line in lines)
+
+
+def test_quit_ends_and_continue_goes_on(desk):
+    assert run_command(desk, "/quit") is After.QUIT
+    assert run_command(desk, "/exit") is After.QUIT
+    assert run_command(desk, "/continue") is After.GO_ON
+
+
+def completions(desk, line):
+    return [line[: len(line) - choice.replaces] + choice.text for choice in complete(desk, line)]
+
+
+def test_commands_sessions_pins_and_providers_are_completed(desk):
+    talk(desk)
+    session = desk.agent.session_id[:8]
+    desk.agent.pin("never lower the lamp")
+    assert completions(desk, "/com") == ["/compress"]
+    assert completions(desk, f"/resume {session[:3]}") == [f"/resume {session}"]
+    assert completions(desk, "/unpin ne") == ["/unpin never lower the lamp"]
+    assert completions(desk, "/compress --p") == ["/compress --preview"]
+    assert completions(desk, "/model anth") == ["/model anthropic/"]
+    assert completions(desk, "hello") == completions(desk, "/nonsense x") == []

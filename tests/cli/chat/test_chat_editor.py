@@ -1,0 +1,60 @@
+"""Where prompts come from: a pipe, or a terminal with its editor."""
+
+import io
+import sys
+from contextlib import suppress
+
+import pytest
+from rich.text import Text
+
+from midfold.cli.chat.editor import LineReader, open_editor
+from midfold.errors import ExtraMissing
+
+
+def read_all(text):
+    reader, found = LineReader(io.StringIO(text)), []
+    with suppress(EOFError):
+        while True:
+            found.append(reader.read(Text()))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("text", "prompts"),
+    [
+        ("one\ntwo\n", ["one", "two"]),
+        ("one\r\ntwo", ["one", "two"]),
+        ("first \\\nsecond\nnext\n", ["first \nsecond", "next"]),
+        ("unfinished\\", ["unfinished"]),
+        ("", []),
+    ],
+)
+def test_a_line_is_a_prompt_and_a_backslash_joins_the_next(text, prompts):
+    assert read_all(text) == prompts
+
+
+def test_nobody_answers_in_a_pipe():
+    with pytest.raises(EOFError):
+        LineReader(io.StringIO("yes\n")).ask("run it?")
+
+
+class Tty(io.StringIO):
+    """A stream that looks like a terminal."""
+
+    def isatty(self):
+        return True
+
+
+def test_a_terminal_without_the_extra_is_told_how_to_install_it(monkeypatch, tmp_path):
+    monkeypatch.setattr(sys, "stdin", Tty())
+    monkeypatch.setattr(sys, "stdout", Tty())
+    monkeypatch.delitem(sys.modules, "midfold.cli.chat.prompting", raising=False)
+    monkeypatch.setitem(sys.modules, "prompt_toolkit", None)
+    with pytest.raises(ExtraMissing, match=r"midfold\[chat\]"):
+        open_editor(tmp_path / "history", lambda _line: ())
+
+
+def test_a_pipe_needs_no_extra(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "prompt_toolkit", None)
+    monkeypatch.setattr(sys, "stdin", io.StringIO("hello\n"))
+    assert open_editor(tmp_path / "history", lambda _line: ()).read(Text()) == "hello"

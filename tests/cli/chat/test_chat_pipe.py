@@ -1,0 +1,171 @@
+"""`midfold chat` without a terminal: no model, one turn, prompts from a pipe, JSON."""
+
+import io
+import json
+import sys
+
+import pytest
+
+from midfold.messages import ToolCall
+from midfold.testing.upstream import Reply, Status, Upstream
+
+READ = Reply("I look.", calls=(ToolCall("c1", "read_file", '{"path": "notes.txt"}'),))
+RUN = Reply("", calls=(ToolCall("c1", "terminal", '{"command": "echo it ran"}'),))
+
+
+@pytest.fixture(autouse=True)
+def workspace(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "notes.txt").write_text("the lamp is green\n")
+    return tmp_path
+
+
+@pytest.fixture
+def chat(run):
+    def runner(upstream, *options, prompt=None):
+        model = ("--model", "scripted", "--base-url", upstream.url, "--context-length", 30_000)
+        return run("chat", *model, *(("-p", prompt) if prompt is not None else ()), *options)
+
+    return runner
+
+
+def events(output):
+    return [json.loads(line) for line in output.splitlines()]
+
+
+def test_without_a_model_three_lines_say_what_to_set(run):
+    status, printed, errors = run("chat")
+    assert (status, printed) == (2, "")
+    assert len(errors.splitlines()) == 3
+    for word in ("--model", "model.name", "OPENAI_API_KEY", "--base-url"):
+        assert word in errors
+
+
+def test_key_that_is_missing_is_one_line(run, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    status, _, errors = run("chat", "--model", "openai/gpt-5-mini", "-p", "hello")
+    assert (status, errors.count("\n")) == (2, 1)
+    assert "OPENAI_API_KEY" in errors
+
+
+def test_words_go_to_standard_output_and_the_rest_to_standard_error(chat):
+    with Upstream([READ, Reply("The lamp is **green**.")]) as up:
+        status, printed, errors = chat(up, prompt="what colour is the lamp?")
+    assert status == 0
+    assert printed == "I look.\nThe lamp is **green**.\n"
+    first, *rest = errors.splitlines()
+    assert first.startswith("scripted  window 30,000 (explicit) · caching off · session ")
+    assert any(line.startswith("→ read_file notes.txt") for line in rest)
+    assert rest[-2].endswith("tokens, cost unknown, 0 folds")
+    assert rest[-1].startswith("go on with it: midfold chat --resume ")
+
+
+def test_words_of_the_model_cannot_steer_the_terminal(chat):
+    with Upstream(Reply("a\x1b]0;title\x07b\x1b[31mc")) as up:
+        _, printed, _ = chat(up, prompt="hello")
+    assert printed == "abc\n"
+
+
+def test_prompt_may_come_from_standard_input(chat, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.StringIO("all of\nthis"))
+    with Upstream() as up:
+        _, printed, _ = chat(up, prompt="-")
+    assert printed == "all of\nthis\n"
+
+
+def test_commands_do_not_run_where_nobody_can_be_asked(chat):
+    with Upstream([RUN, Reply("It did not run.")]) as up:
+        status, _, errors = chat(up, prompt="run it")
+    assert status == 0
+    assert "did not allow this" in errors
+    assert "--yes" in errors
+
+
+def test_commands_run_where_everything_is_allowed(chat):
+    with Upstream([RUN, Reply("It ran.")]) as up:
+        _, printed, _ = chat(up, "--yes", prompt="run it")
+        assert "it ran" in json.dumps(up.requests[-1].json)
+    assert printed == "It ran.\n"
+
+
+def test_model_can_be_offered_no_tools(chat):
+    with Upstream() as up:
+        chat(up, "--no-tools", prompt="hello")
+        assert "tools" not in up.requests[0].json
+
+
+def test_events_are_lines_of_json(chat):
+    with Upstream([READ, Reply("It is green.")]) as up:
+        status, printed, errors = chat(up, "--json", prompt="which colour?")
+    found = events(printed)
+    assert (status, errors) == (0, "")
+    names = [event["event"] for event in found]
+    assert (names[0], names[-2], names[-1]) == ("session", "done", "end")
+    assert {"text", "tool_started", "tool_finished", "model_called"} <= set(names)
+    assert found[-2]["text"] == "It is green."
+    assert found[-1]["session_id"] == found[0]["session_id"]
+    assert found[-1]["usage"]["output_tokens"] > 0
+
+
+def test_failure_of_the_provider_is_status_one(chat):
+    with Upstream(Status(401, {"error": {"message": "bad key"}})) as up:
+        status, printed, errors = chat(up, prompt="hello")
+        assert (status, printed) == (1, "")
+        assert "bad key" in errors
+        status, printed, _ = chat(up, "--json", prompt="hello")
+    assert status == 1
+    [error] = [event for event in events(printed) if event["event"] == "error"]
+    assert error["kind"] == "ProviderAuthError"
+
+
+def test_json_needs_a_prompt(chat):
+    with Upstream() as up:
+        status, _, errors = chat(up, "--json")
+    assert status == 2
+    assert "--json needs -p" in errors
+
+
+def test_session_goes_on_by_the_beginning_of_its_id_and_as_latest(chat):
+    with Upstream() as up:
+        _, printed, _ = chat(up, "--json", prompt="first")
+        session = events(printed)[0]["session_id"]
+        chat(up, "--resume", session[:8], prompt="second")
+        chat(up, "--resume", "latest", prompt="third")
+        said = [message.text for message in up.requests[-1].messages if message.role == "user"]
+    assert said == ["first", "second", "third"]
+
+
+@pytest.mark.parametrize("name", ["latest", "0000"])
+def test_session_that_is_not_there_is_one_line(chat, name):
+    with Upstream() as up:
+        status, _, errors = chat(up, "--resume", name, prompt="hello")
+    assert (status, errors.count("\n")) == (2, 1)
+    assert "no session" in errors
+
+
+def test_prompts_and_commands_come_from_a_pipe(chat, monkeypatch):
+    lines = "first\n\n/pin never lower the lamp\n/pins\n/nonsense\nsecond \\\nline\n/quit\nnever said\n"
+    monkeypatch.setattr(sys, "stdin", io.StringIO(lines))
+    with Upstream() as up:
+        status, printed, errors = chat(up)
+        assert len(up.requests) == 2
+    assert status == 0
+    assert printed.splitlines() == [
+        "first",
+        "pinned: never lower the lamp",
+        "1  never lower the lamp",
+        "second ",
+        "line",
+    ]
+    assert "there is no command /nonsense; /help lists the commands" in errors
+    assert errors.count("░ ") == 2, "how things stand, after each turn"
+    assert "--resume" in errors.splitlines()[-1]
+
+
+def test_turn_that_fails_in_a_pipe_is_told_and_tried_again(chat, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.StringIO("hello\n/continue\n"))
+    with Upstream([Status(400, {"error": {"message": "not today"}}), Reply("Now.")]) as up:
+        status, printed, errors = chat(up)
+    assert (status, printed) == (0, "Now.\n")
+    assert "not today" in errors
+    assert "/continue tries again" in errors
