@@ -298,7 +298,7 @@ class SchemaTooNew(StoreError):
 
     def __init__(self, found: int, supported: int) -> None:
         super().__init__(
-            f"the session store has schema {found}, and this version knows {supported} at most; upgrade midfold"
+            f"the session store has schema {found}, this version knows {supported} at most; upgrade midfold"
         )
         self.found = found
         self.supported = supported

@@ -235,7 +235,10 @@ def test_a_killed_process_is_gone_on_with_at_its_last_durable_message(
             or when == "TextDelta"
         )
         results = [result.text for message in agent.messages for result in message.results]
-        assert UNKNOWN_RESULT in results or when == "TextDelta"
+        # What a tool gave may have become durable between its event and the kill.
+        known = "Wrote made: 1 lines, 3 characters."
+        allowed = {"ToolStarted": {UNKNOWN_RESULT}, "ToolFinished": {UNKNOWN_RESULT, known}}
+        assert when == "TextDelta" or (len(results) == 1 and results[0] in allowed[when])
         assert faults_in(up) == []
 
 

@@ -8,7 +8,7 @@ from midfold.offload.sanitize import SafeText
 from midfold.offload.texts import read
 
 # A longer path would make the block longer than it may be; the reference is enough to read it.
-_MAX_PATH_CHARS = 200
+_MAX_PATH_CHARS = 260
 
 
 @dataclass(frozen=True, slots=True)

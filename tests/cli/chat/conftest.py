@@ -24,7 +24,7 @@ fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 os.execv(sys.argv[1], sys.argv[1:])
 """
 ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]*[0-Z\\^-~])|\r")
-TIMEOUT_SECONDS = 20.0
+TIMEOUT_SECONDS = 40.0
 
 
 class ScriptedModel:

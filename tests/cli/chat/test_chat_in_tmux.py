@@ -9,7 +9,7 @@ import time
 import pytest
 
 pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
-TIMEOUT_SECONDS = 20.0
+TIMEOUT_SECONDS = 40.0
 
 
 class Pane:
@@ -75,7 +75,7 @@ def test_screen_has_the_conversation_and_the_status_and_nothing_else(pane, folde
     pane.type("run echo lit", "Enter")
     pane.expect("run it")
     pane.type("y", "Enter")
-    screen = pane.expect(r"The tool said: lit\n\n>")
+    screen = pane.expect(r"The tool said: lit\n\n>\s+scripted .*cache off$")
     seconds = r"\d+\.\d s"
     wanted = [
         r"> read notes.txt",

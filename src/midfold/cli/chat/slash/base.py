@@ -56,7 +56,8 @@ class UsageProblem(Exception):
 
 Run = Callable[[Desk, str], After | None]
 """Runs a command with what was written after its name; `None` is the next prompt."""
-List = Callable[[Desk], Sequence[Choice]]
+Offer = Callable[[Desk], Sequence[Choice]]
+"""What may follow the name of a command."""
 
 
 def no_choices(_desk: Desk) -> Sequence[Choice]:
@@ -80,4 +81,4 @@ class Command:
     forms: tuple[Form, ...]
     run: Run
     aliases: tuple[str, ...] = ()
-    choices: List = no_choices
+    choices: Offer = no_choices

@@ -73,7 +73,7 @@ def tell(event: Event) -> Iterator[Text]:
 def tell_compression(
     compression: Compression[object], why: Why, *, was_prepared: bool = False
 ) -> Iterator[Text]:
-    """Yield what a compression did, in the words that every command uses."""
+    """Yield what a compression did, in the words that every command uses; its warning is a notice."""
     words = summarize_manual_compression(
         compression.originals, compression.messages, compression.tokens_before, compression.tokens_after
     )
@@ -85,8 +85,6 @@ def tell_compression(
         yield remark(compression.reason)
     if words["note"]:
         yield remark(str(words["note"]))
-    if compression.warning:
-        yield warning(compression.warning)
 
 
 def describe(why: Why) -> str:
