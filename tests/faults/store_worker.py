@@ -1,8 +1,8 @@
 """A process that uses a store until it is killed, and tells what it was promised.
 
-Run as a script it loads everything once, then forks a worker for each line `FOLDER SYNCHRONOUS SEED FAULT
-ROUNDS` on its input. A worker writes a line for each promise of the store, after the store made it: whoever killed the
-worker knows from them what must be there.
+Run as a script it loads everything once, then forks a worker for each line on its input: FOLDER SYNCHRONOUS
+SEED FAULT ROUNDS. A worker writes a line for each promise of the store, after the store made it: whoever
+killed the worker knows from them what must be there.
 """
 
 import os
@@ -17,19 +17,25 @@ from midfold.errors import MidfoldError
 from midfold.store import open_store
 from midfold.store.sqlite.store import SqliteStore
 
-_FOLD_AFTER = 24
+_MAX_APPENDS = 8
 
 
 def main() -> None:
     fold_talk(0)  # whatever is loaded at the first fold is loaded here
     for line in sys.stdin:
         folder, synchronous, seed, fault, rounds = line.split()
+        # The worker waits until it is known by name: whoever kills it must not be a moment too early.
+        gate, key = os.pipe()
         child = os.fork()
         if child == 0:
+            os.read(gate, 1)
             faults.arm(None if fault == "-" else fault)
             work(Path(folder), synchronous, random.Random(int(seed)), int(rounds))
             os._exit(0)
         tell(f"started {child}")
+        os.write(key, b".")
+        os.close(key)
+        os.close(gate)
         _, status = os.waitpid(child, 0)
         tell(f"ended {os.waitstatus_to_exitcode(status)}")
 
@@ -73,8 +79,8 @@ def open_session(store: SqliteStore) -> str:
 
 
 def grow(store: SqliteStore, session: str, rng: random.Random) -> str:
-    for _ in range(rng.randint(4, _FOLD_AFTER)):
-        text = f"message {rng.getrandbits(64):016x} " + "about the harbour office " * 6
+    for _ in range(rng.randint(2, _MAX_APPENDS)):
+        text = f"message {rng.getrandbits(64):016x} " + "about the harbour office " * 24
         first = store.append(session, {"role": rng.choice(["user", "assistant"]), "content": text})
         tell(f"appended {session} {first} {text.split()[1]}")
     return session
@@ -84,7 +90,8 @@ def fold_session(store: SqliteStore, session: str) -> str:
     result = fold_talk(0, store.messages(session))
     if result.fold is None:
         return session
-    lease = store.renew_lease(store.acquire_lease(session, f"worker {os.getpid()}", seconds=0.0))
+    # Whoever comes after a killed worker need not wait for its lease here.
+    lease = store.renew_lease(store.acquire_lease(session, f"worker {os.getpid()}", 0.0), 0.0)
     child = store.continue_session(session, result.messages, result, lease=lease)
     tell(f"continued {session} {child}")
     store.release_lease(lease)

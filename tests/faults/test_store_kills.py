@@ -15,6 +15,7 @@ import pytest
 from midfold.store import open_store
 from midfold.store.sqlite.health import find_problems
 
+PASSED_ONCE = ("store.migrate.before_commit", "store.migrate.after_commit")
 STORES_LAST = 10
 ENDLESS = 1_000_000
 SHORT = 12
@@ -73,7 +74,11 @@ class Nursery:
     def __init__(self) -> None:
         self.last_status = 0
         self._process = subprocess.Popen(
-            [sys.executable, str(WORKER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [sys.executable, str(WORKER)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
         )
 
     def run(
@@ -82,7 +87,8 @@ class Nursery:
         """Run a worker, kill it after a while if asked to, and return what it told."""
         assert self._process.stdin
         assert self._process.stdout
-        turns = SHORT if kill_after is None else ENDLESS
+        # One that is to be killed goes on until it is.
+        turns = SHORT if kill_after is None and ":kill" not in fault else ENDLESS
         self._process.stdin.write(f"{folder} {synchronous} {seed} {fault} {turns}\n")
         self._process.stdin.flush()
         pid = int(self._process.stdout.readline().split()[1])
@@ -100,7 +106,11 @@ class Nursery:
         assert self._process.stdin
         assert self._process.stdout
         self._process.stdin.close()
-        self._process.wait(30)
+        try:
+            self._process.wait(10)
+        except subprocess.TimeoutExpired:  # a test broke off and left a worker behind
+            os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait(10)
         self._process.stdout.close()
 
 
@@ -137,7 +147,8 @@ def test_row_2_a_kill_at_every_named_point_is_recovered_from(
     nursery: Nursery, tmp_path: Path, point: str, rounds: int
 ) -> None:
     """Row 2: the next one to open the store goes on, with no step by hand, in two seconds."""
-    for nth in (1, 2, 3, 7)[: max(1, min(4, rounds // 6))]:
+    passes = (1,) if point in PASSED_ONCE else (1, 2, 3, 7)
+    for nth in passes[: max(1, rounds // 6)]:
         promises = Promises()
         folder = tmp_path / str(nth)
         for attempt in range(2):
