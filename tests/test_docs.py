@@ -38,25 +38,36 @@ def test_python_blocks_run_one_after_another(page, monkeypatch):
     exec(compile(code, name_of(page), "exec"), {"__name__": "__page__"})  # noqa: S102 - our own pages
 
 
+@pytest.fixture(scope="module")
+def run_command():
+    """Runs a command of midfold in a process of its own: run_command(arguments) -> status, output, errors."""
+    with subprocess.Popen(
+        [sys.executable, ROOT / "tests" / "command_worker.py"],
+        cwd=ROOT,
+        env={**os.environ, "COLUMNS": "120"},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as worker:
+
+        def run(arguments):
+            worker.stdin.write(json.dumps(arguments) + "\n")
+            worker.stdin.flush()
+            return json.loads(worker.stdout.readline())
+
+        yield run
+        worker.stdin.close()
+
+
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "console")], ids=name_of)
-def test_console_blocks_run_and_succeed(page):
+def test_console_blocks_run_and_succeed(page, run_command):
     for line in "".join(blocks(page, "console")).splitlines():
         command = line.removeprefix("$ ").replace(".venv/bin/midfold", "midfold")
         assert line.startswith("$ ")
         assert command.startswith("midfold "), f"only midfold itself is run: {line}"
-        done = subprocess.run(
-            [sys.executable, "-m", *shlex.split(command)],
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            env=_environment(),
-        )
-        assert done.returncode == 0, done.stderr
-        assert done.stdout
-
-
-def _environment():
-    return {**os.environ, "COLUMNS": "120"}
+        status, output, errors = run_command(shlex.split(command)[1:])
+        assert status == 0, errors
+        assert output
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "sh")], ids=name_of)
