@@ -1,12 +1,17 @@
 """Agents that talk to a scripted upstream over real HTTP, with a home and a workspace of their own."""
 
-from collections.abc import Callable, Iterator
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from midfold.agent import Agent, ApprovalRequested, Event
+from midfold.agent.tools.files import file_tools
+from midfold.agent.tools.looking import looking_tools
+from midfold.agent.tools.paths import Workspace
+from midfold.agent.tools.terminal import terminal_tool
 from midfold.testing.upstream import Upstream
 from midfold.wire.validate import validate
 
@@ -34,6 +39,23 @@ def make_agent(tmp_path: Path, workspace: Path) -> Iterator[Callable[..., Agent]
             return stack.enter_context(Agent(model, **chosen))  # type: ignore[arg-type]
 
         yield make
+
+
+@pytest.fixture
+def use(workspace: Path, tmp_path: Path) -> Callable[..., str]:
+    """Call a built-in tool by its name, as a model would."""
+    bounds = Workspace.open(workspace, [tmp_path / "allowed"])
+    tools = [*file_tools(bounds), *looking_tools(bounds), terminal_tool(bounds)]
+    by_name = {each.name: each for each in tools}
+
+    def using(name: str, **arguments: object) -> str:
+        answer = by_name[name].run(arguments)
+        return answer if isinstance(answer, str) else asyncio.run(finish(answer))
+
+    async def finish(answer: Awaitable[str]) -> str:
+        return await answer
+
+    return using
 
 
 @pytest.fixture

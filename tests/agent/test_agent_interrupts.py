@@ -1,11 +1,13 @@
 """Whatever stops a run, and wherever, the session is whole: nothing half stored, no call left in the air."""
 
 import asyncio
+import json
 import signal
 import subprocess
 import sys
 import threading
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -20,7 +22,7 @@ from midfold.testing.upstream import NEVER, Ending, Fault, Reply, Upstream
 
 APIS = ("openai_chat", "openai_responses", "anthropic")
 LONG = "The meter at the harbour takes coins and cards, and prints a receipt when asked to. " * 60
-SLOW = Fault(chunk_seconds=0.2)
+SLOW = Fault(chunk_seconds=0.05)
 SLEEP = ToolCall("call_1", "terminal", '{"command": "sleep 60 & echo $! > pid; wait"}')
 
 
@@ -117,6 +119,13 @@ def test_stopped_while_somebody_is_asked(make_agent, play, faults_in):
         goes_on(agent, play, up, faults_in)
 
 
+def test_an_answer_that_comes_with_an_interrupt_is_no_error():
+    request = ApprovalRequested("c", "terminal", "terminal make", "make", {})
+    request.verdict.cancel()  # what an interrupt does, at any moment
+    request.answer(True)
+    assert request.verdict.cancelled()
+
+
 def test_stopped_in_a_fold_changes_nothing_and_the_next_one_starts_afresh(make_agent, play, faults_in):
     def answer(received):
         is_summary = len(received.messages) == 1 and len(up.requests) > 2
@@ -205,41 +214,69 @@ def test_closing_stops_what_is_under_way(make_agent):
 
 
 KILLED = """
-import os, signal, sys
+import json, os, signal, sys
+import midfold.providers.http
 from midfold.agent import *
-agent = Agent("local/scripted", base_url=sys.argv[1], home=sys.argv[2], workspace=sys.argv[3],
-              api=sys.argv[4], summarizer=None, approve=lambda request: True)
-print(agent.session_id, flush=True)
-for event in agent.run("Do something."):
-    if isinstance(event, eval(sys.argv[5])):
-        os.kill(os.getpid(), signal.SIGKILL)
+from midfold.tokens import TokenCounter
+TokenCounter("local/scripted").count_text("word")  # what takes long is done once, before the forks
+
+def run(url, home, workspace, api, when):
+    agent = Agent("local/scripted", base_url=url, home=home, workspace=workspace, api=api,
+                  summarizer=None, approve=lambda request: True)
+    print(json.dumps([when, agent.session_id]), flush=True)
+    for event in agent.run("Do something."):
+        if isinstance(event, globals()[when]):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+for case in json.loads(sys.argv[1]):
+    child = os.fork()
+    if not child:
+        run(*case)
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
 """
+KILLS = {"ToolStarted": "openai_chat", "ToolFinished": "anthropic", "TextDelta": "openai_responses"}
 
 
-@pytest.mark.parametrize(
-    ("api", "when"),
-    [("openai_chat", "ToolStarted"), ("anthropic", "ToolFinished"), ("openai_responses", "TextDelta")],
-)
-def test_a_killed_process_is_gone_on_with_at_its_last_durable_message(
-    api, when, make_agent, play, faults_in, tmp_path, workspace
-):
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory):
+    """Agents that were killed at an event, by the name of that: where they kept things, and their model."""
     write = ToolCall("call_1", "write_file", '{"path": "made", "content": "yes"}')
-    with Upstream([Reply("I write it.", (write,)), Reply("Yes.")]) as up:
-        command = [sys.executable, "-c", KILLED, up.url, str(tmp_path / "home"), str(workspace), api, when]
+    with ExitStack() as stack:
+        upstreams = {
+            when: stack.enter_context(Upstream([Reply("I write it.", (write,)), Reply("Yes.")]))
+            for when in KILLS
+        }
+        homes = {when: tmp_path_factory.mktemp(when) for when in KILLS}
+        cases = [
+            (up.url, str(homes[when] / "home"), str(homes[when]), KILLS[when], when)
+            for when, up in upstreams.items()
+        ]
+        command = [sys.executable, "-c", KILLED, json.dumps(cases)]
         done = subprocess.run(command, capture_output=True, text=True)
-        assert done.returncode == -signal.SIGKILL, done.stderr
-        agent = make_agent(up, api=api, session=done.stdout.strip())
-        assert agent.messages[0].text == "Do something."
-        assert (
-            play(agent)[-1] == Done("Yes." if when != "TextDelta" else "I write it.", 1)
-            or when == "TextDelta"
-        )
-        results = [result.text for message in agent.messages for result in message.results]
-        # What a tool gave may have become durable between its event and the kill.
-        known = "Wrote made: 1 lines, 3 characters."
-        allowed = {"ToolStarted": {UNKNOWN_RESULT}, "ToolFinished": {UNKNOWN_RESULT, known}}
-        assert when == "TextDelta" or (len(results) == 1 and results[0] in allowed[when])
-        assert faults_in(up) == []
+        assert done.returncode == 0, done.stderr
+        sessions = dict(map(json.loads, done.stdout.splitlines()))
+        yield {when: (upstreams[when], homes[when], sessions[when]) for when in KILLS}
+
+
+@pytest.mark.parametrize(("when", "api"), KILLS.items())
+def test_a_killed_process_is_gone_on_with_at_its_last_durable_message(
+    when, api, killed, make_agent, play, faults_in
+):
+    up, folder, session = killed[when]
+    agent = make_agent(up, api=api, session=session, home=folder / "home", workspace=folder)
+    assert agent.messages[0].text == "Do something."
+    last = play(agent)[-1]
+    results = [result.text for message in agent.messages for result in message.results]
+    assert faults_in(up) == []
+    if when == "TextDelta":  # nothing of the reply was durable, so it is asked for again
+        return
+    assert last == Done("Yes.", 1)
+    # What a tool gave may have become durable between its event and the kill.
+    known = "Wrote made: 1 lines, 3 characters."
+    allowed = {"ToolStarted": {UNKNOWN_RESULT}, "ToolFinished": {UNKNOWN_RESULT, known}}
+    assert len(results) == 1
+    assert results[0] in allowed[when]
 
 
 def test_an_unanswered_question_in_a_killed_run_never_ran(make_agent, play, workspace):

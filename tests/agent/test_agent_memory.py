@@ -230,3 +230,12 @@ def test_a_name_that_nobody_can_call_is_refused_before_anything_is_opened(tmp_pa
             home=tmp_path,
             engine="midfold.engines.base:ContextEngine",
         )
+
+
+def test_a_pin_may_be_the_first_thing_of_all(make_agent):
+    with Upstream() as up:
+        agent = make_agent(up)
+        agent.pin("Never touch config/prod.yaml.")
+        assert agent.pins == ("Never touch config/prod.yaml.",)
+        with pytest.raises(ConfigError, match="2,001 characters"):
+            agent.pin("x" * 2_001)

@@ -6,33 +6,15 @@ import stat
 import sys
 import threading
 import time
-from pathlib import Path
 
 import pytest
 
 from midfold.agent import Done, ToolFailed, ToolFinished, tool
-from midfold.agent.tools import looking, terminal
-from midfold.agent.tools.files import file_tools
-from midfold.agent.tools.looking import looking_tools
+from midfold.agent.tools import looking
 from midfold.agent.tools.paths import Workspace
-from midfold.agent.tools.terminal import terminal_tool
 from midfold.errors import ConfigError
 from midfold.messages import ToolCall
 from midfold.testing.upstream import Reply, Upstream
-
-
-@pytest.fixture
-def use(workspace, tmp_path):
-    """Call a tool by its name, as a model would."""
-    bounds = Workspace.open(workspace, [tmp_path / "allowed"])
-    tools = [*file_tools(bounds), *looking_tools(bounds), terminal_tool(bounds)]
-    by_name = {each.name: each for each in tools}
-
-    def using(name, **arguments):
-        answer = by_name[name].run(arguments)
-        return answer if isinstance(answer, str) else asyncio.run(answer)
-
-    return using
 
 
 def test_a_file_is_read_by_lines(use, workspace):
@@ -228,57 +210,6 @@ def test_a_search_is_bounded_and_says_so(use, workspace, monkeypatch):
     found = use("search_files", pattern="word").splitlines()
     assert len(found) == looking.MAX_MATCHES + 1
     assert found[-1] == "[there may be more than these]"
-
-
-def test_a_command_says_what_it_printed_and_how_it_ended(use, workspace):
-    assert use("terminal", command="pwd") == f"{workspace}\n"
-    with pytest.raises(ToolFailed, match=r"oops\n\n\[exit status 3\]"):
-        use("terminal", command="echo oops >&2; exit 3")
-    assert use("terminal", command="cat").startswith("[no output")
-
-
-def test_a_command_that_takes_too_long_is_ended_with_all_it_started(use, workspace):
-    started = time.monotonic()
-    with pytest.raises(ToolFailed, match="stopped after 1 s"):
-        use("terminal", command="sleep 60 & echo $! > pid; wait", timeout_seconds=1)
-    assert time.monotonic() - started < 5
-    assert has_ended(int((workspace / "pid").read_text()))
-
-
-def test_a_command_that_leaves_something_running_is_done_when_it_is_done(use, workspace):
-    started = time.monotonic()
-    shown = use("terminal", command="sleep 60 & echo $! > pid; echo started")
-    assert time.monotonic() - started < 5
-    assert shown == f"started\n{terminal.LEFT_BEHIND}"
-    assert has_ended(int((workspace / "pid").read_text()))
-
-
-def has_ended(pid):
-    """Whether a process that was killed is gone, or only waits for somebody to take note of its end."""
-    until = time.monotonic() + 5
-    while time.monotonic() < until:
-        try:
-            if Path(f"/proc/{pid}/stat").read_text().split()[2] in "ZX":
-                return True
-        except (FileNotFoundError, ProcessLookupError):
-            return True
-        threading.Event().wait(0.01)
-    return False
-
-
-def test_endless_output_is_cut_in_the_middle(use):
-    shown = use("terminal", command="echo first; head -c 3000000 /dev/zero | tr '\\0' x; echo; echo last")
-    assert len(shown) < terminal.HEAD_BYTES + terminal.TAIL_BYTES + 100
-    assert shown.startswith("first\n")
-    assert shown.endswith("last\n")
-    assert "bytes cut" in shown
-
-
-def test_commands_do_not_see_the_keys_of_providers(make_agent, monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-1")
-    with Upstream() as up:
-        [command] = [each for each in make_agent(up).tools if each.name == "terminal"]
-        assert "sk-1" not in asyncio.run(command.run({"command": "env"}))
 
 
 def leave() -> str:

@@ -1,6 +1,7 @@
 """A turn: what the user says, what the model and its tools do about it, and what is stored of it."""
 
 import asyncio
+import threading
 
 import pytest
 
@@ -10,6 +11,7 @@ from midfold.agent import (
     ApprovalRequested,
     Done,
     ModelCalled,
+    NothingToAnswer,
     Notice,
     TextDelta,
     ToolFailed,
@@ -17,7 +19,7 @@ from midfold.agent import (
     Topic,
     tool,
 )
-from midfold.errors import ConfigError, ProviderAuthError
+from midfold.errors import ProviderAuthError
 from midfold.messages import ToolCall
 from midfold.testing.upstream import Meter, Reply, Status, Upstream
 
@@ -175,10 +177,10 @@ def test_an_error_of_the_provider_is_raised_and_the_prompt_is_kept(make_agent, p
 def test_a_turn_without_anything_to_answer_is_refused(make_agent, play):
     with Upstream(Reply("Yes.")) as up:
         agent = make_agent(up)
-        with pytest.raises(ConfigError, match="nothing to answer"):
+        with pytest.raises(NothingToAnswer, match="nothing to answer"):
             play(agent)
         play(agent, "Really?")
-        with pytest.raises(ConfigError, match="nothing to answer"):
+        with pytest.raises(NothingToAnswer, match="nothing to answer"):
             play(agent, "  ")
 
 
@@ -204,6 +206,31 @@ def test_a_reply_that_was_cut_or_says_nothing_is_mentioned(make_agent, play):
         cut, silent = play(agent, "talk"), play(agent, "talk")
     assert any("output cap" in event.text for event in cut if isinstance(event, Notice))
     assert any("said nothing" in event.text for event in silent if isinstance(event, Notice))
+
+
+def test_a_refusal_without_words_is_one_warning(make_agent, play):
+    with Upstream(Reply("", finish="content_filter")) as up:
+        events = play(make_agent(up), "talk")
+    assert [event.text for event in events if isinstance(event, Notice)] == ["The model refused to answer."]
+
+
+def test_a_call_that_is_repeated_is_told_before_the_wait(make_agent, play):
+    with Upstream(
+        [Status(503, {"error": {"message": "busy"}}, {"retry-after": "0.02"}), Reply("Yes.")]
+    ) as up:
+        events = play(make_agent(up), "talk")
+    [notice] = [event.text for event in events if isinstance(event, Notice)]
+    assert notice.startswith("The model cannot be reached, or is busy; trying again in 0.")
+
+
+def test_a_tool_takes_no_longer_because_somebody_thinks_about_it(make_agent, play):
+    def approve(request):
+        threading.Event().wait(0.15)
+        return True
+
+    with Upstream([Reply("", (RUN,)), Reply("Done.")]) as up:
+        [result] = finished(play(make_agent(up, approve=approve), "run it"))
+    assert result.seconds < 0.15
 
 
 def test_breakpoints_are_set_for_claude_and_never_stored(make_agent, play, faults_in):

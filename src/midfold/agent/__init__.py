@@ -5,6 +5,7 @@ extra `models`.
 """
 
 from midfold.agent.agent import Agent
+from midfold.agent.conversation import ContinuedElsewhere
 from midfold.agent.driving import AgentBusy
 from midfold.agent.events import (
     ApprovalRequested,
@@ -30,6 +31,7 @@ from midfold.agent.memory import Memory, Target
 from midfold.agent.reports import Preview, Spending, Status
 from midfold.agent.setup import Options
 from midfold.agent.tools.registry import Tool, ToolFailed, tool
+from midfold.agent.turn import NothingToAnswer
 
 __all__ = [
     "Agent",
@@ -38,12 +40,14 @@ __all__ = [
     "CompressionFinished",
     "CompressionStarted",
     "Continued",
+    "ContinuedElsewhere",
     "Done",
     "Event",
     "Interrupted",
     "Level",
     "Memory",
     "ModelCalled",
+    "NothingToAnswer",
     "Notice",
     "Options",
     "Pressure",

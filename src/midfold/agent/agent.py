@@ -3,14 +3,14 @@
 import asyncio
 from collections.abc import AsyncGenerator, Coroutine, Iterator
 from contextlib import aclosing, suppress
-from dataclasses import replace
 from types import TracebackType
 from typing import Self, TypeVar, Unpack
 
+from midfold.agent.conversation import Conversation
 from midfold.agent.core import Core
 from midfold.agent.driving import Driver
 from midfold.agent.events import Emit, Event, Interrupted, Why, ignore
-from midfold.agent.folding import fold
+from midfold.agent.folding import fold, take_back
 from midfold.agent.live import Live
 from midfold.agent.memory import Memory
 from midfold.agent.reports import (
@@ -28,7 +28,7 @@ from midfold.agent.tools.registry import Tool
 from midfold.agent.turn import Turn
 from midfold.compression.results import Compression
 from midfold.config import Settings
-from midfold.errors import StoreError
+from midfold.errors import ConfigError, StoreError
 from midfold.messages import Message
 from midfold.providers import LoopThread
 from midfold.providers.blocking import LoopClosed
@@ -39,6 +39,7 @@ from midfold.tokens import Breakdown
 _T = TypeVar("_T")
 
 INTERRUPTED = "interrupted"
+MAX_PIN_CHARS = 2_000
 
 
 class Agent:
@@ -154,22 +155,7 @@ class Agent:
     def undo(self) -> bool:
         """Take the newest fold of the conversation back; false where there is none."""
         self._driver.check()
-        conversation, engine = self._core.conversation, self._core.engine
-        if not conversation.is_stored or not self._core.store.folds(conversation.id):
-            return False
-        shown = conversation.items
-        conversation.take_back()
-        items = engine.undo(shown)
-        if items is not None:
-            conversation.items = items  # as they were said, before the store hid credentials
-            conversation.has_placeholders = False
-        else:
-            count, folds = max(engine.state.count - 1, 0), max(engine.state.folds - 1, 0)
-            engine.state = replace(
-                engine.state, count=count, folds=folds, paused_at_tokens=self._core.estimate()
-            )
-            engine.compression_count = count
-        return True
+        return take_back(self._core)
 
     @property
     def pins(self) -> tuple[str, ...]:
@@ -177,18 +163,25 @@ class Agent:
         return self._core.engine.pins
 
     def pin(self, text: str) -> None:
-        """Keep a sentence word for word through every fold of this conversation; raises `OSError`."""
+        """Keep a sentence word for word through every fold of this conversation.
+
+        Raises `OSError`, and `ConfigError` for one that would fill the window by itself.
+        """
         self._driver.check()
+        if len(text) > MAX_PIN_CHARS:
+            raise ConfigError("pin", f"{len(text):,} characters", hint=f"at most {MAX_PIN_CHARS:,}")
+        conversation = self._core.conversation  # beginning one forgets what was pinned before it
         self._core.engine.pin(text)
-        self._save_pins()
+        self._save_pins(conversation)
 
     def unpin(self, text: str) -> bool:
         """Let go of a sentence; false where it was not pinned by hand, and then it is no longer taken for a
         rule."""
         self._driver.check()
+        conversation = self._core.conversation
         was_pinned = text.strip() in self.pins
         self._core.engine.unpin(text)
-        self._save_pins()
+        self._save_pins(conversation)
         return was_pinned
 
     # The model
@@ -224,6 +217,7 @@ class Agent:
             providers=core.live.providers,
             limits=core.live.limits,
             transport=core.transport,
+            retries=core.patience.retries,
             explicit_window=context_length,
             cache_ttl=core.live.cache_ttl,
         )
@@ -340,10 +334,13 @@ class Agent:
     def _wait(self, work: Coroutine[object, None, _T]) -> _T:
         if self._thread is None:
             self._thread = LoopThread()
+            # One that is never closed leaves no connection behind when Python ends.
+            self._thread.adopt(self._core.transport.aclose)
+            self._thread.adopt(self._core.summaries.aclose)
         return self._thread.run(work)
 
-    def _save_pins(self) -> None:
-        self._core.pins.write(self._core.conversation.conversation_id, self.pins)
+    def _save_pins(self, conversation: Conversation) -> None:
+        self._core.pins.write(conversation.conversation_id, self.pins)
 
 
 def _pass_on_cancellation() -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
@@ -36,7 +37,7 @@ from midfold.errors import ProviderError, StoreError
 from midfold.messages import Message, Text
 from midfold.store import Call
 from midfold.tokens import Cost, next_tier
-from midfold.usage import CostKind
+from midfold.usage import Cause, CostKind
 from midfold.wire import convert
 from midfold.wire.calls import Completion, Cut
 from midfold.wire.calls import Done as StreamDone
@@ -124,7 +125,8 @@ class Asking:
     async def _keep(self, completion: Completion, seconds: float) -> Completion:
         """Store a reply, in a form that can be sent back, and then put down what it used."""
         core, conversation = self.core, self.core.conversation
-        kept = completion
+        kept, call = completion, self._make_call(completion, seconds)
+        items: Sequence[object] = ()
         if completion.text or completion.calls:
             kept = mend_reply(
                 completion,
@@ -132,9 +134,10 @@ class Asking:
                 used_ids=conversation.call_ids() if completion.calls else (),
                 tools=core.tools,
             )
-            reason = completion.finish_reason or completion.finish.value
-            await conversation.append(kept.items, finish_reason=reason)
-        await self._settle(completion, seconds)
+            items = kept.items
+        reason = completion.finish_reason or completion.finish.value
+        problem = await conversation.keep_reply(items, call, finish_reason=reason)
+        self._settle(completion, call, seconds, problem)
         return kept
 
     async def _receive(self) -> Completion:
@@ -149,7 +152,7 @@ class Asking:
                     case ThinkingDelta(text):
                         self.emit(ReasoningDelta(text))
                     case Cut(partial):
-                        await to_the_end(self._record(partial, 0.0))
+                        await self._record_beginning(partial)
                     case StreamDone(completion):
                         return completion
         raise ProviderError("the stream ended without a reply", model=core.live.name)
@@ -159,10 +162,13 @@ class Asking:
         items: list[object] = conversation.items
         if core.is_mended:
             items = convert(conversation.messages, conversation.dialect).messages
+        marked, system = core.cache.mark(
+            items, conversation.system, core.schemas, folds=core.engine.compression_count
+        )
         return core.live.request(
-            items,
+            marked,
             conversation.dialect,
-            system=conversation.system,
+            system=system,
             tools=core.schemas,
             max_output=self._output_cap,
         )
@@ -174,12 +180,12 @@ class Asking:
             conversation = self.core.conversation
             await conversation.append(conversation.spell([beginning]), finish_reason="incomplete")
 
-    async def _settle(self, completion: Completion, seconds: float) -> None:
-        """Put down what the call used, at once, and let the engine know."""
+    def _settle(self, completion: Completion, call: Call, seconds: float, problem: StoreError | None) -> None:
+        """Let the engine know what a call used, and everybody who watches."""
         core = self.core
         if completion.raw_usage is not None:
             core.engine.update_from_response(completion.usage)
-        call = await self._record(completion, seconds)
+        self._tell_of_books(problem)
         core.tokens = completion.usage.prompt_tokens or self.sent_tokens
         self.emit(
             ModelCalled(
@@ -195,16 +201,30 @@ class Asking:
             )
         )
 
-    async def _record(self, completion: Completion, seconds: float) -> Call:
+    async def _record_beginning(self, partial: Completion) -> None:
+        """Put down what a reply used that broke off."""
+        call = self._make_call(partial, 0.0)
+        self._tell_of_books(await self.core.conversation.keep_reply((), call, finish_reason=None))
+
+    def _make_call(self, completion: Completion, seconds: float) -> Call:
+        """Read what a reply used, and what it says about the prompt cache."""
         core = self.core
-        removed = {"removed_tokens": core.removed_tokens} if core.removed_tokens else {}
-        call = core.live.make_call(completion, {"seconds": round(seconds, 3), **removed})
-        try:
-            await core.conversation.record(call)
-        except StoreError as error:
-            self._warn(f"What the call used could not be recorded: {error}", Topic.STORE)
+        bust = core.cache.observe(completion.usage)
+        facts = {
+            "seconds": round(seconds, 3),
+            **({"removed_tokens": core.removed_tokens} if core.removed_tokens else {}),
+            **({"cache_bust": str(bust.cause)} if bust else {}),
+        }
         core.removed_tokens = 0
-        return call
+        if bust:
+            advice = f"; {core.cache.advice}" if bust.cause is Cause.EXPIRED and core.cache.advice else ""
+            text = f"The prompt cache went cold: {bust}{advice}."
+            self.emit(Notice(Level.INFO, Topic.CACHE, text))
+        return core.live.make_call(completion, facts)
+
+    def _tell_of_books(self, problem: StoreError | None) -> None:
+        if problem is not None:
+            self._warn(f"What the call used could not be recorded: {problem}", Topic.STORE)
 
     async def _climb(self, ladder: Ladder | None, refused: Refused) -> Ladder:
         """Do something about a refusal, or raise it with the advice that there is."""

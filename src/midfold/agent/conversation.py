@@ -8,10 +8,12 @@ import secrets
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+from midfold.agent.growing import Growing
 from midfold.agent.waiting import in_thread, to_the_end
 from midfold.compression.excerpts import one_line
 from midfold.compression.redact import redact
 from midfold.compression.results import Compression
+from midfold.errors import SessionEnded, StoreError
 from midfold.messages import Message, Text, ToolCall, ToolResult, pair_calls
 from midfold.store import Call, EndReason, Lease
 from midfold.store.continuing import Continued
@@ -25,6 +27,16 @@ UNKNOWN_RESULT = (
 )
 _TITLE_CHARS = 80
 _TITLE_SEEN_CHARS = 2_000
+
+
+class ContinuedElsewhere(StoreError):
+    """Somebody else went on with the session meanwhile; nothing was added to what they said."""
+
+    def __init__(self, session_id: str) -> None:
+        super().__init__(
+            f"the session {session_id} was continued elsewhere; resume it to go on with all that was said"
+        )
+        self.session_id = session_id
 
 
 class Conversation:
@@ -45,6 +57,9 @@ class Conversation:
         self._is_stored = False
         self._is_ended = False
         self._may_have_open_calls = False
+        self._own_count = 0
+        """how many messages the store has of this very session, unless somebody else goes on with it"""
+        self._messages = Growing(self._parse)
 
     @classmethod
     def resume(cls, store: SqliteStore, session_id: str, *, dialect: str) -> "Conversation":
@@ -66,6 +81,7 @@ class Conversation:
         found.items = [record.item for record in records]
         found.has_placeholders = any(record.is_redacted for record in records)
         found._is_stored, found._is_ended = True, session.ended_at is not None
+        found._own_count = session.message_count
         found.look_for_open_calls()
         return found
 
@@ -77,7 +93,7 @@ class Conversation:
     @property
     def messages(self) -> list[Message]:
         """The messages, to ask about."""
-        return parse(self.items, self.dialect)
+        return self._messages.of(self.items)
 
     def look_for_open_calls(self) -> None:
         """Say that calls may have been left without a result, as by a crash."""
@@ -99,10 +115,8 @@ class Conversation:
         return render(messages, self.dialect)
 
     async def say(self, prompt: str) -> None:
-        """Add what the user says."""
-        if not self._is_stored:
-            await self._work(self._create, _make_title(prompt))
-        await self.append(self.spell([Message("user", (Text(prompt),))]))
+        """Add what the user says; raises `ContinuedElsewhere`."""
+        await self._work(self._say, self.spell([Message("user", (Text(prompt),))]), _make_title(prompt))
 
     async def answer(self, results: Sequence[ToolResult]) -> None:
         """Add the results of calls, all at once."""
@@ -110,8 +124,12 @@ class Conversation:
             await self.append(self.spell([Message("tool", tuple(results))]))
 
     async def close_open_calls(self) -> None:
-        """Answer the calls that a crash left open: no provider takes a list with a call in the air."""
-        if self._may_have_open_calls:
+        """Answer the calls that a crash left open: no provider takes a list with a call in the air.
+
+        Raises `ContinuedElsewhere`.
+        """
+        if self._may_have_open_calls and self._is_stored:
+            await self._work(self._check_alone)
             await self.answer(
                 [ToolResult(call.id, UNKNOWN_RESULT, name=call.name) for call in self.open_calls()]
             )
@@ -119,13 +137,13 @@ class Conversation:
 
     async def append(self, items: Sequence[object], *, finish_reason: str | None = None) -> None:
         """Add messages, all or none; they are durable when this returns, and also when it is cancelled."""
+        await self._work(self._append, items, finish_reason)
 
-        async def work() -> None:
-            if items:
-                await in_thread(self._append, items, finish_reason)
-                self.items = [*self.items, *items]
-
-        await to_the_end(work())
+    async def keep_reply(
+        self, items: Sequence[object], call: Call, *, finish_reason: str | None
+    ) -> StoreError | None:
+        """Add a reply and put down what it used; return why that could not be done, where it is so."""
+        return await self._work(self._keep_reply, items, call, finish_reason)
 
     async def open_again(self) -> None:
         """Go on with a session that was closed."""
@@ -134,7 +152,7 @@ class Conversation:
 
     async def record(self, call: Call) -> None:
         """Record what a call of a model used."""
-        await self._work(self._record, call)
+        await self._work(self._store.record_call, self.id, call)
 
     async def go_on(
         self, compression: Compression[object], *, system: str, lease: Lease | None, facts: dict[str, object]
@@ -148,7 +166,7 @@ class Conversation:
 
         continued = await in_thread(work)
         self.id, self.system, self.items = continued.session_id, system, list(compression.messages)
-        await in_thread(self._store.mark_announced, self.id)
+        await in_thread(self._announce)
         return continued
 
     def take_back(self) -> None:
@@ -157,6 +175,7 @@ class Conversation:
         restored = Conversation.resume(self._store, self.id, dialect=self.dialect)
         self.system, self.items = restored.system, restored.items
         self.has_placeholders = restored.has_placeholders
+        self._own_count = restored._own_count
 
     def end(self) -> None:
         """Say that nobody goes on with it for now; it can be resumed."""
@@ -178,17 +197,53 @@ class Conversation:
         )
         self._is_stored = True
 
-    def _append(self, items: Sequence[object], finish_reason: str | None) -> None:
+    def _say(self, items: Sequence[object], title: str) -> None:
+        if self._is_stored:
+            self._check_alone()
+        else:
+            self._create(title)
+        self._append(items)
+
+    def _append(self, items: Sequence[object], finish_reason: str | None = None) -> None:
+        if not items:
+            return
         if self._is_ended:
             self._reopen()
         self._store.append(self.id, items, finish_reason=finish_reason)
+        self.items = [*self.items, *items]
+        self._own_count += len(items)
+
+    def _keep_reply(
+        self, items: Sequence[object], call: Call, finish_reason: str | None
+    ) -> StoreError | None:
+        self._append(items, finish_reason)
+        try:
+            self._store.record_call(self.id, call)
+        except StoreError as error:
+            return error
+        return None
 
     def _reopen(self) -> None:
         self._store.reopen_session(self.id)
         self._is_ended = False
 
-    def _record(self, call: Call) -> None:
-        self._store.record_call(self.id, call)
+    def _announce(self) -> None:
+        self._store.mark_announced(self.id)
+        self._own_count = self._store.session(self.id).message_count
+
+    def _check_alone(self) -> None:
+        """Raise `ContinuedElsewhere` where the store has more than this list, or a fold that it has not."""
+        session = self._store.session(self.id)
+        if session.message_count != self._own_count:
+            raise ContinuedElsewhere(self.id)
+        if session.ended_at is not None and not self._is_ended:
+            try:
+                self._reopen()
+            except SessionEnded as error:
+                raise ContinuedElsewhere(error.tip or self.id) from None
+
+    def _parse(self, items: Sequence[object]) -> list[Message]:
+        return parse(items, self.dialect)
 
 
 def _make_title(prompt: str) -> str:

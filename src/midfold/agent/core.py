@@ -5,11 +5,13 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, TypeAlias
 
+from midfold.agent.caching import ConversationCache
 from midfold.agent.conversation import Conversation
 from midfold.agent.events import ApprovalRequested
 from midfold.agent.live import Live
 from midfold.agent.memory import Memory
 from midfold.agent.mending import is_legal
+from midfold.agent.patience import Patience
 from midfold.agent.pins import Pins
 from midfold.agent.summaries import Summaries
 from midfold.agent.system import write_system
@@ -56,6 +58,7 @@ class Core:
     pins: Pins
     workspace: Workspace
     transport: "Transport"
+    patience: Patience
     limits: Limits
     source: str
     instructions: str | None
@@ -74,7 +77,12 @@ class Core:
     """what folds took out since the last call"""
     is_mended: bool = False
     """whether the provider refused the history as it is, so that it is respelled for each request"""
+    cache: ConversationCache = field(init=False)
+    """what the provider's prompt cache does for this conversation"""
     _conversation: Conversation | None = None
+
+    def __post_init__(self) -> None:
+        self._watch_cache()
 
     @property
     def conversation(self) -> Conversation:
@@ -135,6 +143,7 @@ class Core:
         engine.compression_count = self.engine.compression_count
         self.live, self.engine = live, engine
         self.summaries.main = live.ref
+        self.cache.use_model(live.name, live.route)
 
     def estimate(self, engine: ContextCompressor | None = None) -> int:
         """Estimate the next request, as the engine in use or another one counts it."""
@@ -143,12 +152,16 @@ class Core:
             conversation.items, system=conversation.system, tools=self.schemas
         )
 
+    def _watch_cache(self) -> None:
+        self.cache = ConversationCache(self.live.name, self.live.route, ttl=self.live.cache_ttl)
+
     def _take(self, conversation: Conversation) -> None:
         if self._conversation is not None:
             self.engine.on_session_end(self._conversation.id, self._conversation.items)
         self._conversation = conversation
         self.offer(list(self.tools.values()))
         self.tier, self.removed_tokens = Tier.CALM, 0
+        self._watch_cache()
         # What other programs wrote may be nothing that a provider takes back.
         self.is_mended = bool(conversation.items) and not is_legal(conversation.items, conversation.dialect)
         self.engine.on_session_reset()

@@ -6,6 +6,7 @@ is stored before anybody goes on.
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Coroutine
+from contextlib import suppress
 from typing import TypeAlias, TypeVar
 
 from midfold.agent.events import ApprovalRequested, Emit, Event
@@ -49,8 +50,9 @@ class Driver:
     def interrupt(self) -> None:
         """Cancel what is under way; from any thread, and from signal handlers."""
         task, loop = self._task, self._loop
-        if task is not None and loop is not None and not loop.is_closed():
-            loop.call_soon_threadsafe(task.cancel)
+        if task is not None and loop is not None:
+            with suppress(RuntimeError):  # the loop has just been closed, and everything with it
+                loop.call_soon_threadsafe(task.cancel)
 
     async def events(self, work: Work[None]) -> AsyncGenerator[list[Event], None]:
         """Do `work`, and yield what it emits, as much at a time as there is; raises what it raises.

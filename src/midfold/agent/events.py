@@ -4,7 +4,8 @@ A run yields them in order. The last one is `Done` or `Interrupted`, unless it r
 """
 
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future
+from concurrent.futures import Future, InvalidStateError
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
@@ -35,6 +36,7 @@ class Topic(StrEnum):
     REPLY = "reply"
     OUTPUT = "output"
     STORE = "store"
+    CACHE = "cache"
     MEMORY = "memory"
     STEPS = "steps"
 
@@ -115,8 +117,8 @@ class ApprovalRequested:
     verdict: "Future[Approval]" = field(default_factory=Future, repr=False, compare=False)
 
     def answer(self, allowed: bool, reason: str = "") -> None:
-        """Let the tool run, or not; from any thread. The first answer counts."""
-        if not self.verdict.done():
+        """Let the tool run, or not; from any thread. The first answer counts, and so does an interrupt."""
+        with suppress(InvalidStateError):
             self.verdict.set_result(Approval(allowed, reason))
 
 

@@ -4,8 +4,8 @@ Either all of it happens or nothing: a fold that the store does not take is take
 interrupted was never made.
 """
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import nullcontext
+from dataclasses import replace
 
 from midfold.agent.core import Core
 from midfold.agent.events import (
@@ -19,6 +19,7 @@ from midfold.agent.events import (
     Topic,
     Why,
 )
+from midfold.agent.holding import hold
 from midfold.agent.reports import report_context
 from midfold.agent.waiting import in_thread, to_the_end
 from midfold.compression.feedback import summarize_manual_compression
@@ -27,7 +28,6 @@ from midfold.compression.results import Compression
 from midfold.engines.publishing import PUBLISHED
 from midfold.errors import StillTooLarge, StoreError
 from midfold.store import Lease
-from midfold.store.leasing import Holding
 
 # What a request is brought down to that would not fit: counts are off by a few per cent.
 _FITTING_PART = 0.9
@@ -51,7 +51,8 @@ async def fold(
     for problem in await in_thread(_save_first, core):
         emit(Notice(Level.WARNING, Topic.MEMORY, problem))
     await conversation.open_again()
-    async with _hold(core) as lease:
+    is_stored = conversation.is_stored  # one that is not needs no lease
+    async with hold(core.store, conversation.id) if is_stored else nullcontext() as lease:
         result = await core.engine.acompress_result(
             conversation.items, focus_topic=focus, keep_last=keep_last, most_tokens=most_tokens
         )
@@ -103,6 +104,24 @@ async def fold_after_reply(core: Core, emit: Emit) -> None:
     words = core.engine.approach_warning() if core.engine.enabled else None
     if words:
         emit(Notice(Level.INFO, Topic.APPROACH, words))
+
+
+def take_back(core: Core) -> bool:
+    """Take the newest fold of the conversation back; false where there is none."""
+    conversation, engine = core.conversation, core.engine
+    if not conversation.is_stored or not core.store.folds(conversation.id):
+        return False
+    shown = conversation.items
+    conversation.take_back()
+    items = engine.undo(shown)
+    if items is not None:
+        conversation.items = items  # as they were said, before the store hid credentials
+        conversation.has_placeholders = False
+    else:
+        count, folds = max(engine.state.count - 1, 0), max(engine.state.folds - 1, 0)
+        engine.state = replace(engine.state, count=count, folds=folds, paused_at_tokens=core.estimate())
+        engine.compression_count = count
+    return True
 
 
 def too_large(core: Core, tokens: int, window_tokens: int) -> StillTooLarge:
@@ -187,17 +206,3 @@ def _tell(core: Core, result: Compression[object], emit: Emit) -> None:
         emit(Notice(Level.INFO, Topic.FOLDED_OFTEN, words))
     if not result.changed and (words := pause_notice(state)):
         emit(Notice(Level.WARNING, Topic.PAUSED, words))
-
-
-@asynccontextmanager
-async def _hold(core: Core) -> AsyncIterator[Lease | None]:
-    """Hold the right to fold the session, for as long as it takes; one that is not stored needs none."""
-    if not core.conversation.is_stored:
-        yield None
-        return
-    holding = Holding(core.store, core.conversation.id)
-    try:
-        await to_the_end(in_thread(holding.__enter__))
-        yield holding.lease
-    finally:
-        await to_the_end(in_thread(holding.__exit__, None, None, None))

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 from midfold.engines.recovery import learn_limit
 from midfold.providers import Model, Provider
+from midfold.providers.retry import Retries
 from midfold.providers.summarizers import ModelRef
 from midfold.store import Call
 from midfold.tokens import LearntLimits, Lesson, Prices, Window, find_model, resolve_window
 from midfold.usage import make_call
 from midfold.wire import Request
-from midfold.wire.cache_control import apply_cache_control, caching_applies
+from midfold.wire.cache_control import System, caching_applies
 from midfold.wire.calls import Completion
 from midfold.wire.failures import Failure
 
@@ -41,6 +42,7 @@ class Live:
         providers: Mapping[str, Provider],
         limits: LearntLimits,
         transport: "Transport",
+        retries: Retries,
         explicit_window: int | None = None,
         cache_ttl: str = "5m",
     ) -> "Live":
@@ -52,6 +54,7 @@ class Live:
             api=ref.api,
             providers=providers,
             transport=transport,
+            retries=retries,
         )
         return cls(ref, model, providers, limits, explicit_window, cache_ttl)
 
@@ -84,12 +87,12 @@ class Live:
     @property
     def is_cached(self) -> bool:
         """Whether breakpoints are set for the provider's prompt cache."""
-        return caching_applies(self.name, self._route)
+        return caching_applies(self.name, self.route)
 
     @property
     def caching(self) -> str:
         """Say in a few words how the prompt is cached."""
-        return f"on ({self.name}, {self._route}, {self.cache_ttl})" if self.is_cached else "off"
+        return f"on ({self.name}, {self.route}, {self.cache_ttl})" if self.is_cached else "off"
 
     def learn(self, failure: Failure, window_tokens: int) -> bool:
         """Remember the window that a failure states; true where it is believed."""
@@ -104,24 +107,18 @@ class Live:
 
     def request(
         self,
-        messages: Sequence[object],
+        messages: list[object],
         dialect: str,
         *,
-        system: str,
+        system: System,
         tools: Sequence[object],
         max_output: int | None,
     ) -> Request:
-        """Make the request; breakpoints are set on copies, in the very request and nowhere else."""
-        placed: list[object] = list(messages)
-        placed_system: object = system
-        if self.is_cached:
-            placed, placed_system = apply_cache_control(
-                messages, system, ttl=self.cache_ttl, native=self._route == "anthropic", tools=tools
-            )
+        """Make the request."""
         return Request(
             dialect,
-            placed,
-            system=placed_system,
+            messages,
+            system=system,
             tools=list(tools) or None,
             model=self.name,
             max_output=max_output,
@@ -141,6 +138,7 @@ class Live:
         )
 
     @property
-    def _route(self) -> str:
+    def route(self) -> str:
+        """Who serves it, as far as prompt caches are concerned."""
         endpoint = self.model.endpoint
         return "anthropic" if endpoint.api.name == "anthropic" else endpoint.provider

@@ -16,6 +16,7 @@ from midfold.messages import Message
 from midfold.providers.summarizers import Forecast, forecast
 from midfold.store import Call
 from midfold.tokens import Breakdown, CanonicalUsage, Cost, TokenCounter, break_down
+from midfold.usage import Bust
 from midfold.wire import Request
 
 
@@ -45,6 +46,12 @@ class Status:
     caching: str
     enabled: bool
     workspace: Path
+    cache_hit_rate: float = 0.0
+    """the part of all that was sent since the session was opened that the prompt cache had, 0 to 1"""
+    cache_busts: tuple[Bust, ...] = ()
+    """how often the cache went cold since then, and why"""
+    is_cache_cold: bool = False
+    """whether it did in the newest call"""
 
     @property
     def percent(self) -> float:
@@ -110,6 +117,9 @@ def report_status(core: Core, tokens: int) -> Status:
         caching=live.caching,
         enabled=engine.enabled,
         workspace=core.workspace.root,
+        cache_hit_rate=core.cache.seen.hit_rate,
+        cache_busts=core.cache.seen.busts,
+        is_cache_cold=core.cache.is_cold,
     )
 
 

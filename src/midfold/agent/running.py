@@ -88,8 +88,8 @@ class Running:
             arguments = None
         title = tool.title(arguments or {}) if tool else one_line(call.name, 100)
         self.emit(ToolStarted(call.id, call.name, title, arguments or {}))
-        started = time.monotonic()
-        result = await self._answer(call, tool, arguments, title)
+        clock = _Clock()
+        result = await self._answer(call, tool, arguments, title, clock)
         kept = await in_thread(self._shorten, result)
         self.emit(
             ToolFinished(
@@ -98,18 +98,18 @@ class Running:
                 title=title,
                 text=kept.text,
                 is_error=result.is_error,
-                seconds=time.monotonic() - started,
+                seconds=clock.seconds,
                 persisted=kept.what.reference if isinstance(kept.what, Persisted) else None,
             )
         )
         return replace(result, text=kept.text)
 
     async def _answer(
-        self, call: ToolCall, tool: Tool | None, arguments: Arguments | None, title: str
+        self, call: ToolCall, tool: Tool | None, arguments: Arguments | None, title: str, clock: "_Clock"
     ) -> ToolResult:
         """Return what the tool says, or why it does not."""
         try:
-            text = await self._run_tool(call, tool, arguments, title)
+            text = await self._run_tool(call, tool, arguments, title, clock)
         except ToolFailed as error:
             return ToolResult(call.id, f"Error: {error}", is_error=True, name=call.name)
         except GeneratorExit:
@@ -122,14 +122,17 @@ class Running:
         return ToolResult(call.id, text, name=call.name)
 
     async def _run_tool(
-        self, call: ToolCall, tool: Tool | None, arguments: Arguments | None, title: str
+        self, call: ToolCall, tool: Tool | None, arguments: Arguments | None, title: str, clock: "_Clock"
     ) -> str:
         if tool is None:
             raise ToolFailed(f"there is no tool {call.name!r}; there are {', '.join(self.core.tools)}")
         if arguments is None:
             raise ToolFailed(CUT if self._is_cut else UNREADABLE)
         if tool.asks:
-            await self._ask_first(call, tool, arguments, title)
+            try:
+                await self._ask_first(call, tool, arguments, title)
+            finally:
+                clock.start()
         return await _call(tool, arguments)
 
     async def _ask_first(self, call: ToolCall, tool: Tool, arguments: Arguments, title: str) -> None:
@@ -163,6 +166,20 @@ class Running:
             text = f"{count} results were put aside: together they were too long for one turn."
             self.emit(Notice(Level.INFO, Topic.OUTPUT, text))
         return list(done.messages[-1].results)
+
+
+class _Clock:
+    """Tells how long a tool took; what was before its last start, such as a question, does not count."""
+
+    def __init__(self) -> None:
+        self.start()
+
+    def start(self) -> None:
+        self._since = time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self._since
 
 
 def _batches(calls: Sequence[ToolCall], tools: Mapping[str, Tool]) -> Iterator[list[int]]:

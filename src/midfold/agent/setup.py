@@ -1,13 +1,14 @@
 """Putting an agent together: from plain arguments, or as the settings say."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TypedDict
 
 from midfold.agent.core import Approve, Core, Limits, window_policy
 from midfold.agent.live import Live
 from midfold.agent.memory import Memory
+from midfold.agent.patience import Patience
 from midfold.agent.pins import Pins
 from midfold.agent.summaries import MAIN, Summaries
 from midfold.agent.tools.files import file_tools
@@ -62,6 +63,8 @@ class Options(TypedDict, total=False):
     tools: Sequence[Tool]
     """beside the built-in ones"""
     built_in_tools: bool
+    shown_variables: Collection[str]
+    """environment variables that commands may see although they are named like a credential"""
     approve: Approve | None
     """answers whether a tool may run; without it, the event has to be answered"""
     instructions: str | None
@@ -129,12 +132,13 @@ def build(model: str | ModelRef, options: Options, store: SqliteStore) -> Core:
     home = find_folder(options)
     providers = options.get("providers", PROVIDERS)
     ref = _reference(model, options)
-    transport = open_transport()
+    transport, patience = open_transport(), Patience()
     live = Live.open(
         ref,
         providers=providers,
         limits=LearntLimits(home / LIMITS_FILE),
         transport=transport,
+        retries=patience.retries,
         explicit_window=options.get("context_length"),
         cache_ttl=options.get("cache_ttl", "5m"),
     )
@@ -147,6 +151,7 @@ def build(model: str | ModelRef, options: Options, store: SqliteStore) -> Core:
         pins=Pins(home / PINS_FOLDER),
         workspace=Workspace.open(options.get("workspace", os.curdir), options.get("allow", ())),
         transport=transport,
+        patience=patience,
         limits=_limits(options),
         source=options.get("source", "chat"),
         instructions=options.get("instructions"),
@@ -158,20 +163,22 @@ def build(model: str | ModelRef, options: Options, store: SqliteStore) -> Core:
         engine=make_engine(live),
     )
     summaries.record = lambda call: core.conversation.record(call)
-    own = built_in_tools(core) if options.get("built_in_tools", True) else []
-    core.offer([*own, *options.get("tools", ())])
+    core.offer([*built_in_tools(core, options), *options.get("tools", ())])
     session = options.get("session")
     if session:
         core.resume(session)
     return core
 
 
-def built_in_tools(core: Core) -> list[Tool]:
-    """Return the tools that every agent has."""
+def built_in_tools(core: Core, options: Options) -> list[Tool]:
+    """Return the tools that every agent has, unless it is to have none."""
+    if not options.get("built_in_tools", True):
+        return []
+    hidden, shown = _key_variables(core.live.providers), options.get("shown_variables", ())
     return [
         *file_tools(core.workspace),
         *looking_tools(core.workspace),
-        terminal_tool(core.workspace, _key_variables(core.live.providers)),
+        terminal_tool(core.workspace, hidden=hidden, shown=shown),
         memory_tool(core.memory),
         recall_tool(core.store, lambda: core.conversation.id),
         output_tool(lambda: core.sink),

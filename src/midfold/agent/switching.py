@@ -4,22 +4,32 @@ The fold is made before the switch, so that the model which has seen everything 
 """
 
 from midfold.agent.core import Core
-from midfold.agent.events import Emit, Why
-from midfold.agent.folding import fold, too_large
+from midfold.agent.events import Emit, Level, Notice, Topic, Why
+from midfold.agent.folding import fold, take_back, too_large
 from midfold.agent.live import Live
+from midfold.agent.waiting import in_thread, to_the_end
+
+TAKEN_BACK = "The fold was taken back: the conversation does not fit into the other model even so."
 
 
 async def switch(core: Core, live: Live, emit: Emit) -> None:
     """Let `live` take over.
 
     Raises `StillTooLarge` where the conversation does not fit even when it is folded, and `StoreError`; then
-    the model stays as it is.
+    model and conversation stay as they are. Where compression is off, nothing is folded.
     """
-    engine = core.make_engine(live)
-    tokens = core.estimate(engine)
-    if core.conversation.items and tokens >= engine.threshold_tokens:
-        await fold(core, Why.MODEL, emit, most_tokens=engine.policy.target_tokens)
+    engine, conversation = core.make_engine(live), core.conversation
+    tokens, window = core.estimate(engine), engine.context_length
+    least = engine.estimate([], system=conversation.system, tools=core.schemas)
+    is_due = engine.enabled and bool(conversation.items) and tokens >= engine.threshold_tokens
+    if is_due and least <= window:
+        result = await fold(core, Why.MODEL, emit, most_tokens=engine.policy.target_tokens)
         tokens = core.estimate(engine)
-    if tokens > engine.context_length:
-        raise too_large(core, tokens, engine.context_length)
+        if result.changed and tokens > window:
+            error = too_large(core, tokens, window)
+            await to_the_end(in_thread(take_back, core))
+            emit(Notice(Level.INFO, Topic.STORE, TAKEN_BACK))
+            raise error
+    if max(tokens, least) > window:
+        raise too_large(core, max(tokens, least), window)
     core.switch_to(live, engine)

@@ -4,15 +4,22 @@ from dataclasses import dataclass
 
 from midfold.agent.calling import Asking
 from midfold.agent.core import Core
-from midfold.agent.events import Done, Emit, Level, Notice, Topic
+from midfold.agent.events import Done, Emit, Level, Notice, Topic, ignore
 from midfold.agent.folding import fold_after_reply, make_room
 from midfold.agent.running import Running
-from midfold.errors import ConfigError
+from midfold.errors import MidfoldError
 from midfold.wire.calls import Finish
 
 PLACEHOLDERS = (
     "Credentials in this session were replaced by placeholders when it was stored; the model sees those."
 )
+
+
+class NothingToAnswer(MidfoldError, ValueError):
+    """A turn without words of the user needs words that are not answered yet."""
+
+    def __init__(self) -> None:
+        super().__init__("there is nothing to answer yet: say something")
 
 
 @dataclass(slots=True)
@@ -33,7 +40,8 @@ class Turn:
 
         Before each call nothing is open, so that is where the conversation may be compressed.
         """
-        conversation = self.core.conversation
+        conversation, patience = self.core.conversation, self.core.patience
+        patience.emit = self.emit
         try:
             await self._begin(prompt)
             for step in range(1, self.core.limits.max_steps + 1):
@@ -42,6 +50,8 @@ class Turn:
         except BaseException:
             conversation.look_for_open_calls()
             raise
+        finally:
+            patience.emit = ignore
         most = self.core.limits.max_steps
         self.emit(Notice(Level.WARNING, Topic.STEPS, f"Stopped after {most} calls of the model in one turn."))
         self.emit(Done(self.text, most))
@@ -55,24 +65,26 @@ class Turn:
         if prompt is not None and prompt.strip():
             await conversation.say(prompt)
         elif not conversation.items or conversation.messages[-1].role == "assistant":
-            raise ConfigError("prompt", prompt, hint="a text: there is nothing to answer yet")
+            raise NothingToAnswer
 
     async def _step(self, number: int) -> bool:
         """Call the model once, and run the tools that it calls; true when it is done."""
         core = self.core
         tokens = await make_room(core, self.emit)
+        folded = core.engine.compression_count
         self._asking = Asking(core, self.emit, tokens)
         completion = await self._asking.ask()
         if completion.finish is Finish.LENGTH:
             self._warn("The reply was cut off: it reached the output cap.")
         elif completion.finish is Finish.REFUSED:
             self._warn("The model refused to answer.")
+        elif not (completion.text or completion.calls):
+            self._warn("The model said nothing.")
         if completion.calls:
             await Running(core, self.emit).run(completion)
             return False
-        if not completion.text:
-            self._warn("The model said nothing.")
-        await fold_after_reply(core, self.emit)
+        if core.engine.compression_count == folded:  # else a refusal has just made room
+            await fold_after_reply(core, self.emit)
         self.emit(Done(completion.text, number))
         return True
 

@@ -6,7 +6,10 @@ import sys
 
 import pytest
 
+from midfold.agent import Agent
+from midfold.config import find_home
 from midfold.messages import ToolCall
+from midfold.store import open_store
 from midfold.testing.upstream import Reply, Status, Upstream
 
 READ = Reply("I look.", calls=(ToolCall("c1", "read_file", '{"path": "notes.txt"}'),))
@@ -169,3 +172,51 @@ def test_turn_that_fails_in_a_pipe_is_told_and_tried_again(chat, monkeypatch):
     assert (status, printed) == (0, "Now.\n")
     assert "not today" in errors
     assert "/continue tries again" in errors
+
+
+def test_continue_with_nothing_to_answer_says_so_and_no_more(chat, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.StringIO("/continue\n"))
+    with Upstream() as up:
+        _, _, errors = chat(up)
+    assert "there is nothing to answer yet" in errors
+    assert "/continue tries again" not in errors
+
+
+@pytest.mark.parametrize("prompt", ["", "  \n"])
+def test_empty_prompt_is_bad_usage(chat, prompt):
+    with Upstream() as up:
+        status, _, errors = chat(up, prompt=prompt)
+    assert status == 2
+    assert "the prompt is empty" in errors
+
+
+def test_session_that_goes_on_elsewhere_is_told_with_what_to_do(chat, monkeypatch, run):
+    def answer(received):
+        if received.messages[-1].text == "one":
+            return Reply("first")
+        if received.messages[-1].text == "elsewhere":
+            return Reply("second")
+        raise AssertionError(received.messages[-1].text)
+
+    class Lines(io.StringIO):
+        """Goes on with the session from elsewhere before the last line is read."""
+
+        def readline(self, *arguments):
+            line = super().readline(*arguments)
+            if line == "two\n":
+                go_on_elsewhere()
+            return line
+
+    def go_on_elsewhere():
+        with Agent("scripted", base_url=up.url, home=find_home(), session=latest()) as other:
+            list(other.run("elsewhere"))
+
+    def latest():
+        with open_store(find_home() / "sessions.db") as store:
+            return store.sessions(limit=1)[0].id
+
+    monkeypatch.setattr(sys, "stdin", Lines("one\ntwo\n"))
+    with Upstream(answer) as up:
+        _, _, errors = chat(up)
+    assert "was continued elsewhere; resume it" in errors
+    assert "/resume " in errors

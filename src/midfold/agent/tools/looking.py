@@ -111,7 +111,7 @@ class _Walk:
                 yield _Found(path, facts.st_size)
 
     def _all(self) -> Iterator[tuple[Path, os.stat_result]]:
-        if self._start.is_file():
+        if _is_file(self._start):
             yield self._start, self._start.lstat()
             return
         with self._workspace.open_folder(self._start) as start:
@@ -127,6 +127,13 @@ class _Walk:
             return True
         below = str(path.relative_to(self._start))
         return fnmatchcase(path.name, self._pattern) or fnmatchcase(below, self._pattern)
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # the name is too long, or the like; opening it as a folder says so
+        return False
 
 
 @dataclass(slots=True)

@@ -41,7 +41,7 @@ def open_to_read(name: str, folder: int) -> int:
 def replace_in(folder: int, name: str, data: bytes) -> bool:
     """Write a file of a folder durably and in one step; true where there was one, whose mode is kept.
 
-    Raises `OSError`, and `IsADirectoryError` for whatever is there and no file.
+    Raises `OSError`, and so for whatever is there and no file, or a file that nobody may write.
     """
     mode = _mode(name, folder)
     temporary = f".midfold-{secrets.token_hex(8)}"
@@ -68,4 +68,6 @@ def _mode(name: str, folder: int) -> int | None:
         return None
     if not stat.S_ISREG(facts.st_mode):
         raise IsADirectoryError(0, "is not a file", name)
+    if not facts.st_mode & 0o222:  # a name can be replaced all the same, but somebody meant it to stay
+        raise PermissionError(0, "is read-only", name)
     return stat.S_IMODE(facts.st_mode)

@@ -1,9 +1,11 @@
 """A chat: prompts and commands in turn, until somebody leaves."""
 
+import os
 from dataclasses import dataclass
 
 from rich.text import Text
 
+from midfold.agent import ContinuedElsewhere, NothingToAnswer
 from midfold.cli.chat.approvals import Approvals
 from midfold.cli.chat.editor import Editor
 from midfold.cli.chat.slash import is_command, run_command
@@ -11,6 +13,7 @@ from midfold.cli.chat.slash.base import After, Desk, UsageProblem
 from midfold.cli.chat.turns import take_turn
 from midfold.cli.chat.view.lines import failure, remark
 from midfold.cli.chat.view.status import farewell, status_line
+from midfold.cli.finding import ID_CHARS
 from midfold.errors import MidfoldError
 
 _TRY_AGAIN = "what was said is kept; /continue tries again"
@@ -63,19 +66,35 @@ class Chat:
             self.desk.view.say(failure(str(error)))
         except KeyboardInterrupt:
             self.desk.view.say(Text("interrupted", style="yellow"))
+        except Exception as error:  # noqa: BLE001 - a bug of ours should not end the talk
+            self._survive(error)
         return After.PROMPT
 
     def _take_turn(self, prompt: str | None) -> bool:
         """Take a turn; false where it failed or was stopped."""
         agent, view = self.desk.agent, self.desk.view
+        is_done = False
         try:
             is_done = take_turn(agent, prompt, view, self.approvals.answer)
+        except ContinuedElsewhere as error:
+            view.say(failure(str(error)), remark(f"/resume {error.session_id[:ID_CHARS]} does so"))
+        except NothingToAnswer as error:
+            view.say(failure(str(error)))
         except MidfoldError as error:
             view.say(failure(str(error)), remark(_TRY_AGAIN))
-            is_done = False
+        except BrokenPipeError:  # nobody reads any more
+            raise
+        except Exception as error:  # noqa: BLE001 - a bug of ours should not end the talk
+            self._survive(error)
         if not self.editor.can_ask:
             view.say(status_line(agent.status(), agent.usage()))
         return is_done
+
+    def _survive(self, error: Exception) -> None:
+        """Say what went wrong inside of us, and go on; with `MIDFOLD_TRACEBACK` set, leave with it."""
+        if os.environ.get("MIDFOLD_TRACEBACK"):
+            raise error
+        self.desk.view.say(failure(f"internal error: {type(error).__name__}: {error}"))
 
     def _leave(self) -> None:
         agent = self.desk.agent

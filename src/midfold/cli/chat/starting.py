@@ -43,6 +43,8 @@ def start(
         if prompt is None:
             return _talk(agent, settings, is_resumed=session is not None, everything=everything)
         text = sys.stdin.read() if prompt == _FROM_INPUT else prompt
+        if not text.strip():
+            raise click.UsageError("the prompt is empty")
         return (run_json if as_json else run_plain)(agent, text, everything=everything)
 
 

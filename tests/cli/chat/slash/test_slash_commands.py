@@ -1,11 +1,15 @@
 """What the commands of a chat do, with a real agent on a real store."""
 
 import io
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
 
 from midfold.agent import Agent
+from midfold.cli.chat.approvals import Approvals
+from midfold.cli.chat.editor import LineReader
+from midfold.cli.chat.session import Chat
 from midfold.cli.chat.slash import COMMANDS, complete, is_command, run_command
 from midfold.cli.chat.slash.base import After, Desk, UsageProblem
 from midfold.cli.chat.slash.folding import Wanted, read_wanted
@@ -13,6 +17,7 @@ from midfold.cli.chat.slash.switching import Wanted as WantedModel
 from midfold.cli.chat.slash.switching import read_wanted as read_model
 from midfold.cli.chat.view.plain import PlainView
 from midfold.config import load_settings
+from midfold.errors import ConfigError, StillTooLarge
 from midfold.testing.upstream import Reply, Upstream
 
 LONG = "The lamp was cleaned, oiled and lit again before the tide came in. " * 60
@@ -204,6 +209,33 @@ def test_model_without_a_provider_stays_at_the_same_address(desk, told, upstream
     assert upstream.requests[-1].model == "another"
 
 
+@pytest.mark.parametrize("name", ["nosuch/gpt-5", "opnai/gpt-5-mini"])
+def test_model_of_a_provider_that_nobody_knows_is_refused(desk, name):
+    with pytest.raises(ConfigError):
+        run_command(desk, f"/model {name}")
+    assert desk.agent.status().model == "scripted"
+
+
+def test_model_with_a_slash_in_its_name_needs_its_address_once(desk, told, upstream):
+    told(f"/model Qwen/Qwen3-8B --base-url {upstream.url}")
+    assert "Qwen/Qwen3-4B  window" in told("/model Qwen/Qwen3-4B")
+
+
+def test_model_that_is_too_small_says_what_to_do_where_compression_is_off(desk, told):
+    talk(desk, 3)
+    desk.agent._core.engine.enabled = False
+    desk.agent._core.make_engine._enabled = False
+    with pytest.raises(StillTooLarge):
+        told("/model another --context-length 2000")
+    assert "/compress makes room" in desk.console.file.getvalue()
+
+
+@pytest.mark.parametrize("days", ["0", "-1", "99999999999999", "36501", "x"])
+def test_insights_takes_days_that_a_calendar_has(desk, days):
+    with pytest.raises(UsageProblem, match="up to 36,500"):
+        run_command(desk, f"/insights {days}")
+
+
 def test_model_alone_says_which_it_is(told):
     assert "scripted  window 30,000" in told("/model")
 
@@ -270,3 +302,18 @@ def test_commands_sessions_pins_and_providers_are_completed(desk):
     assert completions(desk, "/compress --p") == ["/compress --preview"]
     assert completions(desk, "/model anth") == ["/model anthropic/"]
     assert completions(desk, "hello") == completions(desk, "/nonsense x") == []
+
+
+def test_bug_in_a_command_does_not_end_the_chat(desk, upstream, monkeypatch):
+    broken = replace(desk, settings=None)  # which /context looks into
+
+    def hold(lines):
+        editor = LineReader(io.StringIO(lines))
+        return Chat(broken, editor, Approvals(desk.view, editor, everything=False)).hold()
+
+    assert hold("/context\nstill there?\n") == 0
+    assert len(upstream.requests) == 1
+    assert "internal error: AttributeError: 'NoneType'" in desk.console.file.getvalue()
+    monkeypatch.setenv("MIDFOLD_TRACEBACK", "1")
+    with pytest.raises(AttributeError):
+        hold("/context\n")

@@ -26,6 +26,7 @@ from midfold.cli.chat.view.status import farewell, start_line, status_line
 from midfold.compression.pressure import Tier
 from midfold.testing import transcript
 from midfold.tokens import CanonicalUsage, Cost
+from midfold.usage import Bust, Cause
 
 STATUS = Status(
     session_id="3f2a90c1" + "0" * 24,
@@ -151,6 +152,11 @@ def test_status_line_says_pressure_cost_and_cache():
     assert status_line(STATUS, SPENDING).plain == (
         "anthropic/claude-sonnet-4-5 ███░░░|░░░░░ 25% · $0.0421 · cache on, 90% read"
     )
+
+
+def test_status_line_says_that_the_cache_went_cold_and_why():
+    cold = replace(STATUS, is_cache_cold=True, cache_busts=(Bust(Cause.FOLD, 9_000, ""),))
+    assert status_line(cold, SPENDING).plain.endswith("· cache cold (fold), 90% read")
 
 
 @pytest.mark.parametrize(

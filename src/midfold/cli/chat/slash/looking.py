@@ -23,6 +23,7 @@ from midfold.tokens import TokenCounter
 from midfold.usage import read_insights, read_session_usage
 
 _DAYS = 30
+_MOST_DAYS = 36_500
 _MOST_CHARS = 200
 _MOST_BAR_CELLS = 64
 
@@ -37,8 +38,11 @@ def usage(desk: Desk, _argument: str) -> None:
 
 
 def insights(desk: Desk, argument: str) -> None:
-    if argument and not (argument.isdecimal() and int(argument)):
-        raise UsageProblem(f"/insights takes a number of days, not {printable(argument)}")
+    is_number = argument.isdecimal() and len(argument) <= len(str(_MOST_DAYS))
+    if argument and not (is_number and 1 <= int(argument) <= _MOST_DAYS):
+        raise UsageProblem(
+            f"/insights takes a number of days up to {_MOST_DAYS:,}, not {printable(argument, _MOST_CHARS)}"
+        )
     found = read_insights(desk.agent.store, now=time.time(), days=int(argument or _DAYS))
     print_insights(found, "day", desk.console)
 
@@ -103,15 +107,21 @@ def _describe(status: Status, cost: str) -> list[tuple[str, str]]:
         ("preparation", status.preparation if status.preparation != "idle" else ""),
         ("put off", status.waits),
         ("messages", f"{status.messages:,}"),
-        ("caching", _spell_caching(status.caching)),
+        ("caching", _spell_caching(status)),
         ("cost", cost.removeprefix("cost ")),
         ("workspace", str(status.workspace)),
     ]
 
 
-def _spell_caching(caching: str) -> str:
-    lasts_minutes = caching.endswith(f"{CacheTtl.FIVE_MINUTES})")
-    return f"{caching}; for talks with breaks, model.cache_ttl: 1h" if lasts_minutes else caching
+def _spell_caching(status: Status) -> str:
+    words = status.caching
+    if status.cache_hit_rate:
+        words += f", {status.cache_hit_rate:.0%} read"
+    if status.cache_busts:
+        causes = ", ".join(dict.fromkeys(bust.cause.value for bust in status.cache_busts))
+        words += f", went cold {spell_times(len(status.cache_busts))}: {causes}"
+    lasts_minutes = status.caching.endswith(f"{CacheTtl.FIVE_MINUTES})")
+    return f"{words}; for talks with breaks, model.cache_ttl: 1h" if lasts_minutes else words
 
 
 def _spell_threshold(status: Status) -> str:

@@ -10,6 +10,7 @@ from midfold.cli.chat.turns import stoppable
 from midfold.cli.chat.view.lines import remark
 from midfold.cli.chat.view.status import start_line
 from midfold.cli.plain import printable
+from midfold.errors import StillTooLarge
 
 _USAGE = "/model NAME [--base-url URL] [--context-length N]"
 
@@ -53,20 +54,33 @@ def switch(desk: Desk, argument: str) -> None:
     wanted = read_wanted(argument)
     base_url = wanted.base_url or _address_so_far(desk, wanted.name)
     is_done = False
-    with desk.view.working(f"switching to {printable(wanted.name)}"), stoppable(agent, desk.view):
-        is_done = agent.set_model(
-            wanted.name, base_url=base_url, context_length=wanted.context_length, on_event=desk.view.show
-        )
+    try:
+        with desk.view.working(f"switching to {printable(wanted.name)}"), stoppable(agent, desk.view):
+            is_done = agent.set_model(
+                wanted.name, base_url=base_url, context_length=wanted.context_length, on_event=desk.view.show
+            )
+    except StillTooLarge:
+        if not agent.status().enabled:
+            desk.say(remark("compression.enabled is false, so nothing was folded; /compress makes room"))
+        raise
     if not is_done:
         desk.say(Text("stopped; the model stays as it is", style="yellow"))
     desk.say(start_line(agent.status()))
 
 
 def _address_so_far(desk: Desk, name: str) -> str | None:
-    """Return where the model so far is, for a name that says nothing else."""
-    provider = desk.providers.get(name.partition("/")[0])
-    has_own = provider is not None and "/" in name and bool(provider.base_url)
-    return None if has_own else desk.agent.status().base_url
+    """Return where the model so far is, for a name that says nothing else.
+
+    A provider that nobody knows is a slip of the pen, unless the model so far is named after it, too: servers
+    of one's own have models such as `Qwen/Qwen3-8B`.
+    """
+    status = desk.agent.status()
+    prefix, slash, _ = name.partition("/")
+    provider = desk.providers.get(prefix)
+    if not slash or (provider is not None and not provider.base_url):
+        return status.base_url
+    is_neighbour = provider is None and status.model.startswith(f"{prefix}/")
+    return status.base_url if is_neighbour else None
 
 
 def _list_models(desk: Desk) -> list[Choice]:

@@ -71,7 +71,8 @@ def _facts(status: Status, spending: Spending) -> Iterator[str]:
     if spending.calls:
         yield spell_cost(spending.cost)
     rate = f", {spending.chain.cache_hit_rate:.0%} read" if spending.chain.cache_read_tokens else ""
-    yield f"cache {status.caching.split(' ')[0]}{rate}"
+    state = f"cold ({status.cache_busts[-1].cause})" if status.is_cache_cold else status.caching.split(" ")[0]
+    yield f"cache {state}{rate}"
     if status.folds:
         yield "1 fold" if status.folds == 1 else f"{status.folds} folds"
     if status.preparation in _PREPARATIONS:

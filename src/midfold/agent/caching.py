@@ -1,0 +1,85 @@
+"""The provider's prompt cache for one conversation: only what is new of it is looked at for each request."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from midfold.agent.growing import Growing
+from midfold.usage import Bust, PromptCache
+from midfold.usage.caching import Sent
+from midfold.usage.prefixes import digest_request
+from midfold.wire.cache_control import (
+    MESSAGE_BREAKPOINTS,
+    System,
+    apply_cache_control,
+    count_markers,
+)
+
+
+class ConversationCache(PromptCache):
+    """A `PromptCache` whose messages never change in place, and which only grow between folds."""
+
+    def __init__(self, model: str, route: str, *, ttl: str) -> None:
+        super().__init__(model, route, ttl=ttl)
+        self.is_cold = False
+        """whether the newest request missed what the one before it had left"""
+        self._digests = Growing(_digest)
+        self._are_marked = Growing(_look_for_markers)
+
+    def mark(
+        self,
+        messages: Sequence[object],
+        system: System = None,
+        tools: Sequence[object] | None = None,
+        *,
+        folds: int = 0,
+    ) -> tuple[list[Any], System]:
+        """Return what `PromptCache.mark` would, at a cost that does not grow with the conversation."""
+        beside = digest_request((), system, tools)
+        prefix = replace(beside, messages=tuple(self._digests.of(messages)))
+        self._sent = Sent(self.model, prefix, self._clock(), folds)
+        if not self.is_on:
+            return list(messages), system
+        # Markers of others count against the four that are allowed, wherever they are.
+        start = 0 if any(self._are_marked.of(messages)) else _start_of_tail(messages)
+        native = self.route.lower() != "openrouter"
+        tail, marked_system = apply_cache_control(
+            messages[start:], system, self.ttl, native=native, tools=tools
+        )
+        return [*messages[:start], *tail], marked_system
+
+    def observe(self, usage: object) -> Bust | None:
+        """Do what `PromptCache.observe` does, and keep in mind whether the cache is cold."""
+        bust = super().observe(usage)
+        self.is_cold = bust is not None
+        return bust
+
+
+def _digest(messages: Sequence[object]) -> tuple[bytes, ...]:
+    return digest_request(messages).messages
+
+
+def _look_for_markers(messages: Sequence[object]) -> list[bool]:
+    return [count_markers([message]) > 0 for message in messages]
+
+
+def _start_of_tail(messages: Sequence[object]) -> int:
+    """Return from where on a message may be given a breakpoint.
+
+    That is where enough requests of users stand before the newest reply: they can carry one whatever the
+    route, and one of them, or a message after it, is the end of the request before.
+    """
+    position = len(messages) - 1
+    while position >= 0 and _role(messages[position]) != "assistant":
+        position -= 1
+    while position >= 0 and _role(messages[position]) == "assistant":
+        position -= 1
+    wanted = MESSAGE_BREAKPOINTS
+    while position > 0 and wanted:
+        wanted -= _role(messages[position]) == "user"
+        position -= 1
+    return max(position, 0)
+
+
+def _role(message: object) -> object:
+    return message.get("role") if isinstance(message, dict) else None

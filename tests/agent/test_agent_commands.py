@@ -1,0 +1,88 @@
+"""Commands run when they are let, for a bounded time, and leave nothing running."""
+
+import asyncio
+import gc
+import shutil
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from midfold.agent import ToolFailed
+from midfold.agent.tools import terminal
+from midfold.testing.upstream import Upstream
+
+
+def test_a_command_says_what_it_printed_and_how_it_ended(use, workspace):
+    assert use("terminal", command="pwd") == f"{workspace}\n"
+    with pytest.raises(ToolFailed, match=r"oops\n\n\[exit status 3\]"):
+        use("terminal", command="echo oops >&2; exit 3")
+    assert use("terminal", command="cat").startswith("[no output")
+
+
+def test_a_command_that_takes_too_long_is_ended_with_all_it_started(use, workspace):
+    started = time.monotonic()
+    with pytest.raises(ToolFailed, match="stopped after 1 s"):
+        use("terminal", command="sleep 60 & echo $! > pid; wait", timeout_seconds=1)
+    assert time.monotonic() - started < 5
+    assert has_ended(int((workspace / "pid").read_text()))
+
+
+def test_a_command_that_leaves_something_running_is_done_when_it_is_done(use, workspace):
+    started = time.monotonic()
+    shown = use("terminal", command="sleep 60 & echo $! > pid; echo started")
+    assert time.monotonic() - started < 5
+    assert shown == f"started\n{terminal.LEFT_BEHIND}"
+    assert has_ended(int((workspace / "pid").read_text()))
+
+
+def has_ended(pid):
+    """Whether a process that was killed is gone, or only waits for somebody to take note of its end."""
+    until = time.monotonic() + 5
+    while time.monotonic() < until:
+        try:
+            if Path(f"/proc/{pid}/stat").read_text().split()[2] in "ZX":
+                return True
+        except (FileNotFoundError, ProcessLookupError):
+            return True
+        threading.Event().wait(0.01)
+    return False
+
+
+def test_endless_output_is_cut_in_the_middle(use):
+    shown = use("terminal", command="echo first; head -c 3000000 /dev/zero | tr '\\0' x; echo; echo last")
+    assert len(shown) < terminal.HEAD_BYTES + terminal.TAIL_BYTES + 100
+    assert shown.startswith("first\n")
+    assert shown.endswith("last\n")
+    assert "bytes cut" in shown
+
+
+def test_commands_do_not_see_the_keys_of_providers(make_agent, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-1")
+    with Upstream() as up:
+        [command] = [each for each in make_agent(up).tools if each.name == "terminal"]
+        assert "sk-1" not in asyncio.run(command.run({"command": "env"}))
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="the system does not show environments")
+@pytest.mark.skipif(not shutil.which("setsid"), reason="there is no setsid")
+def test_a_process_that_left_the_group_is_ended_too(use, workspace, recwarn):
+    use("terminal", command="setsid sh -c 'echo $$ > pid; exec sleep 60' & until [ -s pid ]; do :; done")
+    assert has_ended(int((workspace / "pid").read_text()))
+    gc.collect()  # a transport that was left open would complain about its loop
+    assert not list(recwarn)
+
+
+def test_commands_do_not_see_what_is_named_like_a_credential_unless_it_is_allowed(make_agent, monkeypatch):
+    for name in ("GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "DB_PASSWORD", "CLIENT_SECRET", "MAIL_API_KEY"):
+        monkeypatch.setenv(name, "hush-hush")
+    monkeypatch.setenv("TOKENIZERS_PARALLELISM", "plain")
+    monkeypatch.setenv("NPM_TOKEN", "let-through")
+    with Upstream() as up:
+        tools = make_agent(up, shown_variables=["NPM_TOKEN"]).tools
+        [command] = [each for each in tools if each.name == "terminal"]
+        seen = asyncio.run(command.run({"command": "env"}))
+    assert "hush-hush" not in seen
+    assert "TOKENIZERS_PARALLELISM=plain" in seen
+    assert "NPM_TOKEN=let-through" in seen

@@ -1,0 +1,85 @@
+"""The prompt cache of an agent: marked as `PromptCache` marks, however long it is; told when it goes cold."""
+
+import time
+
+import pytest
+
+from midfold.agent import Notice, Topic
+from midfold.agent.caching import ConversationCache
+from midfold.testing import conversation
+from midfold.testing.upstream import Reply, Upstream
+from midfold.tokens import CanonicalUsage
+from midfold.usage import Cause, PromptCache
+from midfold.usage.prefixes import digest_request
+from midfold.wire import convert
+
+MODEL = "claude-sonnet-4-5"
+SYSTEM = "You look after the meters."
+ROUTES = (("anthropic", "anthropic"), ("openai_chat", "openrouter"))
+
+
+def spelled(dialect, seed, turns):
+    return convert(conversation(dialect, seed=seed, turns=turns), dialect).messages
+
+
+@pytest.mark.parametrize(("dialect", "route"), ROUTES)
+@pytest.mark.parametrize("seed", range(6))
+def test_breakpoints_and_digests_are_those_of_the_whole_request(dialect, route, seed):
+    items = spelled(dialect, seed, 12)
+    growing = ConversationCache(MODEL, route, ttl="5m")
+    for stop in range(1, len(items) + 1):
+        whole = PromptCache(MODEL, route).mark(items[:stop], SYSTEM)
+        assert growing.mark(items[:stop], SYSTEM) == whole
+    assert growing._sent.prefix == digest_request(items, SYSTEM)
+
+
+def test_markers_of_others_count_wherever_they_are():
+    marked = {
+        "role": "user",
+        "content": [{"type": "text", "text": "a", "cache_control": {"type": "ephemeral"}}],
+    }
+    items = [marked, *spelled("anthropic", 1, 12)]
+    growing, whole = ConversationCache(MODEL, "anthropic", ttl="5m"), PromptCache(MODEL, "anthropic")
+    assert growing.mark(items, SYSTEM) == whole.mark(items, SYSTEM)
+
+
+def test_a_fold_is_told_from_a_mere_change():
+    cache = ConversationCache(MODEL, "anthropic", ttl="5m")
+    items = spelled("anthropic", 1, 6)
+    cache.mark(items, SYSTEM)
+    cache.observe({"input_tokens": 10, "cache_creation_input_tokens": 9_000})
+    cache.mark([*items[:2], *items[6:]], SYSTEM, folds=1)
+    bust = cache.observe({"input_tokens": 10, "cache_creation_input_tokens": 4_000})
+    assert str(bust) == "fold: 9,000 tokens sent afresh"
+
+
+def test_marking_costs_no_more_in_a_long_conversation():
+    items = [*spelled("anthropic", 1, 150)]
+    cache = ConversationCache(MODEL, "anthropic", ttl="5m")
+    cache.mark(items, SYSTEM)
+    started = time.process_time()
+    for _ in range(10):
+        items = [*items, {"role": "user", "content": "next"}]
+        cache.mark(items, SYSTEM)
+    growing = time.process_time() - started
+    started = time.process_time()
+    PromptCache(MODEL, "anthropic").mark(items, SYSTEM)
+    assert growing < time.process_time() - started
+
+
+def test_a_cache_that_a_fold_made_cold_is_told_and_recorded(make_agent, play):
+    warm = Reply("Noted.", usage=CanonicalUsage(10, 5, cache_read_tokens=20_000))
+    cold = Reply("Noted.", usage=CanonicalUsage(4_000, 5))
+    with Upstream([*[warm] * 8, cold, warm]) as up:
+        agent = make_agent(up, model="local/claude-sonnet-4-5", api="anthropic")
+        for _ in range(8):
+            play(agent, "The meter at the harbour takes coins and cards. " * 90)
+        assert agent.compress().changed
+        events, status = play(agent, "Go on."), agent.status()
+        [call] = agent.store.calls(agent.session_id)
+        play(agent, "Go on.")
+        assert not agent.status().is_cache_cold
+    [notice] = [event.text for event in events if isinstance(event, Notice) and event.topic is Topic.CACHE]
+    assert notice == "The prompt cache went cold: fold: 20,000 tokens sent afresh."
+    assert (status.is_cache_cold, [bust.cause for bust in status.cache_busts]) == (True, [Cause.FOLD])
+    assert call.facts["cache_bust"] == "fold"
