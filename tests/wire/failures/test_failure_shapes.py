@@ -146,7 +146,6 @@ NOT_OURS = [
     "Model context window too small (minimum is 128k tokens)",
     # fields that do not hold the conversation
     "Invalid 'tools[3].function.description': string too long. Expected a string with maximum length 1024",
-    "Invalid 'messages[3].tool_calls[0].function.name': string too long. Expected maximum length 64",
     "Invalid 'stop': array too long. Expected an array with maximum length 4, but got length 6",
     "tools.0.custom.name: String should have at most 64 characters",
     "metadata value exceeds 512 characters",
@@ -173,6 +172,13 @@ NOT_OURS = [
 ]
 
 MALFORMED = [
+    # a validator names the place inside of a message
+    "Invalid 'messages[3].tool_calls[0].function.name': string too long. Expected maximum length 64",
+    "Invalid 'messages[2].tool_calls[0].id': empty string. Expected a string with minimum length 1.",
+    "Invalid 'input[4].name': string does not match pattern. Expected a match of '^[a-zA-Z0-9_-]+$'.",
+    "messages.1.content.1.tool_use.input: Input should be a valid dictionary",
+    "messages.3.content.0.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'",
+    # a rule is quoted
     "Expected toolResult blocks at messages.2.content for the following Ids: tooluse_abc",
     "The number of toolResult blocks at messages.2.content exceeds the number of toolUse blocks",
     "A conversation must start with a user message.",

@@ -34,7 +34,7 @@ def classify(status: int | None, body: object) -> Failure:
     lines = read_lines(body)
     text = normalize([str(line) for line in lines])
     statuses = {status, *_find_statuses(text)}
-    found = _read_not_ours(text, statuses) or _read_ours(text, statuses) or _OTHER
+    found = _read_not_ours(text, statuses) or _read_ours(text, statuses) or _read_place(text, statuses)
     return replace(found, message=_message_for_people(lines), status=status, retry_after=read_wait(lines))
 
 
@@ -82,7 +82,7 @@ def _read_ours(text: str, statuses: set[int | None]) -> Failure | None:
     if shapes.NEGATIVE_OUTPUT.search(text) or _is_content_field(text):
         return _PROMPT
     if shapes.FORMAT.search(text):
-        return _OTHER
+        return _read_place(text, statuses)
     facts = without_advice(without_noise(shapes.STATUS.sub(" ", text)))
     counts = read_counts(facts)
     return (
@@ -92,6 +92,15 @@ def _read_ours(text: str, statuses: set[int | None]) -> Failure | None:
         or _read_prompt(facts, text, counts, statuses)
         or _read_bytes(facts, text, statuses)
     )
+
+
+def _read_place(text: str, statuses: set[int | None]) -> Failure:
+    """Recognise a history that a validator refuses: it names the place inside of a message.
+
+    What it says of an image there is about the image, and no other spelling of the message mends it.
+    """
+    is_placed = shapes.MESSAGE_PLACE.search(text) and not shapes.IMAGE.search(text)
+    return replace(_OTHER, malformed=bool(statuses & {400, 422} and is_placed))
 
 
 def _is_content_field(text: str) -> bool:

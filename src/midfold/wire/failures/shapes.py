@@ -72,6 +72,14 @@ MALFORMED = _any_of(
     r"invalid signature in thinking|missing reasoning_content|reasoning_content\b.{0,60} passed back",
 )
 
+# A place inside of a message; what validators say of it is about how the history is written.
+MESSAGE_PLACE = _any_of(
+    r"\b(?:messages|input)\[\d{1,6}\]\.\w",
+    r"\b(?:messages|input)\.\d{1,6}\.\w",
+    r"^loc: (?:body )?(?:messages|input) \d{1,6} \w",
+)
+IMAGE = re.compile(r"\bimages?\b")
+
 # Fields that hold the conversation; a text about the length of any other field is none of ours.
 CONTENT_FIELD = _any_of(
     r"\b(?:messages?|input)\W{0,2}\d{0,6}\W{0,2}(?:content|output|text)?(?:\[\d{1,6}\]\.text)?: string too",
