@@ -10,6 +10,7 @@ from typing import assert_never
 
 from midfold.compression.excerpts import excerpt, is_excerpt, one_line, shorten_strings
 from midfold.compression.policy import Style
+from midfold.compression.prune_kept import Kept, find_kept, is_kept_stub, write_kept_stub
 from midfold.compression.results import Edit, Span
 from midfold.compression.stubs import BUILT_IN, StubWriter, is_stub, write_pointer, write_stub
 from midfold.messages import Media, Message, Pairing, Part, Reasoning, Text, ToolCall, ToolResult, pair_calls
@@ -187,21 +188,29 @@ class _Pruner:
         """Say a result in the chosen style; what comes out may turn out longer."""
         match self.style:
             case Style.STUB:
-                return self._stub(asked_at, _with_text(result, self.redact(result.text)))
+                return self._stub(asked_at, result)
             case Style.EXCERPT:
                 return excerpt(self.redact(result.text)) if len(result.text) > EXCERPT_CHARS else result.text
             case Style.PLACEHOLDER:
-                return PLACEHOLDER
+                kept = find_kept(result.text, self.redact)
+                return f"{PLACEHOLDER} {kept.note}" if kept else PLACEHOLDER
             case _:
                 assert_never(self.style)
 
     def _stub(self, asked_at: Location | None, result: ToolResult) -> str:
+        kept = find_kept(result.text, self.redact)
+        shown = result if kept else _with_text(result, self.redact(result.text))
         call = self._call(asked_at)
-        stub = self.redact(write_stub(call, result, self.writers))
-        if len(stub) < len(result.text) or call is None or asked_at is None:
+        stub = self._write_stub(call, shown, kept)
+        if len(stub) < len(shown.text) or call is None or asked_at is None:
             return stub
         # Shortened arguments can make a shorter stub: what does not fit now must not fit the next time.
-        return self.redact(write_stub(self._shorten_call(asked_at, call), result, self.writers))
+        return self._write_stub(self._shorten_call(asked_at, call), shown, kept)
+
+    def _write_stub(self, call: ToolCall | None, result: ToolResult, kept: Kept | None) -> str:
+        if kept:
+            return write_kept_stub(call, result, kept, self.redact)
+        return self.redact(write_stub(call, result, self.writers))
 
     def _keep(self, here: Location, text: str) -> None:
         if len(text) > RESULT_CHARS:
@@ -217,7 +226,8 @@ class _Pruner:
 
 def _is_ours(call: ToolCall | None, result: ToolResult) -> bool:
     """Recognise what an earlier pruning left of a result."""
-    return is_stub(call, result) or (len(result.text) <= EXCERPT_CHARS and is_excerpt(result.text))
+    text = result.text
+    return is_stub(call, result) or is_kept_stub(text) or (len(text) <= EXCERPT_CHARS and is_excerpt(text))
 
 
 def _with_text(result: ToolResult, text: str) -> ToolResult:

@@ -26,9 +26,9 @@ class Original:
         return f"{self.bytes / (1 << 20):,.1f} MB"
 
 
-def measure(text: str) -> Original:
-    """Measure a result; characters outside ASCII take more than one byte."""
-    size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+def measure(text: str, safe: SafeText) -> Original:
+    """Measure a result of which `safe` is kept; what that differs from is measured by itself."""
+    size = safe.size if text == safe else len(text.encode("utf-8", "surrogatepass"))
     return Original(len(text), size)
 
 

@@ -152,9 +152,9 @@ class _Keeper:
 
     def put_aside(self, result: ToolResult, tool: str, cut_chars: int) -> Shortened:
         """Keep a result and write its block, or cut it."""
-        original = measure(result.text)
         # Before anything is cut: half a credential is not known for one any more.
         safe = sanitize(result.text, self.redact)
+        original = measure(result.text, safe)
         preview_chars = self.budgets.preview_chars
         try:
             reference = self.sink.write(result.call_id, safe, tool=tool)

@@ -3,10 +3,13 @@
 import re
 from hashlib import sha256
 
+from midfold.compression.redact import find_secrets
+
 REFERENCE = r"\b[a-z0-9_]{1,24}-[0-9a-f]{32}\b"
 """The form of a reference, to be searched for in text."""
 _IS_REFERENCE = re.compile(r"[a-z0-9_]{1,24}-[0-9a-f]{32}", re.ASCII)
 _PREFIX_CHARS = 24
+_NO_PREFIX = "output"
 _HASH_CHARS = 32
 _UNSAFE = re.compile(r"[^a-z0-9]+")
 
@@ -32,8 +35,13 @@ def is_folder_of(kind: str, name: str) -> bool:
 
 
 def name_output(owner: str, key: str, tool: str, digest: str) -> str:
-    """Return the reference of a text with this digest: other sessions, calls and texts have others."""
-    return f"{_prefix(tool) or 'output'}-{digest_of(owner, key, tool, digest)[:_HASH_CHARS]}"
+    """Return the reference of a text with this digest: other sessions, calls and texts have others.
+
+    What would pass for a credential, as `key-` and a hash does, would not survive where it is mentioned.
+    """
+    hashed = digest_of(owner, key, tool, digest)[:_HASH_CHARS]
+    reference = f"{_prefix(tool) or _NO_PREFIX}-{hashed}"
+    return f"{_NO_PREFIX}-{hashed}" if find_secrets(reference) else reference
 
 
 def digest_of(*texts: str) -> str:

@@ -1,6 +1,6 @@
 """What is known of a kept text, and how its parts are reached without reading all of it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import accumulate
@@ -79,11 +79,11 @@ def shown_tool(tool: str) -> str:
     return one_line(tool, _TOOL_CHARS)
 
 
-def split(text: str) -> list[str]:
+def split(text: str) -> Iterator[str]:
     """Cut a text into its chunks."""
-    return [text[start : start + CHUNK_CHARS] for start in range(0, len(text), CHUNK_CHARS)]
+    return (text[start : start + CHUNK_CHARS] for start in range(0, len(text), CHUNK_CHARS))
 
 
-def count_breaks(chunks: Sequence[str]) -> list[int]:
+def count_breaks(chunks: Iterable[bytes]) -> list[int]:
     """Return, for each chunk, how many line breaks come before it, and how many there are in all."""
-    return list(accumulate((chunk.count("\n") for chunk in chunks), initial=0))
+    return list(accumulate((chunk.count(b"\n") for chunk in chunks), initial=0))

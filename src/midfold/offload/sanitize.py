@@ -4,14 +4,25 @@ import re
 from collections.abc import Callable
 
 from midfold.compression.redact import redact as hide_credentials
+from midfold.offload.outputs import split
 
 _HALF_CHARACTERS = re.compile("[\ud800-\udfff]")
 
 
 class SafeText(str):
-    """A text that passed the door. Only `sanitize` makes one; a part of one is an ordinary text again."""
+    """A text that passed the door. Only `sanitize` makes one; a part of one is an ordinary text again.
 
-    __slots__ = ()
+    `chunks` is its UTF-8, cut as files are. To encode a text shows whether it has half characters, how large
+    it is and what a file says; for a long one it is worth doing once.
+    """
+
+    __slots__ = ("chunks",)
+    chunks: tuple[bytes, ...]
+
+    @property
+    def size(self) -> int:
+        """How many bytes it has."""
+        return sum(map(len, self.chunks))
 
 
 def sanitize(text: str, redact: Callable[[str], str] = hide_credentials) -> SafeText:
@@ -19,16 +30,16 @@ def sanitize(text: str, redact: Callable[[str], str] = hide_credentials) -> Safe
     if isinstance(text, SafeText):
         return text
     clean = redact(text)
-    if "\0" in clean:
-        clean = clean.replace("\0", "\N{SYMBOL FOR NULL}")
-    return SafeText(_whole_characters(clean))
-
-
-def _whole_characters(text: str) -> str:
-    if text.isascii():
-        return text
     try:
-        text.encode()  # far quicker than to look for what is hardly ever there
+        return _let_pass(clean)
     except UnicodeEncodeError:
-        return _HALF_CHARACTERS.sub("\N{REPLACEMENT CHARACTER}", text)
-    return text
+        return _let_pass(_HALF_CHARACTERS.sub("\N{REPLACEMENT CHARACTER}", clean))
+
+
+def _let_pass(text: str) -> SafeText:
+    chunks = tuple(piece.encode() for piece in split(text))
+    if any(b"\0" in chunk for chunk in chunks):
+        return _let_pass(text.replace("\0", "\N{SYMBOL FOR NULL}"))
+    safe = SafeText(text)
+    safe.chunks = chunks
+    return safe

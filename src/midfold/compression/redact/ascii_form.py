@@ -4,8 +4,6 @@ Positions are the same in both, and both engines see the same single-byte charac
 or a key in languages that are not written in Latin letters become signs that a pattern can ask for.
 """
 
-from midfold.compression.redact.placeholders import hide_placeholders
-
 LOGIN_WORD = "\x02\x02{1,5}"
 """The pattern of a word for a password."""
 KEY_WORD = "\x03\x03{1,5}"
@@ -21,10 +19,10 @@ _SAME = (
 
 
 def ascii_form(text: str) -> bytes:
-    """Return the ASCII form of `text`, in which placeholders are hidden."""
+    """Return the ASCII form of `text`."""
     if not text.isascii():
         for word, same in _SAME:
             if word[0] in text:  # looking for one character is far quicker than for two
                 text = text.replace(word, same)
     # A vertical tab is white space to one engine only.
-    return hide_placeholders(text.encode("ascii", "replace").replace(b"\v", b" "))
+    return text.encode("ascii", "replace").replace(b"\v", b" ")

@@ -1,11 +1,13 @@
 """Brings together the ways to find a credential: each screens the text, then reads what its screen found."""
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 
 from midfold.compression.redact import assignments, blocks, headers, tokens, urls
 from midfold.compression.redact.ascii_form import ascii_form
 from midfold.compression.redact.engine import Engine, Pattern, re2_or_bounded
+from midfold.compression.redact.placeholders import OPENING, hide_placeholders
 from midfold.compression.redact.results import Reading, Secret
 
 _Read = Callable[[bytes, int], Reading]
@@ -25,21 +27,27 @@ class Finder:
 
     def __init__(self, engine: Engine) -> None:
         self._block_screen = engine(blocks.SCREEN)
-        # Nearly every line is let go after one look for all screens at once.
-        self._line_screen = engine(b"|".join(screen for screen, _ in _LINE_WAYS))
+        # Nearly every text, and nearly every line of others, is let go after one look for all there is.
+        words = map(re.escape, (*blocks.WORDS, OPENING))
+        self._screen = engine(b"|".join((*(screen for screen, _ in _LINE_WAYS), *words)))
         self._line_ways = [(engine(screen), read) for screen, read in _LINE_WAYS]
 
     def find(self, text: str) -> list[Secret]:
         """Return the credentials in `text` from first to last; no two overlap."""
         data = ascii_form(text)
-        found = list(self._find_in_lines(data))
+        match = self._screen.search(data)
+        if match is None:
+            return []
+        first_line = max(data.rfind(b"\n", 0, match.start()), 0)
+        data = hide_placeholders(data)
+        found = list(self._find_in_lines(data, first_line))
         if any(map(data.__contains__, blocks.WORDS)):
             found = [*_scan(data, self._block_screen, blocks.read_block), *found]
         return _join(found) if found else []
 
-    def _find_in_lines(self, data: bytes) -> Iterator[Secret]:
-        """Find what no line break interrupts."""
-        match = self._line_screen.search(data)
+    def _find_in_lines(self, data: bytes, position: int) -> Iterator[Secret]:
+        """Find what no line break interrupts, from `position` on."""
+        match = self._screen.search(data, position)
         while match:
             start = data.rfind(b"\n", 0, match.start()) + 1
             stop = data.find(b"\n", match.start() + _TOGETHER_CHARS)
@@ -47,7 +55,7 @@ class Finder:
             for screen, read in self._line_ways:
                 for secret in _scan(lines, screen, read):
                     yield Secret(secret.kind, start + secret.start, start + secret.stop)
-            match = self._line_screen.search(data, stop) if stop >= 0 else None
+            match = self._screen.search(data, stop) if stop >= 0 else None
 
 
 @cache

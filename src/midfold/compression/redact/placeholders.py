@@ -23,6 +23,8 @@ _KINDS_BY_PLACE = [
 KINDS = frozenset((*(shape.kind for shape in SHAPES), *_KINDS_BY_PLACE))
 """Every kind there is."""
 
+OPENING = b"[REDACTED:"
+"""What every placeholder begins with."""
 _ID_BYTES = 2
 _PLACEHOLDER = re.compile(rb"\[REDACTED:([a-z0-9-]{1,32})(?::[0-9a-f]{4})?\]")
 
@@ -40,7 +42,7 @@ def hide_placeholders(data: bytes) -> bytes:
 
     Only the kinds that we write count, so that brackets around a credential do not save it from being found.
     """
-    return _PLACEHOLDER.sub(_blank, data) if b"[REDACTED:" in data else data
+    return _PLACEHOLDER.sub(_blank, data) if OPENING in data else data
 
 
 def _blank(match: re.Match[bytes]) -> bytes:

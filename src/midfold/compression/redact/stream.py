@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from midfold.compression.redact import blocks
 from midfold.compression.redact.ascii_form import ascii_form
 from midfold.compression.redact.find import Finder, default_finder
+from midfold.compression.redact.placeholders import hide_placeholders
 from midfold.compression.redact.results import Secret
 from midfold.compression.redact.write import pieces, redact
 
@@ -120,7 +121,7 @@ def _moved(secrets: Sequence[Secret], start: int, stop: int) -> Iterator[Secret]
 def _line_cut(text: str, secrets: Sequence[Secret]) -> int:
     """Return the end of the last line before which no private key can be under way."""
     cut = _line_start(text, len(text))
-    data = ascii_form(text[:cut])
+    data = hide_placeholders(ascii_form(text[:cut]))
     key = _open_key(text, data, secrets)
     cut = _line_start(text, blocks.key_lines_before(data, cut) if key is None else key)
     for secret in reversed(secrets):

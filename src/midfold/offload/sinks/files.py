@@ -153,8 +153,8 @@ class FileSession:
                 # What is still in use does not grow old.
                 os.utime(name, (sink.clock(), sink.clock()), dir_fd=directory)
             else:
-                with sink.usage.reserve(self._place, len(record.data)):
-                    write_file(directory, name, record.data)
+                with sink.usage.reserve(self._place, record.size):
+                    write_file(directory, name, record.parts)
         return record.reference
 
     def read(self, reference: str, offset: int = 0, limit: int | None = None) -> str:

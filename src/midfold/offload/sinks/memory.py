@@ -16,7 +16,6 @@ from midfold.offload.outputs import (
     count_breaks,
     describe,
     shown_tool,
-    split,
 )
 from midfold.offload.reading import read_slice
 from midfold.offload.sanitize import sanitize
@@ -42,9 +41,9 @@ class MemorySink:
         """Keep a text, credentials replaced; `EDQUOT` where there is no room for it."""
         safe = sanitize(text, self._redact)
         call_id, name = sanitize(key, self._redact), shown_tool(sanitize(tool, self._redact))
-        reference = name_output("memory", digest_of(call_id), name, sha256(safe.encode()).hexdigest())
-        chunks = split(safe)
-        breaks = count_breaks(chunks)
+        digests = (sha256(chunk).hexdigest() for chunk in safe.chunks)
+        reference = name_output("memory", digest_of(call_id), name, digest_of(*digests))
+        breaks = count_breaks(safe.chunks)
         info = describe(
             reference, safe, breaks=breaks[-1], tool=name, call_id=call_id, at_seconds=self._clock()
         )
@@ -53,7 +52,7 @@ class MemorySink:
                 kept_chars = sum(output.info.chars for output in self._outputs.values())
                 if kept_chars + len(safe) > self._max_chars:
                     raise OSError(errno.EDQUOT, "the quota for kept output is used up")
-                self._outputs[reference] = _MemoryOutput(info, breaks[:-1], chunks)
+                self._outputs[reference] = _MemoryOutput(info, breaks[:-1], safe.chunks)
         return reference
 
     def read(self, reference: str, offset: int = 0, limit: int | None = None) -> str:
@@ -84,7 +83,7 @@ class MemorySink:
 class _MemoryOutput:
     info: OutputInfo
     lines_before: list[int]
-    chunks: list[str]
+    chunks: tuple[bytes, ...]
 
     def chunk(self, number: int) -> str:
-        return self.chunks[number]
+        return self.chunks[number].decode()

@@ -19,7 +19,7 @@ from hashlib import sha256
 from itertools import accumulate
 
 from midfold.offload.names import digest_of, is_reference, name_output
-from midfold.offload.outputs import OutputInfo, count_breaks, describe, shown_tool, split
+from midfold.offload.outputs import OutputInfo, count_breaks, describe, shown_tool
 from midfold.offload.sanitize import SafeText
 
 SUFFIX = ".txt"
@@ -33,10 +33,15 @@ _READ_FLAGS = (
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A text that is ready to be written."""
+    """A text that is ready to be written: the parts of its file, one behind the other."""
 
     reference: str
-    data: bytes
+    parts: tuple[bytes, ...]
+
+    @property
+    def size(self) -> int:
+        """How many bytes the file has."""
+        return sum(map(len, self.parts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +57,9 @@ def make_record(
     owner: str, key: SafeText, text: SafeText, *, tool: SafeText, at_seconds: float, store: str = ""
 ) -> Record:
     """Lay out a text as its file; `store` is where its session is kept, empty where nobody keeps it."""
-    pieces = split(text)
-    data = [piece.encode() for piece in pieces]
-    ends = accumulate(map(len, data))
-    breaks = count_breaks(pieces)
-    digests = [sha256(chunk).hexdigest() for chunk in data]
+    ends = accumulate(map(len, text.chunks))
+    breaks = count_breaks(text.chunks)
+    digests = [sha256(chunk).hexdigest() for chunk in text.chunks]
     key_digest, name = digest_of(key), shown_tool(tool)
     reference = name_output(owner, key_digest, name, digest_of(*digests))
     info = describe(reference, text, breaks=breaks[-1], tool=name, call_id=key, at_seconds=at_seconds)
@@ -75,7 +78,7 @@ def make_record(
     }
     line = json.dumps(description, separators=(",", ":")).encode()
     seal = f"{len(line):08x} {sha256(line).hexdigest()}\n".encode()
-    return Record(reference, b"".join((*data, b"\n", line, b"\n", seal)))
+    return Record(reference, (*text.chunks, b"\n", line, b"\n", seal))
 
 
 class FileOutput:
