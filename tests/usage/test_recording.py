@@ -129,3 +129,15 @@ def test_what_a_gateway_charged_for_a_summary_is_reported():
     raw = {"prompt_tokens": 10, "completion_tokens": 5, "cost": 0.25}
     asked = SummaryCall(UNKNOWN, 1.0, None, CanonicalUsage(10, 5), raw, Cost(Decimal("0.25")))
     assert make_summary_call(asked).cost_kind == CostKind.REPORTED
+
+
+@pytest.mark.parametrize("odd", ["12", " 9000 ", 10**30, -5])
+def test_a_figure_that_was_not_counted_makes_the_cost_partial(odd):
+    raw = {"prompt_tokens": 900, "completion_tokens": 20, "prompt_tokens_details": {"cached_tokens": odd}}
+    assert make_call(raw, SONNET).cost_kind == "partial"
+    assert make_call({**raw, "cost": 0.5}, SONNET).cost_kind == "reported"
+
+
+def test_words_beside_the_figures_are_no_figures():
+    raw = {"prompt_tokens": 900, "completion_tokens": 20, "token_type": "7", "tier": "12"}
+    assert make_call(raw, SONNET).cost_kind == "computed"

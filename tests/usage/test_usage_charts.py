@@ -1,5 +1,6 @@
 """The chart of a period: well-formed, whatever it is about."""
 
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
@@ -49,3 +50,9 @@ def test_names_from_outside_are_text_and_nothing_else():
     assert "<script>" not in drawn
     assert "\x1b" not in drawn
     read(drawn)
+
+
+def test_the_chart_says_of_how_many_conversations_its_tools_are():
+    whole = insights([100])
+    assert "tokens by tool, about" in draw_insights(whole)
+    assert "tokens by tool, newest 1 conversations" in draw_insights(replace(whole, tools_of=1))

@@ -166,6 +166,17 @@ def test_a_fold_before_the_period_still_saves_in_it(store, clock, folded):
     assert today.totals.savings.saved.tokens > 0
 
 
+def test_messages_are_read_for_a_bounded_time_and_calls_all_counted(store, clock, folded):
+    newest = store.create_session(source="chat").id
+    say(store, newest, 1, "def handler():\n    return 1\n" * 20, 900)
+    late = iter((0.0, 3.1, 3.2))
+    insights = read_insights(store, now=clock.now, days=1, zone=UTC, clock=lambda: next(late))
+    assert (insights.conversations, insights.tools_of, insights.totals.calls) == (2, 1, 24)
+    assert [tool.calls for tool in insights.tools] == [1]
+    whole = read_insights(store, now=clock.now, days=1, zone=UTC, clock=lambda: 0.0)
+    assert (whole.tools_of, whole.totals.usage) == (2, insights.totals.usage)
+
+
 def test_an_empty_store_has_nothing_to_report(store, clock):
     insights = read_insights(store, now=clock.now, days=2, zone=UTC)
     assert insights.totals.calls == 0

@@ -68,9 +68,9 @@ def print_insights(insights: Insights, by: str, console: Console) -> None:
     console.print(bar_legend(), soft_wrap=True)
     if insights.tools:
         print_grid(tool_grid(insights.tools), console)
-        if insights.tools_of < insights.conversations:
-            note = f"tools of the newest {insights.tools_of:,} conversations"
-            console.print(Text(note, style="dim"), soft_wrap=True)
+    if insights.tools_of < insights.conversations:
+        note = f"tools, and what was read again, are those of the newest {insights.tools_of:,} conversations"
+        console.print(Text(note, style="dim"), soft_wrap=True)
 
 
 def _busy_days(insights: Insights) -> tuple[Group, ...]:

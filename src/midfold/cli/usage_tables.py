@@ -17,8 +17,9 @@ _COLOURS = {"from the cache": "cyan", "into the cache": "yellow", "fresh input":
 _RATE_CELLS = 20
 _MOST_BAR_CELLS = 40
 _LEAST_BAR_CELLS = 8
-_FIGURE_CELLS = 62
-"""What the other columns of a table with bars take."""
+_GAP_CELLS = 2
+_WIDEST_CELLS = 10_000
+"""No table is shortened that may be this wide."""
 _MOST_NAME_CELLS = 36
 _MOST_TOOLS = 10
 
@@ -80,8 +81,6 @@ def bucket_grid(usage: CanonicalUsage) -> Grid:
 
 def group_grid(heading: str, groups: Sequence[Group], width: int) -> Grid:
     """List groups with their figures, and a bar each where there is room for one."""
-    cells = min(_MOST_BAR_CELLS, width - _FIGURE_CELLS)
-    most = max([group.totals.usage.total_tokens for group in groups], default=0)
     rows = [
         [
             Text(show_line(group.name, _MOST_NAME_CELLS)),
@@ -89,12 +88,18 @@ def group_grid(heading: str, groups: Sequence[Group], width: int) -> Grid:
             Text(_spell_cost(group.totals)),
             Text(f"{group.totals.usage.cache_hit_rate:.0%}" if group.totals.usage.prompt_tokens else ""),
             Text(f"{group.totals.savings.net.tokens:,}" if group.totals.savings.net.tokens else ""),
-            *([_stacked_bar(group.totals.usage, most, cells)] if cells >= _LEAST_BAR_CELLS else []),
         ]
         for group in groups
     ]
-    headings = (heading, "tokens", "cost", "cached", "net saved")
-    return Grid((*headings, "") if cells >= _LEAST_BAR_CELLS else headings, rows, words=(0, 5))
+    figures = Grid((heading, "tokens", "cost", "cached", "net saved"), rows)
+    taken = max(line.cell_len for line in figures.lines(_WIDEST_CELLS))
+    cells = min(_MOST_BAR_CELLS, width - taken - _GAP_CELLS)
+    if cells < _LEAST_BAR_CELLS:
+        return figures
+    most = max([group.totals.usage.total_tokens for group in groups], default=0)
+    bars = [_stacked_bar(group.totals.usage, most, cells) for group in groups]
+    with_bars = [[*row, bar] for row, bar in zip(rows, bars, strict=True)]
+    return Grid((*figures.headings, ""), with_bars, words=(0, 5))
 
 
 def tool_grid(tools: Sequence[ToolShare]) -> Grid:

@@ -45,7 +45,7 @@ def draw_insights(insights: Insights) -> str:
         *_day_bars(insights.days),
         *_hit_rates(insights.days),
         *_list("tokens by model", models, _MARGIN),
-        *_list("tokens by tool, about", tools, _MARGIN + _COLUMN_WIDTH + 40),
+        *_list(_tools_heading(insights), tools, _MARGIN + _COLUMN_WIDTH + 40),
     ]
     style = files("midfold.usage").joinpath("chart.css").read_text("utf-8")
     return (
@@ -60,6 +60,12 @@ def _heading(insights: Insights) -> str:
     talks = "1 conversation" if insights.conversations == 1 else f"{insights.conversations:,} conversations"
     period = first if first == last else f"{first} to {last}"
     return _text(_MARGIN, 44, "Usage", "title") + _text(_MARGIN, 64, f"{period} · {talks}", "soft")
+
+
+def _tools_heading(insights: Insights) -> str:
+    if insights.tools_of >= insights.conversations:
+        return "tokens by tool, about"
+    return f"tokens by tool, newest {insights.tools_of:,} conversations"
 
 
 def _figures(totals: Totals) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """Reports on what a store holds: one conversation, or all of a period."""
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, tzinfo
 from typing import Protocol
@@ -27,8 +28,8 @@ from midfold.usage.rereads import Place, find_rereads
 from midfold.usage.sizes import approximate
 from midfold.wire import parse
 
-MOST_CONVERSATIONS = 200
-"""Whose messages are read for the tools of a period; to read all of them may take minutes."""
+READING_SECONDS = 3.0
+"""How long messages are read for the tools of a period, newest conversations first; all may take minutes."""
 
 
 class UsageStore(Protocol):
@@ -87,7 +88,7 @@ class Insights:
     tools: tuple[ToolShare, ...]
     """about; of the newest conversations"""
     tools_of: int
-    """how many conversations those are"""
+    """how many conversations those are; what was read again is known of these, too"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,18 +127,31 @@ def read_session_usage(store: UsageStore, session_id: str, *, whole_chain: bool 
     )
 
 
-def read_insights(store: UsageStore, *, now: float, days: int = 30, zone: tzinfo | None = None) -> Insights:
-    """Report on the last `days` days, of which today is one; without a zone, days are local ones."""
+def read_insights(
+    store: UsageStore,
+    *,
+    now: float,
+    days: int = 30,
+    zone: tzinfo | None = None,
+    clock: Callable[[], float] = time.monotonic,
+) -> Insights:
+    """Report on the last `days` days, of which today is one; without a zone, days are local ones.
+
+    Calls are all counted. Messages are read for `READING_SECONDS` by that clock, or of one conversation.
+    """
     today = datetime.fromtimestamp(now, zone).replace(hour=0, minute=0, second=0, microsecond=0)
     since = (today - timedelta(days=days - 1)).timestamp()
     by_conversation = _active(store, since)
     folds = _folds_of(store, by_conversation)
     counted: list[CountedCall] = []
     tools: list[ToolShare] = []
-    newest = sorted(by_conversation, key=lambda name: by_conversation[name][-1].created_at or 0.0)
-    read = set(newest[-MOST_CONVERSATIONS:])
-    for name, calls in by_conversation.items():
-        found = _read_conversation(store, name) if name in read else _Conversation((), (), ())
+    read = 0
+    ends_at = clock() + READING_SECONDS
+    for name, calls in sorted(by_conversation.items(), key=lambda each: _last_at(each[1]), reverse=True):
+        found = _Conversation((), (), ())
+        if not read or clock() < ends_at:
+            found = _read_conversation(store, name)
+            read += 1
         counted += _count(store, found, calls, folds.get(name, []), approximate)
         tools += break_down(found.messages, approximate).tools
     inside = sorted(
@@ -154,8 +168,12 @@ def read_insights(store: UsageStore, *, now: float, days: int = 30, zone: tzinfo
         sources=group_largest_first(inside, by_source),
         purposes=group_largest_first(inside, by_purpose),
         tools=_join_tools(tools),
-        tools_of=len(read),
+        tools_of=read,
     )
+
+
+def _last_at(calls: Sequence[Call]) -> float:
+    return calls[-1].created_at or 0.0
 
 
 def _active(store: UsageStore, since: float) -> dict[str, list[Call]]:

@@ -22,6 +22,8 @@ SUMMARY = "summary"
 """The purpose of a call that a compression made; it is taken off what the compression saved."""
 
 _UNKNOWN = Cost(None)
+# No call has this many tokens.
+_ABSURD_TOKENS = 10**12
 
 
 class CostKind(StrEnum):
@@ -32,7 +34,7 @@ class CostKind(StrEnum):
     COMPUTED = "computed"
     """by the price table"""
     PARTIAL = "partial"
-    """by the price table, which lacks a price for some of the tokens: the least that it can have been"""
+    """by the price table, of some of the tokens: the least that it can have been"""
     UNKNOWN = "unknown"
 
 
@@ -52,19 +54,23 @@ def make_call(
 
     The call has an id, given or made here, so that recording this value again counts it once. `cache_ttl` is
     what the request asked for, where the report does not say how long its cache writes last. `prices` take
-    the place of the table's; an empty `Prices()` is that of a server of one's own.
+    the place of the table's; an empty `Prices()` is that of a server of one's own. A figure that
+    cannot be read counts nothing, and makes the cost a partial one.
     """
     usage = _with_ttl(normalize_usage(raw, dialect), cache_ttl)
-    charged = reported_cost(raw)
+    charged, report = reported_cost(raw), find_report(raw)
     cost = _price(usage, model, prices) if charged is None else Cost(charged)
+    kind = _kind_of(cost, charged)
+    if kind is CostKind.COMPUTED and _has_odd_figures(report):
+        kind = CostKind.PARTIAL
     return Call(
         usage=usage,
         model=model,
         purpose=purpose,
         id=call_id or secrets.token_hex(16),
         cost=cost.dollars,
-        cost_kind=_kind_of(cost, charged),
-        raw=find_report(raw),
+        cost_kind=kind,
+        raw=report,
         facts=dict(facts or {}),
         created_at=created_at,
     )
@@ -92,6 +98,22 @@ def _price(usage: CanonicalUsage, model: str, prices: Prices | None) -> Cost:
     if not usage.total_tokens:
         return _UNKNOWN
     return price(usage, model) if prices is None else price_with(usage, prices)
+
+
+def _has_odd_figures(report: object) -> bool:
+    """Whether a report states some number of tokens in a way that was not counted."""
+    if not isinstance(report, dict):
+        return False
+    return any(
+        _has_odd_figures(figure) if isinstance(figure, dict) else name.endswith("tokens") and _is_odd(figure)
+        for name, figure in report.items()
+    )
+
+
+def _is_odd(figure: object) -> bool:
+    if isinstance(figure, str):
+        return figure.strip().isdecimal()
+    return isinstance(figure, int | float) and not 0 <= figure < _ABSURD_TOKENS
 
 
 def _kind_of(cost: Cost, charged: Decimal | None) -> CostKind:
