@@ -15,8 +15,9 @@ from pathlib import Path
 from benchmarks.timing import best_cpu, report
 from midfold.store.base import Order
 from midfold.store.search import maintain
-from midfold.store.search.find import Filters, Rows, find
+from midfold.store.search.find import Rows, find
 from midfold.store.search.query import read_query
+from midfold.store.search.scope import Filters
 from midfold.store.search.snippets import make_snippet
 from midfold.store.search.words import index_words
 from midfold.store.sqlite.driver import open_reader, open_writer, sqlite_version
@@ -74,9 +75,9 @@ def _report(
 ) -> None:
     def search() -> Rows:
         query = read_query(text)
-        found = find(connection, query, filters, order=order)
+        found = find(connection, query, filters, order=order, read_texts=_read_texts)
         for row in found.rows:
-            make_snippet([json.loads(row.body)], query)
+            make_snippet(_read_texts(row.dialect, row.body), query)
         return found
 
     found = search()
@@ -86,6 +87,10 @@ def _report(
     wall = time.perf_counter() - start
     figure = f"{seconds * 1e3:.1f} ms, {wall * 1e3:.1f} by the clock"
     report(f"{name}: {len(found.rows)}, {found.coverage}", figure, goal)
+
+
+def _read_texts(_dialect: str, body: str) -> list[str]:
+    return [json.loads(body)]
 
 
 def _build(path: Path, count: int) -> None:

@@ -152,15 +152,16 @@ class StoreMachine(RuleBasedStateMachine):
             parent_id=parent.tip, kind=kind, dialect="openai_chat" if kind is Kind.SUBAGENT else None
         )
         view = list(parent.view) if kind is Kind.BRANCH else []
+        said = list(parent.said) if kind is Kind.BRANCH else []
         self.talks.append(
             Talk(
                 child.id,
                 child.id,
                 view,
-                list(view),
+                said,
                 parent=parent,
                 is_branch=kind is Kind.BRANCH,
-                begins_with=len(view),
+                begins_with=len(said),
             )
         )
 
@@ -256,6 +257,7 @@ class StoreMachine(RuleBasedStateMachine):
         assert store.messages(talk.tip) == talk.view
         assert {store.get_compression_tip(each) for each in (talk.root, talk.tip, *talk.ended)} == {talk.tip}
         assert [record.item for record in store.history(talk.tip)] == talk.said
+        assert store.count_history(talk.tip) == len(talk.said)
         assert store.usage(talk.root, whole_chain=True).input_tokens == talk.tokens
         chain = store.chain(talk.root)
         assert chain[-1].id == talk.tip
@@ -304,7 +306,5 @@ def word_of(item: object) -> str:
 
 
 TestStoreMachine = StoreMachine.TestCase
-TestStoreMachine.settings = settings(
-    max_examples=max(12, settings().max_examples // 8) if settings().max_examples > 100 else 12,
-    stateful_step_count=30,
-)
+# An example is a whole story with several processes in it: an eighth of the usual number says as much.
+TestStoreMachine.settings = settings(max_examples=settings().max_examples // 8, stateful_step_count=30)

@@ -23,6 +23,7 @@ class Overview:
 
     tip: Session
     sessions: int
+    folds: int
     messages: int
     words: str
 
@@ -70,7 +71,8 @@ def _look_at(store: SqliteStore, chain: list[Session]) -> Overview:
     return Overview(
         tip=tip,
         sessions=len(chain),
-        messages=sum(session.message_count for session in chain),
+        folds=len(store.folds(tip.id)),
+        messages=store.count_history(tip.id),
         words=describe(store, tip),
     )
 

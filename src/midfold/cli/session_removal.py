@@ -91,7 +91,7 @@ def _confirm(question: str) -> bool:
 
 def _question(store: SqliteStore, session: Session, children: list[Session]) -> str:
     chain = store.chain(session.id)
-    messages = sum(each.message_count for each in chain)
+    messages = store.count_history(session.id)
     words = printable(describe(store, chain[-1]), 60) or session.id[:ID_CHARS]
     extra = f" and {_name(children)}" if children else ""
     return f"Delete {words!r}, {count_of(messages, 'message')} in {count_of(len(chain), 'session')}{extra}?"

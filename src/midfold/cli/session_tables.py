@@ -34,7 +34,7 @@ def print_conversations(overviews: Sequence[Overview], console: Console) -> None
             Text(each.tip.id[:ID_CHARS], style="bold"),
             Text(tell_time(each.tip.started_at), style="dim"),
             Text(f"{each.messages:,}"),
-            Text(f"{each.sessions - 1}" if each.sessions > 1 else ""),
+            Text(f"{each.folds}" if each.folds else ""),
             Text(printable(each.tip.source, _MOST_NAME_CELLS), style="dim"),
             Text(printable(each.tip.model or "", _MOST_NAME_CELLS), style="dim"),
         ]

@@ -7,6 +7,7 @@ where credentials were and mend what a database cannot hold.
 import json
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import blake2b
 
@@ -16,6 +17,7 @@ from midfold.compression.redact import find_secrets, redact
 from midfold.compression.results import texts_of
 from midfold.errors import MidfoldError, StoreError
 from midfold.messages import Message
+from midfold.store.fields import hide_fields
 from midfold.transcripts import decode_json
 from midfold.wire import parse
 from midfold.wire.plain import plain
@@ -25,6 +27,7 @@ _UNSTORABLE = {0: 0x2400, **dict.fromkeys(range(0xD800, 0xE000), 0xFFFD)}
 _NUL_IN_JSON = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 _MAX_DEPTH = 100
 _OUTLINE_CHARS = 256
+_LEAST_SECRET_CHARS = 16
 _encode = msgspec.json.Encoder().encode
 _encode_anything = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 _WHOLE_FIELD = "[REDACTED:secret]"
@@ -46,6 +49,12 @@ class Packed:
 
 def pack_item(item: object, key: bytes | None) -> Packed:
     """Spell a wire item for storing; `key` makes its placeholders stable, `None` keeps credentials."""
+    packed = _pack(item, key)
+    hidden = packed.body if key is None else hide_fields(packed.body, key)
+    return packed if hidden is packed.body else Packed(hidden, is_redacted=True, is_exact=False)
+
+
+def _pack(item: object, key: bytes | None) -> Packed:
     strings: list[str] = []
     try:
         outline = _outline(item, strings)
@@ -69,6 +78,8 @@ def pack_value(value: object, key: bytes | None) -> str:
 
 def hide_text(text: str, key: bytes | None) -> str:
     """Return a plain text that may be stored."""
+    if len(text) < _LEAST_SECRET_CHARS and text.isidentifier():
+        return text  # roles and reasons are words; no credential is so short, and no name stands before it
     return clean_text(text if key is None else redact(text, key=key))
 
 
@@ -94,7 +105,7 @@ def read_body(dialect: str, body: str) -> Message:
     """Read a stored item as a message. Raises `DamagedRow` when it is none."""
     try:
         return parse([decode_json(body)], dialect)[0]
-    except (ValueError, RecursionError, MidfoldError) as error:
+    except (TypeError, ValueError, RecursionError, MidfoldError) as error:
         raise DamagedRow(f"a stored message cannot be read: {error}") from error
 
 
@@ -102,8 +113,19 @@ def read_value(body: str) -> object:
     """Read a stored JSON value. Raises `DamagedRow` when it is none."""
     try:
         return decode_json(body)
-    except (ValueError, RecursionError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise DamagedRow(f"a stored value cannot be read: {error}") from error
+
+
+@contextmanager
+def damage_noticed(what: str) -> Iterator[None]:
+    """Say so when a row does not hold what such rows hold: a number for a text, a word nobody wrote."""
+    try:
+        yield
+    except DamagedRow:
+        raise
+    except (TypeError, ValueError, ArithmeticError, AttributeError) as error:
+        raise DamagedRow(f"a stored {what} cannot be read: {type(error).__name__}") from error
 
 
 def texts_in(message: Message) -> Iterator[str]:

@@ -4,15 +4,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 
-from midfold.errors import StoreError
+from midfold.errors import StoreError, UnknownDialect
 from midfold.messages import Message
 from midfold.store.codec import hide_text, pack_value
 from midfold.store.rows import Row, make_rows, read_items, spell_items
 from midfold.wire.dialect import Evidence
-from midfold.wire.dialects import judge
+from midfold.wire.dialects import Verdict, judge
 
 DEFAULT_DIALECT = "openai_chat"
 """How what shows no dialect of its own is spelled."""
+MAX_NAME_CHARS = 4_096
+"""As much is kept of a title, a source, a reason: of whatever is no message, and so counts for no quota."""
+
+_CUT_DIGEST_BYTES = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +39,8 @@ def prepare(
     given = _as_list(messages)
     if not given:
         return Prepared((), None)
-    proven = None if dialect else _prove(given)
-    spelling = dialect or proven or _guess(given)
+    proven = _prove(given, dialect)
+    spelling = dialect or (proven.dialect if proven else DEFAULT_DIALECT)
     items = spell_items(given, spelling)
     if len(items) == len(given):
         read = read_items(given, spelling)
@@ -46,7 +50,8 @@ def prepare(
     if tokens is not None and len(tokens) != len(given):
         raise StoreError(f"{len(given)} messages came with {len(tokens)} counts")
     rows = make_rows(read, items, spelling, key, tokens=tokens, finish_reason=finish_reason)
-    return Prepared(tuple(rows), proven)
+    is_new = dialect is None and proven is not None and proven.evidence is not Evidence.NONE
+    return Prepared(tuple(rows), spelling if is_new else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +71,15 @@ class Hiding:
         return blake2b(name, key=self.secret, digest_size=32).digest()
 
     def text(self, text: str, conversation: str) -> str:
-        """Return a text that may be stored."""
-        return hide_text(text, self.key(conversation))
+        """Return a text that may be stored; one that is too long for a name is cut.
+
+        Behind the cut stands a digest, so that two that differ only there stay two.
+        """
+        hidden = hide_text(text, self.key(conversation))
+        if len(hidden) <= MAX_NAME_CHARS:
+            return hidden
+        digest = blake2b(hidden.encode(), digest_size=_CUT_DIGEST_BYTES).hexdigest()
+        return f"{hidden[: MAX_NAME_CHARS - len(digest) - 1]}…{digest}"
 
     def value(self, value: object, conversation: str) -> str:
         """Spell a JSON value that may be stored."""
@@ -80,14 +92,18 @@ def _as_list(messages: object) -> list[object]:
     return [messages]
 
 
-def _prove(given: Sequence[object]) -> str | None:
+def _prove(given: Sequence[object], dialect: str | None) -> Verdict | None:
+    """Say how wire items are spelled, or raise where that cannot be how the session is.
+
+    Messages can be spelled in any way.
+    """
     items = [item for item in given if not isinstance(item, Message)]
-    if not items:
+    try:
+        verdict = judge(items) if items else None
+    except UnknownDialect:
+        if dialect is None:
+            raise
         return None
-    verdict = judge(items)
-    return verdict.dialect if verdict.evidence is not Evidence.NONE else None
-
-
-def _guess(given: Sequence[object]) -> str:
-    items = [item for item in given if not isinstance(item, Message)]
-    return judge(items).dialect if items else DEFAULT_DIALECT
+    if dialect and verdict and verdict.evidence is Evidence.PROOF and verdict.dialect != dialect:
+        raise StoreError(f"the session is spelled as {dialect}, and these messages as {verdict.dialect}")
+    return verdict

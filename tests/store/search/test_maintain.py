@@ -46,11 +46,15 @@ def test_what_is_removed_leaves_nothing_behind(shelf, texts):
     assert problems(shelf) == []
 
 
-def test_words_of_removed_messages_are_gone_from_the_file_after_a_purge(shelf):
+@pytest.mark.parametrize("others", [1, 3_000])
+def test_words_of_removed_messages_are_gone_from_the_file_after_a_purge(shelf, others):
     rowid = shelf.say("kept needle4711")
-    shelf.say("kept")
+    for number in range(others):
+        shelf.say(f"kept {number:x} {number * 7919:x}")
     maintain.remove(shelf.connection, rowid, index_words(["kept needle4711"]))
-    maintain.purge(shelf.connection)
+    maintain.want_purge(shelf.connection)
+    while maintain.purge_some(shelf.connection):
+        pass
     blocks = shelf.connection.execute("SELECT block FROM message_words_data").fetchall()
     assert not any(b"eedle4711" in bytes(block) for (block,) in blocks)
 

@@ -1,12 +1,22 @@
 """What a message is found by."""
 
+import re
 import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from midfold.store.search.words import WORD, index_words, segment, split_identifier
+from midfold.store.search.words import (
+    _COMMON_NOISE,
+    MAX_INDEXED_CHARS,
+    WORD,
+    _identifiers,
+    _segment_run,
+    index_words,
+    segment,
+    split_identifier,
+)
 
 
 @pytest.mark.parametrize(
@@ -33,6 +43,27 @@ def test_an_identifier_is_found_by_its_parts(word, parts):
 )
 def test_what_has_no_parts_worth_naming_stays_whole(word):
     assert index_words([word]) == word
+
+
+@given(st.text(st.sampled_from("aaabXYZ019 _/.-é→中\u0301")))
+def test_identifiers_are_the_words_in_which_one_kind_of_character_follows_another(text):
+    words = re.findall("[A-Za-z0-9]+", segment(text))
+    changing = "[a-z][A-Z0-9]|[A-Z][0-9]|[0-9][A-Za-z]|[A-Z][A-Z][a-z]"
+    assert _identifiers(segment(text)) == list(
+        dict.fromkeys(word for word in words if re.search(changing, word))
+    )
+
+
+def test_common_signs_are_taken_away_as_any_noise_is():
+    for sign in _COMMON_NOISE:
+        assert _segment_run(sign) == " "
+        assert index_words([f"one{sign}two"]) == "one two"
+
+
+def test_a_text_is_indexed_up_to_a_bound():
+    assert index_words(["word", "x" * MAX_INDEXED_CHARS, "beyond"]) == "word\n" + "x" * (
+        MAX_INDEXED_CHARS - 5
+    )
 
 
 def test_the_parts_of_an_identifier_are_named_once():

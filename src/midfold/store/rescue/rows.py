@@ -60,13 +60,13 @@ def read_said(connection: sqlite3.Connection, chain: Sequence[FoundSession]) -> 
     return [Said(each.item, each.created_at, each.tokens, each.finish_reason) for each in records]
 
 
-def read_calls(connection: sqlite3.Connection, tenant: str, conversation: str) -> list[Call]:
-    """Return the recorded calls of a conversation; none where they cannot be read."""
+def read_calls(connection: sqlite3.Connection, session: FoundSession) -> list[Call]:
+    """Return the recorded calls of a session's conversation; none where they cannot be read."""
     try:
         return calls.read_calls(
-            connection, tenant, session_id=None, conversation=conversation, since=None, until=None
+            connection, session.tenant, session.id, whole_chain=True, since=None, until=None
         )
-    except (*UNREADABLE, ValueError, TypeError, ArithmeticError):
+    except (*UNREADABLE, ValueError, TypeError, ArithmeticError, StoreError):
         return []
 
 

@@ -122,7 +122,7 @@ def _save_conversations(damaged: sqlite3.Connection, fresh: Path) -> Salvaged:
             if not incoming.said:
                 missing.append(name)
                 continue
-            calls = read_calls(damaged, tenant, name)
+            calls = read_calls(damaged, chain[-1])
             _write(store.for_tenant(tenant), name, incoming, calls)
             saved += 1
             messages += len(incoming.said)

@@ -1,40 +1,34 @@
-"""Looks messages up in the index, newest first or best first, within a bounded time.
-
-Whoever asks sees their own messages only: the tenant is a condition on the rows, not a word of the query. The
-statements are fixed; what a caller says reaches them as parameters.
-"""
+"""Looks messages up in the index, newest first or best first, within a bounded time."""
 
 import json
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from midfold.store.base import Order
 from midfold.store.codec import clean_text
-from midfold.store.search.limits import rows_in_time, time_limit
+from midfold.store.search.limits import Clock, rows_in_time, time_limit
 from midfold.store.search.query import Query
+from midfold.store.search.recent import find_recent
+from midfold.store.search.scope import LAST_ID, ROW_CONDITIONS, Conditions, Filters, read_conditions
+
+if TYPE_CHECKING:
+    from midfold.store.search.scan import ReadTexts
 
 SEARCH_SECONDS = 1.0
 MAX_ROWS = 1_000
 RANKED_MATCHES = 5_000
 """How many of the newest matches are compared for the best: a word that is everywhere ranks nothing."""
 
-_LAST_ID = (1 << 63) - 1
 COLUMNS = "m.id, s.id, s.conversation, s.title, m.seq, m.role, m.tools, m.created_at, m.dialect, m.body"
 """What a `Row` is made from."""
 # The index leads: its matches come in the order of their ids, so a newest-first search ends at its limit.
-# A shortened copy and a stub say nothing that the message they stand for does not say.
-_MATCHES = """
+_MATCHES = f"""
     FROM message_words
     CROSS JOIN messages m ON m.id = message_words.rowid
-    WHERE message_words MATCH :match AND message_words.rowid BETWEEN :first AND :last
-    AND m.tenant = :tenant AND m.origin IN ('said', 'summary')
-    AND (:sessions IS NULL OR m.session IN (SELECT value FROM json_each(:sessions)))
-    AND (:role IS NULL OR m.role = :role)
-    AND (:tool IS NULL OR instr(' ' || m.tools || ' ', ' ' || :tool || ' ') > 0)
-    AND (:since IS NULL OR m.created_at >= :since) AND (:until IS NULL OR m.created_at < :until)
+    WHERE message_words MATCH :match AND message_words.rowid BETWEEN :first AND :last AND {ROW_CONDITIONS}
     ORDER BY message_words.rowid DESC LIMIT :limit OFFSET :offset
 """
 _NEWEST = f"SELECT m.id {_MATCHES}"
@@ -43,30 +37,6 @@ _BY_IDS = f"""
     SELECT {COLUMNS} FROM json_each(:ids) CROSS JOIN messages m ON m.id = value
     CROSS JOIN sessions s ON s.key = m.session WHERE m.tenant = :tenant
 """  # noqa: S608 - constants only
-_SESSIONS_BY_ID = """
-    SELECT key FROM sessions WHERE tenant = :tenant AND id IN (SELECT value FROM json_each(:ids))
-    AND (:conversation IS NULL OR conversation = :conversation)
-"""
-_SESSIONS_OF_CONVERSATION = "SELECT key FROM sessions WHERE tenant = :tenant AND conversation = :conversation"
-_ENDS = """
-    SELECT min(id), max(id) FROM messages
-    WHERE tenant = :tenant AND session IN (SELECT value FROM json_each(:sessions))
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class Filters:
-    """Which messages are looked at; what is empty or `None` leaves nothing out."""
-
-    tenant: str
-    sessions: Sequence[str] = ()
-    conversation: str | None = None
-    role: str | None = None
-    tool: str | None = None
-    since: float | None = None
-    until: float | None = None
-    before: int | None = None
-    """the id of a message: only older ones, to go on behind a page"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,24 +85,69 @@ def find(
     limit: int = 20,
     offset: int = 0,
     seconds: float = SEARCH_SECONDS,
+    read_texts: "ReadTexts | None" = None,
 ) -> Rows:
-    """Return the messages that match; a search that takes longer than `seconds` gives what it has by then."""
-    limit, offset = max(0, min(limit, MAX_ROWS)), max(0, min(offset, _LAST_ID))
-    scope = _read_scope(connection, filters)
-    if not query.match or not limit or scope.first > scope.last:
+    """Return the messages that match; a search that takes longer than `seconds` gives what it has by then.
+
+    With `read_texts`, a prefix is looked for among the newest messages first, see `recent`.
+    """
+    page = _Page(order, max(0, min(limit, MAX_ROWS)), max(0, min(offset, LAST_ID)))
+    conditions = read_conditions(connection, filters)
+    if not query.match or not page.limit or conditions.hold_for_none:
         return Rows(())
-    conditions = _conditions(query, filters, scope)
     with time_limit(connection, seconds) as clock:
-        if order is Order.NEWEST:
-            page = conditions | {"limit": limit, "offset": offset}
-            ids, coverage = list(rows_in_time(connection, clock, int, _NEWEST, page)), Coverage.WHOLE
-        else:
-            newest = conditions | {"limit": RANKED_MATCHES, "offset": 0}
-            ranked = list(rows_in_time(connection, clock, _Match, _RANKED, newest))
-            coverage = Coverage.NEWEST if len(ranked) == RANKED_MATCHES else Coverage.WHOLE
-            ids = [-match.negative_id for match in sorted(ranked)[offset : offset + limit]]
-    rows = _read_rows(connection, filters.tenant, ids)
-    return Rows(rows, Coverage.CUT if clock.is_over else coverage)
+        found = read_texts and _find_recent(connection, clock, query, conditions, page, read_texts)
+        found = found or _find_indexed(connection, clock, query, conditions, page)
+    rows = _read_rows(connection, filters.tenant, found.ids)
+    return Rows(rows, Coverage.CUT if clock.is_over else found.coverage)
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    order: Order
+    limit: int
+    offset: int
+
+    def cut(self, ids: Sequence[int]) -> list[int]:
+        return list(ids[self.offset : self.offset + self.limit])
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """The ids of a page."""
+
+    ids: list[int]
+    coverage: Coverage = Coverage.WHOLE
+
+
+def _find_recent(
+    connection: sqlite3.Connection,
+    clock: Clock,
+    query: Query,
+    conditions: Conditions,
+    page: _Page,
+    read_texts: "ReadTexts",
+) -> _Found | None:
+    enough = page.offset + page.limit
+    ids = find_recent(
+        connection, clock, query, conditions, read_texts=read_texts, order=page.order, enough=enough
+    )
+    if ids is None:
+        return None
+    return _Found(page.cut(ids), Coverage.WHOLE if page.order is Order.NEWEST else Coverage.NEWEST)
+
+
+def _find_indexed(
+    connection: sqlite3.Connection, clock: Clock, query: Query, conditions: Conditions, page: _Page
+) -> _Found:
+    values = conditions.values | {"match": query.match}
+    if page.order is Order.NEWEST:
+        values |= {"limit": page.limit, "offset": page.offset}
+        return _Found(list(rows_in_time(connection, clock, int, _NEWEST, values)))
+    values |= {"limit": RANKED_MATCHES, "offset": 0}
+    ranked = sorted(rows_in_time(connection, clock, _Match, _RANKED, values))
+    coverage = Coverage.NEWEST if len(ranked) == RANKED_MATCHES else Coverage.WHOLE
+    return _Found(page.cut([-match.negative_id for match in ranked]), coverage)
 
 
 class _Match(NamedTuple):
@@ -147,46 +162,3 @@ def _read_rows(connection: sqlite3.Connection, tenant: str, ids: Sequence[int]) 
     found = connection.execute(_BY_IDS, {"tenant": clean_text(tenant), "ids": json.dumps(ids)})
     rows = {row.id: row for row in (Row(*columns) for columns in found)}
     return tuple(rows[each] for each in ids if each in rows)
-
-
-@dataclass(frozen=True, slots=True)
-class _Scope:
-    """The sessions that are looked at, as a JSON list, and between which ids their messages are."""
-
-    sessions: str | None
-    first: int
-    last: int
-
-
-def _read_scope(connection: sqlite3.Connection, filters: Filters) -> _Scope:
-    """Find the keys of the sessions: ids between bounds are skipped by the index, not row by row."""
-    last = _LAST_ID if filters.before is None else max(0, min(filters.before - 1, _LAST_ID))
-    if not filters.sessions and filters.conversation is None:
-        return _Scope(None, 0, last)
-    parameters = {
-        "tenant": clean_text(filters.tenant),
-        "conversation": _clean(filters.conversation),
-        "ids": json.dumps([clean_text(each) for each in filters.sessions]),
-    }
-    statement = _SESSIONS_BY_ID if filters.sessions else _SESSIONS_OF_CONVERSATION
-    keys = json.dumps([key for (key,) in connection.execute(statement, parameters)])
-    first, newest = connection.execute(_ENDS, {"tenant": parameters["tenant"], "sessions": keys}).fetchone()
-    return _Scope(keys, first or 0, min(last, newest or -1))
-
-
-def _conditions(query: Query, filters: Filters, scope: _Scope) -> dict[str, object]:
-    return {
-        "match": query.match,
-        "first": scope.first,
-        "last": scope.last,
-        "tenant": clean_text(filters.tenant),
-        "sessions": scope.sessions,
-        "role": _clean(filters.role),
-        "tool": _clean(filters.tool),
-        "since": filters.since,
-        "until": filters.until,
-    }
-
-
-def _clean(text: str | None) -> str | None:
-    return None if text is None else clean_text(text)

@@ -6,21 +6,28 @@ stored; so they must be the words that went in, and an index made by another ver
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import suppress
 
+from midfold.store.guards import unguarded
 from midfold.store.search.scan import ReadTexts
 from midfold.store.search.words import INDEX_VERSION, WORD, index_words
 
 _VERSION = "search_index_version"
+_PURGE = "search_index_purge"
+_HOLES = "search_index_holes"
+# Pages of the index that are written anew at a time: some ten milliseconds of work.
+_PURGED_PAGES = 64
+# Fewer than this are the command's own, and nothing was left to do.
+_CHANGES_OF_A_MERGE = 2
 _SAMPLED_MESSAGES = 200
 _SAMPLED_WORDS = 3
 _ANY_ERROR, _READ_ONLY = 1, 8  # SQLite's primary result codes
 # The index keeps the length of every entry in a table of its own: what it has, without reading it. Messages
-# behind the last of them are not missing; they wait for their turn.
+# behind the last of them are not missing; they wait for their turn. Nor are those that are being deleted.
 _DIFFERENCES = """
     SELECT
         (SELECT count(*) FROM messages WHERE id <= (SELECT max(id) FROM message_words_docsize)
-            AND id NOT IN (SELECT id FROM message_words_docsize)),
+            AND id NOT IN (SELECT id FROM message_words_docsize)
+            AND NOT EXISTS (SELECT 1 FROM meta WHERE name = 'search_index_holes')),
         (SELECT count(*) FROM message_words_docsize WHERE id NOT IN (SELECT id FROM messages))
 """
 
@@ -31,30 +38,49 @@ def add(connection: sqlite3.Connection, rowid: int, words: str) -> None:
 
 
 def remove(connection: sqlite3.Connection, rowid: int, words: str) -> None:
-    """Take a message out; `words` are the ones it was indexed by."""
+    """Take a message out; `words` are the ones it was indexed by. They stay in the file until a purge."""
     connection.execute(
         "INSERT INTO message_words (message_words, rowid, words) VALUES ('delete', ?, ?)", (rowid, words)
     )
 
 
-def purge(connection: sqlite3.Connection) -> None:
-    """Drop what removed messages left behind in the index; takes about as long as writing it anew."""
-    connection.execute("INSERT INTO message_words (message_words) VALUES ('optimize')")
+def want_purge(connection: sqlite3.Connection) -> None:
+    """Note that the words of removed messages are still in the file."""
+    connection.execute("INSERT OR REPLACE INTO meta (name, value) VALUES (?, 1)", (_PURGE,))
 
 
-def forget_for_good(connection: sqlite3.Connection) -> None:
-    """Let the index overwrite the words that are taken out of it, where this SQLite can."""
-    with suppress(connection.DatabaseError):
-        connection.execute("INSERT INTO message_words (message_words, rank) VALUES ('secure-delete', 1)")
+def purge_some(connection: sqlite3.Connection) -> bool:
+    """Drop a part of what removed messages left behind, if they did; return whether there may be more.
+
+    To let the index overwrite each word as it is removed would take a hundred times as long.
+    """
+    if connection.execute("SELECT 1 FROM meta WHERE name = ?", (_PURGE,)).fetchone() is None:
+        return False
+    before = connection.total_changes
+    # A negative number asks for everything to be merged into one, which is what drops the words.
+    connection.execute(
+        "INSERT INTO message_words (message_words, rank) VALUES ('merge', ?)", (-_PURGED_PAGES,)
+    )
+    if connection.total_changes - before >= _CHANGES_OF_A_MERGE:
+        return True
+    connection.execute("DELETE FROM meta WHERE name = ?", (_PURGE,))
+    return False
 
 
-def purge_where_needed(connection: sqlite3.Connection) -> None:
-    """Write the index anew where removed words are only marked as such."""
-    (is_set,) = connection.execute(
-        "SELECT count(*) FROM message_words_config WHERE k = 'secure-delete' AND v = 1"
-    ).fetchone()
-    if not is_set:
-        purge(connection)
+def note_holes(connection: sqlite3.Connection, now: float) -> None:
+    """Note that messages were taken out which are not deleted yet."""
+    connection.execute("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)", (_HOLES, now))
+
+
+def find_holes(connection: sqlite3.Connection) -> float | None:
+    """Return when messages were taken out that may still be there."""
+    row = connection.execute("SELECT value FROM meta WHERE name = ?", (_HOLES,)).fetchone()
+    return None if row is None else float(row[0])
+
+
+def close_holes(connection: sqlite3.Connection) -> None:
+    """Note that every message is where it should be."""
+    connection.execute("DELETE FROM meta WHERE name = ?", (_HOLES,))
 
 
 def is_readable(connection: sqlite3.Connection) -> bool:
@@ -122,7 +148,8 @@ def check_words(connection: sqlite3.Connection, read_texts: ReadTexts) -> Iterat
     lost = 0
     for at in range(0, newest, step):
         found = connection.execute(
-            "SELECT id, dialect, body FROM messages WHERE id > ? AND id <= ? ORDER BY id LIMIT 1",
+            "SELECT id, dialect, body FROM messages JOIN message_words_docsize USING (id)"
+            " WHERE id > ? AND id <= ? ORDER BY id LIMIT 1",
             (at, newest),
         ).fetchone()
         if found is None:
@@ -152,10 +179,11 @@ def _empty(connection: sqlite3.Connection) -> None:
 
 def _tear_out(connection: sqlite3.Connection) -> None:
     """Take away an index that is too damaged to be opened, and so to be dropped."""
-    connection.execute("PRAGMA writable_schema = ON")
-    connection.execute("DELETE FROM sqlite_schema WHERE name = 'message_words'")
-    connection.execute("PRAGMA writable_schema = RESET")
-    connection.execute("DROP TABLE IF EXISTS message_words_data")
-    connection.execute("DROP TABLE IF EXISTS message_words_idx")
-    connection.execute("DROP TABLE IF EXISTS message_words_docsize")
-    connection.execute("DROP TABLE IF EXISTS message_words_config")
+    with unguarded(connection):
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute("DELETE FROM sqlite_schema WHERE name = 'message_words'")
+        connection.execute("PRAGMA writable_schema = RESET")
+        connection.execute("DROP TABLE IF EXISTS message_words_data")
+        connection.execute("DROP TABLE IF EXISTS message_words_idx")
+        connection.execute("DROP TABLE IF EXISTS message_words_docsize")
+        connection.execute("DROP TABLE IF EXISTS message_words_config")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from midfold.errors import StoreUnavailable
+from midfold.store.codec import DamagedRow
 from midfold.store.search import maintain
 from midfold.store.sqlite import indexing
 from midfold.store.sqlite.driver import (
@@ -38,9 +39,8 @@ class Access:
 
     def close(self) -> None:
         """Finish what is waiting, then let the next process write."""
-        if self.writer is not None:
-            self.writer.close()
-        if self.single is not None:
+        is_over = self.writer is None or self.writer.close()
+        if self.single is not None and is_over:
             self.single.release()
 
 
@@ -78,7 +78,9 @@ def read_key(connection: sqlite3.Connection) -> bytes:
     row = connection.execute("SELECT value FROM meta WHERE name = 'redaction_key'").fetchone()
     if row is None:
         raise StoreUnavailable("it was not made to the end; open it for writing once")
-    return bytes(row[0])
+    if not isinstance(row[0], bytes):
+        raise DamagedRow("the key of placeholders cannot be read")
+    return row[0]
 
 
 def _open_for_writing(path: Path, synchronous: str) -> Access:
@@ -102,7 +104,7 @@ def _start(connection: sqlite3.Connection, path: Path) -> Writer:
     except BaseException:
         connection.close()
         raise
-    return Writer(connection, path, chore=indexing.catch_up)
+    return Writer(connection, path, chore=indexing.tidy)
 
 
 def _check_readable(path: Path, reason: StoreUnavailable) -> None:

@@ -5,7 +5,7 @@ from decimal import Decimal
 from typing import Any
 
 from midfold.store.base import Call
-from midfold.store.codec import hide_id, hide_text, pack_value, read_value
+from midfold.store.codec import damage_noticed, hide_id, hide_text, pack_value, read_value
 from midfold.store.sqlite.sessions import find_place
 from midfold.tokens.usage import CanonicalUsage
 
@@ -56,30 +56,42 @@ def insert_call(
 def read_calls(
     connection: sqlite3.Connection,
     tenant: str,
-    *,
     session_id: str | None,
-    conversation: str | None,
+    whole_chain: bool,
     since: float | None,
     until: float | None,
 ) -> list[Call]:
     """Return recorded calls, oldest first."""
+    asked = _find_asked(connection, tenant, session_id, whole_chain)
     rows = connection.execute(
         f"SELECT {_BUCKET_COLUMNS}, c.model, c.purpose, c.id, c.cost, c.cost_kind, c.raw, c.facts,"
         f" c.created_at, s.id, s.source {_WHERE} ORDER BY c.created_at, c.key",
-        (tenant, session_id, conversation, since, until),
+        (tenant, *asked, since, until),
     )
-    return [_call(row) for row in rows]
+    with damage_noticed("call"):
+        return [_call(row) for row in rows]
 
 
 def sum_usage(
-    connection: sqlite3.Connection, tenant: str, *, session_id: str | None, conversation: str | None
+    connection: sqlite3.Connection, tenant: str, session_id: str | None, whole_chain: bool
 ) -> CanonicalUsage:
     """Add up what calls used."""
+    asked = _find_asked(connection, tenant, session_id, whole_chain)
     row = connection.execute(
         f"SELECT {_SUMS} {_WHERE}",
-        (tenant, session_id, conversation, None, None),
+        (tenant, *asked, None, None),
     ).fetchone()
     return CanonicalUsage(**dict(zip(_BUCKETS, row, strict=True)))
+
+
+def _find_asked(
+    connection: sqlite3.Connection, tenant: str, session_id: str | None, whole_chain: bool
+) -> tuple[str | None, str | None]:
+    """Return the session and the conversation that are asked about."""
+    if session_id is None:
+        return None, None
+    conversation = find_place(connection, tenant, session_id).conversation
+    return (None, conversation) if whole_chain else (session_id, None)
 
 
 def _call(row: tuple[Any, ...]) -> Call:

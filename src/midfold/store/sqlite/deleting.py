@@ -1,47 +1,66 @@
-"""Taking conversations out of SQLite: rows, index and everything that hangs on them, in one transaction."""
+"""Taking conversations out of SQLite: rows, index and everything that hangs on them, in one transaction.
+
+Most of the work is in the index. A large part of it is done before, see `Database.delete`.
+"""
 
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from midfold.errors import StoreError
 from midfold.faults import faultpoint
 from midfold.store.base import Deleted
 from midfold.store.search import maintain
 from midfold.store.sqlite import indexing
+from midfold.store.sqlite.files import Database
 from midfold.store.sqlite.messages import add_bytes
 from midfold.store.sqlite.sessions import find_place
 
 
-def delete(connection: sqlite3.Connection, tenant: str, session_id: str, *, branches: bool) -> Deleted:
+def delete(database: Database, tenant: str, session_id: str, *, branches: bool) -> Deleted:
     """Delete the conversation of a session, with its sub-agents; with `branches`, those too.
 
     A branch begins with the messages of its parent, so without `branches` one that is left is an error.
     """
-    conversation = find_place(connection, tenant, session_id).conversation
-    doomed = _collect(connection, tenant, conversation, branches=branches)
-    return delete_sessions(connection, tenant, doomed)
+
+    def find_doomed(connection: sqlite3.Connection) -> set[int]:
+        conversation = find_place(connection, tenant, session_id).conversation
+        return _collect(connection, tenant, conversation, branches=branches)
+
+    return delete_found(database, tenant, find_doomed)
 
 
-def delete_sessions(connection: sqlite3.Connection, tenant: str, keys: Iterable[int]) -> Deleted:
+def delete_found(
+    database: Database, tenant: str, find: Callable[[sqlite3.Connection], Iterable[int]]
+) -> Deleted:
+    """Delete the sessions that `find` finds. It is asked twice: what counts is what it finds at last."""
+    return database.delete(
+        lambda connection: [
+            rowid for key in find(connection) for rowid in indexing.find_indexed(connection, tenant, key)
+        ],
+        lambda connection: _delete_sessions(connection, tenant, find(connection)),
+    )
+
+
+def _delete_sessions(connection: sqlite3.Connection, tenant: str, keys: Iterable[int]) -> Deleted:
     """Delete these sessions; nothing else may read from them. What they said is overwritten."""
-    maintain.forget_for_good(connection)
     doomed = sorted(keys)
     ids: list[str] = []
     count = 0
     for key in doomed:
         (session_id,) = connection.execute("SELECT id FROM sessions WHERE key = ?", (key,)).fetchone()
         ids.append(session_id)
-        count += indexing.remove(connection, tenant, key)
-        (size,) = connection.execute(
-            "SELECT coalesce(sum(length(body)), 0) FROM messages WHERE tenant = ? AND session = ?",
+        indexing.remove(connection, indexing.find_indexed(connection, tenant, key))
+        size, messages = connection.execute(
+            "SELECT coalesce(sum(length(body)), 0), count(*) FROM messages WHERE tenant = ? AND session = ?",
             (tenant, key),
         ).fetchone()
         add_bytes(connection, tenant, -size)
+        count += messages
         faultpoint("store.delete.unindexed")
     # Newest first: a session may be read from by those that came after it.
     for key in reversed(doomed):
         connection.execute("DELETE FROM sessions WHERE tenant = ? AND key = ?", (tenant, key))
-    maintain.purge_where_needed(connection)
+    maintain.close_holes(connection)
     faultpoint("store.delete.after")
     return Deleted(tuple(ids), count)
 

@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 from midfold.errors import StoreCorrupt, StoreError, StoreUnavailable
 from midfold.store.codec import DamagedRow
+from midfold.store.guards import guard
 
 
 def _load() -> Any:
@@ -115,6 +116,7 @@ def open_reader(path: Path, *, immutable: bool = False) -> sqlite3.Connection:
 
 
 def _set_up(connection: sqlite3.Connection) -> None:
+    guard(connection)
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("PRAGMA trusted_schema = OFF")
     connection.execute("PRAGMA cell_size_check = ON")

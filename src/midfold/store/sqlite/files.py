@@ -4,7 +4,7 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -76,16 +76,38 @@ class Database:
             return False
         return True
 
+    def delete(self, find: Callable[[sqlite3.Connection], Sequence[int]], work: Work[T]) -> T:
+        """Run `work`, which deletes the messages that `find` finds; return when nothing of them is left.
+
+        Their words are taken out before, and what that leaves behind after, in short transactions.
+        """
+        messages = self.read(find)
+        for first in range(0, len(messages) - indexing.MAX_MESSAGES, indexing.MAX_MESSAGES):
+            some = messages[first : first + indexing.MAX_MESSAGES]
+            self.write(partial(indexing.remove_before, messages=some))
+        result = self.write(work)
+        while self.write(maintain.purge_some):
+            pass
+        return result
+
     def check(self, *, deep: bool) -> list[Problem]:
         """Look for damage; after damage to the file or to messages nothing is written any more."""
         problems = self._examine(partial(find_problems, deep=deep))
-        if sqlite_version() < _READERS_CHECK_THE_INDEX and self.status.may_write:
-            problems += self._need_writer().do(find_index_problems)
-        damage = next((each for each in problems if each.area in (Area.FILE, Area.MESSAGES)), None)
+        if not _find_damage(problems) and sqlite_version() < _READERS_CHECK_THE_INDEX:
+            problems += self._ask_writer_about_index()
+        damage = _find_damage(problems)
         if damage is not None and self._access.writer is not None:
             self._may_mend = False
             self._access.writer.trouble.stop(damage.text)
         return problems
+
+    def _ask_writer_about_index(self) -> list[Problem]:
+        if not self.status.may_write:
+            return []
+        try:
+            return self._need_writer().do(find_index_problems)
+        except StoreCorrupt as error:
+            return [Problem(Area.FILE, error.reason)]
 
     @property
     def status(self) -> Status:
@@ -96,7 +118,9 @@ class Database:
         return Status(str(self.path), version, may_write=problem is None, problem=problem)
 
     def close(self) -> None:
-        """Finish what is waiting and let go of the file."""
+        """Finish what is waiting and let go of the file; after a fork it is the parent's alone."""
+        if os.getpid() != self._process:
+            return
         with self._lock:
             self._is_closed = True
             # The last connection to go folds the log into the file, and one that only reads cannot.
@@ -176,3 +200,8 @@ class Database:
                 return look(connection)
             finally:
                 connection.close()
+
+
+def _find_damage(problems: Sequence[Problem]) -> Problem | None:
+    """Return what writing could make worse."""
+    return next((each for each in problems if each.area in (Area.FILE, Area.MESSAGES)), None)

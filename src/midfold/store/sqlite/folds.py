@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Sequence
 
 from midfold.store.base import Known, StoredFold
-from midfold.store.codec import read_value
+from midfold.store.codec import damage_noticed, read_value
 from midfold.store.fold_json import fold_from_json
 from midfold.store.sqlite.sessions import find_place, find_tip
 
@@ -46,7 +46,8 @@ def list_folds(
         " AND (?3 = 0 OR f.announced_at IS NULL) AND child.undone_at IS NULL ORDER BY f.key",
         (tenant, conversation, int(unannounced)),
     )
-    return [_stored(row[2:]) for row in rows]
+    with damage_noticed("fold"):
+        return [_stored(row[2:]) for row in rows]
 
 
 def mark_announced(connection: sqlite3.Connection, tenant: str, child_id: str, now: float) -> None:

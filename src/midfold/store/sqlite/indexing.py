@@ -1,18 +1,24 @@
 """The index follows the messages: a batch of them costs a fraction of what each costs alone.
 
 What is not in the index yet are the messages behind the last one that is. They are indexed when the writer
-has nothing else to do, with every large append, and before anybody searches: a search always finds all.
+has nothing else to do, along with large appends, and before anybody searches: a search always finds all.
+Words of messages that are deleted go first, a part at a time; where that was cut off, they are put back.
 """
 
 import sqlite3
+import time
+from collections.abc import Iterable, Sequence
 
 from midfold.faults import faultpoint
 from midfold.store.codec import read_body
 from midfold.store.rows import words_of
 from midfold.store.search import maintain
 
-MAX_TOGETHER = 500
-"""Messages indexed in one transaction: others wait for it."""
+# What is indexed in one transaction, since others wait for it: some ten milliseconds of work.
+MAX_MESSAGES = 500
+_MAX_CHARS = 1 << 18
+# Whoever takes words out for longer than this without another part is gone.
+_HOLE_SECONDS = 60.0
 
 _WAITING = "FROM messages WHERE id > (SELECT coalesce(max(id), 0) FROM message_words_docsize)"
 
@@ -23,26 +29,65 @@ def is_behind(connection: sqlite3.Connection) -> bool:
     return bool(found)
 
 
-def catch_up(connection: sqlite3.Connection, limit: int = MAX_TOGETHER) -> int:
-    """Index the oldest messages that wait, in the caller's transaction; return how many these were."""
+def tidy(connection: sqlite3.Connection) -> bool:
+    """Do a part of what can wait; return whether there may be more."""
+    return bool(catch_up(connection)) or _fill_holes(connection) or maintain.purge_some(connection)
+
+
+def catch_up(connection: sqlite3.Connection) -> int:
+    """Index some of the oldest messages that wait, in the caller's transaction; return how many."""
+    rows = connection.execute(f"SELECT id, dialect, body {_WAITING} ORDER BY id LIMIT ?", (MAX_MESSAGES,))
+    count = chars = 0
+    for rowid, dialect, body in rows:
+        maintain.add(connection, rowid, words_of(read_body(dialect, body)))
+        count, chars = count + 1, chars + len(body)
+        if chars >= _MAX_CHARS:
+            break
+    rows.close()
+    if count:
+        faultpoint("store.index.after")
+    return count
+
+
+def find_indexed(connection: sqlite3.Connection, tenant: str, session: int) -> list[int]:
+    """Return the messages of a session that are in the index, by their ids."""
     rows = connection.execute(
-        f"SELECT id, dialect, body {_WAITING} ORDER BY id LIMIT ?",
-        (limit,),
+        "SELECT id FROM messages JOIN message_words_docsize USING (id) WHERE tenant = ? AND session = ?",
+        (tenant, session),
+    )
+    return [rowid for (rowid,) in rows]
+
+
+def remove(connection: sqlite3.Connection, messages: Iterable[int]) -> None:
+    """Take messages that are about to be deleted out of the index, as far as they are in it."""
+    for rowid in messages:
+        found = connection.execute(
+            "SELECT dialect, body FROM messages JOIN message_words_docsize USING (id) WHERE id = ?", (rowid,)
+        ).fetchone()
+        if found is not None:
+            maintain.remove(connection, rowid, words_of(read_body(*found)))
+    maintain.want_purge(connection)
+
+
+def remove_before(connection: sqlite3.Connection, messages: Sequence[int]) -> None:
+    """Take messages out that another transaction deletes; should it never come, they are put back."""
+    remove(connection, messages)
+    maintain.note_holes(connection, time.time())
+    faultpoint("store.delete.unindexed")
+
+
+def _fill_holes(connection: sqlite3.Connection) -> bool:
+    """Put some of those back that were taken out and not deleted; return whether there may be more."""
+    made_at = maintain.find_holes(connection)
+    if made_at is None or abs(time.time() - made_at) < _HOLE_SECONDS:
+        return False
+    rows = connection.execute(
+        "SELECT id, dialect, body FROM messages WHERE id <= (SELECT max(id) FROM message_words_docsize)"
+        " AND id NOT IN (SELECT id FROM message_words_docsize) LIMIT ?",
+        (MAX_MESSAGES,),
     ).fetchall()
     for rowid, dialect, body in rows:
         maintain.add(connection, rowid, words_of(read_body(dialect, body)))
-    if rows:
-        faultpoint("store.index.after")
-    return len(rows)
-
-
-def remove(connection: sqlite3.Connection, tenant: str, session: int) -> int:
-    """Take the messages of a session out of the index; return how many messages it has."""
-    (last,) = connection.execute("SELECT coalesce(max(id), 0) FROM message_words_docsize").fetchone()
-    rows = connection.execute(
-        "SELECT id, dialect, body FROM messages WHERE tenant = ? AND session = ?", (tenant, session)
-    ).fetchall()
-    for rowid, dialect, body in rows:
-        if rowid <= last:
-            maintain.remove(connection, rowid, words_of(read_body(dialect, body)))
-    return len(rows)
+    if not rows:
+        maintain.close_holes(connection)
+    return bool(rows)

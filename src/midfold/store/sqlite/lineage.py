@@ -6,18 +6,38 @@ and writes only what is new: the summary, and what was shortened.
 
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from midfold.errors import SessionBusy, StoreError
 from midfold.faults import faultpoint
-from midfold.store.base import EndReason, Kind, Lease
+from midfold.store.base import EndReason, Kind, Lease, StoredMessage
 from midfold.store.continuing import Continuation
 from midfold.store.diverging import Basis
 from midfold.store.rows import agree
+from midfold.store.sqlite import messages
 from midfold.store.sqlite.folds import forget_summary
 from midfold.store.sqlite.leases import check_lease
 from midfold.store.sqlite.messages import Ref, insert_ranges, insert_rows, join_refs, read_refs
 from midfold.store.sqlite.sessions import NewSession, Place, ended, find_place, find_tip, insert_session
+
+# The newest of what a branch took over was the newest there was: what its parent said up to that came before.
+_BRANCH = """
+    SELECT parent.conversation,
+        (SELECT coalesce(sum(stop - start), 0) FROM ranges WHERE tenant = :tenant AND session = branch.key),
+        (SELECT coalesce(sum(r.stop - r.start), 0) FROM sessions first
+            JOIN ranges r ON r.tenant = :tenant AND r.session = first.key
+            WHERE first.tenant = :tenant AND first.conversation = parent.conversation
+            AND first.kind <> 'continuation'),
+        (SELECT count(*) FROM sessions s CROSS JOIN messages m ON m.tenant = s.tenant AND m.session = s.key
+            WHERE s.tenant = :tenant AND s.conversation = parent.conversation AND m.origin = 'said'
+            AND m.id <= (
+                SELECT max(m.id) FROM ranges r CROSS JOIN messages m
+                    ON m.tenant = r.tenant AND m.session = r.source AND m.seq = r.stop - 1
+                WHERE r.tenant = :tenant AND r.session = branch.key
+            ))
+    FROM sessions branch JOIN sessions parent ON parent.key = branch.parent
+    WHERE branch.tenant = :tenant AND branch.conversation = :conversation AND branch.kind = 'branch'
+"""
 
 
 def continue_session(
@@ -98,6 +118,61 @@ def branch_session(
     )
     key = insert_session(connection, tenant, branch, now)
     insert_ranges(connection, tenant, key, join_refs(refs), own_from=0)
+
+
+def read_history(connection: sqlite3.Connection, tenant: str, session_id: str) -> list[StoredMessage]:
+    """Return all that was said in the conversation of a session, folded or not, in the order it was said in.
+
+    A branch begins with all that was said before it, also with what its parent had folded by then.
+    """
+    conversation = find_place(connection, tenant, session_id).conversation
+    said = messages.read_history(connection, tenant, conversation)
+    while branch := _find_branch(connection, tenant, conversation):
+        before = messages.read_history(connection, tenant, branch.parent)
+        said = [*before[: branch.parent_taken_over + branch.said_before], *said[branch.taken_over :]]
+        conversation = branch.parent
+    return said
+
+
+def count_history(connection: sqlite3.Connection, tenant: str, session_id: str) -> int:
+    """Return how many messages `read_history` has."""
+    conversation = find_place(connection, tenant, session_id).conversation
+    count = messages.count_history(connection, tenant, conversation)
+    while branch := _find_branch(connection, tenant, conversation):
+        count += branch.parent_taken_over + branch.said_before - branch.taken_over
+        conversation = branch.parent
+    return count
+
+
+@dataclass(frozen=True, slots=True)
+class _Branch:
+    """Where a conversation left another, its parent.
+
+    It took over `taken_over` messages, and the parent itself `parent_taken_over` of an earlier one. What the
+    parent had said by itself up to then is `said_before`.
+    """
+
+    parent: str
+    taken_over: int
+    parent_taken_over: int
+    said_before: int
+
+
+def _find_branch(connection: sqlite3.Connection, tenant: str, conversation: str) -> _Branch | None:
+    """Say where a conversation comes from; `None` if it is no branch, or its parent is gone."""
+    row = connection.execute(_BRANCH, {"tenant": tenant, "conversation": conversation}).fetchone()
+    return _Branch(*row) if row else None
+
+
+def find_as_of_origin(connection: sqlite3.Connection, tenant: str, session_id: str) -> Place:
+    """Find a session as one of the conversation that its own branched from, or that one from another.
+
+    By that conversation credentials are hidden, so that one has the same placeholder wherever it is read.
+    """
+    place = find_place(connection, tenant, session_id)
+    while branch := _find_branch(connection, tenant, place.conversation):
+        place = replace(place, conversation=branch.parent)
+    return place
 
 
 def open_below(

@@ -40,6 +40,14 @@ _REFS = _VIEW.format(
 _RECORDS = _VIEW.format(columns=_RECORD, join="JOIN sessions s ON s.key = m.session")
 
 
+_COUNT_HISTORY = """
+    SELECT
+        (SELECT coalesce(sum(r.stop - r.start), 0) FROM sessions s
+            JOIN ranges r ON r.tenant = s.tenant AND r.session = s.key
+            WHERE s.tenant = :tenant AND s.conversation = :conversation AND s.kind <> 'continuation')
+        + (SELECT count(*) FROM sessions s JOIN messages m ON m.tenant = s.tenant AND m.session = s.key
+            WHERE s.tenant = :tenant AND s.conversation = :conversation AND m.origin = 'said')
+"""
 _INSERT = """
     INSERT INTO messages (id, tenant, session, seq, origin, role, tools, dialect, body, seal, tokens,
         finish_reason, is_redacted, is_exact, digest, chain, created_at)
@@ -190,6 +198,12 @@ def read_history(connection: sqlite3.Connection, tenant: str, conversation: str)
         (tenant, conversation),
     ).fetchall()
     return [_record(row) for row in rows]
+
+
+def count_history(connection: sqlite3.Connection, tenant: str, conversation: str) -> int:
+    """Return how many messages `read_history` has."""
+    (count,) = connection.execute(_COUNT_HISTORY, {"tenant": tenant, "conversation": conversation}).fetchone()
+    return int(count)
 
 
 def _record(row: tuple[Any, ...]) -> StoredMessage:

@@ -1,12 +1,13 @@
 """Keeping a store from growing for ever: by age, by size, and by a quota that says no."""
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from midfold.errors import StoreFull
 from midfold.store.base import Deleted
-from midfold.store.sqlite.deleting import delete_sessions
+from midfold.store.sqlite.deleting import delete_found
+from midfold.store.sqlite.files import Database
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,25 +22,32 @@ class _Family:
 
 
 def prune(
-    connection: sqlite3.Connection,
-    tenant: str,
-    *,
-    older_than: float | None,
-    keep_bytes: int | None,
-    dry_run: bool,
+    database: Database, tenant: str, *, older_than: float | None, keep_bytes: int | None, dry_run: bool
 ) -> Deleted:
     """Delete what nobody touched since `older_than`, then the oldest until at most `keep_bytes` are left."""
-    families = sorted(_families(connection, tenant), key=lambda family: family.last_used)
-    doomed = [family for family in families if older_than is not None and family.last_used < older_than]
-    left = families[len(doomed) :]
+
+    def choose(connection: sqlite3.Connection) -> list[_Family]:
+        return _choose(list(_families(connection, tenant)), older_than, keep_bytes)
+
+    if dry_run:
+        doomed = database.read(choose)
+        ids = tuple(each for family in doomed for each in family.ids)
+        return Deleted(ids, sum(family.messages for family in doomed))
+    return delete_found(
+        database, tenant, lambda connection: [key for family in choose(connection) for key in family.keys]
+    )
+
+
+def _choose(families: Sequence[_Family], older_than: float | None, keep_bytes: int | None) -> list[_Family]:
+    """Return the conversations that have to go, the oldest first."""
+    left = sorted(families, key=lambda family: family.last_used)
+    doomed = [family for family in left if older_than is not None and family.last_used < older_than]
+    left = left[len(doomed) :]
     size = sum(family.size for family in left)
     while keep_bytes is not None and left and size > keep_bytes:
         size -= left[0].size
         doomed.append(left.pop(0))
-    if dry_run:
-        ids = tuple(each for family in doomed for each in family.ids)
-        return Deleted(ids, sum(family.messages for family in doomed))
-    return delete_sessions(connection, tenant, [key for family in doomed for key in family.keys])
+    return doomed
 
 
 def check_quota(connection: sqlite3.Connection, tenant: str, quota: int | None) -> None:

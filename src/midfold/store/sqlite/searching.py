@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from midfold.store.base import Found, Hit, Order
 from midfold.store.codec import read_body, texts_in
-from midfold.store.search.find import Filters, Row, find
+from midfold.store.search.find import Row, find
 from midfold.store.search.query import read_query
 from midfold.store.search.scan import scan
+from midfold.store.search.scope import Filters
 from midfold.store.search.snippets import Snippet, make_snippet, make_substring_snippet
 from midfold.store.sqlite.sessions import find_place
 
@@ -41,7 +42,7 @@ def search(connection: sqlite3.Connection, tenant: str, wanted: Wanted) -> Found
         until=wanted.until,
     )
     query = read_query(wanted.query)
-    found = find(connection, query, filters, order=wanted.order, limit=wanted.limit)
+    found = find(connection, query, filters, order=wanted.order, limit=wanted.limit, read_texts=read_texts)
     hits = tuple(_hit(row, make_snippet(_texts(row), query)) for row in found.rows)
     return Found(hits, found.is_incomplete)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from midfold.errors import SessionEnded, SessionNotFound, StoreError
 from midfold.store.base import EndReason, Kind, Session
-from midfold.store.codec import clean_text, read_value
+from midfold.store.codec import clean_text, damage_noticed, read_value
 
 _COLUMNS = """
     s.id, s.conversation, s.kind, p.id, s.source, s.model, s.title, s.dialect,
@@ -234,4 +234,5 @@ def read_system(connection: sqlite3.Connection, tenant: str, session_id: str) ->
 
 def _session(row: Sequence[Any]) -> Session:
     session = Session(*row)
-    return replace(session, kind=Kind(session.kind), is_undone=bool(session.is_undone))
+    with damage_noticed("session"):
+        return replace(session, kind=Kind(session.kind), is_undone=bool(session.is_undone))

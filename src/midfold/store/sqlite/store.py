@@ -127,7 +127,8 @@ class SqliteStore:
             raise StoreError("a continuation comes from continue_session")
         if (parent_id is None) is not (kind is Kind.ROOT):
             raise StoreError("a branch and a sub-agent have a parent, and a root has none")
-        hide = partial(self._hiding.text, conversation=new_id)
+        origin = self._recall(parent_id).conversation if parent_id and kind is Kind.BRANCH else new_id
+        hide = partial(self._hiding.text, conversation=origin)
         new = NewSession(
             id=new_id,
             conversation=new_id,
@@ -137,7 +138,7 @@ class SqliteStore:
             model=model and hide(model),
             title=title and hide(title),
             dialect=dialect and get_dialect(dialect).name,
-            system=None if system is None else self._hiding.value(system, new_id),
+            system=None if system is None else self._hiding.value(system, origin),
         )
         if parent_id is None:
             self._write(sessions.insert_session, new, self._clock())
@@ -172,8 +173,8 @@ class SqliteStore:
 
     def set_title(self, session_id: str, title: str) -> None:
         """Name a session."""
-        place = self._place(session_id)
-        self._write(sessions.set_title, session_id, self._hiding.text(title, place.conversation))
+        hidden = self._hiding.text(title, self._recall(session_id).conversation)
+        self._write(sessions.set_title, session_id, hidden)
 
     # Messages
 
@@ -206,7 +207,11 @@ class SqliteStore:
 
     def history(self, session_id: str) -> list[StoredMessage]:
         """Return everything that was said in a conversation, folded or not."""
-        return self._read(writing.read_said, session_id)
+        return self._read(lineage.read_history, session_id)
+
+    def count_history(self, session_id: str) -> int:
+        """Count what was said in a conversation, folded or not, without reading it."""
+        return self._read(lineage.count_history, session_id)
 
     # Chains
 
@@ -239,7 +244,8 @@ class SqliteStore:
         place = self._read(sessions.find_open, session_id)
         failed = run_hooks(self._hooks, session_id, compression.originals)
         stored = [ref.digests for ref in self._read(writing.read_places, session_id)]
-        spelling = Writing(place.dialect or DEFAULT_DIALECT, self._hiding.key(place.conversation))
+        key = self._hiding.key(self._recall(session_id).conversation)
+        spelling = Writing(place.dialect or DEFAULT_DIALECT, key)
         plan = plan_continuation(
             messages,
             compression,
@@ -348,28 +354,25 @@ class SqliteStore:
         until: float | None = None,
     ) -> list[Call]:
         """List recorded calls, oldest first: of a session, of its whole chain, or of all."""
-        conversation, only = self._scope(session_id, whole_chain)
-        return self._read(
-            partial(calls.read_calls, session_id=only, conversation=conversation, since=since, until=until)
-        )
+        return self._read(calls.read_calls, session_id, whole_chain, since, until)
 
     def usage(self, session_id: str | None = None, *, whole_chain: bool = False) -> CanonicalUsage:
         """Add up what calls used."""
-        conversation, only = self._scope(session_id, whole_chain)
-        return self._read(partial(calls.sum_usage, session_id=only, conversation=conversation))
+        return self._read(calls.sum_usage, session_id, whole_chain)
 
     def prune(
         self, *, older_than: float | None = None, keep_bytes: int | None = None, dry_run: bool = False
     ) -> Deleted:
         """Delete conversations untouched since `older_than`, then the oldest down to `keep_bytes`."""
         self._recalled.clear()
-        work = partial(pruning.prune, older_than=older_than, keep_bytes=keep_bytes, dry_run=dry_run)
-        return self._write(work)
+        return pruning.prune(
+            self._database, self._tenant, older_than=older_than, keep_bytes=keep_bytes, dry_run=dry_run
+        )
 
     def delete(self, session_id: str, *, branches: bool = False) -> Deleted:
         """Delete a conversation: every session of its chain, their index and their sub-agents."""
         self._recalled.clear()
-        return self._write(partial(deleting.delete, branches=branches), session_id)
+        return deleting.delete(self._database, self._tenant, session_id, branches=branches)
 
     # How the verbs reach the database
 
@@ -379,21 +382,11 @@ class SqliteStore:
     def _read(self, work: Callable[..., T], *arguments: object) -> T:
         return self._database.read(lambda connection: work(connection, self._tenant, *arguments))
 
-    def _place(self, session_id: str) -> Place:
-        return self._read(sessions.find_place, session_id)
-
     def _recall(self, session_id: str) -> Place:
-        """Find a session for the sake of what never changes about it: how it is spelled, and its chain."""
+        """Find a session for what never changes about it: how it is spelled, and where its branches began."""
         place = self._recalled.get(session_id)
         if place is None:
-            place = self._place(session_id)
+            place = self._read(lineage.find_as_of_origin, session_id)
             if place.dialect is not None:
                 self._recalled.put(session_id, place)
         return place
-
-    def _scope(self, session_id: str | None, whole_chain: bool) -> tuple[str | None, str | None]:
-        """Return the conversation and the session that are asked about."""
-        if session_id is None:
-            return None, None
-        conversation = self._place(session_id).conversation
-        return (conversation, None) if whole_chain else (None, session_id)

@@ -1,12 +1,15 @@
-"""The one thread that writes. Callers hand it functions; those that wait together share one commit.
+"""The one connection that writes, and whose turn it is to use it.
 
-A commit is what costs: it waits for the disk. So whatever is waiting goes into one transaction, each piece
-behind a savepoint of its own, and everybody hears of it only once the commit is durable.
+A commit is what costs: it waits for the disk. So whatever waits goes into one transaction, each piece behind
+a savepoint of its own, and everybody hears of it only once the commit is durable. A thread does that. Whoever
+comes when nobody writes and nobody waits has no need of it and writes with its own hands: handing work to a
+thread costs more than a commit.
 """
 
 import sqlite3
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,13 +19,20 @@ from typing import Any, TypeVar
 from midfold.errors import StoreUnavailable
 from midfold.faults import faultpoint
 from midfold.store.codec import DamagedRow
-from midfold.store.sqlite.driver import BUSY_SECONDS, driver, is_about_the_file, roll_back, translate
+from midfold.store.sqlite.driver import (
+    BUSY_SECONDS,
+    driver,
+    is_about_the_file,
+    is_busy,
+    roll_back,
+    translate,
+)
 from midfold.store.sqlite.trouble import Trouble
 
 T = TypeVar("T")
 Work = Callable[[sqlite3.Connection], T]
 Chore = Callable[[sqlite3.Connection], int]
-"""Work that can wait, a bounded piece of it; returns 0 when there is none left."""
+"""Work that can wait, a short piece of it; returns 0 when there is none left."""
 
 MAX_WAITING = 1_000
 """Pieces of work that may wait; beyond that the caller is told, so that memory stays bounded."""
@@ -31,24 +41,38 @@ MAX_LOG_BYTES = 48 << 20
 
 _MAX_TOGETHER = 256
 _IDLE_SECONDS = 0.25
-# Whoever never pauses gets a chore in between, so that chores do not pile up.
-_COMMITS_BETWEEN_CHORES = 512
-_NO_WAIT_SECONDS = 0.5
+# A bell that an interrupt kept from ringing is made up for after this time.
+_REST_SECONDS = 1.0
+# Whoever never pauses gets chores in between, so that they do not pile up.
+_COMMITS_BETWEEN_CHORES = 1_000
 _CHECKPOINT_WAIT_SECONDS = 0.2
 _SECONDS_BETWEEN_CHECKPOINTS = 1.0
 
 
 class Writer:
-    """Owns the writing connection and the thread that uses it."""
+    """Owns the writing connection, and lends it to one at a time.
+
+    A caller never writes for others, so whatever stops it stops nobody else: an interrupt takes back what it
+    was about to write and gives back the turn. Nobody overtakes those that wait, so nobody waits for ever.
+    """
 
     def __init__(self, connection: sqlite3.Connection, path: Path, chore: Chore = lambda _: 0) -> None:
+        connection.execute("PRAGMA busy_timeout = 0")  # from here on, see `_patience`
         self._connection = connection
         self._path = path
         self._chore = chore
         self._log = _Log(connection, path)
-        self._queue: SimpleQueue[_Piece | None] = SimpleQueue()
-        self._lock = threading.Lock()
+        self._waiting: deque[_Piece] = deque()
+        # It guards whatever decides whose turn is next. A signal may come to a thread that is at it already.
+        self._door = threading.RLock()
+        self._holder: object = None  # whose turn it is: a piece that its caller writes, or the thread
+        self._holding_thread = 0
+        self._bell: SimpleQueue[None] = SimpleQueue()
         self._is_closed = False
+        self._commits = 0
+        self._commits_at_chore = 0
+        self._has_chores = True
+        self._are_chores_due = False
         self.trouble = Trouble(path)
         self._thread = threading.Thread(target=self._run, name="midfold-store", daemon=True)
         self._thread.start()
@@ -57,86 +81,161 @@ class Writer:
         """Run `work` in a transaction and return its result once that is durable."""
         self.trouble.check()
         piece = _Piece(work, self._path)
-        with self._lock:
-            if self._is_closed:
-                raise StoreUnavailable("it is closed")
-            if self._queue.qsize() >= MAX_WAITING:
-                raise StoreUnavailable(f"{MAX_WAITING:,} writes are waiting")
-            self._queue.put(piece)
+        try:
+            if self._begin_or_wait(piece) and not self._write_now(piece):
+                self._leave_to_thread(piece)  # it can wait for a lock, and meanwhile interrupts come through
+        finally:
+            # Interrupts come with calls, and there is none before the turn is given back.
+            if self._holder is piece:
+                self._holder = None
+            self._ring_where_needed()
         result: T = piece.wait()
         return result
 
-    def close(self) -> None:
-        """Finish what is waiting and close the connection."""
-        with self._lock:
-            is_first, self._is_closed = not self._is_closed, True
-        if is_first:
-            self._queue.put(None)
+    def close(self) -> bool:
+        """Finish what is waiting and close the connection.
+
+        Returns false when that is left to the thread, since a signal called in the middle of a write.
+        """
+        self._is_closed = True
+        self._bell.put(None)
+        if self._is_inside():
+            return False
         self._thread.join()
+        return True
+
+    def _begin_or_wait(self, piece: "_Piece") -> bool:
+        """Take the turn where nobody has it and nobody waits for it; else leave the piece to the thread."""
+        with self._door:
+            if self._is_closed:
+                raise StoreUnavailable("it is closed")
+            if self._is_inside():
+                raise StoreUnavailable("this thread is in the middle of a write already")
+            if self._holder is None and not self._waiting and not self._are_chores_due:
+                self._hold(piece)
+                return True
+            self._leave_to_thread(piece)
+            return False
+
+    def _leave_to_thread(self, piece: "_Piece") -> None:
+        if len(self._waiting) >= MAX_WAITING:
+            raise StoreUnavailable(f"{MAX_WAITING:,} writes are waiting")
+        self._waiting.append(piece)
+
+    def _hold(self, holder: object) -> None:
+        self._holding_thread = threading.get_ident()
+        self._holder = holder
+
+    def _is_inside(self) -> bool:
+        """Whether this very thread writes: a signal, or the end of some object, called from there."""
+        thread = threading.get_ident()
+        is_holding = self._holder is not None and self._holding_thread == thread
+        return is_holding or thread == self._thread.ident
+
+    def _ring_where_needed(self) -> None:
+        """Wake the thread for what it has to do. While somebody writes it cannot: they ring after it."""
+        if self._holder is None and (self._is_thread_needed() or self._do_chores_pile_up()):
+            self._bell.put(None)
+
+    def _is_thread_needed(self) -> bool:
+        return bool(self._waiting) or self._are_chores_due or self._is_closed
 
     def _run(self) -> None:
-        commits, is_last, has_chores = 0, False, True
+        is_last = False
         while not is_last:
-            pieces, is_last = self._gather(_IDLE_SECONDS if has_chores else None)
-            if pieces:
+            is_last = self._await_turn()
+            while pieces := self._take_waiting():
                 self._write(pieces)
-                commits, has_chores = commits + 1, True
-            if not pieces or commits >= _COMMITS_BETWEEN_CHORES:
-                commits, has_chores = 0, self._do_chore()
-        self._connection.close()
+                if not is_last:
+                    break
+            if self._are_chores_due or is_last:
+                self._do_chore()
+            if is_last:
+                self._connection.close()
+            self._holder = None
 
-    def _gather(self, seconds: float | None) -> tuple[list["_Piece"], bool]:
-        """Take what is waiting, or wait for it; and say whether nothing comes after it."""
-        pieces: list[_Piece] = []
+    def _await_turn(self) -> bool:
+        """Take the turn once there is something to do, and say whether it is the last time."""
+        while True:
+            with self._door:
+                if self._holder is None and self._is_thread_needed():
+                    self._hold(self._thread)
+                    return self._is_closed
+            self._listen()
+
+    def _listen(self) -> None:
+        """Wait for the bell. When it is quiet for a while it is time for chores."""
+        before, has_chores = self._commits, self._has_chores or self._commits != self._commits_at_chore
         try:
-            while len(pieces) < _MAX_TOGETHER:
-                piece = self._queue.get_nowait() if pieces else self._queue.get(timeout=seconds)
-                if piece is None:
-                    return pieces, True
-                pieces.append(piece)
+            self._bell.get(timeout=_IDLE_SECONDS if has_chores else _REST_SECONDS)
+            is_quiet = False
         except Empty:
-            pass
-        return pieces, False
+            is_quiet = self._commits == before
+        if (has_chores and is_quiet) or self._do_chores_pile_up():
+            self._are_chores_due = True
 
-    def _do_chore(self) -> bool:
-        """Do a part of what can wait, and return whether there may be more; in trouble there is none."""
+    def _take_waiting(self) -> list["_Piece"]:
+        return [self._waiting.popleft() for _ in range(min(_MAX_TOGETHER, len(self._waiting)))]
+
+    def _do_chores_pile_up(self) -> bool:
+        return self._commits - self._commits_at_chore >= _COMMITS_BETWEEN_CHORES
+
+    def _do_chore(self) -> None:
+        """Do a part of what can wait; the next part follows, with those between that wait by then."""
         piece = _Piece(self._chore, self._path)
-        self._write([piece])
-        return piece.error is None and bool(piece.result)
+        is_done = self._write_now(piece)
+        # In trouble there are none, until something is written again.
+        self._are_chores_due = is_done and piece.error is None and bool(piece.result)
+        self._has_chores = self._are_chores_due or not is_done
+        self._commits_at_chore = self._commits
+
+    def _write_now(self, piece: "_Piece") -> bool:
+        """Write one piece, unless another process is at the file; return whether it was not."""
+        try:
+            self._write_together([piece])
+        except BaseException as error:  # noqa: BLE001 - it is raised again where the result is asked for
+            if is_busy(error):
+                roll_back(self._connection)
+                return False
+            self._give_up([piece], error)
+        return True
 
     def _write(self, pieces: list["_Piece"]) -> None:
-        refusal = self.trouble.error  # what was found while these waited concerns them, too
-        if refusal is not None:
-            _fail(pieces, refusal)
-            return
+        """Write what callers wait for. Nobody waits for a lock twice."""
+        waited = time.monotonic() - pieces[0].since
         try:
-            self._write_together(pieces)
+            with _patience(self._connection, max(0.0, BUSY_SECONDS - waited)):
+                self._write_together(pieces)
         except BaseException as error:  # noqa: BLE001 - whoever waits must hear of it
-            roll_back(self._connection)
-            self.trouble.note(error)
-            _fail(pieces, _explain(error, self._path))
+            self._give_up(pieces, error)
+
+    def _give_up(self, pieces: list["_Piece"], error: BaseException) -> None:
+        roll_back(self._connection)
+        self.trouble.note(error)
+        for piece in pieces:
+            piece.fail(_explain(error, self._path))
 
     def _write_together(self, pieces: list["_Piece"]) -> None:
         connection = self._connection
+        if refusal := self.trouble.error:  # what was found while these waited concerns them, too
+            raise refusal
+        roll_back(connection)  # whoever wrote before may have been stopped in the middle
         faultpoint("store.begin.before")
-        self._begin(waited=time.monotonic() - pieces[0].since)
+        connection.execute("BEGIN IMMEDIATE")  # never from a snapshot that was read before
         faultpoint("store.begin.after")
-        for piece in pieces:
-            piece.run(connection)
+        if len(pieces) == 1:
+            pieces[0].run_alone(connection)
+        else:
+            for piece in pieces:
+                piece.run(connection)
         faultpoint("store.commit.before")
-        connection.execute("COMMIT")
+        if connection.in_transaction:
+            connection.execute("COMMIT")
         faultpoint("store.commit.after")
+        self._commits += 1
         for piece in pieces:
             piece.settle()
         self._log.keep_short()
-
-    def _begin(self, waited: float) -> None:
-        """Begin to write, never from a snapshot that was read before; nobody waits for a lock twice."""
-        if waited < _NO_WAIT_SECONDS:
-            self._connection.execute("BEGIN IMMEDIATE")
-            return
-        with _patience(self._connection, max(0.0, BUSY_SECONDS - waited)):
-            self._connection.execute("BEGIN IMMEDIATE")
 
 
 class _Piece:
@@ -160,16 +259,24 @@ class _Piece:
 
     def run(self, connection: sqlite3.Connection) -> None:
         """Run behind a savepoint: what fails for a reason of its own leaves the others alone."""
-        self.result = self.error = None
         connection.execute("SAVEPOINT piece")
+        if not self._try(connection):
+            connection.execute("ROLLBACK TO piece")
+        connection.execute("RELEASE piece")
+
+    def run_alone(self, connection: sqlite3.Connection) -> None:
+        """Run in a transaction that nobody shares; where it fails, that is taken back."""
+        if not self._try(connection):
+            connection.execute("ROLLBACK")
+
+    def _try(self, connection: sqlite3.Connection) -> bool:
         try:
             self.result = self._work(connection)
         except Exception as error:
             if is_about_the_file(error) or not connection.in_transaction:
                 raise
-            connection.execute("ROLLBACK TO piece")
             self.error = _explain(error, self._path)
-        connection.execute("RELEASE piece")
+        return self.error is None
 
     def settle(self) -> None:
         """Let whoever waits go on."""
@@ -178,7 +285,8 @@ class _Piece:
 
     def fail(self, error: BaseException) -> None:
         """Tell that nothing was written; an answer that would have been a refusal stays one."""
-        self.error = self.error or error
+        is_interrupt = not isinstance(error, Exception)
+        self.error = error if is_interrupt else self.error or error
         self.settle()
 
 
@@ -200,14 +308,9 @@ class _Log:
             if self._path.stat().st_size > MAX_LOG_BYTES:
                 with _patience(self._connection, _CHECKPOINT_WAIT_SECONDS):
                     self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        except (OSError, driver.Error):
+        except (OSError, MemoryError, driver.Error):
             # What is committed is committed; a real trouble shows again at the next write.
             return
-
-
-def _fail(pieces: list[_Piece], error: BaseException) -> None:
-    for piece in pieces:
-        piece.fail(error)
 
 
 def _explain(error: BaseException, path: Path) -> BaseException:
@@ -219,9 +322,9 @@ def _explain(error: BaseException, path: Path) -> BaseException:
 
 @contextmanager
 def _patience(connection: sqlite3.Connection, seconds: float) -> Iterator[None]:
-    """Wait for locks for another time than usual."""
+    """Wait for the locks of others, which is not done otherwise."""
     connection.execute(f"PRAGMA busy_timeout = {int(seconds * 1_000)}")
     try:
         yield
     finally:
-        connection.execute(f"PRAGMA busy_timeout = {int(BUSY_SECONDS * 1_000)}")
+        connection.execute("PRAGMA busy_timeout = 0")

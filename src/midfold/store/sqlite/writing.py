@@ -27,8 +27,7 @@ def append(
         connection.execute("UPDATE sessions SET dialect = ? WHERE key = ?", (prepared.dialect, place.key))
     first = insert_rows(connection, tenant, place, prepared.rows, now)
     if len(prepared.rows) >= _MANY:
-        while indexing.catch_up(connection):
-            pass
+        indexing.catch_up(connection)
     check_quota(connection, tenant, quota)
     return first
 

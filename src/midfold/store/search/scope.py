@@ -1,0 +1,136 @@
+"""Which messages a search looks at.
+
+Whoever asks sees their own messages only: the tenant is a condition on the rows, not a word of the query. The
+statements are fixed; what a caller says reaches them as parameters.
+"""
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from midfold.store.codec import clean_text
+
+LAST_ID = (1 << 63) - 1
+ROW_CONDITIONS = """
+    m.tenant = :tenant AND m.origin IN ('said', 'summary')
+    AND (:sessions IS NULL OR m.session IN (SELECT value FROM json_each(:sessions)))
+    AND (:bounds IS NULL OR
+        NOT EXISTS (SELECT 1 FROM json_each(:bounds) WHERE key = m.session AND m.id > value))
+    AND (:role IS NULL OR m.role = :role)
+    AND (:tool IS NULL OR instr(' ' || m.tools || ' ', ' ' || :tool || ' ') > 0)
+    AND (:since IS NULL OR m.created_at >= :since) AND (:until IS NULL OR m.created_at < :until)
+"""
+"""What `read_conditions` gives the values for. A shortened copy and a stub say nothing that the message they
+stand for does not say."""
+
+_SESSIONS_BY_ID = """
+    SELECT key, NULL FROM sessions WHERE tenant = :tenant AND id IN (SELECT value FROM json_each(:ids))
+    AND (:conversation IS NULL OR conversation = :conversation)
+"""
+# A branch begins with what its parent said, up to the newest message that it took over, and so on upwards.
+_SESSIONS_OF_CONVERSATION = """
+    WITH RECURSIVE line (conversation, newest) AS (
+        SELECT :conversation, NULL
+        UNION
+        SELECT parent.conversation, min(coalesce(line.newest, :last), coalesce((
+            SELECT max(m.id) FROM ranges r CROSS JOIN messages m
+                ON m.tenant = r.tenant AND m.session = r.source AND m.seq = r.stop - 1
+            WHERE r.tenant = :tenant AND r.session = branch.key
+        ), 0))
+        FROM line
+        JOIN sessions branch ON branch.tenant = :tenant AND branch.conversation = line.conversation
+        JOIN sessions parent ON parent.key = branch.parent
+        WHERE branch.kind = 'branch'
+    )
+    SELECT s.key, line.newest FROM line
+    JOIN sessions s ON s.tenant = :tenant AND s.conversation = line.conversation
+"""
+_ENDS = """
+    SELECT min(id), max(id) FROM messages
+    WHERE tenant = :tenant AND session IN (SELECT value FROM json_each(:sessions))
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """Which messages are looked at; what is empty or `None` leaves nothing out."""
+
+    tenant: str
+    sessions: Sequence[str] = ()
+    """only what was written in these"""
+    conversation: str | None = None
+    """all that was said there, folded or not, and for a branch before it"""
+    role: str | None = None
+    tool: str | None = None
+    since: float | None = None
+    until: float | None = None
+    before: int | None = None
+    """the id of a message: only older ones, to go on behind a page"""
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """The values for `ROW_CONDITIONS`, and the ids between which all such messages are."""
+
+    first: int
+    last: int
+    values: dict[str, object]
+
+    @property
+    def hold_for_none(self) -> bool:
+        """Whether no message can be among them."""
+        return self.first > self.last
+
+
+@dataclass(frozen=True, slots=True)
+class _Scope:
+    """The sessions that are looked at, as a JSON list, and between which ids their messages are.
+
+    `bounds` is a JSON object: of these sessions only messages up to an id count.
+    """
+
+    sessions: str | None
+    bounds: str | None
+    first: int
+    last: int
+
+
+def read_conditions(connection: sqlite3.Connection, filters: Filters) -> Conditions:
+    """Say by which rows the messages are known that a search looks at."""
+    scope = _read_scope(connection, filters)
+    values = {
+        "first": scope.first,
+        "last": scope.last,
+        "tenant": clean_text(filters.tenant),
+        "sessions": scope.sessions,
+        "bounds": scope.bounds,
+        "role": _clean(filters.role),
+        "tool": _clean(filters.tool),
+        "since": filters.since,
+        "until": filters.until,
+    }
+    return Conditions(scope.first, scope.last, values)
+
+
+def _read_scope(connection: sqlite3.Connection, filters: Filters) -> _Scope:
+    """Find the keys of the sessions: ids between bounds are skipped by the index, not row by row."""
+    last = LAST_ID if filters.before is None else max(0, min(filters.before - 1, LAST_ID))
+    if not filters.sessions and filters.conversation is None:
+        return _Scope(None, None, 0, last)
+    parameters = {
+        "tenant": clean_text(filters.tenant),
+        "conversation": _clean(filters.conversation),
+        "ids": json.dumps([clean_text(each) for each in filters.sessions]),
+        "last": LAST_ID,
+    }
+    statement = _SESSIONS_BY_ID if filters.sessions else _SESSIONS_OF_CONVERSATION
+    found = dict(connection.execute(statement, parameters).fetchall())
+    keys = json.dumps(list(found))
+    bounds = {key: newest for key, newest in found.items() if newest is not None}
+    first, newest = connection.execute(_ENDS, {"tenant": parameters["tenant"], "sessions": keys}).fetchone()
+    return _Scope(keys, json.dumps(bounds) if bounds else None, first or 0, min(last, newest or -1))
+
+
+def _clean(text: str | None) -> str | None:
+    return None if text is None else clean_text(text)
