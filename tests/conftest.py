@@ -27,6 +27,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
+def rounds() -> int:
+    """How often a fault is tried; `make test-faults` asks for 200."""
+    return int(os.environ.get("MIDFOLD_FAULT_ROUNDS", "6"))
+
+
+@pytest.fixture(scope="session")
 def data_dir() -> Path:
     """The folder of real transcripts, where there is one; the test is skipped elsewhere."""
     folder = Path(os.environ.get("MIDFOLD_DATA", ROOT.parent / "shared" / "data"))

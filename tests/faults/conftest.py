@@ -1,6 +1,5 @@
-"""What tests of faults share: how many rounds, filled stores, and scripts in processes of their own."""
+"""What tests of faults share: filled stores, and scripts in processes of their own."""
 
-import os
 import shutil
 import subprocess
 import sys
@@ -14,12 +13,6 @@ from midfold.store import open_store
 
 Script = Callable[..., list[str]]
 Fill = Callable[[Path, int], str]
-
-
-@pytest.fixture(scope="session")
-def rounds() -> int:
-    """How often a fault is tried; `make test-faults` asks for 200."""
-    return int(os.environ.get("MIDFOLD_FAULT_ROUNDS", "6"))
 
 
 @pytest.fixture

@@ -109,13 +109,13 @@ def test_t21_any_text_can_be_stored_and_read(text: str) -> None:
     assert item == {"role": "user", "content": mended}
 
 
-def test_t22_no_verb_of_a_tenant_reaches_another(tmp_path: Path) -> None:
-    """T22, row 31: probes with the ids, words and digests of others; short form of ten thousand."""
+def test_t22_no_verb_of_a_tenant_reaches_another(tmp_path: Path, rounds: int) -> None:
+    """T22, row 31: probes with the ids, words and digests of others; ten thousand in the long form."""
     rng = random.Random(22)
     with open_store(tmp_path / "s.db", synchronous="NORMAL") as store:
         tenants = {name: store.for_tenant(name) for name in ("a", "b", "a\u200b", "A")}
         own = {name: _settle(tenant, name) for name, tenant in tenants.items()}
-        for _ in range(400):
+        for _ in range(50 * rounds):
             mine, other = rng.sample(sorted(tenants), 2)
             probe = _probes(tenants[mine], own[other], f"word{sorted(tenants).index(other)}")
             assert probe[rng.randrange(len(probe))]()
