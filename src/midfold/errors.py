@@ -24,6 +24,7 @@
         ├── SessionNotFound        session
         ├── SessionBusy            session, holder
         ├── SessionEnded           session, tip
+        ├── SessionGrew            session, count
         ├── StoreUnavailable       reason
         ├── StoreFull              limit
         ├── SchemaTooNew           found, supported
@@ -275,6 +276,16 @@ class SessionEnded(StoreError):
         super().__init__(f"the session {_make_safe(session)} has ended{onward}")
         self.session = session
         self.tip = tip
+
+
+class SessionGrew(StoreError):
+    """A session has not as many messages of its own as its caller knows of; `count` is how many it has."""
+
+    def __init__(self, session: str, count: int) -> None:
+        name = _make_safe(session)
+        super().__init__(f"the session {name} has {count:,} messages of its own by now; read it again")
+        self.session = session
+        self.count = count
 
 
 class StoreUnavailable(StoreError):

@@ -10,6 +10,7 @@ from midfold.agent import (
     CompressionFinished,
     CompressionStarted,
     Continued,
+    ContinuedElsewhere,
     Done,
     Notice,
     Pressure,
@@ -19,8 +20,10 @@ from midfold.agent import (
 )
 from midfold.agent.memory import Target
 from midfold.compression.prompts import SUMMARY_MARKER, SYSTEM_NOTE
-from midfold.errors import ContextOverflow, SessionBusy, SessionEnded, StillTooLarge
+from midfold.errors import ContextOverflow, SessionBusy, StillTooLarge, StoreUnavailable
 from midfold.store import Kind
+from midfold.store.sqlite.files import Database
+from midfold.store.sqlite.store import SqliteStore
 from midfold.testing.upstream import Reply, Status, Upstream
 from midfold.tokens import CanonicalUsage
 from midfold.wire import parse
@@ -243,6 +246,51 @@ def test_undo_works_after_a_restart(make_agent, play):
         assert isinstance(play(again, "Go on.")[-1], Done)
 
 
+def test_undo_brings_the_very_system_prompt_back(make_agent, play, workspace):
+    (workspace / "AGENTS.md").write_text(
+        "Use token ghp_aB3dE6gH9jK2mN5pQ8rS1tU4vW7xY0zA1bC2 for the forge.\n"
+    )
+    with Upstream(Reply("Noted.")) as up:
+        agent = make_agent(up)
+        talk(agent, play, 12)
+        before = agent.system
+        for _ in range(2):
+            agent.compress()
+            assert agent.system != before
+            assert agent.undo()
+            assert agent.system == before
+
+
+def test_what_an_undone_fold_took_out_is_not_booked_as_saved(make_agent, play):
+    with Upstream(Reply("Noted.")) as up:
+        agent = make_agent(up)
+        talk(agent, play, 12)
+        assert agent.compress().saved_tokens > 0
+        agent.undo()
+        play(agent, "Go on.")
+        assert "removed_tokens" not in agent.store.calls(agent.session_id)[-1].facts
+
+
+class FullAfterFolds(SqliteStore):
+    """A store whose disk is full as soon as a fold is in place."""
+
+    def mark_announced(self, child_id):
+        raise StoreUnavailable("the disk is full")
+
+
+def test_a_fold_that_is_in_place_but_cannot_be_noted_as_told_is_a_fold(make_agent, play, tmp_path):
+    with FullAfterFolds(Database(tmp_path / "full.db")) as store, Upstream(Reply("Noted.")) as up:
+        agent = make_agent(up, store=store)
+        talk(agent, play, 12)
+        heard = []
+        assert agent.compress(on_event=heard.append).changed
+        assert "the disk is full" in of(heard, Notice)[0].text
+        assert agent.status().compressions == 1
+        assert parse(store.messages(agent.session_id), "openai_chat") == agent.messages
+        assert isinstance(play(agent, "Go on.")[-1], Done)
+        agent.close()
+
+
 def test_pins_survive_folds_and_restarts(make_agent, play):
     with Upstream(Reply("Noted.")) as up:
         agent = make_agent(up)
@@ -281,14 +329,14 @@ def test_a_lease_that_a_dead_process_left_is_taken_over(make_agent, play):
 
 def test_a_fold_that_the_store_does_not_take_is_taken_back(make_agent, play):
     def summarize(request):
-        agent.store.end_session(agent.session_id)
+        agent.store.append(agent.session_id, {"role": "user", "content": "And the tariff?"})
         return "## Goal\nThe meters."
 
     with Upstream(Reply("Noted.")) as up:
         agent = make_agent(up, summarizer=summarize)
         talk(agent, play, 12)
         before = agent.messages
-        with pytest.raises(SessionEnded):
+        with pytest.raises(ContinuedElsewhere):
             agent.compress()
         assert agent.messages == before
         assert agent.status().folds == 0

@@ -5,9 +5,11 @@ import json
 import pytest
 
 from midfold.agent import Done, ToolFinished, tool
-from midfold.agent.mending import UNREADABLE
+from midfold.agent.mending import UNREADABLE, mend_reply
 from midfold.messages import ToolCall
 from midfold.testing.upstream import Finish, Reply, Upstream
+from midfold.tokens import CanonicalUsage
+from midfold.wire import calls, parse
 
 APIS = ("openai_chat", "openai_responses", "anthropic")
 BROKEN = '{"path": "a", "content": "tru'
@@ -81,6 +83,34 @@ def test_a_call_that_the_output_cap_cut_is_not_run(make_agent, play, faults_in, 
         assert faults_in(up) == []
     assert runs == []
     assert "output cap" in result.text
+
+
+@pytest.mark.parametrize("api", APIS)
+@pytest.mark.parametrize("arguments", [BROKEN, "[1]", "null", '"x"'])
+@pytest.mark.parametrize("text", ["Writing.", ""])
+def test_a_mended_reply_brings_no_words_of_a_user_along(make_agent, play, api, arguments, text):
+    calls = (ToolCall("c", "write_file", arguments),)
+    with Upstream([Reply(text, calls), Reply("Sorry.")]) as up:
+        agent = make_agent(up, api=api)
+        play(agent, "Write.")
+    assert [message.text for message in agent.messages if message.role == "user" and message.text] == [
+        "Write."
+    ]
+    assert [message.text for message in agent.messages if message.role == "assistant" and message.text] == [
+        *([text] if text else []),
+        "Sorry.",
+    ]
+
+
+def test_a_mended_call_leaves_the_signed_thinking_before_it_as_it_was():
+    thinking = {"type": "thinking", "thinking": "Hm.", "signature": "c2lnbmVk"}
+    call = {"type": "tool_use", "id": "c", "name": "list_files", "input": [1]}
+    reply = parse([{"role": "assistant", "content": [thinking, call]}], "anthropic")
+    completion = calls.Completion(
+        "anthropic", tuple(reply), calls.Finish.CALLS, CanonicalUsage(), None, "tool_use", "m"
+    )
+    [item] = mend_reply(completion, "anthropic", used_ids=(), tools=["list_files"]).items
+    assert item["content"] == [thinking, {**call, "input": {UNREADABLE: "[1]"}}]
 
 
 def test_ids_that_repeat_from_turn_to_turn_are_told_apart(make_agent, play, faults_in):

@@ -96,6 +96,21 @@ def test_with_compression_off_a_smaller_model_gets_all_or_nothing(make_agent, pl
         assert (agent.status().model, agent.status().compressions) == ("local/other", 0)
 
 
+@pytest.mark.parametrize("api", APIS)
+@pytest.mark.parametrize("other_api", APIS)
+def test_a_model_of_any_api_adds_nothing_that_nobody_said(api, other_api, make_agent, play, faults_in):
+    listing = [Reply("", (ToolCall("c1", "list_files", "{}"),)), Reply("Listed.")]
+    with Upstream([Reply("One it is."), *listing, Reply("Three it is.")]) as up:
+        agent = make_agent(up, api=api)
+        play(agent, "One.")
+        agent.set_model(ModelRef("local/other", up.url, api=other_api))
+        play(agent, "Two.")
+        play(agent, "Three.")
+        said = ["One.", "One it is.", "Two.", "Listed.", "Three.", "Three it is."]
+        assert [message.text for message in agent.messages if message.text] == said
+        assert faults_in(up) == []
+
+
 def test_a_model_of_another_api_goes_on_with_the_same_conversation(make_agent, play, faults_in):
     calls = (ToolCall("c1", "list_files", "{}"),)
     with Upstream([Reply("", calls), Reply("Listed."), Reply("", calls), Reply("Twice.")]) as up:

@@ -241,3 +241,16 @@ def test_breakpoints_are_set_for_claude_and_never_stored(make_agent, play, fault
         assert "cache_control" not in str(agent.store.messages(agent.session_id))
         assert up.requests[0].body.count(b'"ttl":"1h"') == 2
         assert faults_in(up) == []
+
+
+@pytest.mark.parametrize("api", ["openai_chat", "openai_responses", "anthropic"])
+def test_a_system_prompt_that_was_stored_in_blocks_is_sent(api, make_agent, play):
+    blocks = [{"type": "text", "text": "Answer in French."}, {"type": "text", "text": "Be brief."}]
+    with Upstream(Reply("Bonjour.")) as up:
+        agent = make_agent(up, api=api)
+        session = agent.store.create_session(dialect=api, system=blocks).id
+        agent.store.append(session, {"role": "user", "content": "Hello."})
+        agent.resume(session)
+        play(agent)
+        assert agent.system == "Answer in French.\nBe brief."
+        assert "Answer in French." in up.requests[-1].body.decode()

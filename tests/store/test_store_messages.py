@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import midfold
-from midfold.errors import ConfigError, SessionEnded, SessionNotFound, StoreError, StoreFull
+from midfold.errors import ConfigError, SessionEnded, SessionGrew, SessionNotFound, StoreError, StoreFull
 from midfold.messages import Message, Text
 from midfold.store import Call, EndReason, Kind, open_store
 from midfold.store.sqlite.store import SqliteStore
@@ -238,3 +238,37 @@ def test_t22_a_tenant_whose_name_would_be_mended_is_refused(store: SqliteStore, 
     """T22: two names must never become one."""
     with pytest.raises(StoreError):
         store.for_tenant(tenant)
+
+
+def test_an_append_after_other_messages_than_expected_adds_nothing(store: SqliteStore, talk: Talk) -> None:
+    session = store.create_session().id
+    store.append(session, talk(2), expected_count=0)
+    with pytest.raises(SessionGrew) as caught:
+        store.append(session, {"role": "user", "content": "late"}, expected_count=0)
+    assert caught.value.count == len(talk(2)) == store.session(session).message_count
+    store.append(session, {"role": "user", "content": "next"}, expected_count=caught.value.count)
+    assert store.messages(session) == [*talk(2), {"role": "user", "content": "next"}]
+
+
+def test_of_two_who_append_at_once_after_the_same_messages_one_is_told(
+    store: SqliteStore, talk: Talk
+) -> None:
+    session = store.create_session().id
+    store.append(session, talk(2))
+    count, start = store.session(session).message_count, threading.Barrier(2)
+    told: list[SessionGrew] = []
+
+    def say(words: str) -> None:
+        start.wait()
+        try:
+            store.append(session, {"role": "user", "content": words}, expected_count=count)
+        except SessionGrew as error:
+            told.append(error)
+
+    threads = [threading.Thread(target=say, args=(words,)) for words in ("one", "two")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [error.count for error in told] == [count + 1]
+    assert store.session(session).message_count == count + 1

@@ -153,7 +153,7 @@ class Agent:
         return report_preview(self._core, focus, keep_last)
 
     def undo(self) -> bool:
-        """Take the newest fold of the conversation back; false where there is none."""
+        """Take the newest fold of the conversation back; false where there is none. Raises `StoreError`."""
         self._driver.check()
         return take_back(self._core)
 

@@ -13,12 +13,12 @@ from midfold.agent.waiting import in_thread, to_the_end
 from midfold.compression.excerpts import one_line
 from midfold.compression.redact import redact
 from midfold.compression.results import Compression
-from midfold.errors import SessionEnded, StoreError
+from midfold.errors import SessionEnded, SessionGrew, StoreError
 from midfold.messages import Message, Text, ToolCall, ToolResult, pair_calls
 from midfold.store import Call, EndReason, Lease
 from midfold.store.continuing import Continued
 from midfold.store.sqlite.store import SqliteStore
-from midfold.wire import parse, render
+from midfold.wire import Request, parse, render
 
 _T = TypeVar("_T")
 
@@ -55,10 +55,13 @@ class Conversation:
         self._source = source
         self._model = model
         self._is_stored = False
-        self._is_ended = False
+        self._is_open = False
+        """whether this one wrote to the session or opened it again, and so is the one to end it"""
         self._may_have_open_calls = False
         self._own_count = 0
         """how many messages the store has of this very session, unless somebody else goes on with it"""
+        self._systems: list[str] = []
+        """the system prompts before the folds that were made here: the store hides credentials in its own"""
         self._messages = Growing(self._parse)
 
     @classmethod
@@ -68,19 +71,19 @@ class Conversation:
         `dialect` is for a session in which nothing was said yet.
         """
         session = store.session(store.get_compression_tip(session_id))
-        system = store.system(session.id)
+        system = Request(dialect, [], system=store.system(session.id))
         found = cls(
             store,
             source=session.source,
             model=session.model or "",
             dialect=session.dialect or dialect,
-            system=system if isinstance(system, str) else "",
+            system=system.system_text,
         )
         records = store.records(session.id)
         found.id, found.conversation_id = session.id, session.conversation_id
         found.items = [record.item for record in records]
         found.has_placeholders = any(record.is_redacted for record in records)
-        found._is_stored, found._is_ended = True, session.ended_at is not None
+        found._is_stored = True
         found._own_count = session.message_count
         found.look_for_open_calls()
         return found
@@ -129,26 +132,33 @@ class Conversation:
         Raises `ContinuedElsewhere`.
         """
         if self._may_have_open_calls and self._is_stored:
-            await self._work(self._check_alone)
             await self.answer(
                 [ToolResult(call.id, UNKNOWN_RESULT, name=call.name) for call in self.open_calls()]
             )
             self._may_have_open_calls = False
 
     async def append(self, items: Sequence[object], *, finish_reason: str | None = None) -> None:
-        """Add messages, all or none; they are durable when this returns, and also when it is cancelled."""
+        """Add messages, all or none; they are durable when this returns, and also when it is cancelled.
+
+        Raises `ContinuedElsewhere`.
+        """
         await self._work(self._append, items, finish_reason)
 
     async def keep_reply(
         self, items: Sequence[object], call: Call, *, finish_reason: str | None
     ) -> StoreError | None:
-        """Add a reply and put down what it used; return why that could not be done, where it is so."""
+        """Add a reply and put down what it used; return why the latter could not be done, where it is so.
+
+        Raises `ContinuedElsewhere`; what was used is put down even so.
+        """
         return await self._work(self._keep_reply, items, call, finish_reason)
 
-    async def open_again(self) -> None:
-        """Go on with a session that was closed."""
-        if self._is_ended:
-            await self._work(self._reopen)
+    async def check_alone(self) -> None:
+        """Raise `ContinuedElsewhere` where somebody else went on with the session.
+
+        One that was only closed is opened again.
+        """
+        await self._work(self._check_alone)
 
     async def record(self, call: Call) -> None:
         """Record what a call of a model used."""
@@ -157,31 +167,47 @@ class Conversation:
     async def go_on(
         self, compression: Compression[object], *, system: str, lease: Lease | None, facts: dict[str, object]
     ) -> Continued:
-        """End the session with a fold and go on in its continuation."""
+        """End the session with a fold and go on in its continuation; raises `ContinuedElsewhere`."""
 
         def work() -> Continued:
             return self._store.continue_session_result(
-                self.id, compression.messages, compression, lease=lease, system=system, facts=facts
+                self.id,
+                compression.messages,
+                compression,
+                lease=lease,
+                system=system,
+                facts=facts,
+                expected_count=self._own_count,
             )
 
-        continued = await in_thread(work)
+        continued = await in_thread(self._write, work)
+        self._systems.append(self.system)
         self.id, self.system, self.items = continued.session_id, system, list(compression.messages)
-        await in_thread(self._announce)
+        self._own_count = 0  # all that it begins with is its parent's, or made by the fold
         return continued
 
+    async def mark_announced(self) -> None:
+        """Note that everybody was told of the fold that opened the session."""
+        await in_thread(self._store.mark_announced, self.id)
+
     def take_back(self) -> None:
-        """Undo the newest fold: go on with all that was said, as the store has it; raises `StoreError`."""
+        """Undo the newest fold: go on with all that was said, as the store has it.
+
+        Raises `ContinuedElsewhere` and other kinds of `StoreError`.
+        """
+        self._check_alone()
         self.id = self._store.undo_continuation(self.id)
+        self._is_open = True
         restored = Conversation.resume(self._store, self.id, dialect=self.dialect)
-        self.system, self.items = restored.system, restored.items
-        self.has_placeholders = restored.has_placeholders
+        self.system = self._systems.pop() if self._systems else restored.system
+        self.items, self.has_placeholders = restored.items, restored.has_placeholders
         self._own_count = restored._own_count
 
     def end(self) -> None:
-        """Say that nobody goes on with it for now; it can be resumed."""
-        if self._is_stored:
+        """Say that nobody goes on with it for now; it can be resumed. One that was only read stays open."""
+        if self._is_open:
             self._store.end_session(self.id, EndReason.CLOSED)
-            self._is_ended = True
+            self._is_open = False
 
     async def _work(self, work: Callable[..., _T], *arguments: object) -> _T:
         return await to_the_end(in_thread(work, *arguments))
@@ -195,52 +221,72 @@ class Conversation:
             dialect=self.dialect,
             system=self.system,
         )
-        self._is_stored = True
+        self._is_stored = self._is_open = True
 
     def _say(self, items: Sequence[object], title: str) -> None:
-        if self._is_stored:
-            self._check_alone()
-        else:
+        if not self._is_stored:
             self._create(title)
         self._append(items)
 
     def _append(self, items: Sequence[object], finish_reason: str | None = None) -> None:
         if not items:
             return
-        if self._is_ended:
-            self._reopen()
-        self._store.append(self.id, items, finish_reason=finish_reason)
+
+        def work() -> int:
+            return self._store.append(
+                self.id, items, finish_reason=finish_reason, expected_count=self._own_count
+            )
+
+        self._write(work)
         self.items = [*self.items, *items]
         self._own_count += len(items)
 
     def _keep_reply(
         self, items: Sequence[object], call: Call, finish_reason: str | None
     ) -> StoreError | None:
-        self._append(items, finish_reason)
+        try:
+            self._append(items, finish_reason)
+        finally:
+            problem = self._put_down(call)  # it was paid for, whether it can be kept or not
+        return problem
+
+    def _put_down(self, call: Call) -> StoreError | None:
         try:
             self._store.record_call(self.id, call)
         except StoreError as error:
             return error
         return None
 
-    def _reopen(self) -> None:
-        self._store.reopen_session(self.id)
-        self._is_ended = False
+    def _write(self, work: Callable[[], _T]) -> _T:
+        """Write to the session, also where somebody closed it who had only looked at it.
 
-    def _announce(self) -> None:
-        self._store.mark_announced(self.id)
-        self._own_count = self._store.session(self.id).message_count
+        Raises `ContinuedElsewhere` where the store has more than this list, or a fold that it has not.
+        """
+        try:
+            done = work()
+        except SessionGrew:
+            raise ContinuedElsewhere(self.id) from None
+        except SessionEnded:
+            self._reopen()
+            return self._write(work)
+        self._is_open = True
+        return done
+
+    def _reopen(self) -> None:
+        try:
+            self._store.reopen_session(self.id)
+        except SessionEnded as error:
+            raise ContinuedElsewhere(error.tip or self.id) from None
+        self._is_open = True
 
     def _check_alone(self) -> None:
-        """Raise `ContinuedElsewhere` where the store has more than this list, or a fold that it has not."""
+        if not self._is_stored:
+            return
         session = self._store.session(self.id)
         if session.message_count != self._own_count:
             raise ContinuedElsewhere(self.id)
-        if session.ended_at is not None and not self._is_ended:
-            try:
-                self._reopen()
-            except SessionEnded as error:
-                raise ContinuedElsewhere(error.tip or self.id) from None
+        if session.ended_at is not None:
+            self._reopen()
 
     def _parse(self, items: Sequence[object]) -> list[Message]:
         return parse(items, self.dialect)

@@ -7,6 +7,7 @@ interrupted was never made.
 from contextlib import nullcontext
 from dataclasses import replace
 
+from midfold.agent.conversation import ContinuedElsewhere
 from midfold.agent.core import Core
 from midfold.agent.events import (
     CompressionFinished,
@@ -27,7 +28,7 @@ from midfold.compression.pressure import Tier, advise, pause_notice, tier_of
 from midfold.compression.results import Compression
 from midfold.engines.publishing import PUBLISHED
 from midfold.errors import StillTooLarge, StoreError
-from midfold.store import Lease
+from midfold.store import Lease, StoredFold
 
 # What a request is brought down to that would not fit: counts are off by a few per cent.
 _FITTING_PART = 0.9
@@ -44,13 +45,13 @@ async def fold(
 ) -> Compression[object]:
     """Compress the conversation, and go on in its continuation where that changed anything.
 
-    Raises `StoreError`, and then nothing has changed.
+    Raises `StoreError`, such as `ContinuedElsewhere`, and then nothing has changed.
     """
     conversation = core.conversation
+    await conversation.check_alone()  # before anything is paid for
     emit(CompressionStarted(why, core.estimate()))
     for problem in await in_thread(_save_first, core):
         emit(Notice(Level.WARNING, Topic.MEMORY, problem))
-    await conversation.open_again()
     is_stored = conversation.is_stored  # one that is not needs no lease
     async with hold(core.store, conversation.id) if is_stored else nullcontext() as lease:
         result = await core.engine.acompress_result(
@@ -66,11 +67,16 @@ async def fold(
 
 
 async def fold_or_warn(core: Core, why: Why, emit: Emit, *, most_tokens: int | None = None) -> bool:
-    """Compress where nobody asked for it: what goes wrong is said, and the conversation goes on as it is."""
+    """Compress where nobody asked for it: what goes wrong is said, and the conversation goes on as it is.
+
+    Raises `ContinuedElsewhere`, as then it cannot go on.
+    """
     try:
         return (await fold(core, why, emit, most_tokens=most_tokens)).changed
+    except ContinuedElsewhere:
+        raise
     except StoreError as error:
-        emit(Notice(Level.WARNING, Topic.STORE, f"The conversation was not compressed: {error}"))
+        emit(_not_compressed(error))
         return False
 
 
@@ -100,28 +106,38 @@ async def make_room(core: Core, emit: Emit) -> int:
 async def fold_after_reply(core: Core, emit: Emit) -> None:
     """Compress after a reply where the provider's own count calls for it."""
     if core.engine.should_compress():
-        await fold_or_warn(core, Why.THRESHOLD, emit)
+        try:
+            await fold_or_warn(core, Why.THRESHOLD, emit)
+        except ContinuedElsewhere as error:  # the turn is done, and what it said is kept
+            emit(_not_compressed(error))
     words = core.engine.approach_warning() if core.engine.enabled else None
     if words:
         emit(Notice(Level.INFO, Topic.APPROACH, words))
 
 
 def take_back(core: Core) -> bool:
-    """Take the newest fold of the conversation back; false where there is none."""
+    """Take the newest fold of the conversation back; false where there is none. Raises `StoreError`."""
     conversation, engine = core.conversation, core.engine
-    if not conversation.is_stored or not core.store.folds(conversation.id):
+    stored = core.store.folds(conversation.id) if conversation.is_stored else []
+    if not stored:
         return False
     shown = conversation.items
     conversation.take_back()
     items = engine.undo(shown)
-    if items is not None:
+    if items is not None and len(items) == len(conversation.items):
         conversation.items = items  # as they were said, before the store hid credentials
         conversation.has_placeholders = False
-    else:
+    if items is None:
         count, folds = max(engine.state.count - 1, 0), max(engine.state.folds - 1, 0)
         engine.state = replace(engine.state, count=count, folds=folds, paused_at_tokens=core.estimate())
         engine.compression_count = count
+    core.removed_tokens = max(core.removed_tokens - _removed_by(stored[-1]), 0)
     return True
+
+
+def _removed_by(fold: StoredFold) -> int:
+    before, after = fold.facts.get("tokens_before"), fold.facts.get("tokens_after")
+    return before - after if isinstance(before, int) and isinstance(after, int) else 0
 
 
 def too_large(core: Core, tokens: int, window_tokens: int) -> StillTooLarge:
@@ -181,6 +197,16 @@ async def _commit(
     )
     emit(_report(why, result))
     emit(Continued(old_id, conversation.id, engine.state.folds))
+    try:
+        await conversation.mark_announced()
+    except StoreError as error:
+        emit(
+            Notice(Level.WARNING, Topic.STORE, f"That everybody was told of the fold was not noted: {error}")
+        )
+
+
+def _not_compressed(error: StoreError) -> Notice:
+    return Notice(Level.WARNING, Topic.STORE, f"The conversation was not compressed: {error}")
 
 
 def _report(why: Why, result: Compression[object]) -> CompressionFinished:

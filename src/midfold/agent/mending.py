@@ -20,6 +20,8 @@ UNREADABLE = "unreadable_arguments"
 """The one argument of a call whose own could not be read; its value is what the model wrote."""
 _PLAIN = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _NOT_PLAIN = re.compile(r"[^a-zA-Z0-9_-]")
+_QUESTION = Message("user", (Text("?"),))
+"""What stands before a reply while it is looked at by itself."""
 
 
 def mend_reply(
@@ -33,9 +35,9 @@ def mend_reply(
     is_strict = completion.dialect != dialect or not _is_legal(completion.items, dialect)
     mender = _Mender(set(used_ids), tools, is_strict)
     messages = [mender.mend(message) for message in completion.messages]
-    items = _spell(messages, dialect) if completion.dialect == dialect else None
+    items = _respell(messages, dialect) if completion.dialect == dialect else None
     if items is None:
-        items = convert(messages, dialect).messages
+        items = _convert(messages, dialect)
     return replace(completion, dialect=dialect, messages=tuple(parse(items, dialect)))
 
 
@@ -50,8 +52,15 @@ def has_unreadable_arguments(arguments: object) -> bool:
     return isinstance(arguments, dict) and set(arguments) == {UNREADABLE}
 
 
+def _respell(reply: Sequence[Message], dialect: str) -> list[object] | None:
+    """Spell a reply in its own dialect, with all that its provider put there; `None` where it cannot be.
+
+    Broken arguments may leave no room for mended ones; then only what was understood is spelled.
+    """
+    return _spell(reply, dialect) or _spell([Message(each.role, each.parts) for each in reply], dialect)
+
+
 def _spell(reply: Sequence[Message], dialect: str) -> list[object] | None:
-    """Spell a reply with what else its provider put there, such as signatures; `None` where it cannot be."""
     try:
         items = render(reply, dialect)
     except MalformedMessage:
@@ -59,9 +68,14 @@ def _spell(reply: Sequence[Message], dialect: str) -> list[object] | None:
     return items if _is_legal(items, dialect) else None
 
 
+def _convert(reply: Sequence[Message], dialect: str) -> list[object]:
+    """Convert a reply as the answer that it is: a whole list would be made to begin with somebody's words."""
+    question = len(convert([_QUESTION], dialect).messages)
+    return convert([_QUESTION, *reply], dialect).messages[question:]
+
+
 def _is_legal(reply: Sequence[object], dialect: str) -> bool:
-    question = render([Message("user", (Text("?"),))], dialect)
-    return is_legal([*question, *reply], dialect)
+    return is_legal([*render([_QUESTION], dialect), *reply], dialect)
 
 
 @dataclass(slots=True)

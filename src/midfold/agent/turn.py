@@ -58,6 +58,7 @@ class Turn:
 
     async def _begin(self, prompt: str | None) -> None:
         conversation = self.core.conversation
+        await conversation.check_alone()
         await conversation.close_open_calls()
         if conversation.has_placeholders:
             conversation.has_placeholders = False

@@ -196,8 +196,12 @@ class SessionStore(Protocol):
         *,
         tokens: Sequence[int] | None = None,
         finish_reason: str | None = None,
+        expected_count: int | None = None,
     ) -> int:
-        """Add messages, all of them or none, and return the number of the first."""
+        """Add messages, all of them or none, and return the number of the first.
+
+        Raises `SessionGrew` where the session's `message_count` is not the one that is expected.
+        """
         ...
 
     def messages(self, session_id: str) -> list[Item]:

@@ -185,8 +185,9 @@ class SqliteStore:
         *,
         tokens: Sequence[int] | None = None,
         finish_reason: str | None = None,
+        expected_count: int | None = None,
     ) -> int:
-        """Add messages, all of them or none, and return the number of the first."""
+        """Add messages, all of them or none, and return the number of the first; may raise `SessionGrew`."""
         place = self._recall(session_id)
         prepared = prepare(
             messages,
@@ -195,7 +196,8 @@ class SqliteStore:
             tokens=tokens,
             finish_reason=finish_reason,
         )
-        return self._write(writing.append, session_id, prepared, self._quota, self._clock())
+        now = self._clock()
+        return self._write(writing.append, session_id, prepared, self._quota, now, expected_count)
 
     def messages(self, session_id: str) -> list[Item]:
         """Return what the session says, as it would be sent."""
@@ -239,8 +241,9 @@ class SqliteStore:
         lease: Lease | None = None,
         system: object = None,
         facts: Mapping[str, object] | None = None,
+        expected_count: int | None = None,
     ) -> Continued:
-        """Do what `continue_session` does, and say which hooks failed before it."""
+        """Do what `continue_session` does, and say which hooks failed before it; may raise `SessionGrew`."""
         place = self._read(sessions.find_open, session_id)
         failed = run_hooks(self._hooks, session_id, compression.originals)
         stored = [ref.digests for ref in self._read(writing.read_places, session_id)]
@@ -255,7 +258,7 @@ class SqliteStore:
             facts={**(facts or {}), **({"failed_hooks": failed} if failed else {})},
             system=system,
         )
-        self._write(lineage.continue_session, session_id, plan, lease, self._clock())
+        self._write(writing.continue_session, session_id, plan, lease, self._clock(), expected_count)
         return Continued(plan.child_id, tuple(failed))
 
     def undo_continuation(self, session_id: str) -> str:
