@@ -2,7 +2,10 @@
 
 import asyncio
 import gc
+import os
 import shutil
+import signal
+import subprocess
 import threading
 import time
 from pathlib import Path
@@ -11,7 +14,12 @@ import pytest
 
 from midfold.agent import ToolFailed
 from midfold.agent.tools import terminal
+from midfold.agent.tools.leftovers import VARIABLE, Mark, end_all
 from midfold.testing.upstream import Upstream
+
+needs_environments = pytest.mark.skipif(
+    not Path("/proc/self/environ").exists(), reason="the system does not show environments"
+)
 
 
 def test_a_command_says_what_it_printed_and_how_it_ended(use, workspace):
@@ -33,7 +41,7 @@ def test_a_command_that_leaves_something_running_is_done_when_it_is_done(use, wo
     started = time.monotonic()
     shown = use("terminal", command="sleep 60 & echo $! > pid; echo started")
     assert time.monotonic() - started < 5
-    assert shown == f"started\n{terminal.LEFT_BEHIND}"
+    assert shown == f"started\n\n{terminal.LEFT_BEHIND}"
     assert has_ended(int((workspace / "pid").read_text()))
 
 
@@ -65,7 +73,7 @@ def test_commands_do_not_see_the_keys_of_providers(make_agent, monkeypatch):
         assert "sk-1" not in asyncio.run(command.run({"command": "env"}))
 
 
-@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="the system does not show environments")
+@needs_environments
 @pytest.mark.skipif(not shutil.which("setsid"), reason="there is no setsid")
 def test_a_process_that_left_the_group_is_ended_too(use, workspace, recwarn):
     use("terminal", command="setsid sh -c 'echo $$ > pid; exec sleep 60' & until [ -s pid ]; do :; done")
@@ -74,8 +82,64 @@ def test_a_process_that_left_the_group_is_ended_too(use, workspace, recwarn):
     assert not list(recwarn)
 
 
+@pytest.mark.parametrize("start", ["nohup sleep 60 > log 2>&1 &", "nohup sleep 60 > log 2>&1 & exit 3"])
+def test_a_server_that_was_started_the_usual_way_is_said_to_be_ended(use, start):
+    try:
+        said = use("terminal", command=start)
+    except ToolFailed as failed:
+        said = str(failed).removesuffix("\n[exit status 3]")
+    assert said == terminal.LEFT_BEHIND
+
+
+def test_the_model_is_told_beforehand_that_nothing_goes_on_in_the_background(make_agent):
+    with Upstream() as up:
+        [command] = [each for each in make_agent(up).tools if each.name == "terminal"]
+    assert "leaves running in the background is ended with it" in " ".join(command.description.split())
+
+
+def test_what_ends_by_itself_in_a_moment_is_let(use, workspace):
+    said = use("terminal", command="(sleep 0.05; echo done > late) > log 2>&1 &")
+    assert said.startswith("[no output")
+    assert (workspace / "late").exists()
+
+
+def test_what_is_left_running_may_clean_up_first(use, workspace):
+    polite = "(trap 'echo > cleaned; exit' TERM; echo > ready; while :; do sleep 0.02; done) > log 2>&1 &"
+    use("terminal", command=f"{polite} until [ -e ready ]; do :; done")
+    assert (workspace / "cleaned").exists()
+
+
+def test_what_does_not_end_when_it_is_asked_to_is_killed(use, workspace):
+    deaf = "(trap '' TERM; sh -c 'echo $PPID' > pid; while :; do sleep 0.02; done) > log 2>&1 &"
+    assert use("terminal", command=f"{deaf} until [ -s pid ]; do :; done") == terminal.LEFT_BEHIND
+    assert has_ended(int((workspace / "pid").read_text()))
+
+
+@needs_environments
+def test_a_command_inside_of_a_command_is_ended_with_the_outer_one(monkeypatch):
+    nobody = subprocess.Popen(["true"])
+    nobody.wait()
+    outer, stranger = Mark.make(), Mark.make()
+    monkeypatch.setenv(VARIABLE, outer.value)
+    inner = Mark.make()
+    marked = [
+        subprocess.Popen(["sleep", "60"], env={**os.environ, VARIABLE: mark.value}, start_new_session=True)
+        for mark in (inner, stranger)
+    ]
+    try:
+        assert end_all(nobody.pid, outer)
+        assert marked[0].wait(5) == -signal.SIGTERM
+        assert marked[1].poll() is None
+    finally:
+        for process in marked:
+            process.kill()
+            process.wait()
+
+
 def test_commands_do_not_see_what_is_named_like_a_credential_unless_it_is_allowed(make_agent, monkeypatch):
-    for name in ("GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "DB_PASSWORD", "CLIENT_SECRET", "MAIL_API_KEY"):
+    ours = ("GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "DB_PASSWORD", "CLIENT_SECRET", "MAIL_API_KEY")
+    others = ("PGPASSWORD", "MYSQL_PWD", "SECRET_KEY", "STRIPE_KEY", "GH_PAT", "GPG_PASSPHRASE")
+    for name in (*ours, *others):
         monkeypatch.setenv(name, "hush-hush")
     monkeypatch.setenv("TOKENIZERS_PARALLELISM", "plain")
     monkeypatch.setenv("NPM_TOKEN", "let-through")
@@ -86,3 +150,4 @@ def test_commands_do_not_see_what_is_named_like_a_credential_unless_it_is_allowe
     assert "hush-hush" not in seen
     assert "TOKENIZERS_PARALLELISM=plain" in seen
     assert "NPM_TOKEN=let-through" in seen
+    assert "\nPWD=" in f"\n{seen}"

@@ -57,6 +57,19 @@ def test_a_larger_model_takes_over_without_a_fold(make_agent, play):
         assert agent.status().threshold_tokens == 100_000
 
 
+def test_another_model_at_the_same_address_is_asked_in_the_same_way(make_agent, play):
+    """The key goes nowhere else: a model at another address gets none."""
+    with Upstream(Reply("Noted.")) as up, Upstream(Reply("Noted.")) as other:
+        agent = make_agent(up, api="anthropic", key="key-of-the-harbour")
+        agent.set_model("local/second", base_url=up.url)
+        play(agent, "Count the meters.")
+        assert up.requests[-1].path.endswith("/messages")
+        assert up.requests[-1].headers["x-api-key"] == "key-of-the-harbour"
+        agent.set_model("local/third", base_url=other.url)
+        play(agent, "Count them again.")
+        assert "key-of-the-harbour" not in str(dict(other.requests[-1].headers))
+
+
 def test_a_model_that_cannot_take_the_conversation_does_not_take_over(make_agent, play):
     with Upstream(Reply("Noted.")) as up:
         agent = make_agent(up)

@@ -6,8 +6,10 @@ import pytest
 
 from midfold.agent import Notice, Topic
 from midfold.agent.caching import ConversationCache
+from midfold.errors import ProviderError
+from midfold.providers.summarizers import ModelRef
 from midfold.testing import conversation
-from midfold.testing.upstream import Reply, Upstream
+from midfold.testing.upstream import Reply, Status, Upstream
 from midfold.tokens import CanonicalUsage
 from midfold.usage import Cause, PromptCache
 from midfold.usage.prefixes import digest_request
@@ -31,6 +33,53 @@ def test_breakpoints_and_digests_are_those_of_the_whole_request(dialect, route, 
         whole = PromptCache(MODEL, route).mark(items[:stop], SYSTEM)
         assert growing.mark(items[:stop], SYSTEM) == whole
     assert growing._sent.prefix == digest_request(items, SYSTEM)
+
+
+@pytest.mark.parametrize(("dialect", "route"), ROUTES)
+@pytest.mark.parametrize("first", ["system", "developer"])
+def test_a_system_prompt_among_the_messages_has_its_breakpoint_however_long_the_conversation(
+    dialect, route, first
+):
+    items = [{"role": first, "content": SYSTEM}, *spelled(dialect, 1, 12)]
+    growing = ConversationCache(MODEL, route, ttl="5m")
+    for stop in range(1, len(items) + 1):
+        assert growing.mark(items[:stop]) == PromptCache(MODEL, route).mark(items[:stop])
+
+
+@pytest.mark.parametrize(("dialect", "route"), ROUTES)
+@pytest.mark.parametrize("blank", ["", "  ", [], [{"type": "text", "text": ""}]])
+def test_requests_without_words_carry_no_breakpoint_and_do_not_count(dialect, route, blank):
+    empty = {"role": "user", "content": blank}
+    items = [item for each in spelled(dialect, 2, 8) for item in (each, empty)]
+    items += [empty] * 4
+    growing = ConversationCache(MODEL, route, ttl="5m")
+    assert growing.mark(items, SYSTEM) == PromptCache(MODEL, route).mark(items, SYSTEM)
+
+
+NATIVE = ("local/claude-sonnet-4-5", "anthropic")
+ROUTED = ("openrouter/anthropic/claude-sonnet-4.5", "openai_chat")
+PLAIN = ("local/scripted", "openai_chat")
+RESPONSES = ("local/scripted", "openai_responses")
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [(PLAIN, NATIVE), (RESPONSES, NATIVE), (NATIVE, ROUTED), (RESPONSES, ROUTED)]
+)
+def test_a_model_that_speaks_otherwise_than_the_session_gets_its_breakpoints(
+    first, second, make_agent, play, faults_in
+):
+    with Upstream(Reply("Noted.")) as up:
+        agent = make_agent(up, model=first[0], api=first[1])
+        play(agent, "The meter takes coins.")
+        agent.set_model(ModelRef(second[0], up.url, None, second[1]))
+        for _ in range(4):
+            play(agent, "The meter takes cards.")
+        session = agent.session_id
+        agent.close()
+        play(make_agent(up, model=second[0], api=second[1], session=session), "And notes?")
+        assert agent.status().caching.startswith("on")
+        assert [received.body.count(b'"cache_control"') for received in up.requests[1:]] == [4] * 5
+        assert faults_in(up) == []
 
 
 def test_markers_of_others_count_wherever_they_are():
@@ -83,3 +132,14 @@ def test_a_cache_that_a_fold_made_cold_is_told_and_recorded(make_agent, play):
     assert notice == "The prompt cache went cold: fold: 20,000 tokens sent afresh."
     assert (status.is_cache_cold, [bust.cause for bust in status.cache_busts]) == (True, [Cause.FOLD])
     assert call.facts["cache_bust"] == "fold"
+
+
+def test_a_history_that_is_refused_however_it_is_spelled_stays_as_the_cache_has_it(make_agent, play):
+    refusal = {"error": {"message": "messages.0.content.1.pdf.source: could not process PDF"}}
+    with Upstream([Reply("Noted."), *[Status(400, refusal)] * 2], then=Reply("Noted.")) as up:
+        agent = make_agent(up, model="local/claude-sonnet-4-5", api="anthropic")
+        play(agent, "The meter takes coins.")
+        with pytest.raises(ProviderError):
+            play(agent, "Read this.")
+        assert len(up.requests) == 3  # it was mended and tried again
+    assert not agent._core.is_mended

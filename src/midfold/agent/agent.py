@@ -22,7 +22,7 @@ from midfold.agent.reports import (
     report_spending,
     report_status,
 )
-from midfold.agent.setup import Options, build, main_model, open_agent_store, options_from
+from midfold.agent.setup import Options, build, main_model, open_agent_store, options_from, refer
 from midfold.agent.switching import switch
 from midfold.agent.tools.registry import Tool
 from midfold.agent.turn import Turn
@@ -213,7 +213,7 @@ class Agent:
         """
         core = self._core
         live = Live.open(
-            name if isinstance(name, ModelRef) else ModelRef(name, base_url),
+            name if isinstance(name, ModelRef) else refer(name, base_url, core.live),
             providers=core.live.providers,
             limits=core.live.limits,
             transport=core.transport,

@@ -15,6 +15,8 @@ from midfold.wire.cache_control import (
     count_markers,
 )
 
+_SYSTEM_ROLES = ("system", "developer")
+
 
 class ConversationCache(PromptCache):
     """A `PromptCache` whose messages never change in place, and which only grow between folds."""
@@ -40,13 +42,15 @@ class ConversationCache(PromptCache):
         self._sent = Sent(self.model, prefix, self._clock(), folds)
         if not self.is_on:
             return list(messages), system
-        # Markers of others count against the four that are allowed, wherever they are.
-        start = 0 if any(self._are_marked.of(messages)) else _start_of_tail(messages)
+        # A system prompt that is the first message has a breakpoint, too, and markers of others count
+        # against the four that are allowed, wherever they are.
+        lead = 1 if system is None and messages and _role(messages[0]) in _SYSTEM_ROLES else 0
+        start = max(0 if any(self._are_marked.of(messages)) else _start_of_tail(messages), lead)
         native = self.route.lower() != "openrouter"
-        tail, marked_system = apply_cache_control(
-            messages[start:], system, self.ttl, native=native, tools=tools
+        marked, marked_system = apply_cache_control(
+            [*messages[:lead], *messages[start:]], system, self.ttl, native=native, tools=tools
         )
-        return [*messages[:start], *tail], marked_system
+        return [*marked[:lead], *messages[lead:start], *marked[lead:]], marked_system
 
     def observe(self, usage: object) -> Bust | None:
         """Do what `PromptCache.observe` does, and keep in mind whether the cache is cold."""
@@ -76,9 +80,18 @@ def _start_of_tail(messages: Sequence[object]) -> int:
         position -= 1
     wanted = MESSAGE_BREAKPOINTS
     while position > 0 and wanted:
-        wanted -= _role(messages[position]) == "user"
+        wanted -= _role(messages[position]) == "user" and _has_words(messages[position])
         position -= 1
     return max(position, 0)
+
+
+def _has_words(message: object) -> bool:
+    """Whether a message surely holds what can carry a breakpoint; a text that is blank cannot."""
+    content = message.get("content") if isinstance(message, dict) else None
+    if isinstance(content, str):
+        return bool(content.strip())
+    blocks = content if isinstance(content, list) else []
+    return any(str(block.get("text", "x")).strip() for block in blocks if isinstance(block, dict))
 
 
 def _role(message: object) -> object:

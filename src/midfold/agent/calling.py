@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from midfold.agent.core import Core
 from midfold.agent.events import (
@@ -38,8 +38,8 @@ from midfold.messages import Message, Text
 from midfold.store import Call
 from midfold.tokens import Cost, next_tier
 from midfold.usage import Cause, CostKind
-from midfold.wire import convert
-from midfold.wire.calls import Completion, Cut
+from midfold.wire import Request, convert
+from midfold.wire.calls import Completion, Cut, fit_request
 from midfold.wire.calls import Done as StreamDone
 from midfold.wire.calls import ReasoningDelta as ThinkingDelta
 from midfold.wire.calls import TextDelta as WordsDelta
@@ -72,6 +72,7 @@ class Asking:
     """what the request takes, estimated"""
     _words: list[str] = field(default_factory=list)
     _output_cap: int | None = None
+    _has_mended: bool = False
 
     @property
     def text(self) -> str:
@@ -157,21 +158,27 @@ class Asking:
                         return completion
         raise ProviderError("the stream ended without a reply", model=core.live.name)
 
-    def _request(self) -> object:
+    def _request(self) -> Request:
         core, conversation = self.core, self.core.conversation
         items: list[object] = conversation.items
         if core.is_mended:
             items = convert(conversation.messages, conversation.dialect).messages
-        marked, system = core.cache.mark(
-            items, conversation.system, core.schemas, folds=core.engine.compression_count
-        )
-        return core.live.request(
-            marked,
+        request = core.live.request(
+            items,
             conversation.dialect,
-            system=system,
+            system=conversation.system,
             tools=core.schemas,
             max_output=self._output_cap,
         )
+        # Only what is spelled as it is sent can be marked: another spelling knows no breakpoints.
+        request = fit_request(request, core.live.dialect)
+        messages, system = core.cache.mark(
+            request.messages,
+            request.system if isinstance(request.system, str | list) else None,
+            request.tools,
+            folds=core.engine.compression_count,
+        )
+        return replace(request, messages=messages, system=system)
 
     async def _keep_beginning(self, why: str) -> None:
         """Store words that were not finished, saying so: nobody is to take them for an answer."""
@@ -241,6 +248,7 @@ class Asking:
             while not await self._carry_out(step):
                 step = ladder.send(attempt)
         except StopIteration as end:
+            self._take_back_mending()
             self._advise(end.value)
             raise refused.error from None
         return ladder
@@ -266,10 +274,16 @@ class Asking:
                 self.sent_tokens = self.core.estimate()
                 return is_folded
             case Repair():
+                self._has_mended = not self.core.is_mended
                 self.core.is_mended = True
             case OffloadMedia():
                 return False  # nothing here says anything but words
         return True
+
+    def _take_back_mending(self) -> None:
+        """Spell the history as it is again: that was not what was wrong, and the prompt cache has it so."""
+        if self._has_mended:
+            self.core.is_mended = False
 
     def _advise(self, end: GiveUp) -> None:
         if end.advice not in _QUIET:

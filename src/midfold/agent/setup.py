@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TypedDict
 
@@ -27,6 +28,7 @@ from midfold.errors import ConfigError
 from midfold.offload import Budgets
 from midfold.providers import PROVIDERS, Provider, Secret, open_transport, read_providers
 from midfold.providers.summarizers import ModelRef
+from midfold.providers.urls import tidy_base_url
 from midfold.store import open_store
 from midfold.store.base import BeforeContinue
 from midfold.store.sqlite.store import SqliteStore
@@ -168,6 +170,15 @@ def build(model: str | ModelRef, options: Options, store: SqliteStore) -> Core:
     if session:
         core.resume(session)
     return core
+
+
+def refer(name: str, base_url: str | None, so_far: Live) -> ModelRef:
+    """Name a model; at the address of the one so far it is asked in the same way, with the same key."""
+    ref, endpoint = ModelRef(name, base_url), so_far.model.endpoint
+    address = base_url or ref.provider(so_far.providers).base_url
+    if not address or tidy_base_url(address) != endpoint.base_url:
+        return ref
+    return replace(ref, key=so_far.ref.key, api=so_far.ref.api)
 
 
 def built_in_tools(core: Core, options: Options) -> list[Tool]:

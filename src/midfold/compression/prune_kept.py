@@ -1,7 +1,7 @@
 """What stays of a result that was put aside before: its reference, without which nobody reads it back.
 
-A result counts as put aside if all of it has the form of such a block. A tool can print one; all it gets is a
-reference in a stub, under which nothing is found.
+A result counts as put aside if all of it is such a block, word for word. A tool can print one; all it gets is
+a stub with a reference under which nothing is found, and with a number.
 """
 
 import re
@@ -13,18 +13,25 @@ from midfold.compression.stubs import name_of, write_stub
 from midfold.compression.tools import kind_of, subject_of
 from midfold.messages import ToolCall, ToolResult
 
-_LONGEST_STUB_CHARS = 1_000
+_LONGEST_STUB_CHARS = 600
 _SUBJECT_CHARS = 120
-_REFERENCE = r'reference="(?P<reference>[^"<>\s\[\]]{1,200})"'
+_READER = "read_persisted_output"
+_REFERENCE = r'reference="(?P<reference>[a-z0-9_]{1,24}-[0-9a-f]{32})"'
+_NUMBER = r"[0-9]{1,3}(?:,[0-9]{3}){0,4}"
+_SIZE = rf"(?P<size>{_NUMBER} characters \({_NUMBER}\.[0-9] [KM]B\))"
+# A path is none of ours to repeat: whoever prints such a block may write there what they like.
 _BLOCK = re.compile(
     rf"<persisted-output {_REFERENCE}>\n"
-    r"This result has (?P<size>[\d,]{1,15} characters \([\d,.]{1,10} [KM]B\)), "
-    r"[^\n]{1,300}: call `(?P<reader>\w{1,60})` with the reference above [^\n]{1,300}?\."
-    r"(?: It is also the file (?P<path>[^\n\[\]]{1,260}))?\n"
+    rf"This result has {_SIZE}, too many for the conversation, so it was put aside\."
+    rf"(?: Credentials in it were replaced; {_NUMBER} characters are kept\.)?"
+    rf" Nothing of it is lost: call `{_READER}` with the reference above to get any part of it,"
+    rf" by `offset` and `limit` \(in characters, up to {_NUMBER}\), from the end, by lines,"
+    r" or by a `pattern` to search for\.(?: It is also the file [^\n]{1,260})?\n"
+    rf"The first {_NUMBER} characters:\n\n"
     r"(?P<preview>.*)\n</persisted-output>\n?",
     re.DOTALL,
 )
-_NOTE = re.compile(rf"\[persisted-output {_REFERENCE}: [^\n\[\]]{{1,400}}\]")
+_NOTE = re.compile(rf"\[persisted-output {_REFERENCE}: {_SIZE}, `{_READER}` reads it\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +47,8 @@ def find_kept(text: str, redact: Callable[[str], str]) -> Kept | None:
     block = _BLOCK.fullmatch(text)
     if block is None:
         return None
-    brief = (
-        f'persisted-output reference="{block["reference"]}": {block["size"]}, `{block["reader"]}` reads it'
-    )
-    path = one_line(block["path"] or "", len(text))
-    notes = (f"[{brief}; also the file {path}]", f"[{brief}]") if path else (f"[{brief}]",)
-    note = next((note for note in notes if redact(note) == note), None)
-    return Kept(block["preview"], note) if note else None
+    note = f'[persisted-output reference="{block["reference"]}": {block["size"]}, `{_READER}` reads it]'
+    return Kept(block["preview"], note) if redact(note) == note else None
 
 
 def write_kept_stub(

@@ -220,3 +220,14 @@ def test_session_that_goes_on_elsewhere_is_told_with_what_to_do(chat, monkeypatc
         _, _, errors = chat(up)
     assert "was continued elsewhere; resume it" in errors
     assert "/resume " in errors
+
+
+def test_a_command_sees_what_is_named_like_a_credential_only_where_it_is_allowed(chat, monkeypatch):
+    monkeypatch.setenv("NPM_TOKEN", "let-through")
+    monkeypatch.setenv("DEPLOY_TOKEN", "hush-hush")
+    look = Reply("", calls=(ToolCall("c1", "terminal", '{"command": "env | grep _TOKEN"}'),))
+    with Upstream([look, Reply("Seen.")]) as up:
+        chat(up, "--yes", "--env", "NPM_TOKEN", prompt="look")
+        sent = up.requests[-1].body.decode()
+    assert "let-through" in sent
+    assert "hush-hush" not in sent

@@ -129,7 +129,7 @@ def test_ctrl_c_stops_a_fold_that_was_asked_for(chat):
 
 def test_ctrl_c_stops_the_fold_before_a_smaller_window(chat):
     fill(chat, 5, topic="endless")
-    chat.enter("/model smaller --context-length 5000")
+    chat.enter("/model smaller --context-length 6000")
     chat.expect("compressing [\\d,]+ tokens: the other model has a smaller window")
     chat.type("\x03")
     chat.expect(r"stopped; the model stays as it is\s+scripted")

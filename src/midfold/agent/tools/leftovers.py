@@ -1,42 +1,103 @@
-"""What a command leaves running although it was to end: found by a mark that everything it starts inherits.
+"""What a command leaves running although it was to end: asked to end, given a moment, and then killed.
 
-A process that made a session of its own is in no group that could be ended. Its environment tells where it
-comes from, on systems that show it (Linux); elsewhere, and where it was emptied, such a process stays.
+It is found by the session that it was started in, and by a mark that everything inherits which it starts: a
+process can make a session of its own. Where the system does not show these (it is no Linux), and where a
+process of another session emptied its environment, only what is in the command's own process group is ended.
 """
 
 import os
 import secrets
 import signal
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 VARIABLE = "RUN_BY_MIDFOLD"
+GRACE_SECONDS = 1.0
+_POLL_SECONDS = 0.02
 _PROCESSES = Path("/proc")
+_NO_SIGNAL = 0
+"""Harms nobody, and tells whether somebody is there."""
 # Who starts others while it is looked for is met again; who does so without end is left alone.
 _MOST_ROUNDS = 20
 
 
-def make_mark() -> str:
-    """Return a mark that no other command has."""
-    return secrets.token_hex(16)
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A word that no other command has, behind those of the commands that this one runs in."""
+
+    own: str
+    outer: str
+
+    @classmethod
+    def make(cls) -> "Mark":
+        """Make the mark of a command; a command that runs us has its own in our environment."""
+        return cls(secrets.token_hex(16), os.environ.get(VARIABLE, ""))
+
+    @property
+    def value(self) -> str:
+        """What the environment of the command says: whoever ends the outer one finds this one as well."""
+        return f"{self.outer}:{self.own}".lstrip(":")
 
 
-def end_marked(mark: str) -> None:
-    """End every process that carries a mark."""
-    for _ in range(_MOST_ROUNDS):
-        found = list(_find(f"{VARIABLE}={mark}".encode()))
-        for process in found:
-            with suppress(ProcessLookupError, PermissionError):
-                os.kill(process, signal.SIGKILL)
-        if not found:
-            return
+def end_all(leader: int, mark: Mark, *, rest_seconds: float = 0.0) -> bool:
+    """End everything that a command started; true where something had to be told to.
+
+    `leader` is the command's own process, which leads a session and a group. What is about to end by itself
+    has `rest_seconds` for it.
+    """
+    if _are_gone(leader, mark, rest_seconds) or not _reach(leader, mark, signal.SIGTERM):
+        return False
+    if not _are_gone(leader, mark, GRACE_SECONDS):
+        for _ in range(_MOST_ROUNDS):
+            if not _reach(leader, mark, signal.SIGKILL):
+                break
+    return True
 
 
-def _find(entry: bytes) -> Iterator[int]:
-    with suppress(OSError):
-        for folder in _PROCESSES.iterdir():
-            if folder.name.isdecimal():
-                with suppress(OSError):  # it has ended, or is somebody else's
-                    if entry in (folder / "environ").read_bytes().split(b"\0"):
-                        yield int(folder.name)
+def _are_gone(leader: int, mark: Mark, seconds: float) -> bool:
+    """Wait until nothing is left, for so long at most."""
+    latest = time.monotonic() + seconds
+    while _reach(leader, mark, _NO_SIGNAL):
+        if time.monotonic() >= latest:
+            return False
+        time.sleep(_POLL_SECONDS)
+    return True
+
+
+def _reach(leader: int, mark: Mark, number: int) -> bool:
+    """Send a signal to all that is left; false where nothing is."""
+    if not (_PROCESSES / "self" / "stat").exists():
+        return _send(os.killpg, leader, number)
+    # Each one as soon as it is found: a number that is kept for later may be another's by then.
+    return sum(_send(os.kill, process, number) for process in _find(leader, mark)) > 0
+
+
+def _send(kill: Callable[[int, int], None], target: int, number: int) -> bool:
+    with suppress(ProcessLookupError, PermissionError):
+        kill(target, number)
+        return True
+    return False
+
+
+def _find(leader: int, mark: Mark) -> Iterator[int]:
+    for folder in _PROCESSES.iterdir():
+        if folder.name.isdecimal():
+            with suppress(OSError):  # it has ended, or is somebody else's
+                if _is_alive_in(folder, leader) or _carries(folder, mark):
+                    yield int(folder.name)
+
+
+def _is_alive_in(folder: Path, session: int) -> bool:
+    # Behind the name, which may have blanks and brackets: state, parent, group, session.
+    fields = (folder / "stat").read_bytes().rpartition(b")")[2].split()
+    return int(fields[3]) == session and fields[0] not in (b"Z", b"X")
+
+
+def _carries(folder: Path, mark: Mark) -> bool:
+    entry = f"{VARIABLE}=".encode()
+    values = (folder / "environ").read_bytes().split(b"\0")
+    marks = [value.removeprefix(entry) for value in values if value.startswith(entry)]
+    return any(mark.own.encode() in each.split(b":") for each in marks)

@@ -1,36 +1,34 @@
 """Running commands: only when somebody lets it, for a bounded time, with bounded output.
 
-What they leave running ends with them. Only where this process itself is killed, a command that is running
-goes on until it ends.
+What they leave running ends with them, and that is said. Only where this process itself is killed, a command
+that is running goes on until it ends.
 """
 
 import asyncio
 import os
 import re
-import signal
 import time
 from asyncio.subprocess import DEVNULL, PIPE, STDOUT, Process, SubprocessStreamProtocol
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from midfold.agent.tools.leftovers import VARIABLE, end_marked, make_mark
+from midfold.agent.tools.leftovers import VARIABLE, Mark, end_all
 from midfold.agent.tools.paths import Workspace
 from midfold.agent.tools.registry import Tool, ToolFailed, tool
-from midfold.agent.waiting import in_thread
+from midfold.agent.waiting import in_thread, to_the_end
 
 DEFAULT_SECONDS = 120
 MAX_SECONDS = 600
 HEAD_BYTES = 400_000
 TAIL_BYTES = 400_000
 """What is in between is thrown away as it comes; so much is put aside whole by the budgets anyway."""
-LEFT_BEHIND = "\n[what it left running in the background was ended]"
-_GRACE_SECONDS = 1.0
+LEFT_BEHIND = "[what it left running in the background was ended with it]"
 _REST_SECONDS = 0.2
 _POLL_SECONDS = 0.05
 _CHUNK_BYTES = 65_536
 _CREDENTIAL = re.compile(
-    r"(^|_)(API_?KEY|ACCESS_KEY|PRIVATE_KEY|TOKEN|SECRET|PASSWORD|PASSWD)$", re.IGNORECASE
+    r"(^|_)(API_?KEY|KEY|TOKEN|SECRET|(PG)?PASSWORD|PASSWD|PASSPHRASE|PAT)$|_PWD$", re.IGNORECASE
 )
 
 
@@ -45,7 +43,8 @@ def terminal_tool(workspace: Workspace, *, hidden: Collection[str] = (), shown: 
     async def terminal(command: str, timeout_seconds: int = DEFAULT_SECONDS) -> str:
         """Run a shell command in the workspace and return what it prints, and its exit status if not 0.
 
-        The user is asked first. There is no input, and each command starts in the workspace afresh.
+        The user is asked first. There is no input, and each command starts in the workspace afresh. What it
+        leaves running in the background is ended with it, nohup or not.
         command: the command line
         timeout_seconds: when to stop it, 600 at most
         """
@@ -62,47 +61,53 @@ def terminal_tool(workspace: Workspace, *, hidden: Collection[str] = (), shown: 
 
 @dataclass(frozen=True, slots=True)
 class _Running:
-    """A command that was started, and the mark of all that it starts."""
+    """A command that was started, what reads its output, and the mark of all that it starts."""
 
     process: Process
     transport: asyncio.SubprocessTransport
-    mark: str
+    mark: Mark
+    output: "_Output"
+    reading: asyncio.Task[None]
 
 
 async def _run(command: str, workspace: Workspace, seconds: int, environment: Mapping[str, str]) -> str:
     started = time.monotonic()
     running = await _start(command, workspace, environment)
-    process, output = running.process, _Output()
+    is_late = False
     try:
         async with asyncio.timeout(seconds):
-            left_behind = LEFT_BEHIND if await _collect(running, output) else ""
+            await _wait(running)
     except TimeoutError:
-        raise ToolFailed(f"{output.text}\n[stopped after {seconds} s]") from None
+        is_late = True
     finally:
         # Whatever the command left running goes with it, also when nobody waits any more.
-        await _end(running)
-    if process.returncode:
-        raise ToolFailed(f"{output.text}{left_behind}\n[exit status {process.returncode}]".lstrip("\n"))
-    return f"{output.text}{left_behind}" or f"[no output, {time.monotonic() - started:.1f} s]"
+        was_left = await to_the_end(_end(running))
+    shown, status = running.output.text, running.process.returncode
+    if is_late:
+        raise ToolFailed(f"{shown}\n[stopped after {seconds} s]")
+    shown = f"{shown}\n{LEFT_BEHIND}".lstrip("\n") if was_left else shown
+    if status:
+        raise ToolFailed(f"{shown}\n[exit status {status}]".lstrip("\n"))
+    return shown or f"[no output, {time.monotonic() - started:.1f} s]"
 
 
 async def _start(command: str, workspace: Workspace, environment: Mapping[str, str]) -> _Running:
-    """Start a command in a process group of its own.
+    """Start a command in a session of its own.
 
     One that is cancelled while it starts has begun its work already, so it is waited for, and ended.
     """
-    starting = asyncio.ensure_future(_open(command, workspace, environment, make_mark()))
+    starting = asyncio.ensure_future(_open(command, workspace, environment, Mark.make()))
     try:
         return await asyncio.shield(starting)
     except asyncio.CancelledError:
         with suppress(OSError, ValueError):
-            await _end(await starting)
+            await to_the_end(_end(await starting))
         raise
     except (OSError, ValueError) as error:
         raise ToolFailed(f"the command cannot be started: {error}") from None
 
 
-async def _open(command: str, workspace: Workspace, environment: Mapping[str, str], mark: str) -> _Running:
+async def _open(command: str, workspace: Workspace, environment: Mapping[str, str], mark: Mark) -> _Running:
     loop = asyncio.get_running_loop()
     transport, protocol = await loop.subprocess_shell(
         lambda: SubprocessStreamProtocol(limit=_CHUNK_BYTES, loop=loop),
@@ -111,31 +116,24 @@ async def _open(command: str, workspace: Workspace, environment: Mapping[str, st
         stdout=PIPE,
         stderr=STDOUT,
         cwd=workspace.root,
-        env={**environment, VARIABLE: mark},
+        env={**environment, VARIABLE: mark.value},
         start_new_session=True,
     )
-    return _Running(Process(transport, protocol, loop), transport, mark)
+    process, output = Process(transport, protocol, loop), _Output()
+    return _Running(process, transport, mark, output, asyncio.ensure_future(_read(process, output)))
 
 
-async def _collect(running: _Running, output: "_Output") -> bool:
-    """Read what a command prints until it ends; true where it left something running, which is ended.
+async def _wait(running: _Running) -> None:
+    """Wait until a command ends, and a moment for what it printed last.
 
     What runs in the background holds the same pipe, so the end of the pipe is not the end of the command.
     """
-    process = running.process
-    reading = asyncio.ensure_future(_read(process, output))
-    try:
-        while process.returncode is None:  # its own wait() lasts until the pipe is closed
-            await asyncio.wait([reading], timeout=_POLL_SECONDS)
-            if reading.done():
-                await process.wait()
-        done, _ = await asyncio.wait([reading], timeout=_REST_SECONDS)
-        if not done:
-            await _kill(running)
-            await asyncio.wait([reading], timeout=_REST_SECONDS)
-        return not done
-    finally:
-        reading.cancel()
+    process, reading = running.process, running.reading
+    while process.returncode is None:  # its own wait() lasts until the pipe is closed
+        await asyncio.wait([reading], timeout=_POLL_SECONDS)
+        if reading.done():
+            await process.wait()
+    await asyncio.wait([reading], timeout=_REST_SECONDS)
 
 
 async def _read(process: Process, output: "_Output") -> None:
@@ -145,29 +143,19 @@ async def _read(process: Process, output: "_Output") -> None:
         output.add(chunk)
 
 
-async def _end(running: _Running) -> None:
-    """Stop all that a command started: politely first, where the command itself is still running."""
-    process = running.process
+async def _end(running: _Running) -> bool:
+    """Stop all that a command started; true where something was still running."""
+    process, reading = running.process, running.reading
+    # Who holds the pipe had a moment already.
+    rest = _REST_SECONDS if reading.done() and process.returncode is not None else 0.0
     try:
-        if process.returncode is None:
-            _signal(process.pid, signal.SIGTERM)
-            with suppress(TimeoutError):
-                async with asyncio.timeout(_GRACE_SECONDS):
-                    await process.wait()
+        was_left = await in_thread(end_all, process.pid, running.mark, rest_seconds=rest)
+        await asyncio.wait([reading], timeout=_REST_SECONDS)
     finally:
-        await _kill(running)
+        reading.cancel()
         running.transport.close()
     await process.wait()
-
-
-async def _kill(running: _Running) -> None:
-    _signal(running.process.pid, signal.SIGKILL)
-    await in_thread(end_marked, running.mark)
-
-
-def _signal(group: int, number: signal.Signals) -> None:
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(group, number)
+    return was_left
 
 
 class _Output:

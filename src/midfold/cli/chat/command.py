@@ -31,6 +31,7 @@ class Given(TypedDict):
     context_length: int | None
     workspace: Path | None
     allow: tuple[Path, ...]
+    env: tuple[str, ...]
     no_tools: bool
 
 
@@ -58,6 +59,12 @@ _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
     metavar="DIR",
     multiple=True,
     help="A further folder for file tools; may be repeated.",
+)
+@click.option(
+    "--env",
+    metavar="NAME",
+    multiple=True,
+    help="A variable that commands may see although it is named like a credential; may be repeated.",
 )
 @click.option("--yes", "everything", is_flag=True, help="Run commands without asking. Dangerous.")
 @click.option("--no-tools", is_flag=True, help="Offer the model no tools.")

@@ -49,7 +49,12 @@ def start(
 
 
 def _options(given: Given) -> Options:
-    options = Options(source=SOURCE, allow=given["allow"], built_in_tools=not given["no_tools"])
+    options = Options(
+        source=SOURCE,
+        allow=given["allow"],
+        built_in_tools=not given["no_tools"],
+        shown_variables=given["env"],
+    )
     if given["workspace"]:
         options["workspace"] = given["workspace"]
     if given["base_url"]:

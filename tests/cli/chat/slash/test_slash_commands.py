@@ -18,6 +18,7 @@ from midfold.cli.chat.slash.switching import read_wanted as read_model
 from midfold.cli.chat.view.plain import PlainView
 from midfold.config import load_settings
 from midfold.errors import ConfigError, StillTooLarge
+from midfold.providers import read_providers
 from midfold.testing.upstream import Reply, Upstream
 
 LONG = "The lamp was cleaned, oiled and lit again before the tide came in. " * 60
@@ -207,6 +208,55 @@ def test_model_without_a_provider_stays_at_the_same_address(desk, told, upstream
     assert "another  window 9,000 (explicit)" in told("/model another --context-length 9000")
     talk(desk)
     assert upstream.requests[-1].model == "another"
+
+
+@pytest.fixture
+def at_claude(desk, upstream, tmp_path, monkeypatch):
+    """A desk at a provider of one's own, which speaks as Anthropic does and wants a key."""
+    monkeypatch.setenv("MINE_KEY", "k-1")
+    providers = {"mine": {"base_url": upstream.url, "api": "anthropic", "key_env": "MINE_KEY"}}
+    settings = replace(desk.settings, providers=providers)
+    home = tmp_path / "other"
+    with Agent("mine/claude-a", home=home, providers=read_providers(providers), summarizer=None) as agent:
+        yield replace(desk, agent=agent, settings=settings)
+
+
+@pytest.mark.parametrize(
+    "line", ["/model claude-b", "/model mine/claude-b", "/model claude-b --base-url URL/"]
+)
+def test_model_at_the_same_address_is_asked_in_the_same_way(at_claude, upstream, line):
+    talk(at_claude)
+    run_command(at_claude, line.replace("URL", upstream.url))
+    talk(at_claude)
+    before, after = upstream.requests[-2:]
+    assert (before.model, after.model) == ("claude-a", "claude-b")
+    assert after.path == before.path
+    assert after.headers["x-api-key"] == before.headers["x-api-key"] == "k-1"
+
+
+def test_model_stays_with_an_api_that_was_chosen(desk, upstream, tmp_path):
+    with Agent(
+        "a", base_url=upstream.url, api="anthropic", home=tmp_path / "other", summarizer=None
+    ) as agent:
+        other = replace(desk, agent=agent)
+        run_command(other, "/model b")
+        talk(other)
+        assert agent.status().api == "anthropic"
+    assert upstream.requests[-1].path.endswith("/messages")
+
+
+def test_model_at_another_address_is_asked_as_is_usual_there(at_claude, upstream):
+    with Upstream(Reply("here")) as elsewhere:
+        run_command(at_claude, f"/model claude-b --base-url {elsewhere.url}")
+        talk(at_claude)
+        [received] = elsewhere.requests
+    assert received.path.endswith("/chat/completions")
+    assert "k-1" not in str(dict(received.headers))
+
+
+def test_model_of_another_provider_says_itself_what_is_spoken(at_claude, upstream):
+    run_command(at_claude, f"/model openai/gpt-5-mini --base-url {upstream.url}")
+    assert at_claude.agent.status().api == "openai_chat"
 
 
 @pytest.mark.parametrize("name", ["nosuch/gpt-5", "opnai/gpt-5-mini"])

@@ -11,6 +11,8 @@ from midfold.cli.chat.view.lines import remark
 from midfold.cli.chat.view.status import start_line
 from midfold.cli.plain import printable
 from midfold.errors import StillTooLarge
+from midfold.providers.summarizers import ModelRef
+from midfold.providers.urls import tidy_base_url
 
 _USAGE = "/model NAME [--base-url URL] [--context-length N]"
 
@@ -52,12 +54,12 @@ def switch(desk: Desk, argument: str) -> None:
         desk.say(start_line(agent.status()), remark(f"{_USAGE} goes on with another one"))
         return
     wanted = read_wanted(argument)
-    base_url = wanted.base_url or _address_so_far(desk, wanted.name)
+    reference = _refer(desk, wanted)
     is_done = False
     try:
         with desk.view.working(f"switching to {printable(wanted.name)}"), stoppable(agent, desk.view):
             is_done = agent.set_model(
-                wanted.name, base_url=base_url, context_length=wanted.context_length, on_event=desk.view.show
+                reference, context_length=wanted.context_length, on_event=desk.view.show
             )
     except StillTooLarge:
         if not agent.status().enabled:
@@ -66,6 +68,24 @@ def switch(desk: Desk, argument: str) -> None:
     if not is_done:
         desk.say(Text("stopped; the model stays as it is", style="yellow"))
     desk.say(start_line(agent.status()))
+
+
+def _refer(desk: Desk, wanted: Wanted) -> ModelRef:
+    """Say where and how a model is asked: at the address of the model so far, just as that one is.
+
+    Its provider is who has the key. A name with another provider that has an address says itself how.
+    """
+    status = desk.agent.status()
+    base_url = wanted.base_url or _address_so_far(desk, wanted.name)
+    if base_url is None or tidy_base_url(base_url) != status.base_url:
+        return ModelRef(wanted.name, base_url)
+    so_far, has_provider, _ = status.model.partition("/")
+    prefix, slash, _ = wanted.name.partition("/")
+    provider = desk.providers.get(prefix)
+    if slash and provider is not None and provider.base_url and prefix != so_far:
+        return ModelRef(wanted.name, base_url)
+    is_bare = not slash and has_provider and so_far in desk.providers
+    return ModelRef(f"{so_far}/{wanted.name}" if is_bare else wanted.name, base_url, api=status.api)
 
 
 def _address_so_far(desk: Desk, name: str) -> str | None:
