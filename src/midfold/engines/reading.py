@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import repeat
 from operator import is_
 
 from midfold.compression.ledger import Memory
@@ -107,4 +108,8 @@ class Reader:
 
 def _contents_of(items: Sequence[object]) -> list[object]:
     """Return what a caller would replace when changing a message in place."""
-    return [item.get("content") if isinstance(item, dict) else item for item in items]
+    try:
+        # Every turn asks this of every message, so the usual kind is asked without a loop of our own.
+        return list(map(dict.get, items, repeat("content")))  # type: ignore[arg-type]
+    except TypeError:
+        return [item.get("content") if isinstance(item, dict) else item for item in items]
