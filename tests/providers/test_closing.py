@@ -22,9 +22,11 @@ CALLERS = 4
 @pytest.fixture(autouse=True)
 def _nothing_is_left():
     """What is left open complains when it is collected, and a complaint fails the test."""
+    before = set(threading.enumerate())
     yield
     gc.collect()
-    assert [thread.name for thread in threading.enumerate() if thread.name.startswith("midfold")] == []
+    left = set(threading.enumerate()) - before
+    assert [thread.name for thread in left if thread.name.startswith("midfold")] == []
 
 
 def race(call, close, *, after: int) -> Counter[str]:

@@ -18,8 +18,10 @@ REQUEST = SummaryRequest("Write the notes of these turns.", 2_000)
 
 @pytest.fixture(autouse=True)
 def _no_thread_is_left():
+    before = set(threading.enumerate())
     yield
-    assert [thread.name for thread in threading.enumerate() if thread.name.startswith("midfold")] == []
+    left = set(threading.enumerate()) - before
+    assert [thread.name for thread in left if thread.name.startswith("midfold")] == []
 
 
 def blocking(url, **options):
