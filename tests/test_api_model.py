@@ -18,7 +18,7 @@ GOOD = Reply("## Goal\nThe new zones.")
 @pytest.fixture(autouse=True)
 def _no_thread_is_left():
     yield
-    assert [thread.name for thread in threading.enumerate() if thread.name.startswith("midfold")] == []
+    assert [thread.name for thread in threading.enumerate() if thread.name.startswith("midfold-models")] == []
 
 
 def long(dialect="openai_chat"):

@@ -14,7 +14,11 @@ from midfold.wire.calls import Done, TextDelta
 
 
 def threads() -> list[str]:
-    return [thread.name for thread in threading.enumerate() if thread.name.startswith(("midfold", "asyncio"))]
+    return [
+        thread.name
+        for thread in threading.enumerate()
+        if thread.name.startswith(("midfold-models", "asyncio"))
+    ]
 
 
 @pytest.fixture(autouse=True)

@@ -101,7 +101,7 @@ def keeps_its_promises(messages, result, seconds, dialect):
     assert "## Active Task\nRun the tests." in result.summary
     assert result.messages[-1] == messages[-1]
     assert seconds < DEADLINE_SECONDS + 1
-    assert [thread.name for thread in threading.enumerate() if thread.name.startswith("midfold")] == []
+    assert [thread.name for thread in threading.enumerate() if thread.name.startswith("midfold-models")] == []
     return True
 
 
