@@ -7,6 +7,7 @@ import pytest
 from rich.console import Console
 
 from midfold.cli.batches import describe_progress, show_progress, spell_bill, spell_count, spell_seconds
+from midfold.faults import arm
 from midfold.testing import transcript
 from midfold.testing.upstream import Reply, Status, Upstream
 from midfold.tokens import CanonicalUsage
@@ -116,6 +117,36 @@ def test_status_is_one_where_every_summary_failed(run, source, tmp_path):
         )
     assert status == 1
     assert "kept as they were  1" in printed
+
+
+def test_run_without_rows_has_no_ratio_and_status_one(run, tmp_path):
+    (tmp_path / "in.jsonl").touch()
+    status, printed, _ = run("trajectories", tmp_path / "in.jsonl", "--dry-run", "--workers", 1)
+    assert status == 1
+    assert "tokens             0 → 0\n" in printed
+
+
+def test_what_is_smaller_than_every_bin_is_said_to_be(run, source):
+    _, printed, _ = run("trajectories", source, "--dry-run", *SMALL)
+    assert "   below 128  █" in printed
+
+
+def test_table_names_speakers_and_what_a_conversion_lost(run, tmp_path):
+    strange = {"conversations": [*SHORT["conversations"], {"from": "narrator", "value": "Later."}] * 2}
+    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,aGk="}}
+    asked = {"messages": [{"role": "user", "content": [{"type": "text", "text": "Look."}, picture]}]}
+    (tmp_path / "in.jsonl").write_text("\n".join(map(json.dumps, (strange, asked))))
+    _, printed, _ = run("trajectories", tmp_path / "in.jsonl", "--dry-run", *SMALL)
+    assert "not converted      image or file x 1\n" in printed
+    assert "speakers unknown   narrator x 2\n" in printed
+
+
+def test_full_disk_is_named_with_the_way_to_go_on(run, source, tmp_path):
+    arm("trajectories.part.before:enospc")
+    status, _, errors = run("trajectories", source, "-o", tmp_path / "out.jsonl", *SMALL)
+    arm(None)
+    assert status == 2
+    assert f"{tmp_path / 'out.jsonl'}: No space left on device; nothing that is done is lost" in errors
 
 
 def test_rows_over_the_target_are_told_apart_from_the_compressed_ones(run, tmp_path):

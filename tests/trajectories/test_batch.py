@@ -12,9 +12,8 @@ import pytest
 import zstandard
 
 from midfold.errors import ConfigError, MidfoldError
+from midfold.faults import arm
 from midfold.testing import transcript
-from midfold.testing.upstream import Reply, Status, Upstream
-from midfold.tokens import CanonicalUsage
 from midfold.trajectories import CompressionConfig, TrajectoryCompressor
 from midfold.trajectories.batch import Batch, LocalEngine, compress_files, measure_files
 from midfold.trajectories.files import read_share
@@ -26,7 +25,7 @@ BAD_LINES = {
     3: (b'{"conversations": [', "not JSON"),
     4: (b"null", "expected an object"),
     5: (b"7", "expected an object"),
-    6: (b'{"conversations": null}', "no column"),
+    6: (b'{"conversations": null}', "conversations is null"),
     7: (b'{"conversations": []}', "no turns"),
     8: (b'{"conversations": [{"from": "human", "value": null}]}', "value is null"),
     9: (b'{"conversations": [{"from": "human", "value": 3}]}', "expected text"),
@@ -194,29 +193,56 @@ def test_watcher_sees_the_whole_way(source, tmp_path):
     assert seen[-1].seconds_left == 0
 
 
-def test_model_writes_the_summaries_and_the_bill_adds_up(source, tmp_path):
-    with Upstream(Reply("The meters were counted.", usage=CanonicalUsage(1_000, 100))) as up:
-        config = replace(CONFIG, model="openai/gpt-5-mini", base_url=up.url)
-        result = compress_files(Batch(source, config), tmp_path / "out.jsonl")
-    assert (tmp_path / "out.jsonl").read_text().count("The meters were counted.") == 4
-    bill = result.totals.bill
-    assert (bill.calls, bill.input_tokens, bill.output_tokens) == (4, 4_000, 400)
-    assert float(bill.dollars) == pytest.approx(4 * (1_000 * 0.25 + 100 * 2) / 1e6)
-
-
-def test_rows_whose_model_fails_are_written_as_they_were_and_listed(source, tmp_path):
-    with Upstream(Status(400)) as up:
-        config = replace(CONFIG, model="openai/gpt-5-mini", base_url=up.url, max_retries=1)
-        result = compress_files(Batch(source, config), tmp_path / "out.jsonl")
-    assert read_lines(tmp_path / "out.jsonl") == read_lines(source)
-    listed = read_lines(tmp_path / "out.jsonl.rejects.jsonl")
-    assert [(each["line"], each["status"]) for each in listed] == [
-        (1, "kept"),
-        (4, "kept"),
-        (7, "kept"),
-        (10, "kept"),
+def test_speakers_and_losses_are_counted(tmp_path):
+    call = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    rows = [
+        {
+            "conversations": [
+                *SHORT,
+                {"from": "narrator", "value": "Later."},
+                {"from": "GPT", "value": "Yes."},
+            ]
+        },
+        {
+            "messages": [
+                {"role": "user", "content": "Go."},
+                {"role": "assistant", "content": None, "tool_calls": [call]},
+                {"role": "tool", "tool_call_id": "c1", "content": "done"},
+            ]
+        },
     ]
-    assert (result.totals.metrics.kept, result.totals.written) == (4, 12)
+    (tmp_path / "in.jsonl").write_bytes(as_lines(rows))
+    metrics = measure_files(Batch(tmp_path / "in.jsonl", CONFIG)).totals.metrics
+    assert metrics.unknown_speakers == {"narrator": 1}
+    assert metrics.losses == {"call id": 1}
+
+
+def test_place_of_a_bad_byte_is_counted_from_the_start_of_the_line(tmp_path):
+    (tmp_path / "in.jsonl").write_bytes(b'{"conversations": [{"from": "human", "value": "a\xff"}]}\n')
+    compress_files(Batch(tmp_path / "in.jsonl", CONFIG), tmp_path / "out.jsonl")
+    [listed] = read_lines(tmp_path / "out.jsonl.rejects.jsonl")
+    assert listed["reason"] == "byte 48 is not UTF-8"
+
+
+def test_files_of_a_folder_that_cannot_be_opened_are_listed_and_the_others_read(tmp_path):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "b.jsonl").write_bytes(as_lines([{"conversations": SHORT}]))
+    (folder / "a.jsonl").symlink_to(tmp_path / "nowhere")
+    for workers in (1, 2):
+        out = tmp_path / f"out{workers}"
+        result = compress_files(Batch(folder, CONFIG), out, engine=LocalEngine(workers))
+        assert (result.totals.written, result.totals.metrics.rejected) == (1, 1)
+        [listed] = read_lines(tmp_path / f"out{workers}.rejects.jsonl")
+        assert (listed["file"], listed["line"]) == ("a.jsonl", 1)
+        assert listed["reason"] == "the file cannot be opened: No such file or directory"
+
+
+def test_folder_around_the_input_is_refused_where_a_file_of_it_would_be_replaced(tmp_path):
+    (tmp_path / "data" / "data").mkdir(parents=True)
+    (tmp_path / "data" / "data" / "x.jsonl").write_bytes(as_lines([{"conversations": SHORT}]))
+    with pytest.raises(ConfigError, match="no file of IN would be replaced"):
+        compress_files(Batch(tmp_path / "data", CONFIG), tmp_path)
 
 
 def fail_after(chunks):
@@ -251,10 +277,13 @@ def test_run_that_failed_before_anything_was_done_is_simply_begun_again(source, 
 
 
 def test_worker_that_dies_ends_the_run_with_a_clear_line_and_work_to_resume(source, tmp_path, monkeypatch):
-    monkeypatch.setenv("MIDFOLD_FAULT", "trajectories.worker:kill")
+    fault = "trajectories.worker:kill"
+    monkeypatch.setenv("MIDFOLD_FAULT", fault)  # for a worker that starts afresh
+    arm(fault)  # for one that is a copy of this process
     with pytest.raises(MidfoldError, match=f"a worker failed: it ended with status -{signal.SIGKILL}"):
         compress_files(Batch(source, CONFIG), tmp_path / "out.jsonl", engine=LocalEngine(2))
     monkeypatch.delenv("MIDFOLD_FAULT")
+    arm(None)
     compress_files(Batch(source, CONFIG), tmp_path / "out.jsonl", resume=True)
     assert len(read_lines(tmp_path / "out.jsonl")) == 12
 

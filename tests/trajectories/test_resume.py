@@ -228,6 +228,15 @@ def test_other_files_do_not_go_on_with_the_work(folder, tmp_path):
         compress_files(Batch(copy, CONFIG), tmp_path / "out", resume=True)
 
 
+def test_files_that_were_edited_in_their_middle_do_not_go_on_with_the_work(folder, tmp_path):
+    copy = tmp_path / "copy"
+    shutil.copytree(folder, copy)
+    begin(copy, tmp_path / "out")
+    os.utime(copy / "b.jsonl", ns=(1, 1))
+    with pytest.raises(ConfigError, match="IN is not what it was"):
+        compress_files(Batch(copy, CONFIG), tmp_path / "out", resume=True)
+
+
 def test_patience_may_change_between_runs(folder, tmp_path):
     begin(folder, tmp_path / "out")
     patient = CompressionConfig(target_max_tokens=1_500, timeout_seconds=900.0)

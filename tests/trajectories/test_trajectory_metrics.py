@@ -36,6 +36,16 @@ def aggregate(many):
     return total
 
 
+def test_names_beyond_the_first_twenty_are_counted_together():
+    total = AggregateMetrics()
+    total.add_remarks([], [f"speaker {number}" for number in range(50)])
+    other = AggregateMetrics.from_dict(json.loads(json.dumps(total.to_dict())))
+    total.merge(other)
+    assert len(total.unknown_speakers) == 21
+    assert total.unknown_speakers["speaker 3"] == 2
+    assert total.unknown_speakers["others"] == 60
+
+
 def test_ratio_is_one_where_nothing_was_done():
     assert TrajectoryMetrics(0, 1, 0, 1).compression_ratio == 1.0
     assert TrajectoryMetrics(900, 4, 900, 4, skipped_under_target=True).compression_ratio == 1.0

@@ -47,6 +47,17 @@ def test_parquet_with_messages_as_json_text_stays_text(tmp_path):
     assert json.loads(long)[0]["from"] == "system"
 
 
+@pytest.mark.parametrize("kind", [pa.dictionary(pa.int32(), pa.string()), pa.string_view()])
+def test_parquet_with_texts_that_are_numbered_or_shared_is_read(tmp_path, kind):
+    texts = pa.array([json.dumps(long_turns()), json.dumps(SHORT), None])
+    table = pa.table({"conversations": texts.cast(kind), "n": [1, 2, 3]})
+    pq.write_table(table, tmp_path / "in.parquet")
+    compress_files(Batch(tmp_path / "in.parquet", CONFIG), tmp_path / "out.parquet")
+    long, short = pq.read_table(tmp_path / "out.parquet").to_pylist()
+    assert (long["n"], short) == (1, {"conversations": json.dumps(SHORT), "n": 2})
+    assert len(long["conversations"]) < len(texts[0].as_py())
+
+
 def test_parquet_with_messages_of_a_provider_becomes_conversations(tmp_path):
     messages = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "hello"}]
     pq.write_table(pa.Table.from_pylist([{"messages": messages, "n": 1}]), tmp_path / "in.parquet")

@@ -127,7 +127,7 @@ def test_row_that_stays_too_large_is_written_and_says_why():
         (5, "expected an object or a list of turns"),
         ({}, "no column conversations or messages"),
         ({"prompt": "Hi."}, "no column conversations or messages; there are"),
-        ({"conversations": None}, "no column conversations or messages"),
+        ({"conversations": None}, "conversations is null"),
         ({"conversations": []}, "there are no turns"),
         ([], "there are no turns"),
         ({"conversations": {}}, "expected a list of turns"),

@@ -10,7 +10,7 @@ from midfold.errors import ConfigError, ExtraMissing, SummaryUnavailable
 from midfold.testing import Reply, Status, Upstream, transcript
 from midfold.testing.upstream import NEVER
 from midfold.trajectories import CompressionConfig, RowStatus, TrajectoryCompressor
-from midfold.trajectories.asking import AnswerFailed
+from midfold.trajectories.asking import AnswerFailed, find_nonsense
 from midfold.trajectories.flow import Job, compress
 from midfold.trajectories.tokenizer import load_tokenizer
 
@@ -36,7 +36,7 @@ def start(run, config=SMALL, window_tokens=100_000):
     """Start the flow of a run, to be driven by hand."""
     count = load_tokenizer("o200k_base")
     sizes = [count(turn["value"]) for turn in run]
-    return compress(Job(run, sizes, config, count, use_model=True, window_tokens=window_tokens))
+    return compress(Job(run, sizes, config, count, count, use_model=True, window_tokens=window_tokens))
 
 
 def finish(flow, answer):
@@ -63,6 +63,37 @@ def test_model_is_shown_the_folded_turns_without_their_secrets():
     assert SECRET not in request.prompt
     assert run[1]["value"] not in request.prompt
     assert request.max_tokens < 400
+
+
+def test_words_that_have_nothing_to_do_with_the_turns_are_no_summary():
+    answers = ["asdf qwer", GOOD]
+    compressor = TrajectoryCompressor(replace(SMALL, max_retries=1), summarizer=lambda _: answers.pop(0))
+    turns, metrics = compressor.compress_trajectory(make_run())
+    assert "The tariff was mended." in summary_of(turns)
+    assert (metrics.summarizer_calls, metrics.summarizer_errors) == (2, 1)
+
+
+@pytest.mark.parametrize("notes", ["The tariff was mended.", "## Progress\n- ok", "関税は改定されました"])
+def test_words_about_the_turns_are_one(notes):
+    assert find_nonsense(notes, "the Tariff of 関税") is None
+
+
+async def compress_awaited(config):
+    async with TrajectoryCompressor(config) as compressor:
+        return await compressor.compress_trajectory_async(make_run())
+
+
+def compress_blocking(config):
+    with TrajectoryCompressor(config) as compressor:
+        return compressor.compress_trajectory(make_run())
+
+
+@pytest.mark.parametrize("act", [compress_blocking, lambda config: asyncio.run(compress_awaited(config))])
+def test_empty_answer_of_a_model_is_asked_for_again(act):
+    with Upstream([Reply(""), Reply(GOOD)]) as up:
+        _, metrics = act(replace(SMALL, max_retries=1, model="openai/gpt-5-mini", base_url=up.url))
+    assert metrics.was_compressed
+    assert (metrics.summarizer_calls, metrics.summarizer_errors) == (2, 1)
 
 
 def test_what_a_model_repeats_of_a_secret_is_taken_out():

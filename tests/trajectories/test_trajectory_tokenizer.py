@@ -7,7 +7,7 @@ import pytest
 from midfold.errors import ConfigError
 from midfold.tokens import count_tokens
 from midfold.trajectories import CompressionConfig, TrajectoryCompressor
-from midfold.trajectories.tokenizer import fingerprint_tokenizer, load_tokenizer
+from midfold.trajectories.tokenizer import fingerprint_tokenizer, load_opening_counter, load_tokenizer
 
 WORDS = "The night rate of zone 4 is 2.40, not 2.50: see docs/rates.md."
 
@@ -96,3 +96,9 @@ def test_file_that_is_no_tokenizer_is_refused(tmp_path):
     file.write_text("{}")
     with pytest.raises(ConfigError, match="cannot be read"):
         load_tokenizer(str(file))
+
+
+@pytest.mark.parametrize("text", ["", WORDS, WORDS * 5_000, "\ud83d"])
+def test_opening_is_counted_like_everything_else_also_when_it_comes_again(text):
+    count = load_opening_counter("o200k_base")
+    assert [count(text), count(text)] == [load_tokenizer("o200k_base")(text)] * 2

@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import log2
 from pathlib import Path
@@ -31,13 +31,17 @@ def show_progress(console: Console) -> Iterator[Callable[[batch.Progress], None]
         yield _say_now_and_then(console)
         return
     columns = (TextColumn("{task.percentage:>3.0f} %"), BarColumn(), TextColumn("{task.description}"))
-    with Progress(*columns, console=console, transient=True) as bar:
-        shown = bar.add_task("starting", total=1.0)
+    bar = Progress(*columns, console=console, transient=True)
+    shown = bar.add_task("starting", total=1.0)
 
-        def watch(progress: batch.Progress) -> None:
-            bar.update(shown, completed=progress.part, description=describe_progress(progress))
+    def watch(progress: batch.Progress) -> None:
+        bar.start()  # not before: it has a thread, and beside one no worker can be forked
+        bar.update(shown, completed=progress.part, description=describe_progress(progress))
 
+    try:
         yield watch
+    finally:
+        bar.stop()
 
 
 def describe_progress(progress: batch.Progress) -> str:
@@ -126,8 +130,12 @@ def _lines(result: BatchResult, *, is_rehearsal: bool) -> Iterator[tuple[str, st
     if metrics.kept:
         yield "kept as they were", f"{metrics.kept:,}"
     yield "rejected", f"{metrics.rejected:,}"
-    ratio = f"{metrics.compression_ratio:.0%}"
-    yield "tokens", f"{metrics.original_tokens:,} → {metrics.compressed_tokens:,}, {ratio} of them"
+    if metrics.losses:
+        yield "not converted", _spell_counts(metrics.losses)
+    if metrics.unknown_speakers:
+        yield "speakers unknown", _spell_counts(metrics.unknown_speakers)
+    ratio = f", {metrics.compression_ratio:.0%} of them" if metrics.original_tokens else ""
+    yield "tokens", f"{metrics.original_tokens:,} → {metrics.compressed_tokens:,}{ratio}"
     yield "turns", f"{metrics.original_turns:,} → {metrics.compressed_turns:,}"
     speed = f"{progress.rows_per_second:,.0f} rows/s, {spell_count(progress.tokens_per_second)} tokens/s"
     yield "time", f"{progress.seconds:,.1f} s, {speed}"
@@ -138,6 +146,11 @@ def _lines(result: BatchResult, *, is_rehearsal: bool) -> Iterator[tuple[str, st
         yield "written", f"{_spell_number(result.totals.written, 'row')} to {result.outputs[0]}{more}"
     if result.listed:
         yield "listed", f"{_spell_number(result.totals.listed, 'row')} in {result.listed}"
+
+
+def _spell_counts(counts: Mapping[str, int]) -> str:
+    """Name things by how often they occur, the most frequent first."""
+    return ", ".join(f"{name} x {counts[name]:,}" for name in sorted(counts, key=lambda name: -counts[name]))
 
 
 def _say_compressed_too(metrics: AggregateMetrics) -> str:
@@ -159,7 +172,7 @@ def _histogram(result: BatchResult) -> Iterator[str]:
     most = max(*before.values(), *after.values())
     yield f"{'tokens':>12}  {'before':<{_BAR_CELLS + 8}}after"
     for octave in range(used[0], used[-1] + 1):
-        span = f"{_spell_size(octave)} to {_spell_size(octave + 1)}"
+        span = _spell_span(octave, min(before), max(before))
         bars = f"{_bar(before[octave], most):<{_BAR_CELLS + 8}}{_bar(after[octave], most)}"
         yield f"{span:>12}  {bars}".rstrip()
 
@@ -174,6 +187,15 @@ def _by_octave(edges: Sequence[float], counts: Sequence[int]) -> Counter[int]:
 
 def _bar(count: int, most: int) -> str:
     return f"{'█' * -(-count * _BAR_CELLS // most)} {count:,}" if count else ""
+
+
+def _spell_span(octave: int, first: int, last: int) -> str:
+    """Name a power of two; whatever is smaller or larger than all of them is in the outermost."""
+    if octave == first:
+        return f"below {_spell_size(octave + 1)}"
+    if octave == last:
+        return f"over {_spell_size(octave)}"
+    return f"{_spell_size(octave)} to {_spell_size(octave + 1)}"
 
 
 def _spell_size(octave: int) -> str:

@@ -1,5 +1,6 @@
 """`midfold trajectories`: finished runs, from one file to a cluster, made to fit a training window."""
 
+import errno
 import json
 import os
 import shlex
@@ -12,6 +13,7 @@ import click
 
 from midfold.cli.batches import print_result, show_progress
 from midfold.cli.console import make_console
+from midfold.errors import MidfoldError
 from midfold.trajectories import CompressionConfig
 from midfold.trajectories.batch import (
     Batch,
@@ -26,6 +28,7 @@ from midfold.trajectories.report import as_values, write_report
 
 _SETTINGS = ("target_max_tokens", "tokenizer", "model", "base_url")
 _INTERRUPTED = 130
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 _EPILOG = """\b
 Examples:
   midfold trajectories runs.jsonl -o short.jsonl
@@ -131,11 +134,15 @@ def command(source: Path, **flags: Unpack[Flags]) -> int:
     except KeyboardInterrupt:
         click.echo(f"midfold: interrupted{_say_how_to_resume(flags)}", err=True)
         return _INTERRUPTED
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        raise MidfoldError(f"{output or source}: {error.strerror}{_say_how_to_resume(flags)}") from error
     if flags["report"]:
         write_report(flags["report"], batch, result)
     _print(result, flags)
     metrics = result.totals.metrics
-    has_no_row = metrics.rows and metrics.rows == metrics.rejected
+    has_no_row = metrics.rows == metrics.rejected
     has_no_summary = metrics.kept and not metrics.compressed
     return 1 if has_no_row or has_no_summary else 0
 

@@ -3,6 +3,7 @@
 Nothing of a trajectory goes into a prompt or a summary with its secrets.
 """
 
+import re
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 
@@ -22,6 +23,7 @@ _BYTES_PER_TOKEN = 3
 """Cautious: what is shown only has to fit, and to count it all again would cost more than it brings."""
 _USER_WORDS_CHARS = 8_000
 _LONGEST_WAIT_SECONDS = 30.0
+_WORD = re.compile(r"[\u3040-\u9fff\uac00-\ud7af]{2}|[^\W_]{4,}")
 
 
 class AnswerFailed(Exception):
@@ -115,10 +117,19 @@ def _ask(piece: _Piece, terms: Terms) -> Generator[Question, str, Answers]:
         except AnswerFailed as error:
             problem, wait_seconds = str(error), min(2.0**attempt, _LONGEST_WAIT_SECONDS)
             continue
-        if judged.problem is None:
+        problem, wait_seconds = judged.problem or find_nonsense(judged.text, piece.turns), 0.0
+        if problem is None:
             return Answers(judged.text, attempt + 1, attempt)
-        problem, wait_seconds = judged.problem, 0.0
     return Answers(None, terms.max_retries + 1, terms.max_retries + 1, problem)
+
+
+def find_nonsense(notes: str, turns: str) -> str | None:
+    """Say what is wrong with notes that have no heading, and no word in common with what they are about."""
+    if any(heading in notes for heading in prompts.HEADINGS[TEMPLATE]):
+        return None
+    said = turns.casefold()
+    is_about_it = any(word in said for word in _WORD.findall(notes.casefold()))
+    return None if is_about_it else "the summariser's answer has nothing to do with the turns"
 
 
 def _write_out(passage: Passage, budget_tokens: int) -> list[str]:

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 
-from midfold.errors import ConfigError
+from midfold.errors import ConfigError, MidfoldError
 from midfold.trajectories.compressor import TrajectoryCompressor
 from midfold.trajectories.config import CompressionConfig
 from midfold.trajectories.files import (
@@ -40,6 +40,8 @@ from midfold.trajectories.work import Finished, Task, process
 
 FORMAT = 1
 _MOST_EXAMPLES = 10
+_MOST_IN_VAIN = 5
+"""Calls after which a model that turned away all of them is not asked again."""
 
 Watch = Callable[["Progress"], None]
 Engine = Callable[[Task, Selection], Iterator[Finished]]
@@ -114,7 +116,7 @@ def compress_files(
     sources = find_sources(batch.source)
     targets = _find_targets(batch.source, output, sources)
     forms = tuple(form_for(target, source) for target, source in zip(targets, sources, strict=True))
-    _check(batch, forms)
+    _check(batch, sources, forms)
     selection = _select(batch, sources)
     with WorkFolder(_beside(output, ".work")) as folder:
         header = _describe(batch, selection, forms)
@@ -145,7 +147,7 @@ def measure_files(
     """Find out what `compress_files` would do: count and plan every row; nothing is asked or written."""
     sources = find_sources(batch.source)
     forms = tuple(source.form for source in sources)
-    _check(replace(batch, config=replace(batch.config, model=None, base_url=None)), forms)
+    _check(replace(batch, config=replace(batch.config, model=None, base_url=None)), sources, forms)
     selection = _select(batch, sources)
     run = _Run(selection, Totals(), watch)
     for finished in run.follow(engine(Task(batch.config, forms, is_rehearsal=True), selection)):
@@ -171,15 +173,30 @@ class _Run:
         self._tokens = totals.metrics.original_tokens
         self._part = self._measure_part()
         self._examples: list[Listed] = []
+        self._calls = 0
+        self._turned_away = 0
 
     def follow(self, work: Iterator[Finished]) -> Iterator[Finished]:
         """Pass chunks on; when the next is asked for, the last one is in the totals."""
         for finished in work:
+            self._refuse_if_in_vain(finished)
             room = _MOST_EXAMPLES - len(self._examples)
             self._examples += finished.listed[:room]
             yield finished
             if self._watch:
                 self._watch(self.progress())
+
+    def _refuse_if_in_vain(self, finished: Finished) -> None:
+        """Raise `MidfoldError` where a model has turned away every call of this run so far.
+
+        It would do so with all others. The chunk is not committed, so that it is asked for again when the run
+        is resumed.
+        """
+        self._turned_away += len(finished.turned_away)
+        self._calls += finished.bill.calls
+        if finished.turned_away and _MOST_IN_VAIN <= self._calls == self._turned_away:
+            reason = f"all {self._calls:,} calls failed: {finished.turned_away[0]}"
+            raise MidfoldError(f"{reason}; nothing that is done is lost, go on with --resume")
 
     def progress(self) -> Progress:
         seconds = max(time.monotonic() - self._started, 1e-6)
@@ -211,9 +228,9 @@ def _select(batch: Batch, sources: tuple[Source, ...]) -> Selection:
     return Selection(sources, make_sampler(batch.sample, batch.seed, sources), limits)
 
 
-def _check(batch: Batch, forms: tuple[Form, ...]) -> None:
+def _check(batch: Batch, sources: tuple[Source, ...], forms: tuple[Form, ...]) -> None:
     """Raise now what would end a run in the middle."""
-    check_extras([*forms, *(source.form for source in find_sources(batch.source))])
+    check_extras([*forms, *(source.form for source in sources)])
     with TrajectoryCompressor(batch.config) as compressor:
         compressor.check()
 
@@ -229,7 +246,10 @@ def _find_targets(source: Path, output: Path, sources: tuple[Source, ...]) -> tu
         return (output,)
     if output.exists() and not output.is_dir():
         raise ConfigError("OUT", str(output), hint="a folder, for IN is one")
-    return tuple(output / each.name for each in sources)
+    targets = tuple(output / each.name for each in sources)
+    if any(here in target.resolve().parents for target in targets):
+        raise ConfigError("OUT", str(output), hint="a folder in which no file of IN would be replaced")
+    return targets
 
 
 def _settle(output: Path) -> Path:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from inspect import isawaitable, iscoroutinefunction
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeAlias, cast
@@ -12,13 +13,14 @@ from midfold.compression.redact import redact
 from midfold.config.secrets import Described
 from midfold.errors import ConfigError, SummaryUnavailable
 from midfold.tokens.windows import resolve_window
+from midfold.trajectories.asking import AnswerFailed
 from midfold.trajectories.config import CompressionConfig
 from midfold.trajectories.flow import Flow, Job, Outcome, compress
 from midfold.trajectories.layout import Turn
 from midfold.trajectories.metrics import TrajectoryMetrics
 from midfold.trajectories.rows import RowResult, check_turns, finish_row, read_row
 from midfold.trajectories.run import Summarize, SummarizeAsync, arun, run
-from midfold.trajectories.tokenizer import load_tokenizer
+from midfold.trajectories.tokenizer import load_opening_counter, load_tokenizer
 
 if TYPE_CHECKING:
     from midfold.providers.summarizers import BlockingSummarizer, ModelSummarizer, SummaryCall
@@ -54,6 +56,7 @@ class TrajectoryCompressor:
         self._summarizer = summarizer
         self._is_awaited = summarizer is not None and _is_awaited(summarizer)
         self._count = load_tokenizer(config.tokenizer)
+        self._count_opening = load_opening_counter(config.tokenizer)
         self._window_tokens = _find_window(config.model)
         self._slots = slots or asyncio.Semaphore(config.max_concurrent_requests)
         self._model: ModelSummarizer | None = None
@@ -160,7 +163,8 @@ class TrajectoryCompressor:
         return run(self._flow(turns, use_model=False), _refuse, timeout_seconds=self.config.timeout_seconds)
 
     def _flow(self, turns: Sequence[Turn], *, use_model: bool) -> Flow:
-        sizes = [self._count(str(turn["value"])) for turn in turns]
+        opening = [self._count_opening(str(turn["value"])) for turn in turns[:1]]
+        sizes = opening + [self._count(str(turn["value"])) for turn in turns[1:]]
         given_tokens = sum(sizes)
         if self.config.redact_output:
             safe = [_redacted(turn) for turn in turns]
@@ -169,9 +173,17 @@ class TrajectoryCompressor:
                 for size, turn, was in zip(sizes, safe, turns, strict=True)
             ]
             turns = safe
-        redacted_tokens = given_tokens - sum(sizes)
         return compress(
-            Job(turns, sizes, self.config, self._count, use_model, self._window_tokens, redacted_tokens)
+            Job(
+                turns,
+                sizes,
+                self.config,
+                self._count,
+                self._count_opening,
+                use_model=use_model,
+                window_tokens=self._window_tokens,
+                redacted_tokens=given_tokens - sum(sizes),
+            )
         )
 
     def _find_summarize(self) -> Summarize:
@@ -180,7 +192,7 @@ class TrajectoryCompressor:
             from midfold.providers.summarizers import BlockingSummarizer
 
             self._blocking = self._blocking or BlockingSummarizer(self._open_model())
-            return self._blocking
+            return partial(_ask_blocking, self._blocking)
         if self._is_awaited:
             given = Described("a function that must be awaited")
             raise ConfigError("summarizer", given, hint="one that is not, or the async methods")
@@ -189,7 +201,10 @@ class TrajectoryCompressor:
     async def _ask(self, request: SummaryRequest) -> str:
         """Ask whoever summarises; one that blocks does so in a thread, so that it holds up nobody else."""
         if self._summarizer is None:
-            return await self._open_model()(request)
+            try:
+                return await self._open_model()(request)
+            except SummaryUnavailable as error:
+                raise _read_failure(error) from None
         if self._is_awaited:
             return await cast("SummarizeAsync", self._summarizer)(request)
         self._threads = self._threads or ThreadPoolExecutor(self.config.max_concurrent_requests)
@@ -218,6 +233,22 @@ class TrajectoryCompressor:
 def _is_awaited(summarizer: Summarizer) -> bool:
     # Of an object with an async `__call__` Python says that it is none.
     return iscoroutinefunction(summarizer) or iscoroutinefunction(type(summarizer).__call__)
+
+
+def _ask_blocking(summarize: "BlockingSummarizer", request: SummaryRequest) -> str:
+    try:
+        return summarize(request)
+    except SummaryUnavailable as error:
+        raise _read_failure(error) from None
+
+
+def _read_failure(error: SummaryUnavailable) -> SummaryUnavailable | AnswerFailed:
+    """Tell failures apart: an answer that is empty, or breaks off, may be a better one the next time."""
+    from midfold.providers.summarizers.cooldowns import ModelFailed, Trouble
+
+    failed = error.__context__
+    is_useless = isinstance(failed, ModelFailed) and failed.trouble is Trouble.USELESS
+    return AnswerFailed(error.reason) if is_useless else error
 
 
 def _refuse(_request: SummaryRequest) -> str:

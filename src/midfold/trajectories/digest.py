@@ -1,6 +1,7 @@
 """The built-in summary of folded turns: no model, no network, the same words every time."""
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 from midfold.compression import prompts
 from midfold.compression.digest import (
@@ -24,6 +25,7 @@ _BYTES_PER_TOKEN = 3.3
 _TURNS_TO_COME = 4
 """How many turns behind the fold tell what of it is still in use."""
 _FIT_ROUNDS = 4
+_SHORT_CHARS = 80
 
 
 def write_digest(passage: Passage, *, budget_tokens: int, count: Callable[[str], int]) -> str:
@@ -50,7 +52,7 @@ def _gather(passage: Passage, budget_tokens: int) -> Sequence[Entry]:
         messages,
         [index for index in folded if index != place],
         passage.pairing,
-        redact=redact,
+        redact=_redact,
         numbers=numbering.numbers,
     )
     rules = read_rules(previous)
@@ -65,6 +67,16 @@ def _gather(passage: Passage, budget_tokens: int) -> Sequence[Entry]:
     # A rule for which there is no room is still something that the user said.
     earlier = [*read_entries(previous), *request_entries(rule for rule in rules if rule not in pins)]
     return merge(earlier, entries, has_new_steps=bool(ledger.steps))
+
+
+def _redact(text: str) -> str:
+    """Do what `redact` does; names of tools and short commands come again and again."""
+    return _redact_short(text) if len(text) <= _SHORT_CHARS else redact(text)
+
+
+@lru_cache(maxsize=4_096)
+def _redact_short(text: str) -> str:
+    return redact(text)
 
 
 def _choose_rules(rules: Sequence[Rule], budget_tokens: int) -> tuple[Rule, ...]:

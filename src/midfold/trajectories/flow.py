@@ -38,6 +38,8 @@ class Job:
     sizes: Sequence[int]
     config: CompressionConfig
     count: Callable[[str], int]
+    count_opening: Callable[[str], int]
+    """the same for what many trajectories begin with"""
     use_model: bool
     window_tokens: int
     """what whoever summarises can read at once"""
@@ -73,7 +75,7 @@ def compress(job: Job) -> Flow:
     metrics = _untouched(job)
     if not metrics.still_over_limit:
         return Outcome(list(job.turns), replace(metrics, skipped_under_target=True))
-    layout = lay_out(job.turns, job.sizes, job.config, job.count)
+    layout = lay_out(job.turns, job.sizes, job.config, job.count_opening)
     passage = layout.choose(layout.excess_tokens + job.config.summary_target_tokens)
     if layout.budget(passage) < LEAST_SUMMARY_TOKENS:
         return Outcome(list(job.turns), metrics)

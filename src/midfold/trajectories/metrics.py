@@ -5,8 +5,9 @@ together in any order and come out the same.
 """
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,8 @@ class TrajectoryMetrics:
 # Four to an octave, from 64 tokens to a million; finer where most windows lie.
 _TOKEN_EDGES = tuple(round(2 ** (power / 4)) for power in range(6 * 4, 20 * 4 + 1))
 _PART_EDGES = tuple(twentieth / 20 for twentieth in range(21))
+_MOST_NAMES = 20
+_OTHER_NAMES = "others"
 _TURN_EDGES = (0, 1, 2, 3, 5, 8, 12, 18, 27, 40, 60, 90, 135, 200, 300, 450, 700, 1_000, 10_000)
 
 
@@ -115,6 +118,10 @@ class AggregateMetrics:
     summarizer_errors: int = 0
     digests: int = 0
     """summaries that the built-in digest wrote"""
+    losses: dict[str, int] = field(default_factory=dict)
+    """what conversions to ShareGPT could not say, by its kind"""
+    unknown_speakers: dict[str, int] = field(default_factory=dict)
+    """turns of those who are neither system, human, model nor tool"""
     histograms: dict[str, Histogram] = field(default_factory=_empty_histograms)
 
     @property
@@ -154,6 +161,11 @@ class AggregateMetrics:
             self.histograms["compression_ratio"].add(metrics.compression_ratio)
             self.histograms["turns_removed"].add(metrics.turns_removed)
 
+    def add_remarks(self, losses: Iterable[str], speakers: Iterable[str]) -> None:
+        """Take in what a conversion lost, and turns of unknown speakers."""
+        _count_in(self.losses, Counter(losses))
+        _count_in(self.unknown_speakers, Counter(speakers))
+
     def add_rejected(self, count: int = 1) -> None:
         """Take in rows that hold no trajectory."""
         self.rows += count
@@ -177,13 +189,20 @@ class AggregateMetrics:
         self.summarizer_calls += other.summarizer_calls
         self.summarizer_errors += other.summarizer_errors
         self.digests += other.digests
+        _count_in(self.losses, other.losses)
+        _count_in(self.unknown_speakers, other.unknown_speakers)
         for name, histogram in self.histograms.items():
             histogram.merge(other.histograms[name])
 
     def to_dict(self) -> dict[str, object]:
         """Return everything as JSON takes it; `from_dict` takes it back."""
+        histograms = {
+            name: {"edges": histogram.edges, "counts": histogram.counts}
+            for name, histogram in self.histograms.items()
+        }
         return {
-            **asdict(self),
+            **asdict(replace(self, histograms={})),  # which would copy them number by number
+            "histograms": histograms,
             "tokens_saved": self.tokens_saved,
             "turns_removed": self.turns_removed,
             "compression_ratio": self.compression_ratio,
@@ -192,7 +211,7 @@ class AggregateMetrics:
     @classmethod
     def from_dict(cls, values: Mapping[str, object]) -> "AggregateMetrics":
         """Read what `to_dict` wrote."""
-        sums = {each.name: values.get(each.name) for each in fields(cls) if each.name != "histograms"}
+        sums = {each.name: values[each.name] for each in fields(cls) if each.name != "histograms"}
         aggregate = cls(**sums)  # type: ignore[arg-type]  # whole numbers, as they were written
         written = values.get("histograms")
         for name, histogram in aggregate.histograms.items():
@@ -201,3 +220,10 @@ class AggregateMetrics:
             if isinstance(counts, list) and len(counts) == len(histogram.counts):
                 histogram.counts = [int(count) for count in counts]
         return aggregate
+
+
+def _count_in(counts: dict[str, int], more: Mapping[str, int]) -> None:
+    """Add up by name; in data made for it every name is another, so that the later ones go together."""
+    for name, count in more.items():
+        known = name if name in counts or len(counts) < _MOST_NAMES else _OTHER_NAMES
+        counts[known] = counts.get(known, 0) + count

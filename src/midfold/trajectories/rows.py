@@ -5,6 +5,7 @@ its JSON. All other columns of a row stay as they are.
 """
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -16,12 +17,14 @@ from midfold.trajectories.layout import Turn
 from midfold.trajectories.metrics import TrajectoryMetrics
 from midfold.wire import Loss, convert, parse, read_request
 from midfold.wire.dialect import describe, describe_keys
+from midfold.wire.sharegpt import knows
 
 COLUMN = "conversations"
 """Where turns in ShareGPT form stand, and where converted ones are put."""
 _COLUMNS = (COLUMN, "messages")
 _EMPTY: tuple[object, ...] = ([], "", "[]")
 _SYSTEM = "system"
+_KIND = re.compile(r"\s*[\[('\"\d].*", re.DOTALL)
 _BESIDE = (_SYSTEM, "tools")
 """Columns that tell more about how messages are spelled."""
 
@@ -51,6 +54,13 @@ class RowResult:
     metrics: TrajectoryMetrics | None = None
     losses: tuple[Loss, ...] = ()
     """what a conversion to ShareGPT could not say"""
+    speakers: tuple[str, ...] = ()
+    """who speaks that nobody knows, once for each of their turns"""
+
+    @property
+    def lost_kinds(self) -> list[str]:
+        """What was lost, without the particulars."""
+        return [_KIND.sub("", loss.what) or "image or file" for loss in self.losses]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +76,7 @@ class Reading:
     system_column: str | None = None
     """the column with the system prompt, where that has become a turn"""
     losses: tuple[Loss, ...] = ()
+    speakers: tuple[str, ...] = ()
 
     def write(self, turns: list[Turn]) -> object:
         """Return the row with these turns; the row itself where they are those that it holds."""
@@ -102,6 +113,8 @@ def _read_row(row: object) -> Reading:
     there = [name for name in _COLUMNS if row.get(name) is not None]
     # Data sets that were merged have both, and one of them is empty.
     column = next((name for name in there if row[name] not in _EMPTY), there[0] if there else None)
+    if column is None and not row.keys().isdisjoint(_COLUMNS):
+        raise UnknownDialect(f"{next(name for name in _COLUMNS if name in row)} is null")
     if column is None:
         raise UnknownDialect(f"no column {' or '.join(_COLUMNS)}; there are {describe_keys(row)}")
     value = row[column]
@@ -119,7 +132,7 @@ def _read_turns(reading: Reading, beside: Mapping[str, object]) -> Reading:
         raise UnknownDialect("this is a list of rows; expected one row a line, as jq -c '.[]' writes them")
     if isinstance(turns[0], dict) and "from" in turns[0]:
         check_turns(turns)
-        return reading
+        return replace(reading, speakers=_find_unknown(turns))
     request = read_request({name: beside[name] for name in _BESIDE if name in beside} | {"messages": turns})
     conversion = convert(parse(request.messages, request.dialect), "sharegpt")
     converted = [turn for turn in conversion.messages if isinstance(turn, dict)]
@@ -146,6 +159,12 @@ def check_turns(turns: Sequence[object]) -> None:
                 raise MalformedMessage(index, f"{key} is {describe(turn.get(key))}; expected text")
 
 
+def _find_unknown(turns: Sequence[object]) -> tuple[str, ...]:
+    said = [str(turn["from"]) for turn in turns if isinstance(turn, dict)]
+    unknown = {speaker for speaker in set(said) if not knows(speaker)}
+    return tuple(speaker for speaker in said if speaker in unknown) if unknown else ()
+
+
 def finish_row(reading: Reading, outcome: Outcome) -> RowResult:
     """Write a row back, and say what became of it."""
     metrics = outcome.metrics
@@ -156,7 +175,8 @@ def finish_row(reading: Reading, outcome: Outcome) -> RowResult:
         status, reason = RowStatus.OVER_LIMIT, _why_over(metrics)
     elif metrics.skipped_under_target:
         status = RowStatus.SKIPPED
-    return RowResult(status, reading.write(outcome.turns), reason, metrics, reading.losses)
+    row = reading.write(outcome.turns)
+    return RowResult(status, row, reason, metrics, reading.losses, reading.speakers)
 
 
 def _why_over(metrics: TrajectoryMetrics) -> str:

@@ -94,6 +94,6 @@ def _late(seconds: float) -> SummaryUnavailable:
 
 def _failure(error: Exception) -> SummaryUnavailable | AnswerFailed:
     """Say what a failure means for the flow, in words without secrets."""
-    if isinstance(error, SummaryUnavailable):
+    if isinstance(error, SummaryUnavailable | AnswerFailed):
         return error
     return AnswerFailed(one_line(redact(f"{type(error).__name__}: {error}"), _REASON_CHARS))

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from math import isfinite
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -27,8 +28,10 @@ if TYPE_CHECKING:
     from midfold.providers.summarizers import SummaryCall
 
 _REASON_CHARS = 200
-# What is no number, or too large for one, would be written as null.
-_ODD_NUMBER = re.compile(rb"NaN|Infinity|[eE]\+?[0-9]{3}")
+# No key, no right, no such model, nobody there. Nobody charges for an answer that is an error either.
+_TURNED_AWAY = re.compile(r" answered 40[134]: |: cannot connect to ")
+_UNPAID = re.compile(r" answered [45]\d\d: |: cannot connect to ")
+_OUR_MISTAKE = "internal error"
 _UNREMARKABLE = (RowStatus.COMPRESSED, RowStatus.SKIPPED)
 
 
@@ -59,6 +62,8 @@ class Finished:
     written: int = 0
     listed: tuple[Listed, ...] = ()
     bill: Bill = NO_BILL
+    turned_away: tuple[str, ...] = ()
+    """why calls failed that would fail for any other row as well"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +109,7 @@ def _finish(task: Task, chunk: Chunk, rows: Sequence[object], answers: _Answers)
         written=sum(result.status is not RowStatus.REJECTED for result in results),
         listed=tuple(sorted(listed, key=lambda each: each.line)),
         bill=sum(map(_bill, answers.calls), NO_BILL),
+        turned_away=tuple(filter(_TURNED_AWAY.search, [call.failure or "" for call in answers.calls])),
     )
 
 
@@ -118,12 +124,21 @@ def _read_row(line: bytes) -> object:
         return Unreadable("the line is empty")
     try:
         return decode_json(line)
-    except UnicodeDecodeError as error:
-        return Unreadable(f"byte {error.start} is not UTF-8")
+    except UnicodeDecodeError:
+        return Unreadable(f"byte {_find_bad_byte(line)} is not UTF-8")
     except RecursionError:
         return Unreadable("the JSON is nested too deeply")
     except ValueError as error:
         return Unreadable(f"it is not JSON: {error}")
+
+
+def _find_bad_byte(line: bytes) -> int:
+    """Return where a line ceases to be UTF-8; whoever reads JSON counts from the start of a text in it."""
+    try:
+        line.decode()
+    except UnicodeDecodeError as error:
+        return error.start
+    return 0
 
 
 async def _answer_together(
@@ -155,7 +170,7 @@ async def _answer_awaited(compressor: TrajectoryCompressor, row: object) -> RowR
 
 def _keep(row: object, error: Exception) -> RowResult:
     """Pass a row on as it was where a mistake of ours keeps it from being compressed."""
-    reason = f"internal error: {type(error).__name__}"
+    reason = f"{_OUR_MISTAKE}: {type(error).__name__}"
     return RowResult(RowStatus.KEPT, row, reason, TrajectoryMetrics(0, 0, 0, 0, failure=reason))
 
 
@@ -178,33 +193,53 @@ def _spell_lines(lines: Lines, rows: Sequence[object], results: Sequence[RowResu
     for line, row, result in zip(lines.lines, rows, results, strict=True):
         try:
             if result.status is not RowStatus.REJECTED:
-                written.append(line if result.row is row else _encode(result.row, line))
+                written.append(line if result.row is row else _encode(result.row))
             final.append(result)
         except (RecursionError, TypeError, ValueError):
             final.append(_reject("it cannot be written as JSON"))
     return _Spelt(b"".join(line + b"\n" for line in written), final)
 
 
-def _encode(row: object, line: bytes) -> bytes:
+def _encode(row: object) -> bytes:
     """Spell what was read from a line and changed."""
     try:
-        if _ODD_NUMBER.search(line):
+        if _has_odd_number(row):
             return json.dumps(row, separators=(",", ":"), ensure_ascii=False).encode()
         return msgspec.json.encode(row)
     except (UnicodeEncodeError, OverflowError):  # half an emoji, or a number of more than 64 bits
         return json.dumps(row, separators=(",", ":")).encode()
 
 
+def _has_odd_number(row: object) -> bool:
+    """Whether a row holds what is no number, or was too large for one: it would be written as null."""
+    waiting = [row]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, str):
+            continue
+        if isinstance(value, dict):
+            waiting += value.values()
+        elif isinstance(value, list):
+            waiting += value
+        elif isinstance(value, float) and not isfinite(value):
+            return True
+    return False
+
+
 def _spell_columns(columns: Columns, results: Sequence[RowResult]) -> _Spelt:
+    # What was not converted may be of another type than the column that is written.
+    final = [
+        _reject(result.reason or "") if (result.reason or "").startswith(_OUR_MISTAKE) else result
+        for result in results
+    ]
     # A row of a table is handed in with one value, its trajectory, under whatever name.
     kept = {
         place: value
-        for place, result in enumerate(results)
+        for place, result in enumerate(final)
         if isinstance(result.row, dict)
         for value in result.row.values()
     }
     put = load_columns().put_trajectories(columns, list(kept), list(kept.values()))
-    final = [*results]
     for place in put.refused:
         final[place] = _reject("it cannot be written as Parquet: half an emoji, or a value of another type")
     return _Spelt(put.frame, final)
@@ -225,11 +260,12 @@ def _add_up(results: Sequence[RowResult], unread: int) -> AggregateMetrics:
             total.add_rejected()
         else:
             total.add(result.metrics)
+            total.add_remarks(result.lost_kinds, result.speakers)
     return total
 
 
 def _bill(call: "SummaryCall") -> Bill:
-    is_priced = call.cost.is_complete
+    is_priced = call.cost.is_complete or _UNPAID.search(call.failure or "") is not None
     return Bill(
         1,
         call.usage.prompt_tokens,

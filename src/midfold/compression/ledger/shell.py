@@ -39,23 +39,23 @@ def read_commands(text: str) -> Iterator[Command]:
     """Yield the commands of a shell line or script; what is fed to them as a text is passed over."""
     command, pending, last = Command(), "", ""
     for token in _TOKEN.finditer(without_documents(text)):
-        if token["space"]:
+        kind, said = token.lastgroup, token[0]
+        if kind == "word":
+            _take(command, said, pending)
+            pending, last = "", said
+        elif kind == "space":
             last = " "
-            continue
-        if token["op"] in _OUTPUTS:
+        elif said in _OUTPUTS:
             pending = "" if last.endswith(_ARROW_ENDS) else "output"
-            last = token["op"]
-        elif token["op"] == "<":
+            last = said
+        elif said == "<":
             pending = "input"
-        elif token["op"]:
+        elif kind == "op":
             # `>&1` writes to no file.
-            if not (token["op"] == "&" and last in _OUTPUTS):
+            if not (said == "&" and last in _OUTPUTS):
                 yield command
                 command = Command()
-            pending, last = "", token["op"]
-        elif token["word"]:
-            _take(command, token["word"], pending)
-            pending, last = "", token["word"]
+            pending, last = "", said
     yield command
 
 

@@ -104,3 +104,9 @@ class Chunk:
     name: str
     payload: Lines | Columns
     listed: tuple[Listed, ...] = ()
+
+
+def refuse_rest(name: str, at: Position, file_bytes: int, reason: str) -> Chunk:
+    """Return the last chunk of a file that cannot be read from `at` on: one row that is listed."""
+    extent = Extent(at.file, at.offset, at.offset, at.row, 1, True, file_bytes)
+    return Chunk(extent, name, Lines((), ()), (Listed(name, at.row, RowStatus.REJECTED, reason),))

@@ -17,14 +17,12 @@ from midfold.trajectories.files.chunks import (
     Columns,
     Extent,
     Limits,
-    Lines,
-    Listed,
     Position,
     Unreadable,
+    refuse_rest,
 )
 from midfold.trajectories.files.sampling import Sampler
 from midfold.trajectories.files.sources import Source
-from midfold.trajectories.rows import RowStatus
 
 # The names that data sets use, the likeliest first.
 _NAMES = ("conversations", "messages")
@@ -52,14 +50,16 @@ def read_columns(source: Source, begin: Position, sampler: Sampler, limits: Limi
         with _open(source) as file:
             column = _find_column(file.schema_arrow)
             if column is None:
-                yield _refuse(source, begin, f"no column called {' or '.join(_NAMES)} holds turns or text")
+                reason = f"no column called {' or '.join(_NAMES)} holds turns or text"
+                yield refuse_rest(source.name, begin, source.size, reason)
                 return
             for extent, table in _read_tables(file, source, begin, limits):
-                yield _make_chunk(extent, source, table, column, sampler)
+                yield _make_chunk(extent, source, _as_plain(table, column), column, sampler)
                 reached = extent.next
     except (*_BAD_VALUE, OSError) as error:
         reason = " ".join(str(error).split())[:_REASON_CHARS]
-        yield _refuse(source, reached, f"the file is damaged from here on: {reason}")
+        damage = f"the file is damaged from here on: {reason}"
+        yield refuse_rest(source.name, reached, source.size, damage)
 
 
 def count_rows(source: Source) -> int:
@@ -144,7 +144,23 @@ def _find_column(schema: pa.Schema) -> str | None:
 
 
 def _is_text(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+    if pa.types.is_dictionary(kind):
+        return _is_text(kind.value_type)
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def _as_plain(table: pa.Table, column: str) -> pa.Table:
+    """Spell texts out that are numbered or shared: those that are written are all different."""
+    place = table.schema.get_field_index(column)
+    plain = _plain_field(table.schema.field(place))
+    if plain.type == table.schema.field(place).type:
+        return table
+    return table.set_column(place, plain, table.column(place).cast(plain.type))
+
+
+def _plain_field(field: pa.Field) -> pa.Field:
+    is_shared = pa.types.is_dictionary(field.type) or pa.types.is_string_view(field.type)
+    return field.with_type(pa.large_string()) if is_shared and _is_text(field.type) else field
 
 
 def _is_turns(kind: pa.DataType) -> bool:
@@ -156,9 +172,10 @@ def _written_schema(schema: pa.Schema, column: str) -> pa.Schema:
     """Return the columns as they are written: turns of any kind become ShareGPT's, under its name."""
     place = schema.get_field_index(column)
     field = schema.field(place)
+    plain = _plain_field(field)
     name = column if _WRITTEN_NAME in schema.names else _WRITTEN_NAME
     is_ours = _is_text(field.type) or {each.name for each in field.type.value_type} >= {"from", "value"}
-    written = field.with_name(name).with_type(field.type if is_ours else _TURNS)
+    written = plain.with_name(name).with_type(plain.type if is_ours else _TURNS)
     # What readers noted about types, beside the schema, is true only as long as nothing changes.
     return schema if written == field else schema.set(place, written).remove_metadata()
 
@@ -191,13 +208,6 @@ def _make_chunk(extent: Extent, source: Source, table: pa.Table, column: str, sa
     if len(numbers) < extent.rows:
         table = table.take(pa.array([number - extent.first_row for number in numbers], pa.int64()))
     return Chunk(extent, source.name, Columns(tuple(numbers), _encode(table), column))
-
-
-def _refuse(source: Source, at: Position, reason: str) -> Chunk:
-    extent = Extent(at.file, at.offset, at.offset, at.row, 1, True, source.size)
-    return Chunk(
-        extent, source.name, Lines((), ()), (Listed(source.name, at.row, RowStatus.REJECTED, reason),)
-    )
 
 
 def _take_one(column: str, value: pa.Scalar) -> dict[str, object] | Unreadable:

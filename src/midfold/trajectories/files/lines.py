@@ -25,6 +25,8 @@ _ZSTD_LEVEL = 3
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 # Above this a frame asks for memory in proportion; real files stay far below.
 _ZSTD_WINDOW_BYTES = 128 * MEGABYTE
+# Lines are long: with Python's 8 KB one takes a handful of reads.
+_READ_BYTES = MEGABYTE // 4
 # What is unpacked at once: four bytes can stand for 128 KB, so this can become 64 MB.
 _ZSTD_FEED_BYTES = 2_048
 
@@ -159,7 +161,7 @@ def _skip_line(stream: BinaryIO) -> int:
 @contextmanager
 def _open(source: Source, offset: int = 0) -> Iterator[_Opened]:
     """Open a file for reading, past the first `offset` bytes of what is in it."""
-    with source.path.open("rb") as raw:
+    with source.path.open("rb", _READ_BYTES) as raw:
         if source.form is Form.LINES:
             raw.seek(offset)
             yield _Opened(raw, raw)

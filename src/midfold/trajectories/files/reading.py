@@ -6,7 +6,7 @@ from types import ModuleType
 
 from midfold.errors import ExtraMissing
 from midfold.trajectories.files import lines
-from midfold.trajectories.files.chunks import DIGEST_LIMITS, START, Chunk, Limits, Position
+from midfold.trajectories.files.chunks import DIGEST_LIMITS, START, Chunk, Limits, Position, refuse_rest
 from midfold.trajectories.files.sampling import EVERYTHING, Sampler, Share, sample_part, sample_rows
 from midfold.trajectories.files.sources import Form, Source
 
@@ -35,7 +35,9 @@ def read_file(selection: Selection, file: int) -> Iterator[Chunk]:
     """Yield what is left of one file."""
     source = selection.sources[file]
     begin = selection.begin if selection.begin.file == file else Position(file)
-    if source.form is Form.PARQUET:
+    if source.problem is not None:
+        yield refuse_rest(source.name, begin, source.size, f"the file cannot be opened: {source.problem}")
+    elif source.form is Form.PARQUET:
         yield from load_columns().read_columns(source, begin, selection.sampler, selection.limits)
     else:
         yield from lines.read_lines(source, begin, selection.sampler, selection.limits)
@@ -52,6 +54,8 @@ def make_sampler(share: Share | None, seed: int, sources: Sequence[Source]) -> S
 
 def count_rows(source: Source) -> int:
     """Count the rows of a file, good or bad."""
+    if source.problem is not None:
+        return 1
     if source.form is Form.PARQUET:
         count: int = load_columns().count_rows(source)
         return count

@@ -33,6 +33,8 @@ class Source:
     name: str
     form: Form
     size: int
+    problem: str | None = None
+    """why it cannot be opened; it is listed then, and the others of its folder are read"""
 
 
 _ENDINGS = {
@@ -52,7 +54,7 @@ _HIDDEN = (".", "_")
 def find_sources(path: Path) -> tuple[Source, ...]:
     """Return the file, or those of a folder in the order of their names; `ConfigError` if there are none."""
     if path.is_dir():
-        found = tuple(_as_source(file, file.relative_to(path).as_posix()) for file in _walk(path))
+        found = tuple(_as_member(file, file.relative_to(path).as_posix()) for file in _walk(path))
     elif path.is_file():
         found = (_as_source(path, path.name),)
         _refuse_array(found[0])
@@ -64,12 +66,15 @@ def find_sources(path: Path) -> tuple[Source, ...]:
 
 
 def fingerprint(source: Source) -> str:
-    """Return what tells that a file is still the one it was: its name, its size and both its ends.
+    """Return what tells that a file is still the one it was: its name, size, time of change and both ends.
 
     The whole of it is not read, which would take as long as counting it.
     """
     digest = blake2b(f"{source.name}\n{source.size}\n".encode("utf-8", "surrogateescape"), digest_size=16)
+    if source.problem is not None:
+        return digest.hexdigest()
     with source.path.open("rb") as file:
+        digest.update(b"%d\n" % os.fstat(file.fileno()).st_mtime_ns)
         digest.update(file.read(_EDGE_BYTES))
         file.seek(max(0, source.size - _EDGE_BYTES))
         digest.update(file.read(_EDGE_BYTES))
@@ -104,6 +109,15 @@ def _refuse_array(source: Source) -> None:
         if source.form is Form.LINES and file.readline(_FIRST_LINE_BYTES).strip() == b"[":
             hint = "one row a line, as jq -c '.[]' writes them from a JSON array"
             raise ConfigError("IN", str(source.path), hint=hint)
+
+
+def _as_member(path: Path, name: str) -> Source:
+    """Describe a file of a folder, also one that cannot be opened: a link to nowhere, one of others."""
+    try:
+        return _as_source(path, name)
+    except OSError as error:
+        form = next(form for ending, form in _ENDINGS.items() if name.lower().endswith(ending))
+        return Source(path, name, form, 0, error.strerror or type(error).__name__)
 
 
 def _as_source(path: Path, name: str) -> Source:
