@@ -1,6 +1,9 @@
-"""Run every benchmark that needs nothing but this repository; those on real data run where it is found."""
+"""Run the benchmarks that need nothing but this repository and take no minutes.
 
-from benchmarks import counting, folding, imports, reading, redaction
+Those on real data run where it is found; `store`, `search`, `agent` and `trajectories` are run by name.
+"""
+
+from benchmarks import counting, folding, imports, offload, reading, redaction
 
 
 def main() -> None:
@@ -10,6 +13,7 @@ def main() -> None:
     counting.main()
     folding.main()
     redaction.main()
+    offload.main()
 
 
 if __name__ == "__main__":
