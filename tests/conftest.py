@@ -1,6 +1,7 @@
 """What every test may ask for, and what none may do."""
 
 import os
+import signal
 import socket
 from pathlib import Path
 
@@ -8,13 +9,19 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
-    "default", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+    "default", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
 )
 settings.register_profile("more", settings.get_profile("default"), max_examples=300, derandomize=False)
 settings.register_profile("nightly", settings.get_profile("default"), max_examples=10_000, derandomize=False)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 ROOT = Path(__file__).parents[1]
+
+
+def pytest_configure() -> None:
+    """Take back that a shell lets what it runs in the background ignore Ctrl-C: some tests are about that."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -307,4 +307,5 @@ def word_of(item: object) -> str:
 
 TestStoreMachine = StoreMachine.TestCase
 # An example is a whole story with several processes in it: an eighth of the usual number says as much.
-TestStoreMachine.settings = settings(max_examples=settings().max_examples // 8, stateful_step_count=30)
+EXAMPLES = max(12, settings().max_examples // 8)
+TestStoreMachine.settings = settings(max_examples=EXAMPLES, stateful_step_count=30)
