@@ -1,6 +1,8 @@
 """Agents that talk to a scripted upstream over real HTTP, with a home and a workspace of their own."""
 
 import asyncio
+import threading
+import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -89,3 +91,20 @@ def faults_in() -> Callable[[Upstream], list[str]]:
         return found
 
     return looking
+
+
+@pytest.fixture
+def has_ended() -> Callable[[int], bool]:
+    def has_ended(pid: int) -> bool:
+        """Whether a process that was killed is gone, or only waits for somebody to take note of its end."""
+        until = time.monotonic() + 5
+        while time.monotonic() < until:
+            try:
+                if Path(f"/proc/{pid}/stat").read_text().split()[2] in "ZX":
+                    return True
+            except (FileNotFoundError, ProcessLookupError):
+                return True
+            threading.Event().wait(0.01)
+        return False
+
+    return has_ended

@@ -6,7 +6,6 @@ import os
 import shutil
 import signal
 import subprocess
-import threading
 import time
 from pathlib import Path
 
@@ -29,7 +28,7 @@ def test_a_command_says_what_it_printed_and_how_it_ended(use, workspace):
     assert use("terminal", command="cat").startswith("[no output")
 
 
-def test_a_command_that_takes_too_long_is_ended_with_all_it_started(use, workspace):
+def test_a_command_that_takes_too_long_is_ended_with_all_it_started(use, workspace, has_ended):
     started = time.monotonic()
     with pytest.raises(ToolFailed, match="stopped after 1 s"):
         use("terminal", command="sleep 60 & echo $! > pid; wait", timeout_seconds=1)
@@ -37,25 +36,12 @@ def test_a_command_that_takes_too_long_is_ended_with_all_it_started(use, workspa
     assert has_ended(int((workspace / "pid").read_text()))
 
 
-def test_a_command_that_leaves_something_running_is_done_when_it_is_done(use, workspace):
+def test_a_command_that_leaves_something_running_is_done_when_it_is_done(use, workspace, has_ended):
     started = time.monotonic()
     shown = use("terminal", command="sleep 60 & echo $! > pid; echo started")
     assert time.monotonic() - started < 5
     assert shown == f"started\n\n{terminal.LEFT_BEHIND}"
     assert has_ended(int((workspace / "pid").read_text()))
-
-
-def has_ended(pid):
-    """Whether a process that was killed is gone, or only waits for somebody to take note of its end."""
-    until = time.monotonic() + 5
-    while time.monotonic() < until:
-        try:
-            if Path(f"/proc/{pid}/stat").read_text().split()[2] in "ZX":
-                return True
-        except (FileNotFoundError, ProcessLookupError):
-            return True
-        threading.Event().wait(0.01)
-    return False
 
 
 def test_endless_output_is_cut_in_the_middle(use):
@@ -75,7 +61,7 @@ def test_commands_do_not_see_the_keys_of_providers(make_agent, monkeypatch):
 
 @needs_environments
 @pytest.mark.skipif(not shutil.which("setsid"), reason="there is no setsid")
-def test_a_process_that_left_the_group_is_ended_too(use, workspace, recwarn):
+def test_a_process_that_left_the_group_is_ended_too(use, workspace, recwarn, has_ended):
     use("terminal", command="setsid sh -c 'echo $$ > pid; exec sleep 60' & until [ -s pid ]; do :; done")
     assert has_ended(int((workspace / "pid").read_text()))
     gc.collect()  # a transport that was left open would complain about its loop
@@ -109,7 +95,7 @@ def test_what_is_left_running_may_clean_up_first(use, workspace):
     assert (workspace / "cleaned").exists()
 
 
-def test_what_does_not_end_when_it_is_asked_to_is_killed(use, workspace):
+def test_what_does_not_end_when_it_is_asked_to_is_killed(use, workspace, has_ended):
     deaf = "(trap '' TERM; sh -c 'echo $PPID' > pid; while :; do sleep 0.02; done) > log 2>&1 &"
     assert use("terminal", command=f"{deaf} until [ -s pid ]; do :; done") == terminal.LEFT_BEHIND
     assert has_ended(int((workspace / "pid").read_text()))

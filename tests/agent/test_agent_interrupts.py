@@ -64,7 +64,7 @@ def test_stopped_in_the_middle_of_a_reply(api, make_agent, play, faults_in):
 
 
 @pytest.mark.parametrize("api", APIS)
-def test_stopped_while_a_command_runs(api, make_agent, play, faults_in, workspace):
+def test_stopped_while_a_command_runs(api, make_agent, play, faults_in, workspace, has_ended):
     calls = (SLEEP, ToolCall("call_2", "write_file", '{"path": "b", "content": "b"}'))
     with Upstream([Reply("", calls), Reply("Yes.")]) as up:
         agent = make_agent(up, api=api, approve=bool)
@@ -90,19 +90,6 @@ def wait_for_pid(path: Path) -> int:
             return int(path.read_text())
         threading.Event().wait(0.01)
     raise AssertionError("the command did not start")
-
-
-def has_ended(pid):
-    """Whether a process that was killed is gone, or only waits for somebody to take note of its end."""
-    until = time.monotonic() + 5
-    while time.monotonic() < until:
-        try:
-            if Path(f"/proc/{pid}/stat").read_text().split()[2] in "ZX":
-                return True
-        except (FileNotFoundError, ProcessLookupError):
-            return True
-        threading.Event().wait(0.01)
-    return False
 
 
 def test_stopped_while_somebody_is_asked(make_agent, play, faults_in):

@@ -172,7 +172,7 @@ def replace_somewhere(dice: random.Random, value: object) -> object:
 
 
 def test_events_of_odd_shapes_are_read_or_refused_with_a_type():
-    dice = random.Random(6)
+    dice, read, refused = random.Random(6), 0, 0
     for number in range(MUTATED):
         name = list(STREAMS)[number % len(STREAMS)]
         odd = dice.randrange(len(STREAMS[name]))
@@ -182,5 +182,9 @@ def test_events_of_odd_shapes_are_read_or_refused_with_a_type():
             list(reader.feed(b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in events)))
             list(reader.finish())
             reader.completion()
+            read += 1
         except TYPED:
             reader.partial()
+            refused += 1
+    assert read
+    assert refused

@@ -18,7 +18,15 @@ from midfold.store.sqlite import messages
 from midfold.store.sqlite.folds import forget_summary
 from midfold.store.sqlite.leases import check_lease
 from midfold.store.sqlite.messages import Ref, insert_ranges, insert_rows, join_refs, read_refs
-from midfold.store.sqlite.sessions import NewSession, Place, ended, find_place, find_tip, insert_session
+from midfold.store.sqlite.sessions import (
+    NewSession,
+    Place,
+    check_count,
+    ended,
+    find_place,
+    find_tip,
+    insert_session,
+)
 
 # The newest of what a branch took over was the newest there was: what its parent said up to that came before.
 _BRANCH = """
@@ -47,12 +55,15 @@ def continue_session(
     plan: Continuation,
     lease: Lease | None,
     now: float,
+    expected_count: int | None = None,
 ) -> None:
     """End the session and open its continuation; all of it, or nothing.
 
-    Raises `SessionBusy` when somebody else holds the lease, `SessionEnded` when somebody was quicker.
+    Raises `SessionBusy` when somebody else holds the lease, `SessionEnded` when somebody was quicker, and
+    `SessionGrew` where it has not as many messages as are expected.
     """
     place = find_place(connection, tenant, session_id)
+    check_count(place, expected_count)
     if lease is not None:
         check_lease(connection, tenant, place, lease)
     _end(connection, tenant, place, EndReason.COMPRESSION, now)

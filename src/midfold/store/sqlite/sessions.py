@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from midfold.errors import SessionEnded, SessionNotFound, StoreError
+from midfold.errors import SessionEnded, SessionGrew, SessionNotFound, StoreError
 from midfold.store.base import EndReason, Kind, Session
 from midfold.store.codec import clean_text, damage_noticed, read_value
 
@@ -127,6 +127,13 @@ def find_open(connection: sqlite3.Connection, tenant: str, session_id: str) -> P
     if place.ended_at is not None:
         raise ended(connection, tenant, session_id)
     return place
+
+
+def check_count(place: Place, expected_count: int | None) -> None:
+    """Raise `SessionGrew` where a session has not as many messages of its own as its caller knows of."""
+    count = place.next_seq - place.own_from
+    if expected_count is not None and count != expected_count:
+        raise SessionGrew(place.id, count)
 
 
 def ended(connection: sqlite3.Connection, tenant: str, session_id: str) -> SessionEnded:

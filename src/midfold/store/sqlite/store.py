@@ -258,7 +258,7 @@ class SqliteStore:
             facts={**(facts or {}), **({"failed_hooks": failed} if failed else {})},
             system=system,
         )
-        self._write(writing.continue_session, session_id, plan, lease, self._clock(), expected_count)
+        self._write(lineage.continue_session, session_id, plan, lease, self._clock(), expected_count)
         return Continued(plan.child_id, tuple(failed))
 
     def undo_continuation(self, session_id: str) -> str:
