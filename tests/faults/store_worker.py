@@ -49,9 +49,9 @@ def work(folder: Path, synchronous: str, rng: random.Random, rounds: int) -> Non
     store = open_store(folder / "sessions.db", synchronous=synchronous)
     session = newest_session(store) or open_session(store)
     for _ in range(rounds):
-        session = grow(store, session, rng)
         choice = rng.random()
         try:
+            session = grow(store, session, rng)
             if choice < 0.6:
                 session = fold_session(store, session)
             elif choice < 0.8:

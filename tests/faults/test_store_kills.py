@@ -172,6 +172,8 @@ def test_an_error_at_every_named_point_leaves_the_store_whole(
     promises = Promises()
     for line in nursery.run(tmp_path, "NORMAL", 1, f"{point}:{action}:2", kill_after=None):
         promises.take(line)
+    assert nursery.last_status == 0
+    assert promises.messages
     check(tmp_path, promises)
 
 
