@@ -28,7 +28,8 @@
         ├── StoreUnavailable       reason
         ├── StoreFull              limit
         ├── SchemaTooNew           found, supported
-        └── StoreCorrupt           path, reason
+        ├── StoreCorrupt           path, reason
+        └── StoreReplaced          path, reason, kept_as
 
 Each one is a single clear line when printed, and carries its facts as attributes.
 """
@@ -322,3 +323,17 @@ class StoreCorrupt(StoreError):
         super().__init__(f"{path} is damaged ({reason}); run `midfold doctor`")
         self.path = path
         self.reason = reason
+
+
+class StoreReplaced(StoreError):
+    """Another file, or none, has the name of the one that is open. Nothing is written any more.
+
+    `kept_as` is where a copy of all that the open one held was written, where that was possible.
+    """
+
+    def __init__(self, path: str, reason: str, kept_as: str | None = None) -> None:
+        copy = f"all that it held is kept as {kept_as}; " if kept_as else ""
+        super().__init__(f"{path}: {reason}; {copy}end every process that uses it, then open it again")
+        self.path = path
+        self.reason = reason
+        self.kept_as = kept_as

@@ -20,6 +20,7 @@ from midfold.store.sqlite.driver import (
     sqlite_version,
     translated,
 )
+from midfold.store.sqlite.identity import Files
 from midfold.store.sqlite.migrations import check_version, migrate
 from midfold.store.sqlite.searching import read_texts
 from midfold.store.sqlite.single import SingleWriter
@@ -37,11 +38,15 @@ class Access:
     single: SingleWriter | None = None
     problem: str | None = None
 
-    def close(self) -> None:
-        """Finish what is waiting, then let the next process write."""
-        is_over = self.writer is None or self.writer.close()
-        if self.single is not None and is_over:
-            self.single.release()
+    def close(self) -> bool:
+        """Finish what is waiting, then let the next process write; false where a thread is still at it."""
+        is_over = True
+        try:
+            is_over = self.writer is None or self.writer.close()
+        finally:
+            if self.single is not None and is_over:
+                self.single.release()
+        return is_over
 
 
 def open_access(path: Path, synchronous: str) -> Access:
@@ -104,7 +109,7 @@ def _start(connection: sqlite3.Connection, path: Path) -> Writer:
     except BaseException:
         connection.close()
         raise
-    return Writer(connection, path, chore=indexing.tidy)
+    return Writer(connection, path, indexing.tidy, None if path == MEMORY else Files(path))
 
 
 def _check_readable(path: Path, reason: StoreUnavailable) -> None:

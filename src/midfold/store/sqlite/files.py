@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from midfold.errors import StoreCorrupt, StoreUnavailable
+from midfold.files import Hold
 from midfold.store.search import maintain
 from midfold.store.sqlite import indexing
 from midfold.store.sqlite.access import MEMORY, open_access, open_any_reader, read_key
@@ -49,7 +50,12 @@ class Database:
         self._mends = 0
         self._may_mend = True
         self._next_try = time.monotonic() + _SECONDS_BETWEEN_TRIES
-        self._access = open_access(path, synchronous)
+        self._hold = None if path == MEMORY else Hold(path)
+        try:
+            self._access = open_access(path, synchronous)
+        except BaseException:
+            self._release()
+            raise
         self._readers = self._make_readers()
         try:
             self.redaction_key = self.read(read_key)
@@ -118,18 +124,36 @@ class Database:
         return Status(str(self.path), version, may_write=problem is None, problem=problem)
 
     def close(self) -> None:
-        """Finish what is waiting and let go of the file; after a fork it is the parent's alone."""
+        """Finish what is waiting and let go of the file; after a fork it is the parent's alone.
+
+        Raises `StoreReplaced` where what was written is not in the file that people find.
+        """
         if os.getpid() != self._process:
             return
         with self._lock:
             self._is_closed = True
             # The last connection to go folds the log into the file, and one that only reads cannot.
             self._readers.close()
-            self._access.close()
+            if self._access.close():
+                self._release()
+
+    def _release(self) -> None:
+        if self._hold is not None:
+            self._hold.release()
 
     def _make_readers(self) -> Readers:
-        has_writer = self._access.writer is not None
-        return Readers(self.path, lambda: open_any_reader(self.path, has_writer=has_writer))
+        return Readers(self.path, partial(self._open_reader, self._access.writer))
+
+    def _open_reader(self, writer: Writer | None) -> sqlite3.Connection:
+        """Open a connection that reads what the writer writes, and no other file of that name."""
+        connection = open_any_reader(self.path, has_writer=writer is not None)
+        try:
+            if writer is not None:
+                writer.check_files()
+        except BaseException:
+            connection.close()
+            raise
+        return connection
 
     def _read(self, work: Callable[[sqlite3.Connection], T]) -> T:
         self._check_process()

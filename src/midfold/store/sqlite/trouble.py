@@ -8,7 +8,7 @@ import threading
 import time
 from pathlib import Path
 
-from midfold.errors import StoreCorrupt, StoreError, StoreUnavailable
+from midfold.errors import StoreCorrupt, StoreError, StoreReplaced, StoreUnavailable
 from midfold.store.sqlite.driver import is_corrupt, is_out_of_space, name_damage
 
 _PROBE_BYTES = 1 << 20
@@ -18,13 +18,14 @@ _PRIVATE_FILE = 0o600
 
 
 class Trouble:
-    """The state of a writer: fine, without room for now, or stopped because the file is damaged."""
+    """The state of a writer: fine, without room for now, or stopped: the file is damaged, or another one."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._lock = threading.Lock()
         self._next_probe = 0.0
         self._is_damage = False
+        self._replaced: StoreReplaced | None = None
         self.reason: str | None = None
 
     def note(self, error: BaseException) -> None:
@@ -41,16 +42,23 @@ class Trouble:
         with self._lock:
             self._is_damage, self.reason = True, reason
 
+    def end(self, replaced: StoreReplaced) -> None:
+        """Write nothing any more: what is open is not the file that people find."""
+        with self._lock:
+            self._replaced, self.reason = replaced, str(replaced)
+
     def resume(self) -> None:
         """Write again: the damage was in the index alone."""
         with self._lock:
-            self._is_damage, self.reason = False, None
+            self._is_damage, self.reason = False, None if self._replaced is None else str(self._replaced)
 
     @property
     def error(self) -> StoreError | None:
         """What a caller is told while nothing is written."""
         if self.reason is None:
             return None
+        if self._replaced is not None:
+            return StoreReplaced(self._replaced.path, self._replaced.reason, self._replaced.kept_as)
         if self._is_damage:
             return StoreCorrupt(str(self._path), self.reason)
         return StoreUnavailable(f"{self._path}: {self.reason}")
@@ -60,7 +68,8 @@ class Trouble:
         if self.reason is None:
             return
         with self._lock:
-            if not self._is_damage and time.monotonic() >= self._next_probe:
+            is_final = self._is_damage or self._replaced is not None
+            if not is_final and time.monotonic() >= self._next_probe:
                 self._next_probe = time.monotonic() + _PROBE_SECONDS
                 self.reason = None if self._has_room() else self.reason
         if self.error is not None:

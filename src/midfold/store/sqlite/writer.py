@@ -16,7 +16,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
-from midfold.errors import StoreUnavailable
+from midfold.errors import StoreReplaced, StoreUnavailable
 from midfold.faults import faultpoint
 from midfold.store.codec import DamagedRow
 from midfold.store.sqlite.driver import (
@@ -27,6 +27,7 @@ from midfold.store.sqlite.driver import (
     roll_back,
     translate,
 )
+from midfold.store.sqlite.identity import Files, keep_copy, leave_open
 from midfold.store.sqlite.trouble import Trouble
 
 T = TypeVar("T")
@@ -56,11 +57,18 @@ class Writer:
     was about to write and gives back the turn. Nobody overtakes those that wait, so nobody waits for ever.
     """
 
-    def __init__(self, connection: sqlite3.Connection, path: Path, chore: Chore = lambda _: 0) -> None:
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        path: Path,
+        chore: Chore = lambda _: 0,
+        files: Files | None = None,
+    ) -> None:
         connection.execute("PRAGMA busy_timeout = 0")  # from here on, see `_patience`
         self._connection = connection
         self._path = path
         self._chore = chore
+        self._files = files
         self._log = _Log(connection, path)
         self._waiting: deque[_Piece] = deque()
         # It guards whatever decides whose turn is next. A signal may come to a thread that is at it already.
@@ -95,14 +103,22 @@ class Writer:
     def close(self) -> bool:
         """Finish what is waiting and close the connection.
 
-        Returns false when that is left to the thread, since a signal called in the middle of a write.
+        Returns false when that is left to the thread, since a signal called in the middle of a write. Raises
+        `StoreReplaced` where what was written is not in the file that people find.
         """
         self._is_closed = True
         self._bell.put(None)
         if self._is_inside():
             return False
         self._thread.join()
+        if isinstance(replaced := self.trouble.error, StoreReplaced):
+            raise replaced
         return True
+
+    def check_files(self) -> None:
+        """Raise `StoreReplaced` where other files, or none, have the names of those that are open."""
+        if self._files is not None:
+            self._files.check()
 
     def _begin_or_wait(self, piece: "_Piece") -> bool:
         """Take the turn where nobody has it and nobody waits for it; else leave the piece to the thread."""
@@ -151,8 +167,27 @@ class Writer:
             if self._are_chores_due or is_last:
                 self._do_chore()
             if is_last:
-                self._connection.close()
+                self._close()
             self._holder = None
+
+    def _close(self) -> None:
+        """Close the connection, unless its files are another's by now."""
+        try:
+            self.check_files()
+        except StoreReplaced as replaced:
+            self._stop(replaced)
+        else:
+            self._connection.close()
+        finally:
+            if self._files is not None:
+                self._files.close()
+
+    def _stop(self, replaced: StoreReplaced) -> None:
+        """Write nothing any more, and save what may be nowhere else; once."""
+        if not isinstance(self.trouble.error, StoreReplaced):
+            copy = keep_copy(self._connection, self._path)
+            self.trouble.end(StoreReplaced(replaced.path, replaced.reason, str(copy) if copy else None))
+            leave_open(self._connection)
 
     def _await_turn(self) -> bool:
         """Take the turn once there is something to do, and say whether it is the last time."""
@@ -212,6 +247,9 @@ class Writer:
     def _give_up(self, pieces: list["_Piece"], error: BaseException) -> None:
         roll_back(self._connection)
         self.trouble.note(error)
+        if isinstance(error, StoreReplaced):
+            self._stop(error)
+            error = self.trouble.error or error
         for piece in pieces:
             piece.fail(_explain(error, self._path))
 
@@ -220,6 +258,8 @@ class Writer:
         if refusal := self.trouble.error:  # what was found while these waited concerns them, too
             raise refusal
         roll_back(connection)  # whoever wrote before may have been stopped in the middle
+        if self._files is not None:
+            self._files.check_before_writing()
         faultpoint("store.begin.before")
         connection.execute("BEGIN IMMEDIATE")  # never from a snapshot that was read before
         faultpoint("store.begin.after")
@@ -232,6 +272,8 @@ class Writer:
         if connection.in_transaction:
             connection.execute("COMMIT")
         faultpoint("store.commit.after")
+        if self._files is not None:
+            self._files.check_before_answering()
         self._commits += 1
         for piece in pieces:
             piece.settle()

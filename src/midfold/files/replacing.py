@@ -5,13 +5,17 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
+from midfold.files.held import refuse_store_file
+
 
 def replace_file(path: Path, data: bytes) -> None:
     """Write `data` durably and in one step; a new file is its owner's alone, an old one keeps its mode.
 
-    A link is followed. What is no file, such as a device or a pipe, is written to and never replaced.
+    A link is followed. What is no file, such as a device or a pipe, is written to and never replaced. Raises
+    `OSError`, and so for a file of a store that is open in this process.
     """
     path = path.resolve()
+    refuse_store_file(path)
     if path.exists() and not path.is_file():
         path.write_bytes(data)
         return
