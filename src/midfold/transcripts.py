@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from midfold.errors import UnreadableTranscript
+from midfold.files import open_to_read
 from midfold.wire import Request, read_request
 from midfold.wire.session_files import detect_session, read_session
 
@@ -78,8 +79,8 @@ def _read_stdin(source: str) -> bytes:
 
 
 def _read_file(path: Path) -> bytes:
-    with path.open("rb") as stream:
-        size = os.fstat(stream.fileno()).st_size
+    with open_to_read(path) as handle, os.fdopen(handle, "rb", closefd=False) as stream:
+        size = os.fstat(handle).st_size
         if size > MAX_BYTES:
             raise _too_large(str(path))
         # Devices and pipes have no size, and some never end.

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from midfold.compression.redact import redact
-from midfold.files import replace_file
+from midfold.files import read_bytes, replace_file
 
 MAX_CHARS = 8_000
 """Of one file: it is sent with every request."""
@@ -109,7 +109,7 @@ class Memory:
         """Read a file as it is now, with what is yet to be done to it; raises `OSError`."""
         path = self.home / target.file_name
         try:
-            text = path.read_bytes().decode()
+            text = read_bytes(path).decode()
         except (FileNotFoundError, NotADirectoryError):
             text = ""
         except UnicodeDecodeError:

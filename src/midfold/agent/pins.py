@@ -6,7 +6,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from midfold.compression.redact import redact
-from midfold.files import replace_file
+from midfold.files import read_bytes, replace_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class Pins:
     def read(self, conversation_id: str) -> tuple[str, ...]:
         """Return the pins of a conversation; none where the file is missing or broken."""
         try:
-            found = json.loads(self._path(conversation_id).read_text("utf-8"))
+            found = json.loads(read_bytes(self._path(conversation_id)))
         except (OSError, ValueError):
             return ()
         return tuple(pin for pin in found if isinstance(pin, str)) if isinstance(found, list) else ()

@@ -15,6 +15,7 @@ from midfold.agent.summaries import MAIN, Summaries
 from midfold.agent.tools.files import file_tools
 from midfold.agent.tools.looking import looking_tools
 from midfold.agent.tools.paths import Workspace
+from midfold.agent.tools.private import LIMITS_FILE, PINS_FOLDER
 from midfold.agent.tools.registry import Tool
 from midfold.agent.tools.remembering import memory_tool, output_tool, recall_tool
 from midfold.agent.tools.terminal import terminal_tool
@@ -33,9 +34,6 @@ from midfold.store import open_store
 from midfold.store.base import BeforeContinue
 from midfold.store.sqlite.store import SqliteStore
 from midfold.tokens import LearntLimits, resolve_window
-
-LIMITS_FILE = "learnt_limits.json"
-PINS_FOLDER = "pins"
 
 
 class Options(TypedDict, total=False):
@@ -151,7 +149,7 @@ def build(model: str | ModelRef, options: Options, store: SqliteStore) -> Core:
         outputs=open_outputs(home, store),
         memory=Memory(home),
         pins=Pins(home / PINS_FOLDER),
-        workspace=Workspace.open(options.get("workspace", os.curdir), options.get("allow", ())),
+        workspace=Workspace.open(options.get("workspace", os.curdir), options.get("allow", ()), home=home),
         transport=transport,
         patience=patience,
         limits=_limits(options),

@@ -49,10 +49,11 @@ def export_command(name: str, output: str | None, form: str | None, tip: bool) -
     with own_store() as store:
         session = find_session(store, name)
         export = export_session(store, session.id, form=chosen, view=View.TIP if tip else View.HISTORY)
+        if output is not None and output != "-":
+            write_export(Path(output), export.text)  # while the store is open, so that it is not replaced
     if output is None or output == "-":
         click.echo(export.text, nl=False)
     else:
-        write_export(Path(output), export.text)
         click.echo(f"{count_of(export.messages, 'message')} to {printable(output, _MOST_CHARS)}", err=True)
     for loss in export.losses:
         click.echo(f"not in it: {printable(loss, _MOST_CHARS)}", err=True)

@@ -14,6 +14,7 @@ from yaml.reader import ReaderError
 
 from midfold.config.secrets import Described
 from midfold.errors import ConfigError
+from midfold.files import read_bytes
 
 _TOML_PLACE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
 # What a parser quotes from a file can be a password; single characters are punctuation.
@@ -34,7 +35,7 @@ def read_tree(file: Path) -> Mapping[object, object]:
     """Return what a file says; an empty file says nothing. A file that is not called `.toml` is YAML."""
     parse, form = (parse_toml, "TOML") if file.suffix == ".toml" else (parse_yaml, "YAML")
     try:
-        tree = parse(file.read_bytes().decode("utf-8-sig"))
+        tree = parse(read_bytes(file).decode("utf-8-sig"))
     except FileNotFoundError:
         raise ConfigError(str(file), Described("missing"), hint="a YAML or TOML file") from None
     except OSError as error:

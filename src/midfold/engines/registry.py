@@ -14,6 +14,7 @@ from pathlib import Path
 from midfold.engines.base import ContextEngine
 from midfold.engines.compressor import ContextCompressor
 from midfold.errors import EngineNotFound
+from midfold.files import refuse_store_file
 
 GROUP = "midfold.engines"
 """The entry point group in which packages offer engines."""
@@ -70,6 +71,7 @@ def _load(name: str, home: Path | None) -> object:
 def _load_folder(name: str, folder: Path) -> object:
     """Import a plug-in's `__init__.py` and return the engine class it defines."""
     module_name = f"midfold_plugin_{name.replace('-', '_')}"
+    refuse_store_file(folder / "__init__.py")
     spec = spec_from_file_location(module_name, folder / "__init__.py")
     if spec is None or spec.loader is None:
         return None

@@ -81,7 +81,12 @@ def identify(facts: os.stat_result) -> _Identity:
 
 def is_held(facts: os.stat_result) -> bool:
     """Whether this is a file of a store that is open in this process."""
-    return any(identify(facts) in hold.identities() for hold in _holds)
+    return bool(_holds) and identify(facts) in held_files()
+
+
+def held_files() -> set[_Identity]:
+    """Return device and inode of every file of a store that is open in this process."""
+    return {found for hold in _holds for found in hold.identities()}
 
 
 def is_store_name(folder: os.stat_result, name: str) -> bool:

@@ -4,12 +4,14 @@ They come from the environment, from a file or from the caller's own code; never
 every user of a machine can read.
 """
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Never
 
 from midfold.errors import ConfigError
+from midfold.files import open_to_read
 
 MASK = "***"
 
@@ -83,7 +85,10 @@ class SecretHeaders(Mapping[str, str]):
 def read_key_file(path: Path | str) -> Secret:
     """Read a key from a file that holds nothing else; raises `ConfigError`."""
     try:
-        with Path(path).expanduser().open(encoding="utf-8") as file:
+        with (
+            open_to_read(Path(path).expanduser()) as handle,
+            os.fdopen(handle, encoding="utf-8", closefd=False) as file,
+        ):
             return Secret(file.read(_MAX_KEY_CHARS + 2))
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not text"

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from enum import Enum
 from pathlib import Path
 
-from midfold.files import replace_file
+from midfold.files import read_bytes, replace_file
 
 MIN_LIMIT_TOKENS = 4_096
 """No conversation fits below this: a smaller figure is a mistake or a lie, however often it is seen."""
@@ -88,7 +88,7 @@ class LearntLimits:
     def _read(self) -> dict[tuple[str, str], _Entry]:
         """Read what is still fresh, oldest first; a file that is missing, broken or foreign holds nothing."""
         try:
-            text = self._path.read_text("utf-8") if self._path.stat().st_size <= _MAX_FILE_BYTES else ""
+            text = read_bytes(self._path).decode() if self._path.stat().st_size <= _MAX_FILE_BYTES else ""
         except (OSError, UnicodeDecodeError):
             text = ""
         stored = {(entry.endpoint, entry.model): entry for entry in _parse(text)} | self._unsaved

@@ -15,6 +15,7 @@ from pathlib import Path
 from midfold.agent.tools.paths import Workspace
 from midfold.agent.tools.registry import Tool, ToolFailed, tool
 from midfold.compression.excerpts import one_line
+from midfold.files.held import held_files, identify
 from midfold.offload import BadPattern, literal, regex
 from midfold.offload.search import Find
 
@@ -116,11 +117,13 @@ class _Walk:
             return
         with self._workspace.open_folder(self._start) as start:
             for folder, folders, names, handle in os.fwalk(".", dir_fd=start):
-                folders[:] = sorted(name for name in folders if name not in LEFT_OUT)
-                for name in sorted(names):
+                folders[:] = sorted(self._workspace.visible(handle, set(folders) - LEFT_OUT))
+                held = held_files()
+                for name in sorted(self._workspace.visible(handle, names)):
                     with suppress(OSError):  # it is gone by now
                         facts = os.stat(name, dir_fd=handle, follow_symlinks=False)
-                        yield self._start / folder / name, facts
+                        if identify(facts) not in held:
+                            yield self._start / folder / name, facts
 
     def _fits(self, path: Path) -> bool:
         if not self._pattern or path == self._start:

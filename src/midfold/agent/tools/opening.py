@@ -10,9 +10,12 @@ import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
+from midfold.files import BelongsToStore, is_held, is_store_name
+
 # A folder that may be passed through need not be one that may be listed.
 _FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+"""How a file is opened: a link is refused, and a pipe keeps nobody waiting."""
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -33,16 +36,14 @@ def open_folder(base: str, names: Sequence[str], *, make: bool = False) -> Itera
         os.close(folder)
 
 
-def open_to_read(name: str, folder: int) -> int:
-    """Open a file of a folder; a link is refused, and a pipe keeps nobody waiting."""
-    return os.open(name, _READ, dir_fd=folder)
-
-
 def replace_in(folder: int, name: str, data: bytes) -> bool:
     """Write a file of a folder durably and in one step; true where there was one, whose mode is kept.
 
-    Raises `OSError`, and so for whatever is there and no file, or a file that nobody may write.
+    Raises `OSError`, and so for whatever is there and no file, or a file that nobody may write; that is
+    `BelongsToStore` for a file of an open store, or a name that SQLite would take for one.
     """
+    if is_store_name(os.fstat(folder), name):
+        raise BelongsToStore(name)
     mode = _mode(name, folder)
     temporary = f".midfold-{secrets.token_hex(8)}"
     handle = os.open(temporary, _CREATE, 0o666 if mode is None else 0o600, dir_fd=folder)
@@ -66,6 +67,8 @@ def _mode(name: str, folder: int) -> int | None:
         facts = os.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:
         return None
+    if is_held(facts):
+        raise BelongsToStore(name)
     if not stat.S_ISREG(facts.st_mode):
         raise IsADirectoryError(0, "is not a file", name)
     if not facts.st_mode & 0o222:  # a name can be replaced all the same, but somebody meant it to stay

@@ -2,6 +2,8 @@
 
 A path is judged by where it really leads, so a link is as good as its target. What is opened is the very file
 that was judged: a link that takes its place, or that of a folder on the way, in between is not followed.
+Midfold's own files are out of bounds wherever they are: those of its home folder, and by device and inode
+those of every session store that is open.
 """
 
 import os
@@ -11,11 +13,17 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from midfold.agent.tools.opening import open_folder, open_to_read, replace_in
+from midfold.agent.tools.opening import READ, open_folder, replace_in
+from midfold.agent.tools.private import PrivateHome
 from midfold.agent.tools.registry import ToolFailed
+from midfold.files import BelongsToStore, is_held, open_to_read
 
 MAX_FILE_BYTES = 10_000_000
 """More than anybody edits by hand; larger files are for the terminal."""
+_OURS = (
+    "belongs to midfold's own store and is not opened; "
+    "the tools recall, memory and read_output show what is kept there"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,14 +32,22 @@ class Workspace:
 
     root: Path
     allowed: tuple[Path, ...] = ()
+    private: PrivateHome | None = None
 
     @classmethod
-    def open(cls, root: Path | str, allowed: Iterable[Path | str] = ()) -> "Workspace":
-        """Resolve the folders, which need not exist."""
-        return cls(_real(Path(root)), tuple(_real(Path(each)) for each in allowed))
+    def open(
+        cls, root: Path | str, allowed: Iterable[Path | str] = (), *, home: Path | str | None = None
+    ) -> "Workspace":
+        """Resolve the folders, which need not exist; `home` is midfold's own, and out of bounds."""
+        real = _real(Path(root))
+        private = None if home is None else PrivateHome(_real(Path(home)), real)
+        return cls(real, tuple(_real(Path(each)) for each in allowed), private)
 
     def find(self, path: str) -> Path:
-        """Return where a path leads, or raise `ToolFailed` where that is out of bounds."""
+        """Return where a path leads, or raise `ToolFailed` where that is out of bounds.
+
+        Output that was put aside may be read, so it is found; `write_text` refuses to write there.
+        """
         if not path or "\0" in path:
             raise ToolFailed("the path is empty or not a path")
         try:
@@ -40,6 +56,9 @@ class Workspace:
             raise ToolFailed(f"{path!r} cannot be resolved: {error}") from None
         if not any(real.is_relative_to(folder) for folder in (self.root, *self.allowed)):
             raise ToolFailed(f"{path!r} leads out of the workspace {self.root}, where nothing may be touched")
+        is_ours = self.private is not None and self.private.has(real, may_read_outputs=True)
+        if is_ours or _is_held(real):
+            raise self._refused(real)
         return real
 
     def name(self, path: Path) -> str:
@@ -47,23 +66,27 @@ class Workspace:
         return str(path.relative_to(self.root)) if path.is_relative_to(self.root) else str(path)
 
     def read(self, path: Path) -> bytes:
-        """Read a file that was found; a folder, a device or a giant is refused."""
+        """Read a file that was found; a folder, a device, a giant or a file of the store is refused."""
         try:
-            with self._folder_of(path) as folder:
-                handle = open_to_read(path.name, folder)
+            with (
+                self._folder_of(path) as folder,
+                open_to_read(path.name, folder=folder, flags=READ) as handle,
+            ):
+                return self._read_all(path, handle)
+        except BelongsToStore:
+            raise self._refused(path) from None
         except OSError as error:
             raise self._failed(path, error) from None
-        try:
-            facts = os.fstat(handle)
-            if not stat.S_ISREG(facts.st_mode):
-                raise ToolFailed(f"{self.name(path)} is not a file")
-            if facts.st_size > MAX_FILE_BYTES:
-                size = f"{facts.st_size:,} bytes; {MAX_FILE_BYTES:,} are the most that is read"
-                raise ToolFailed(f"{self.name(path)} has {size}")
-            with os.fdopen(handle, "rb", closefd=False) as file:
-                return file.read(MAX_FILE_BYTES)
-        finally:
-            os.close(handle)
+
+    def _read_all(self, path: Path, handle: int) -> bytes:
+        facts = os.fstat(handle)
+        if not stat.S_ISREG(facts.st_mode):
+            raise ToolFailed(f"{self.name(path)} is not a file")
+        if facts.st_size > MAX_FILE_BYTES:
+            size = f"{facts.st_size:,} bytes; {MAX_FILE_BYTES:,} are the most that is read"
+            raise ToolFailed(f"{self.name(path)} has {size}")
+        with os.fdopen(handle, "rb", closefd=False) as file:
+            return file.read(MAX_FILE_BYTES)
 
     def read_text(self, path: Path) -> str:
         """Read a file as text; what is not UTF-8 is refused, as writing it back would damage it."""
@@ -84,11 +107,19 @@ class Workspace:
             data = text.encode()
         except UnicodeEncodeError:
             raise ToolFailed("the text holds half a character and cannot be written") from None
+        if self.private is not None and self.private.has(path):
+            raise self._refused(path)
         try:
             with self._folder_of(path, make=True) as folder:
                 return replace_in(folder, path.name, data)
+        except BelongsToStore:
+            raise self._refused(path) from None
         except OSError as error:
             raise self._failed(path, error) from None
+
+    def visible(self, folder: int, names: Iterable[str]) -> list[str]:
+        """Return which entries of an open folder may be seen: none of midfold's home."""
+        return list(names) if self.private is None else self.private.visible(os.fstat(folder), names)
 
     @contextmanager
     def open_folder(self, path: Path) -> Iterator[int]:
@@ -114,9 +145,19 @@ class Workspace:
         folders = [each for each in (self.root, *self.allowed) if path.is_relative_to(each)]
         return min(folders, key=lambda each: len(each.parts))
 
+    def _refused(self, path: Path) -> ToolFailed:
+        return ToolFailed(f"{self.name(path)} {_OURS}")
+
     def _failed(self, path: Path, error: OSError) -> ToolFailed:
         return ToolFailed(f"{self.name(path)}: {error.strerror or type(error).__name__}")
 
 
 def _real(path: Path) -> Path:
     return Path(os.path.realpath(path))
+
+
+def _is_held(path: Path) -> bool:
+    try:
+        return is_held(path.stat())
+    except OSError:
+        return False

@@ -19,6 +19,7 @@ from rich.text import Text
 
 from midfold.cli.chat.editor import Complete
 from midfold.compression.redact import redact
+from midfold.files import refuse_store_file
 
 _PROMPT = "> "
 _MORE = "\\"
@@ -56,8 +57,16 @@ class PromptEditor:
 class _History(FileHistory):
     """Earlier prompts; a credential that somebody typed is not among them."""
 
+    def load_history_strings(self) -> Iterable[str]:
+        try:
+            refuse_store_file(os.fsdecode(self.filename))
+        except OSError:
+            return ()
+        return super().load_history_strings()
+
     def store_string(self, string: str) -> None:
         with suppress(OSError):  # a full disk is no reason to lose the prompt itself
+            refuse_store_file(os.fsdecode(self.filename))
             super().store_string(redact(string))
 
 
@@ -76,6 +85,7 @@ def _make_private(history: Path) -> bool:
     """Make the file before anybody else can; false where that cannot be done."""
     try:
         history.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        refuse_store_file(history)
         os.close(os.open(history, os.O_CREAT | os.O_APPEND | os.O_WRONLY, _PRIVATE))
         history.chmod(_PRIVATE)
     except OSError:

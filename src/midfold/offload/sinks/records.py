@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from itertools import accumulate
 
+from midfold.files import open_to_read
 from midfold.offload.names import digest_of, is_reference, name_output
 from midfold.offload.outputs import OutputInfo, count_breaks, describe, shown_tool
 from midfold.offload.sanitize import SafeText
@@ -105,11 +106,8 @@ def open_record(directory: int, reference: str, owner: str) -> Iterator[FileOutp
     """Open a kept text: `FileNotFoundError` where this owner has none, `EBADMSG` where it is damaged."""
     if not is_reference(reference):
         raise _missing(reference)
-    descriptor = os.open(reference + SUFFIX, _READ_FLAGS, dir_fd=directory)
-    try:
+    with open_to_read(reference + SUFFIX, folder=directory, flags=_READ_FLAGS) as descriptor:
         yield _read_record(descriptor, reference, owner)
-    finally:
-        os.close(descriptor)
 
 
 def read_store(directory: int, name: str) -> str | None:
@@ -121,21 +119,16 @@ def read_store(directory: int, name: str) -> str | None:
     if name == reference or not is_reference(reference):
         return None
     try:
-        descriptor = os.open(name, _READ_FLAGS, dir_fd=directory)
-    except OSError:
-        return None
-    try:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid():
-            return None
-        found = json.loads(_read_description(descriptor, status.st_size))
-        digest = digest_of(*(chunk[2] for chunk in found["chunks"]))
-        is_ours = name_output(found["owner"], found["key"], found["tool"], digest) == reference
-        return str(found.get("store", "")) if is_ours else None
+        with open_to_read(name, folder=directory, flags=_READ_FLAGS) as descriptor:
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid():
+                return None
+            found = json.loads(_read_description(descriptor, status.st_size))
+            digest = digest_of(*(chunk[2] for chunk in found["chunks"]))
+            is_ours = name_output(found["owner"], found["key"], found["tool"], digest) == reference
+            return str(found.get("store", "")) if is_ours else None
     except (OSError, ValueError, KeyError, TypeError, IndexError):
         return None
-    finally:
-        os.close(descriptor)
 
 
 def _read_record(descriptor: int, reference: str, owner: str) -> FileOutput:

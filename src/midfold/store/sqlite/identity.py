@@ -6,7 +6,6 @@ that goes to files that have no name, and is gone with the process. So the write
 again before it says that something is written.
 """
 
-import ctypes
 import os
 import sqlite3
 import sys
@@ -89,6 +88,8 @@ def leave_open(connection: sqlite3.Connection) -> None:
     """
     _LEFT_OPEN.append(connection)
     if sys.implementation.name == "cpython":
+        import ctypes  # here, because it is hardly ever needed
+
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
 
 

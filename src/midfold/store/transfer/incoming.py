@@ -3,9 +3,9 @@
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from midfold.errors import UnreadableTranscript
+from midfold.files import BelongsToStore, read_bytes
 from midfold.store.transfer.exporting import FORMAT, VERSION
 from midfold.store.transfer.times import read_time, read_times
 from midfold.transcripts import MAX_BYTES, Transcript, decode_transcript
@@ -62,8 +62,9 @@ def _read_bytes(path: str) -> bytes:
     try:
         if path == "-":
             return sys.stdin.buffer.read(MAX_BYTES + 1)
-        with Path(path).open("rb") as stream:
-            return stream.read(MAX_BYTES + 1)
+        return read_bytes(path, MAX_BYTES + 1)
+    except BelongsToStore as error:
+        raise UnreadableTranscript(path, f"it {error.strerror}; export sessions from it instead") from error
     except OSError as error:
         raise UnreadableTranscript(path, error.strerror or str(error)) from error
 
