@@ -14,8 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 # What SQLite keeps beside a database while it is open, and the lock of the one process that may write.
-_LASTING = ("", "-wal", "-shm")
-_PASSING = ("-journal", ".writer")
+_PARTS = ("", "-wal", "-shm", "-journal", ".writer")
 
 _Identity = tuple[int, int]
 
@@ -34,6 +33,7 @@ class Hold:
         # SQLite keeps the log beside the file that a link leads to.
         self._path = Path(os.path.realpath(path))
         self._seen: set[_Identity] = set()
+        self._is_settled = False
         _change_holds(lambda holds: (*holds, self))
 
     def release(self) -> None:
@@ -44,18 +44,27 @@ class Hold:
         for handle in handles:
             close_or_keep(handle)
 
+    def settle(self) -> None:
+        """Note the files as they are: the connection that writes has them open, and none will be added."""
+        self._seen = self._look()
+        self._is_settled = True
+
     def identities(self) -> set[_Identity]:
-        """Return which files these are by now: the log comes after the database, and all can be renamed."""
-        passing: set[_Identity] = set()
-        for suffix in (*_LASTING, *_PASSING):
+        """Return which files these are; before all are open, by a look at what is there by now."""
+        if not self._is_settled:
+            self._seen = self._seen | self._look()
+        return self._seen
+
+    def _look(self) -> set[_Identity]:
+        found = set()
+        for suffix in _PARTS:
             with suppress(OSError):
-                found = identify(os.stat(f"{self._path}{suffix}"))  # noqa: PTH116 - for every file that is read
-                (self._seen if suffix in _LASTING else passing).add(found)
-        return self._seen | passing
+                found.add(identify(Path(f"{self._path}{suffix}").stat()))
+        return found
 
     def names(self, folder: os.stat_result, name: str) -> bool:
         """Whether a file of this name in a folder would be one of the store's."""
-        wanted = {f"{self._path.name}{suffix}".casefold() for suffix in (*_LASTING, *_PASSING)}
+        wanted = {f"{self._path.name}{suffix}".casefold() for suffix in _PARTS}
         if name.casefold() not in wanted:
             return False
         try:

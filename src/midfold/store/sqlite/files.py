@@ -56,6 +56,7 @@ class Database:
         except BaseException:
             self._release()
             raise
+        self._settle()
         self._readers = self._make_readers()
         try:
             self.redaction_key = self.read(read_key)
@@ -137,6 +138,10 @@ class Database:
             if self._access.close():
                 self._release()
 
+    def _settle(self) -> None:
+        if self._hold is not None and self._access.writer is not None:
+            self._hold.settle()
+
     def _release(self) -> None:
         if self._hold is not None:
             self._hold.release()
@@ -174,6 +179,7 @@ class Database:
     def _try_again(self) -> None:
         self._access = open_access(self.path, self._synchronous)
         if self._access.writer is not None:
+            self._settle()
             # A reader that was told that nobody writes never looks for changes.
             old, self._readers = self._readers, self._make_readers()
             old.close()
