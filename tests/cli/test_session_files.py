@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from midfold.config import load_settings
+from midfold.config import find_home, load_settings
 from midfold.config.stores import open_own_store
 
 ROOT = Path(__file__).parents[2]
@@ -111,3 +111,24 @@ def test_a_full_store_says_so(run, monkeypatch):
     status, _, err = run("sessions", "import", EXAMPLE)
     assert status == 2
     assert "quota of 100 bytes" in err
+
+
+def test_an_export_never_takes_the_place_of_the_store(run, put):
+    """T37: the name of an output may be that of the store."""
+    session = put("hello", "good morning")
+    for name in ("sessions.db", "sessions.db-wal", "sessions.db-journal"):
+        status, _, err = run("sessions", "export", session, "-o", find_home() / name)
+        assert status != 0
+        assert "own session store" in err
+        assert len(err.strip().splitlines()) == 1
+    assert run("sessions", "show", session)[0] == 0
+
+
+def test_the_store_itself_is_no_file_to_import(run, put, tmp_path):
+    """T37: reading it beside SQLite would take its locks away."""
+    put("hello", "good morning")
+    os.link(find_home() / "sessions.db", tmp_path / "backup.json")
+    for path in (find_home() / "sessions.db", tmp_path / "backup.json"):
+        status, _, err = run("sessions", "import", path)
+        assert status == 2
+        assert "belongs to midfold's own session store" in err

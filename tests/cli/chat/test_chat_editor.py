@@ -1,6 +1,7 @@
 """Where prompts come from: a pipe, or a terminal with its editor."""
 
 import io
+import os
 import sys
 from contextlib import suppress
 
@@ -9,6 +10,7 @@ from rich.text import Text
 
 from midfold.cli.chat.editor import LineReader, open_editor
 from midfold.errors import ExtraMissing
+from midfold.store import open_store
 
 
 def read_all(text):
@@ -58,3 +60,19 @@ def test_a_pipe_needs_no_extra(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "prompt_toolkit", None)
     monkeypatch.setattr(sys, "stdin", io.StringIO("hello\n"))
     assert open_editor(tmp_path / "history", lambda _line: ()).read(Text()) == "hello"
+
+
+def test_prompts_are_never_written_into_the_store(tmp_path):
+    """T37: a history that is a link to the store is not used, also where it became one later."""
+    from midfold.cli.chat import prompting
+
+    history = tmp_path / "chat_history"
+    with open_store(tmp_path / "sessions.db") as store:
+        os.link(tmp_path / "sessions.db", history)
+        size = history.stat().st_size
+        assert not prompting._make_private(history)
+        kept = prompting._History(history)
+        kept.store_string("hello")
+        assert list(kept.load_history_strings()) == []
+        assert history.stat().st_size == size
+        assert store.check() == []
