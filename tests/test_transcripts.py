@@ -10,6 +10,7 @@ import pytest
 
 from midfold.errors import DialectError, MalformedMessage, UnknownDialect, UnreadableTranscript
 from midfold.messages import ToolCall
+from midfold.store import open_store
 from midfold.testing import transcript
 from midfold.transcripts import decode_transcript, load_transcript
 from midfold.wire import DIALECTS, parse
@@ -194,3 +195,9 @@ def test_the_real_transcripts_are_read(data_dir):
 def test_the_real_trajectories_are_read(data_dir):
     for path in sorted((data_dir / "sharegpt").glob("*.jsonl.gz")):
         assert load_transcript(path, row=0).request.dialect == "sharegpt"
+
+
+def test_a_database_is_named_as_such(tmp_path):
+    open_store(tmp_path / "sessions.db").close()
+    with pytest.raises(UnreadableTranscript, match="it is a database; midfold sessions export"):
+        load_transcript(tmp_path / "sessions.db")

@@ -21,6 +21,7 @@ MAX_BYTES = 1 << 30
 """A transcript larger than this, unpacked, is taken for a mistake or a bomb."""
 
 _GZIP_MAGIC = b"\x1f\x8b"
+_SQLITE_MAGIC = b"SQLite format 3\0"
 _CHUNK_BYTES = 1 << 20
 
 
@@ -51,6 +52,10 @@ def decode_transcript(
     data: bytes, *, source: str = "transcript", row: int | None = None, dialect: str | None = None
 ) -> Transcript:
     """Read a transcript from bytes: JSON or JSON lines, gzipped or not."""
+    if data.startswith(_SQLITE_MAGIC):
+        raise UnreadableTranscript(
+            source, "it is a database; midfold sessions export writes a session of a store to a file"
+        )
     if data.startswith(_GZIP_MAGIC):
         data = _unpack(data, source)
     if len(data) > MAX_BYTES:

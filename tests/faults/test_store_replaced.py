@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import sqlite3
 import stat
 import threading
 import time
@@ -117,17 +116,39 @@ def test_a_copy_that_cannot_be_written_does_not_hide_what_happened(store, path):
     assert told.value.kept_as is None
 
 
-def test_whoever_is_replaced_leaves_the_files_of_the_successor_alone(store, path):
-    """SQLite's last act on closing is to remove the log by its name."""
-    remove_all(path)
-    successor = sqlite3.connect(path, isolation_level=None)
-    successor.execute("PRAGMA journal_mode = WAL")
-    successor.execute("CREATE TABLE t (x)")
-    log = path.with_name("sessions.db-wal").stat().st_ino
+def test_whoever_lost_the_log_leaves_that_of_the_successor_alone(store, path):
+    """SQLite's last act on closing is to fold its log into the file and to remove the log by its name."""
+    remove_log(path)
+    path.with_name("sessions.db-wal").write_text("the successor's")
     with pytest.raises(StoreReplaced):
         store.close()
-    assert path.with_name("sessions.db-wal").stat().st_ino == log
-    successor.close()
+    assert path.with_name("sessions.db-wal").read_text() == "the successor's"
+
+
+def test_a_process_that_ends_leaves_the_files_of_the_successor_alone(run_script, tmp_path):
+    """At its end Python closes what nobody closed."""
+    run_script(
+        """
+        import sys
+        from pathlib import Path
+        from midfold.errors import StoreReplaced
+        from midfold.store import open_store
+        folder = Path(sys.argv[1]) / "home"
+        store = open_store(folder / "s.db")
+        session = store.create_session().id
+        (folder / "s.db-wal").unlink()
+        (folder / "s.db-wal").write_text("the successor's")
+        try:
+            store.append(session, {"role": "user", "content": "x"})
+        except StoreReplaced as error:
+            print(error)
+        try:
+            store.close()
+        except StoreReplaced:
+            del store
+        """
+    )
+    assert (tmp_path / "home" / "s.db-wal").read_text() == "the successor's"
 
 
 def test_a_write_that_is_under_way_when_the_files_are_replaced_is_not_acknowledged(store, path):
