@@ -11,7 +11,7 @@ from midfold.cli.plain import soften
 def make_console(*, stderr: bool = False) -> Console:
     """Return a console on standard output, or on standard error, that prints whatever it is given.
 
-    What the encoding lacks is replaced. A reader who stops reading raises `BrokenPipeError`, to which `main`
+    What the encoding lacks is replaced. A reader who stops reading raises `OutputClosed`, to which `main`
     answers; nothing is printed where the stream was closed before the start.
     """
     stream = sys.stderr if stderr else sys.stdout

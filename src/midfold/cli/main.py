@@ -3,13 +3,14 @@
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from importlib import import_module
 
 import click
 
 from midfold import __version__
 from midfold.cli.plain import printable, soften
+from midfold.cli.streams import OutputClosed, drop_output, flush_output, own_streams
 from midfold.errors import MidfoldError
 
 # Each command is loaded when it is asked for, so that none pays for the others.
@@ -32,8 +33,8 @@ _MOST_ERROR_CHARS = 300
 _HELP_SHOWN = getattr(click.exceptions, "NoArgsIsHelpError", ())
 
 
-class _OutputClosed(Exception):
-    """Whoever read our output has seen enough."""
+class _PipeBroke(Exception):
+    """A pipe that broke, carried past click."""
 
 
 class _LazyGroup(click.Group):
@@ -69,30 +70,35 @@ def cli() -> None:
 
 @contextmanager
 def _past_click() -> Iterator[None]:
-    """Carry a closed pipe past click, which would leave with status 1."""
+    """Carry a broken pipe past click, which would leave with status 1 and say nothing."""
     try:
         yield
     except BrokenPipeError as error:
-        raise _OutputClosed from error
+        raise _PipeBroke from error
 
 
 def main() -> None:
     """Run the command line and leave with its status: 0 done, 1 could not, 2 bad usage or bad input."""
+    own_streams()
     soften(sys.stdout)
     soften(sys.stderr)
     try:
-        sys.exit(cli.main(prog_name="midfold", standalone_mode=False) or 0)
+        status = cli.main(prog_name="midfold", standalone_mode=False) or 0
+        flush_output()
+        sys.exit(status)
     except click.exceptions.Abort:
         _leave("interrupted", 130)
     except click.ClickException as error:
         _leave_usage(error)
     except MidfoldError as error:
         _leave(str(error), 2)
-    except _OutputClosed:
-        _drop_output()
-        sys.exit(0)
+    except _PipeBroke as broke:
+        drop_output()
+        if isinstance(broke.__cause__, OutputClosed):
+            sys.exit(0)
+        _leave("a pipe to another process broke before the work was done", 2)
     except OSError as error:
-        _drop_output()
+        drop_output()
         where = f"{error.filename}: " if error.filename else ""
         _leave(f"{where}{error.strerror or error}", 2)
     except Exception as error:
@@ -114,9 +120,3 @@ def _leave_usage(error: click.ClickException) -> None:
 def _leave(reason: str, status: int) -> None:
     click.echo(f"midfold: {printable(reason, _MOST_ERROR_CHARS)}", err=True)
     sys.exit(status)
-
-
-def _drop_output() -> None:
-    """Keep the interpreter from flushing, on its way out, what cannot be written."""
-    with suppress(OSError, AttributeError):  # a stream without a file, or none at all
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

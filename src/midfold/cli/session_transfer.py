@@ -12,6 +12,7 @@ from midfold.cli.finding import ID_CHARS, find_session, own_store, read_text
 from midfold.cli.overview import count_of, describe
 from midfold.cli.plain import printable
 from midfold.cli.session_json import print_json
+from midfold.cli.streams import OutputClosed
 from midfold.errors import DialectError
 from midfold.store.sqlite.store import SqliteStore
 from midfold.store.transfer import (
@@ -99,8 +100,10 @@ def import_command(files: tuple[str, ...], as_json: bool, **how: Unpack[Reading]
                 printer.print(imported, describe(store, imported.session), incoming.notes)
     if as_json:
         print_json([asdict(each) for each in results])
+    if len(results) < len(files):
+        return 2
     printer.finish()
-    return 0 if len(results) == len(files) else 2
+    return 0
 
 
 def _import(store: SqliteStore, incoming: Incoming, how: Reading) -> Imported:
@@ -117,13 +120,13 @@ class _Printer:
     """Prints a line for each conversation; a reader who has seen enough does not end the import."""
 
     def __init__(self) -> None:
-        self._closed: BrokenPipeError | None = None
+        self._closed: OutputClosed | None = None
 
     def print(self, imported: Imported, words: str, notes: tuple[str, ...]) -> None:
         if self._closed is None:
             try:
                 _print_imported(imported, words, notes)
-            except BrokenPipeError as error:
+            except OutputClosed as error:
                 self._closed = error
 
     def finish(self) -> None:

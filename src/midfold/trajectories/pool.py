@@ -1,27 +1,20 @@
 """Chunks on all cores of this machine: each goes to whichever worker is idle, and they come back in order.
 
-Each worker has a pipe of its own. So one that dies is noticed at once, one whose parent dies ends by itself,
-and an interrupted run leaves without waiting for any. Of a plain file a worker is told the place of a chunk
-and reads it itself: to send what can be read costs more than to read it.
+An interrupted run leaves without waiting for any worker. Of a plain file a worker is told the place of a
+chunk and reads it itself: to send what can be read costs more than to read it. What a worker had that died is
+recovered when all others have answered, with the machine to itself.
 """
 
-import os
-import signal
-import sys
+import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from multiprocessing import get_context
-from multiprocessing.connection import Connection, wait
-from multiprocessing.process import BaseProcess
-from pathlib import Path
+from multiprocessing.connection import wait
 from queue import Queue
 from threading import Thread
 
-from midfold.errors import MidfoldError
-from midfold.faults import faultpoint
 from midfold.trajectories.files import (
     Chunk,
     Extent,
@@ -32,24 +25,16 @@ from midfold.trajectories.files import (
     read_chunks,
     read_file,
 )
+from midfold.trajectories.health import Health, cannot_work
 from midfold.trajectories.lanes import Lanes, count_lanes
+from midfold.trajectories.recovery import recover
 from midfold.trajectories.work import Finished, Task, process
+from midfold.trajectories.workers import Ended, Failed, Pipe, Worker, say_late, send_answer, start_worker
 
 # How many chunks for each worker may wait for their turn, all of them in memory, beside those under way.
 _AHEAD = 2
-
-
-@dataclass(frozen=True, slots=True)
-class _Worker:
-    process: BaseProcess
-    pipe: "Connection[object, object]"
-
-
-@dataclass(frozen=True, slots=True)
-class _Failed:
-    """What a worker sends instead of a chunk when it cannot go on."""
-
-    reason: str
+# Where workers start afresh they import everything, on a busy machine from a slow disk.
+_START_SECONDS = 120.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,46 +47,68 @@ class _Errand:
 
 @dataclass(slots=True)
 class _Crew:
-    """Who is idle, who works on which chunks, and what came back before its turn.
+    """Who is starting, who is idle, who works on which chunks, and what came back before its turn.
 
     A worker is among the idle as often as it can take another chunk, and answers in the order of its chunks.
     """
 
     task: Task
     selection: Selection
+    chunks: Iterator[Chunk]
     most_workers: int
     lanes: int
     """how many chunks a worker has at once"""
-    hired: list[_Worker] = field(default_factory=list)
-    idle: deque[_Worker] = field(default_factory=deque)
-    busy: dict[_Worker, deque[_Errand]] = field(default_factory=dict)
+    start_seconds: float
+    health: Health = field(default_factory=Health)
+    starting: dict[Worker, float] = field(default_factory=dict)
+    """those that are not ready, with the time at which they should be"""
+    hired: list[Worker] = field(default_factory=list)
+    idle: deque[Worker] = field(default_factory=deque)
+    busy: dict[Worker, deque[_Errand]] = field(default_factory=dict)
+    waiting: deque[Chunk] = field(default_factory=deque)
+    """read, and given to nobody: one for each worker that is starting"""
+    lost: list[_Errand] = field(default_factory=list)
+    """what workers had that died"""
     early: dict[int, Finished] = field(default_factory=dict)
     given: int = 0
     returned: int = 0
 
-    def give(self, chunks: Iterator[Chunk]) -> None:
-        """Give a chunk to everybody who is idle, as far ahead as is allowed."""
-        most_ahead = self.most_workers * (self.lanes + _AHEAD)
-        while self.given - self.returned < most_ahead and (self.idle or self._can_hire):
-            chunk = next(chunks, None)
-            if chunk is None:
-                return
-            if self._can_hire:
+    @property
+    def is_working(self) -> bool:
+        return bool(self.busy or self.lost or self.waiting)
+
+    def give(self) -> None:
+        """Give a chunk to everybody who is idle, and start workers for more, as far ahead as is allowed.
+
+        Nobody gets any while one is lost: whoever tries it again should have memory.
+        """
+        while not self.lost:
+            if self.idle and self._read(1):
+                self._send(self.idle.popleft(), self.waiting.popleft())
+            elif len(self.hired) < self.most_workers and self._read(len(self.starting) + 1):
                 self._hire()
-            worker = self.idle.popleft()
-            worker.pipe.send(_wrap(self.task, self.selection, chunk))
-            self.busy.setdefault(worker, deque()).append(_Errand(self.given, chunk.extent))
-            self.given += 1
+            else:
+                return
 
     def collect(self) -> None:
-        """Wait until somebody is ready, and take what is."""
-        ready = wait([worker.pipe for worker in self.busy])
+        """Wait until somebody is ready, and take what is; where all that is left was lost, recover it."""
+        if self.lost and not self.busy:
+            errand = min(self.lost, key=lambda lost: lost.number)
+            self.lost.remove(errand)
+            self.early[errand.number] = recover(
+                self.task, self.selection, errand.extent, self.health, start_seconds=self.start_seconds
+            )
+            return
+        until = min(self.starting.values(), default=None)
+        seconds = None if until is None else max(0.0, until - time.monotonic())
+        ready = wait([worker.pipe for worker in (*self.busy, *self.starting)], seconds)
+        for worker in [worker for worker in self.starting if worker.pipe in ready]:
+            self._welcome(worker)
         for worker in [worker for worker in self.busy if worker.pipe in ready]:
-            errand = self.busy[worker].popleft()
-            self.early[errand.number] = _receive(worker, errand)
-            self.idle.append(worker)
-            if not self.busy[worker]:
-                del self.busy[worker]
+            self._receive(worker)
+        for worker in [worker for worker, due in self.starting.items() if due <= time.monotonic()]:
+            self._dismiss(worker)
+            self.health.note_failed_start(say_late(self.start_seconds))
 
     def hand_back(self) -> Iterator[Finished]:
         """Yield what is next in order, if it is there."""
@@ -113,55 +120,102 @@ class _Crew:
     def let_go(self) -> None:
         """End all workers, whatever they are doing."""
         for worker in self.hired:
-            worker.process.terminate()
+            worker.process.kill()
         for worker in self.hired:
-            worker.process.join()
-            worker.pipe.close()
+            worker.end()
 
-    @property
-    def _can_hire(self) -> bool:
-        return len(self.hired) < self.most_workers
+    def _read(self, number: int) -> bool:
+        """Have so many chunks at hand; false where there are no more, or too many are ahead."""
+        most_ahead = self.most_workers * (self.lanes + _AHEAD)
+        while len(self.waiting) < number:
+            if self.given + len(self.waiting) - self.returned >= most_ahead:
+                return False
+            chunk = next(self.chunks, None)
+            if chunk is None:
+                return False
+            self.waiting.append(chunk)
+        return True
 
     def _hire(self) -> None:
-        """Start another worker; it is the next to get a chunk, so that there are never more than chunks."""
-        worker = _hire(self.task, self.selection)
+        """Start another worker; there are never more than chunks."""
+        try:
+            worker = start_worker(self.task, partial(_work, task=self.task, selection=self.selection))
+        except OSError as error:  # too many processes, or too little memory
+            self.health.note_failed_start(error.strerror or str(error))
+            return
         self.hired.append(worker)
+        self.starting[worker] = time.monotonic() + self.start_seconds
+
+    def _welcome(self, worker: Worker) -> None:
+        trouble = worker.greet(self.start_seconds)
+        if trouble is not None:
+            self._dismiss(worker)
+            self.health.note_failed_start(trouble)
+            return
+        del self.starting[worker]
+        self.health.note_start()
         self.idle.appendleft(worker)
         self.idle.extend([worker] * (self.lanes - 1))
 
+    def _send(self, worker: Worker, chunk: Chunk) -> None:
+        try:
+            worker.pipe.send(_wrap(self.task, self.selection, chunk))
+        except OSError:  # it is dead; what it had done and has not read is still in its pipe
+            self.waiting.appendleft(chunk)
+            self.idle = deque(each for each in self.idle if each is not worker)
+            if worker not in self.busy:
+                self._bury(worker, worker.receive())
+            return
+        self.busy.setdefault(worker, deque()).append(_Errand(self.given, chunk.extent))
+        self.given += 1
 
-def run_pool(task: Task, selection: Selection, workers: int) -> Iterator[Finished]:
-    """Yield what becomes of every chunk, in the order of the chunks."""
-    chunks = read_chunks(selection)
-    crew = _Crew(task, selection, workers, _count_lanes(task, selection))
+    def _receive(self, worker: Worker) -> None:
+        errand, answer = self.busy[worker][0], worker.receive()
+        if isinstance(answer, Ended):
+            self._bury(worker, answer)
+            return
+        if isinstance(answer, Failed):
+            raise cannot_work(answer.reason)
+        if not isinstance(answer, Finished) or answer.extent != errand.extent:
+            raise cannot_work("the file has changed while it was read")
+        self.health.note_answer()
+        self.early[errand.number] = answer
+        self.busy[worker].popleft()
+        if not self.busy[worker]:
+            del self.busy[worker]
+        self.idle.append(worker)
+
+    def _bury(self, worker: Worker, answer: object) -> None:
+        """Take a dead worker off the list; what it had is lost and will be recovered."""
+        self.lost.extend(self.busy.pop(worker, ()))
+        self._dismiss(worker)
+        self.health.note_death(answer.how if isinstance(answer, Ended) else "it closed its pipe")
+
+    def _dismiss(self, worker: Worker) -> None:
+        self.hired.remove(worker)
+        self.starting.pop(worker, None)
+        self.idle = deque(each for each in self.idle if each is not worker)
+        worker.end()
+
+
+def run_pool(
+    task: Task, selection: Selection, workers: int, *, start_seconds: float = _START_SECONDS
+) -> Iterator[Finished]:
+    """Yield what becomes of every chunk, in the order of the chunks.
+
+    Raises `MidfoldError` where workers cannot be started, or die whatever they are given.
+    """
+    lanes = _count_lanes(task, selection)
+    crew = _Crew(task, selection, read_chunks(selection), workers, lanes, start_seconds)
     try:
-        crew.give(chunks)
-        while crew.busy:
+        crew.give()
+        while crew.is_working:
             crew.collect()
-            crew.give(chunks)  # before what is ready is handed back, so that nobody waits while it is written
+            crew.give()  # before what is ready is handed back, so that nobody waits while it is written
             yield from crew.hand_back()
-            crew.give(chunks)
+            crew.give()
     finally:
         crew.let_go()
-
-
-def _hire(task: Task, selection: Selection) -> _Worker:
-    is_fork = _may_fork()
-    context = get_context("fork") if is_fork else get_context("spawn")
-    ours, theirs = context.Pipe()
-    work = partial(_work_apart if is_fork else _work, theirs, task, selection)
-    process = context.Process(target=work, name="midfold-trajectories", daemon=True)
-    process.start()
-    theirs.close()
-    return _Worker(process, ours)
-
-
-def _may_fork() -> bool:
-    """Whether a worker can begin as a copy of this process, with the tokenizer and every module in place.
-
-    Not beside other threads: a lock that one of them holds would never be released in the copy.
-    """
-    return sys.platform == "linux" and len([*Path("/proc/self/task").iterdir()]) == 1
 
 
 def _wrap(task: Task, selection: Selection, chunk: Chunk) -> Chunk | Position:
@@ -185,39 +239,13 @@ def _is_plain(source: Source) -> bool:
     return source.form is Form.LINES
 
 
-def _receive(worker: _Worker, errand: _Errand) -> Finished:
-    try:
-        answer, output = worker.pipe.recv(), worker.pipe.recv_bytes()
-    except (EOFError, OSError):
-        worker.process.join()
-        status = worker.process.exitcode
-        answer, output = _Failed(f"it ended with status {status}, perhaps for want of memory"), b""
-    if isinstance(answer, Finished) and answer.extent == errand.extent:
-        return replace(answer, output=output)
-    reason = answer.reason if isinstance(answer, _Failed) else "the file has changed while it was read"
-    raise MidfoldError(f"a worker failed: {reason}; go on with --resume")
-
-
-def _work_apart(pipe: "Connection[object, object]", task: Task, selection: Selection) -> None:
-    """Work in a fork, which lets go of what it has inherited.
-
-    Else it would hold the lock of a run whose process was killed, and the pipes of others, who would wait.
-    """
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    os.closerange(3, pipe.fileno())
-    os.closerange(pipe.fileno() + 1, os.sysconf("SC_OPEN_MAX"))
-    _work(pipe, task, selection)
-
-
-def _work(pipe: "Connection[object, object]", task: Task, selection: Selection) -> None:
-    """Answer chunks until there are no more of them, or nobody who would take the answer."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what an interrupted run leaves behind
-    with suppress(EOFError, OSError):
-        if task.asks_model:
-            _answer_many(pipe, task)
-            return
-        while isinstance(parcel := pipe.recv(), Chunk | Position):
-            _send(pipe, partial(_answer, task, selection, parcel))
+def _work(pipe: Pipe, task: Task, selection: Selection) -> None:
+    """Answer chunks until there are no more of them."""
+    if task.asks_model:
+        _answer_many(pipe, task)
+        return
+    while isinstance(parcel := pipe.recv(), Chunk | Position):
+        send_answer(pipe, partial(_answer, task, selection, parcel))
 
 
 def _answer(task: Task, selection: Selection, parcel: Chunk | Position) -> Finished:
@@ -226,7 +254,7 @@ def _answer(task: Task, selection: Selection, parcel: Chunk | Position) -> Finis
     return process(task, parcel)
 
 
-def _answer_many(pipe: "Connection[object, object]", task: Task) -> None:
+def _answer_many(pipe: Pipe, task: Task) -> None:
     """Have several chunks under way; they are taken from the pipe at once, so that the parent never waits."""
     chunks: Queue[Chunk | None] = Queue()
     Thread(target=_take_chunks, args=(pipe, chunks), daemon=True).start()
@@ -237,24 +265,11 @@ def _answer_many(pipe: "Connection[object, object]", task: Task) -> None:
                 if chunk is None:
                     return
                 lanes.begin(chunk)
-            _send(pipe, lanes.finish)
+            send_answer(pipe, lanes.finish)
 
 
-def _take_chunks(pipe: "Connection[object, object]", chunks: "Queue[Chunk | None]") -> None:
+def _take_chunks(pipe: Pipe, chunks: "Queue[Chunk | None]") -> None:
     with suppress(EOFError, OSError):
         while isinstance(chunk := pipe.recv(), Chunk):
             chunks.put(chunk)
     chunks.put(None)
-
-
-def _send(pipe: "Connection[object, object]", finish: Callable[[], Finished]) -> None:
-    """Send what becomes of a chunk, its output apart: pickled it would be copied twice."""
-    faultpoint("trajectories.worker")
-    try:
-        finished = finish()
-    except Exception as error:  # noqa: BLE001 - the edge of a process: the parent says what happened
-        pipe.send(_Failed(f"{type(error).__name__}: {error}"))
-        pipe.send_bytes(b"")
-        return
-    pipe.send(replace(finished, output=b""))
-    pipe.send_bytes(finished.output)

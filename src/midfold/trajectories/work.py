@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from midfold.faults import faultpoint
 from midfold.trajectories.compressor import TrajectoryCompressor
 from midfold.trajectories.config import CompressionConfig
 from midfold.trajectories.files import Chunk, Columns, Extent, Form, Lines, Listed, Unreadable
@@ -153,6 +154,7 @@ async def _answer_together(
 def _answer_one(act: Callable[[object], RowResult], row: object) -> RowResult:
     if isinstance(row, Unreadable):
         return _reject(row.reason)
+    faultpoint("trajectories.row", row)
     try:
         return act(row)
     except Exception as error:  # noqa: BLE001 - one row in a million must not end the others
@@ -162,6 +164,7 @@ def _answer_one(act: Callable[[object], RowResult], row: object) -> RowResult:
 async def _answer_awaited(compressor: TrajectoryCompressor, row: object) -> RowResult:
     if isinstance(row, Unreadable):
         return _reject(row.reason)
+    faultpoint("trajectories.row", row)
     try:
         return await compressor.compress_row_async(row)
     except Exception as error:  # noqa: BLE001 - one row in a million must not end the others

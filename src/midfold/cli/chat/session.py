@@ -14,6 +14,7 @@ from midfold.cli.chat.turns import take_turn
 from midfold.cli.chat.view.lines import failure, remark
 from midfold.cli.chat.view.status import farewell, status_line
 from midfold.cli.finding import ID_CHARS
+from midfold.cli.streams import OutputClosed
 from midfold.errors import MidfoldError
 
 _TRY_AGAIN = "what was said is kept; /continue tries again"
@@ -82,7 +83,7 @@ class Chat:
             view.say(failure(str(error)))
         except MidfoldError as error:
             view.say(failure(str(error)), remark(_TRY_AGAIN))
-        except BrokenPipeError:  # nobody reads any more
+        except OutputClosed:  # nobody reads any more
             raise
         except Exception as error:  # noqa: BLE001 - a bug of ours should not end the talk
             self._survive(error)

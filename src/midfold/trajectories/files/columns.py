@@ -81,6 +81,12 @@ def take_trajectories(columns: Columns) -> list[dict[str, object] | Unreadable]:
         return [_take_one(columns.column, value) for value in column]
 
 
+def pick_rows(columns: Columns, places: Sequence[int]) -> Columns:
+    """Return the rows at these places."""
+    table = _decode(columns.table).take(pa.array(places, pa.int64()))
+    return Columns(tuple(columns.numbers[place] for place in places), _encode(table), columns.column)
+
+
 def put_trajectories(columns: Columns, kept: Sequence[int], values: Sequence[object]) -> Put:
     """Return the rows at the places `kept` with other trajectories; what cannot be written is refused."""
     table = _decode(columns.table)

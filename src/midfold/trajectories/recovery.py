@@ -1,0 +1,184 @@
+"""What becomes of a chunk whose worker died: a fresh process tries its rows one by one, then all together.
+
+    worker dies ─▶ row, row, row ✗ ─▶ row ✗ again: rejected ─▶ row, row, all that are left ─▶ answer
+                   fresh process      fresh process            fresh process
+
+A row is rejected when it has ended two fresh processes, the second with nothing before it: whatever was
+killed from outside, or for the memory that others took, is simply done again. No model is asked row by row.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from midfold.errors import MidfoldError
+from midfold.faults import faultpoint
+from midfold.trajectories.files import Chunk, Columns, Extent, Lines, Listed, Position, Selection, read_file
+from midfold.trajectories.files.reading import load_columns
+from midfold.trajectories.health import Health, cannot_work
+from midfold.trajectories.rows import RowStatus
+from midfold.trajectories.work import Finished, Task, process
+from midfold.trajectories.workers import Ended, Failed, Pipe, Worker, send_answer, start_worker
+
+_MOST_DEATHS_OF_A_ROW = 2
+_MOST_DEATHS_TOGETHER = 2
+
+
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    """What a fresh process is to do: try the rows from this number on, then answer the chunk."""
+
+    chunk: Chunk
+    first_row: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Trying:
+    """What it says before each row, and without a row before all of them together."""
+
+    row: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Death:
+    """How a process ended, and over which row; `None` where all were tried together."""
+
+    how: str
+    row: int | None
+
+
+@dataclass(slots=True)
+class _Inquest:
+    """What is known about a chunk: which rows ended how many processes, and where to go on."""
+
+    chunk: Chunk
+    next_row: int
+    deaths: Counter[int | None] = field(default_factory=Counter)
+    rejected: dict[int, Listed] = field(default_factory=dict)
+
+    def note(self, death: _Death, health: Health) -> None:
+        """Take a death down; raises `MidfoldError` where no row explains it, or too many die."""
+        health.note_death(death.how)
+        self.deaths[death.row] += 1
+        if death.row is None:
+            self._go_on_without_a_culprit(death.how)
+            return
+        self.next_row = death.row
+        if self.deaths[death.row] >= _MOST_DEATHS_OF_A_ROW:
+            reason = f"it ends the process that works on it: {death.how}"
+            self.rejected[death.row] = Listed(self.chunk.name, death.row, RowStatus.REJECTED, reason)
+            health.note_rejected_row(f"{self.chunk.name}:{death.row}", death.how)
+
+    def make_trial(self) -> _Trial:
+        """Return what is left to be tried."""
+        numbers = self.chunk.payload.numbers
+        left = [place for place, number in enumerate(numbers) if number not in self.rejected]
+        listed = (*self.chunk.listed, *self.rejected.values())
+        return _Trial(
+            replace(self.chunk, payload=_pick(self.chunk.payload, left), listed=listed), self.next_row
+        )
+
+    def _go_on_without_a_culprit(self, how: str) -> None:
+        extent = self.chunk.extent
+        self.next_row = extent.first_row + extent.rows
+        if self.deaths[None] >= _MOST_DEATHS_TOGETHER:
+            rows = f"{self.chunk.name}:{extent.first_row}-{self.next_row - 1}"
+            raise MidfoldError(
+                f"{rows}: these rows end their worker together, though none does alone: {how}; "
+                "go on with --resume, with fewer --workers or more memory"
+            )
+
+
+def recover(
+    task: Task, selection: Selection, extent: Extent, health: Health, *, start_seconds: float
+) -> Finished:
+    """Answer a chunk whose worker died, without the rows that end every process; those are listed.
+
+    Raises `MidfoldError` where the machine is to blame, and nothing else is under way meanwhile.
+    """
+    inquest = _Inquest(read_again(selection, extent), extent.first_row)
+    while True:
+        found = _try_once(task, inquest.make_trial(), health, start_seconds)
+        if isinstance(found, Finished):
+            return found
+        if found is not None:
+            inquest.note(found, health)
+
+
+def read_again(selection: Selection, extent: Extent) -> Chunk:
+    """Read the chunk that is this part of a file; raises `MidfoldError` where the file has changed."""
+    begin = Position(extent.file, extent.start, extent.first_row)
+    chunk = next(read_file(replace(selection, begin=begin), extent.file), None)
+    if chunk is None or chunk.extent != extent:
+        raise cannot_work("the file has changed while it was read")
+    return chunk
+
+
+def _try_once(task: Task, trial: _Trial, health: Health, start_seconds: float) -> Finished | _Death | None:
+    """Have a fresh process do a trial; nothing comes of one that ends before it has begun."""
+    try:
+        worker = start_worker(task, partial(_work_with_care, task=task))
+    except OSError as error:
+        health.note_failed_start(error.strerror or str(error))
+        return None
+    try:
+        trouble = worker.greet(start_seconds)
+        if trouble is not None:
+            health.note_failed_start(trouble)
+            return None
+        with suppress(OSError):  # that it ended is read from the pipe
+            worker.pipe.send(trial)
+        return _watch(worker, trial, health)
+    finally:
+        worker.end()
+
+
+def _watch(worker: Worker, trial: _Trial, health: Health) -> Finished | _Death | None:
+    trying: _Trying | None = None
+    while True:
+        answer = worker.receive()
+        if isinstance(answer, _Trying):
+            if trying is None:
+                health.note_start()
+            else:
+                health.note_row()
+            trying = answer
+        elif isinstance(answer, Finished) and answer.extent == trial.chunk.extent:
+            return answer
+        elif isinstance(answer, Ended) and trying is not None:
+            return _Death(answer.how, trying.row)
+        elif isinstance(answer, Ended):
+            health.note_failed_start(answer.how)
+            return None
+        else:
+            raise cannot_work(answer.reason if isinstance(answer, Failed) else "it answered something else")
+
+
+def _work_with_care(pipe: Pipe, task: Task) -> None:
+    """Try rows one by one, each announced, so that it is known over which of them this process ended."""
+    trial = pipe.recv()
+    if not isinstance(trial, _Trial):
+        return
+    without_model = replace(task, config=replace(task.config, model=None, base_url=None))
+    for place, number in enumerate(trial.chunk.payload.numbers):
+        if number >= trial.first_row:
+            pipe.send(_Trying(number))
+            faultpoint("trajectories.recovery", number)
+            alone = replace(trial.chunk, payload=_pick(trial.chunk.payload, [place]), listed=())
+            process(without_model, alone)
+    pipe.send(_Trying(None))
+    send_answer(pipe, partial(process, task, trial.chunk))
+
+
+def _pick(payload: Lines | Columns, places: Sequence[int]) -> Lines | Columns:
+    """Return some rows of a chunk; all of them are the chunk as it was, to the byte."""
+    if len(places) == len(payload.numbers):
+        return payload
+    if isinstance(payload, Columns):
+        picked: Columns = load_columns().pick_rows(payload, places)
+        return picked
+    return Lines(
+        tuple(payload.numbers[place] for place in places), tuple(payload.lines[place] for place in places)
+    )
