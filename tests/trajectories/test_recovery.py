@@ -310,10 +310,11 @@ def is_gone(pid):
     return state == "Z"
 
 
-def stop_in_recovery(source, out, token, number):
-    """Run the command until it tries rows one by one, send it a signal, and return status and workers."""
+def stop_when_a_worker_sleeps(source, out, point, number):
+    """Run the command until a worker sleeps at a point, send it a signal, and see that no process is left."""
+    token = source.with_name("token")
     token.touch()
-    faults = f"{POISONOUS.format('kill')},trajectories.recovery:sleep:once={token}"
+    faults = f"{POISONOUS.format('kill')},{point}:sleep:once={token}"
     command = [sys.executable, "-m", "midfold", "trajectories", source, "-o", out, "--workers", "2"]
     with subprocess.Popen(
         [*command, "--target-max-tokens", "1500"],
@@ -323,28 +324,29 @@ def stop_in_recovery(source, out, token, number):
     ) as run:
         while token.exists():
             assert run.poll() is None
-            time.sleep(0.01)
+            time.sleep(0.001)
         workers = children(run.pid)
         run.send_signal(number)
         status, said = run.wait(), run.stderr.read()
-    return status, said, workers
-
-
-@ON_LINUX
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGKILL, -signal.SIGKILL)])
-def test_run_that_is_stopped_while_it_recovers_leaves_no_process_and_can_be_resumed(
-    tmp_path, inject, number, status
-):
-    source, out = write_rows(tmp_path / "in.jsonl", poison={700}), tmp_path / "out.jsonl"
-    left, said, workers = stop_in_recovery(source, out, tmp_path / "token", number)
-    assert left == status
-    assert "Traceback" not in said
-    assert ("interrupted; nothing that is done is lost" in said) == (number == signal.SIGINT)
     assert workers
     until = time.monotonic() + 10
     while not all(map(is_gone, workers)):
         assert time.monotonic() < until
         time.sleep(0.01)
+    return status, said
+
+
+@ON_LINUX
+@pytest.mark.parametrize("point", ["trajectories.recovery", "trajectories.worker.start"])
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGKILL, -signal.SIGKILL)])
+def test_run_that_is_stopped_while_a_worker_hangs_leaves_no_process_and_can_be_resumed(
+    tmp_path, inject, point, number, status
+):
+    source, out = write_rows(tmp_path / "in.jsonl", poison={700}), tmp_path / "out.jsonl"
+    left, said = stop_when_a_worker_sleeps(source, out, point, number)
+    assert left == status
+    assert "Traceback" not in said
+    assert ("interrupted; nothing that is done is lost" in said) == (number == signal.SIGINT)
     inject(POISONOUS.format("kill"))
     compress_files(Batch(source, CONFIG), out, engine=LocalEngine(2), resume=True)
     assert_all_but(out, {700})
