@@ -274,15 +274,31 @@ def test_run_that_was_stopped_after_such_a_row_goes_on_without_trying_it_again(t
     assert_all_but(out, {10, 1_290})
 
 
-def test_worker_that_hangs_as_it_starts_is_replaced(clean, tmp_path, inject):
+HANG_ONCE = """
+import sys
+from pathlib import Path
+from midfold.faults import arm
+from midfold.trajectories import CompressionConfig
+from midfold.trajectories.files import Selection, find_sources
+from midfold.trajectories.pool import run_pool
+from midfold.trajectories.work import Task
+
+sources = find_sources(Path(sys.argv[1]))
+task = Task(CompressionConfig(), (sources[0].form,))
+arm(f"trajectories.worker.start:sleep:once={sys.argv[2]}")
+print(sum(each.written for each in run_pool(task, Selection(sources), 1, start_seconds=1.0)))
+"""
+
+
+@ON_LINUX
+def test_worker_that_hangs_as_it_starts_is_replaced(clean, tmp_path):
     token = tmp_path / "token"
     token.touch()
-    inject(f"trajectories.worker.start:sleep:once={token}")
-    sources = find_sources(clean / "in.jsonl")
-    task = Task(CONFIG, (sources[0].form,))
-    done = list(run_pool(task, Selection(sources), 1, start_seconds=0.5))
-    assert sum(each.written for each in done) == ROWS
-    assert active_children() == []
+    # In a process without other threads, where workers are copies of it and start at once.
+    command = [sys.executable, "-c", HANG_ONCE, clean / "in.jsonl", token]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"{ROWS}\n", "")
+    assert not token.exists()
 
 
 def test_workers_that_all_hang_as_they_start_end_the_run(clean, inject):
@@ -311,10 +327,11 @@ def is_gone(pid):
 
 
 def stop_when_a_worker_sleeps(source, out, point, number):
-    """Run the command until a worker sleeps at a point, send it a signal, and see that no process is left."""
+    """Run the command until workers sleep at a point, send it a signal, and see that no process is left."""
     token = source.with_name("token")
     token.touch()
-    faults = f"{POISONOUS.format('kill')},{point}:sleep:once={token}"
+    # The first to sleep removes the token; all others sleep too, so that the run is there to be stopped.
+    faults = f"{POISONOUS.format('kill')},{point}:sleep:once={token},{point}:sleep"
     command = [sys.executable, "-m", "midfold", "trajectories", source, "-o", out, "--workers", "2"]
     with subprocess.Popen(
         [*command, "--target-max-tokens", "1500"],
