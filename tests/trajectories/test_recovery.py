@@ -176,50 +176,12 @@ def test_such_a_row_is_found_in_a_packed_file(tmp_path, inject):
     assert [row["line"] for row in listed_beside(out)] == [700]
 
 
-def test_such_a_row_is_found_in_a_parquet_file(tmp_path, inject):
-    pa = pytest.importorskip("pyarrow")
-    pq = pytest.importorskip("pyarrow.parquet")
-    source, out = tmp_path / "in.parquet", tmp_path / "out.parquet"
-    turns = [POISON if number in (3, 8) else SHORT for number in range(20)]
-    pq.write_table(pa.table({"id": list(range(20)), "conversations": turns}), source)
-    inject(POISONOUS.format("kill"))
-    compress_files(Batch(source, CONFIG), out, engine=LocalEngine(2))
-    assert pq.read_table(out).column("id").to_pylist() == [n for n in range(20) if n not in (3, 8)]
-    assert [row["line"] for row in listed_beside(out)] == [4, 9]
-
-
-def test_such_a_row_is_found_where_a_model_writes_and_is_not_asked_row_by_row(tmp_path, inject):
-    source, out = write_rows(tmp_path / "in.jsonl", poison={7}, count=20), tmp_path / "out.jsonl"
-    inject(POISONOUS.format("kill"))
-    with Upstream(Reply("The meters were counted.", usage=CanonicalUsage(1_000, 100))) as up:
-        config = CompressionConfig(target_max_tokens=1_500, model="openai/gpt-5-mini", base_url=up.url)
-        result = compress_files(Batch(source, config), out, engine=LocalEngine(2))
-        asked = len(up.requests)
-    assert_all_but(out, {7}, count=20)
-    assert "The meters were counted." in out.read_text()
-    assert (result.totals.bill.calls, asked <= 2) == (1, True)
-
-
 def test_dry_run_names_such_a_row(tmp_path, inject):
     source = write_rows(tmp_path / "in.jsonl", poison={7}, count=20)
     inject(POISONOUS.format("kill"))
     result = measure_files(Batch(source, CONFIG), engine=LocalEngine(2))
     assert [(each.file, each.line) for each in result.examples] == [("in.jsonl", 7)]
     assert result.totals.metrics.rows == 20
-
-
-def test_such_a_row_is_found_beside_a_thread_where_workers_start_afresh(tmp_path, inject):
-    source, out = write_rows(tmp_path / "in.jsonl", poison={7}, count=20), tmp_path / "out.jsonl"
-    inject(POISONOUS.format("kill"))
-    is_over = threading.Event()
-    beside = threading.Thread(target=is_over.wait)
-    beside.start()
-    try:
-        compress_files(Batch(source, CONFIG), out, engine=LocalEngine(2))
-    finally:
-        is_over.set()
-        beside.join()
-    assert_all_but(out, {7}, count=20)
 
 
 @pytest.mark.parametrize(
@@ -423,3 +385,42 @@ def test_a_worker_that_is_killed_at_the_nth_pass_of_any_stage_costs_no_row(
         out = tmp_path / f"out{nth}.jsonl"
         compress_files(Batch(clean / "in.jsonl", CONFIG), out, engine=LocalEngine(1 + nth % 3 + 1))
         assert out.read_bytes() == (clean / "out.jsonl").read_bytes()
+
+
+# These leave threads behind or have some, and beside threads workers start afresh, which takes longer.
+def test_such_a_row_is_found_in_a_parquet_file(tmp_path, inject):
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    source, out = tmp_path / "in.parquet", tmp_path / "out.parquet"
+    turns = [POISON if number in (3, 8) else SHORT for number in range(20)]
+    pq.write_table(pa.table({"id": list(range(20)), "conversations": turns}), source)
+    inject(POISONOUS.format("kill"))
+    compress_files(Batch(source, CONFIG), out, engine=LocalEngine(2))
+    assert pq.read_table(out).column("id").to_pylist() == [n for n in range(20) if n not in (3, 8)]
+    assert [row["line"] for row in listed_beside(out)] == [4, 9]
+
+
+def test_such_a_row_is_found_where_a_model_writes_and_is_not_asked_row_by_row(tmp_path, inject):
+    source, out = write_rows(tmp_path / "in.jsonl", poison={7}, count=20), tmp_path / "out.jsonl"
+    inject(POISONOUS.format("kill"))
+    with Upstream(Reply("The meters were counted.", usage=CanonicalUsage(1_000, 100))) as up:
+        config = CompressionConfig(target_max_tokens=1_500, model="openai/gpt-5-mini", base_url=up.url)
+        result = compress_files(Batch(source, config), out, engine=LocalEngine(2))
+        asked = len(up.requests)
+    assert_all_but(out, {7}, count=20)
+    assert "The meters were counted." in out.read_text()
+    assert (result.totals.bill.calls, asked <= 2) == (1, True)
+
+
+def test_such_a_row_is_found_beside_a_thread_where_workers_start_afresh(tmp_path, inject):
+    source, out = write_rows(tmp_path / "in.jsonl", poison={7}, count=20), tmp_path / "out.jsonl"
+    inject(POISONOUS.format("kill"))
+    is_over = threading.Event()
+    beside = threading.Thread(target=is_over.wait)
+    beside.start()
+    try:
+        compress_files(Batch(source, CONFIG), out, engine=LocalEngine(2))
+    finally:
+        is_over.set()
+        beside.join()
+    assert_all_but(out, {7}, count=20)
