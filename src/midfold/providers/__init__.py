@@ -6,20 +6,32 @@ what to do when a call fails. It needs the extra `models`.
 
 from midfold.providers.blocking import BlockingModel, LoopThread
 from midfold.providers.endpoint import Endpoint, find_endpoint
+from midfold.providers.forwarding import RelayRequest
 from midfold.providers.keys import Secret, read_key_file
 from midfold.providers.model import Model, open_transport
 from midfold.providers.names import PROVIDERS, Provider, read_providers
+from midfold.providers.observation import Observation, Observer
+from midfold.providers.relay import KeySource, Relay, RelayAnswer, RelayBroken
 from midfold.providers.retry import Retries
 from midfold.providers.timeouts import Timeouts
+from midfold.providers.upload import RequestRefused
 from midfold.providers.urls import check_address, check_base_url
 
 __all__ = [
     "PROVIDERS",
     "BlockingModel",
     "Endpoint",
+    "KeySource",
     "LoopThread",
     "Model",
+    "Observation",
+    "Observer",
     "Provider",
+    "Relay",
+    "RelayAnswer",
+    "RelayBroken",
+    "RelayRequest",
+    "RequestRefused",
     "Retries",
     "Secret",
     "Timeouts",

@@ -8,7 +8,7 @@ import asyncio
 import io
 import os
 import socket
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from http import HTTPStatus
 from ipaddress import ip_address
@@ -20,10 +20,14 @@ from yarl import URL
 from midfold.errors import ConfigError
 from midfold.providers.keys import MASK
 from midfold.providers.timeouts import DEFAULT_TIMEOUTS, Timeouts
+from midfold.providers.upload import Upload
 from midfold.providers.urls import check_address
 
 DEFAULT_MAX_REPLY_BYTES = 64 * 1024 * 1024
 DEFAULT_MAX_CONNECTIONS = 512
+# Headers of an answer that is passed on: cookies and policies of large providers come to a few KB.
+_MAX_HEADER_BYTES = 64 * 1024
+_SWITCHING_PROTOCOLS = 101
 
 
 class Broken(Exception):
@@ -78,12 +82,36 @@ class Transport:
 
         Raises `Broken`. What is not read of the answer is given up, and the connection with it.
         """
-        response = await self._send(url, headers, body)
-        try:
-            with _ending_with_its_connection(response):
-                yield Answer(response, self._timeouts, self._max_reply_bytes)
-        finally:
-            response.release()
+        # A buffer is sent piece by piece; megabytes at once would hold up the event loop.
+        response = await self._send("POST", URL(url, encoded=True), _adding(headers), io.BytesIO(body))
+        async with _open_until_left(response):
+            yield Answer(response, self._timeouts, self._max_reply_bytes)
+
+    @asynccontextmanager
+    async def exchange(
+        self,
+        method: str,
+        base_url: str,
+        path: str,
+        headers: Iterable[tuple[str, str]],
+        upload: Upload,
+    ) -> AsyncIterator["Answer"]:
+        """Send a request whose every byte is the caller's and give its answer, whose bytes are the server's.
+
+        `path` is appended to the base URL as it stands. Of the headers none but `Host` and the length of the
+        body is added. The answer is not unpacked, and there is no limit to it. Raises `Broken`; where the
+        body could not be read, `upload.error` says why.
+        """
+        origin = URL(base_url, encoded=True)
+        # All of it as one path: the parser of a URL drops a question mark that nothing follows.
+        target = URL.build(
+            scheme=origin.scheme, authority=origin.raw_authority, path=origin.raw_path + path, encoded=True
+        )
+        response = await self._send(method, target, _replacing(headers), upload, unpack=False)
+        async with _open_until_left(response):
+            if response.status == _SWITCHING_PROTOCOLS:
+                raise Broken("it switches protocols, which nobody asked for", may_pass=False)
+            yield Answer(response, self._timeouts, max_bytes=None)
 
     async def aclose(self) -> None:
         """Close every connection, and make no further one."""
@@ -92,19 +120,32 @@ class Transport:
         if session is not None:
             await session.close()
 
-    async def _send(self, url: str, headers: Mapping[str, str], body: bytes) -> aiohttp.ClientResponse:
-        target = URL(url, encoded=True)
+    async def _send(
+        self,
+        method: str,
+        target: URL,
+        middleware: aiohttp.ClientMiddlewareType,
+        body: io.BytesIO | Upload,
+        *,
+        unpack: bool = True,
+    ) -> aiohttp.ClientResponse:
         self._check_literal(target.host or "")
         session = self._open_session()
+        upload = body if isinstance(body, Upload) else None
         try:
-            async with asyncio.timeout(self._timeouts.headers):
-                # A buffer is sent piece by piece; megabytes at once would hold up the event loop.
-                return await session.post(
+            async with asyncio.timeout(self._timeouts.headers) as deadline:
+                return await session.request(
+                    method,
                     target,
-                    data=io.BytesIO(body),
-                    middlewares=(_adding(headers),),
+                    data=upload.start(deadline) if upload else body,
+                    headers=upload.framing if upload else None,
+                    skip_auto_headers=("Content-Type",),
+                    middlewares=(middleware,),
                     allow_redirects=False,
                     proxy=self._proxy,
+                    auto_decompress=unpack,
+                    max_line_size=_MAX_HEADER_BYTES,
+                    max_field_size=_MAX_HEADER_BYTES,
                 )
         except (aiohttp.ClientError, OSError, ValueError) as error:
             failure = self._describe_failure(error)
@@ -152,12 +193,15 @@ class Transport:
 class Answer:
     """An answer whose body is yet to be read."""
 
-    def __init__(self, response: aiohttp.ClientResponse, timeouts: Timeouts, max_bytes: int) -> None:
+    def __init__(self, response: aiohttp.ClientResponse, timeouts: Timeouts, max_bytes: int | None) -> None:
         self.status = response.status
+        self.reason = response.reason or ""
         self.headers: Mapping[str, str] = response.headers
+        self.raw_headers = response.raw_headers
+        """In the server's order and spelling, as often as it sent each."""
         self._content = response.content
         self._idle_seconds = timeouts.idle
-        self._error_seconds = timeouts.error_body
+        self.error_seconds = timeouts.error_body
         self._max_bytes = max_bytes
 
     @property
@@ -166,11 +210,11 @@ class Answer:
         return HTTPStatus.OK <= self.status < HTTPStatus.MULTIPLE_CHOICES
 
     async def chunks(self) -> AsyncGenerator[bytes, None]:
-        """Yield the body as it arrives, unpacked; raises `Broken`."""
+        """Yield the body as it arrives; raises `Broken`."""
         size = 0
-        while chunk := await self._next_chunk():
+        while chunk := await self.next_chunk():
             size += len(chunk)
-            if size > self._max_bytes:
+            if self._max_bytes is not None and size > self._max_bytes:
                 raise Broken(f"the answer is larger than {self._max_bytes:,} bytes", may_pass=False)
             yield chunk
 
@@ -182,7 +226,7 @@ class Answer:
         """Return the start of an error's body, and what there is of it where the rest is late or missing."""
         found = bytearray()
         try:
-            async with asyncio.timeout(self._error_seconds), aclosing(self.chunks()) as chunks:
+            async with asyncio.timeout(self.error_seconds), aclosing(self.chunks()) as chunks:
                 async for chunk in chunks:
                     found += chunk
                     if len(found) >= max_bytes:
@@ -191,8 +235,10 @@ class Answer:
             pass
         return bytes(found[:max_bytes])
 
-    async def _next_chunk(self) -> bytes:
-        """Return what has arrived, empty at the end."""
+    async def next_chunk(self) -> bytes:
+        """Return what has arrived, empty at the end; raises `Broken`."""
+        if self._content.exception() is not None and (rest := self._take_rest()):
+            return rest
         try:
             async with asyncio.timeout(self._idle_seconds):
                 return await self._content.readany()
@@ -202,6 +248,41 @@ class Answer:
             # Reading on from a connection that was closed in between is a RuntimeError.
             failure = Broken(f"the answer broke off ({_name_of(error)})", may_pass=True)
         raise failure
+
+    def _take_rest(self) -> bytes:
+        """Return what had arrived before the answer broke off; the client would throw it away."""
+        error = self._content.exception()
+        self._content.set_exception(None)  # type: ignore[arg-type]
+        rest = self._content.read_nowait()
+        if error is not None:
+            self._content.set_exception(error)
+        return rest
+
+
+def _replacing(headers: Iterable[tuple[str, str]]) -> aiohttp.ClientMiddlewareType:
+    """Put the headers in place of the client's own, but for the host and the framing of the body."""
+
+    async def put(request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
+        kept = [(name, request.headers[name]) for name in _FRAMING if name in request.headers]
+        request.headers.clear()
+        request.headers.extend(kept)
+        request.headers.extend(headers)
+        return await send(request)
+
+    return put
+
+
+_FRAMING = ("Host", "Content-Length", "Transfer-Encoding")
+
+
+@asynccontextmanager
+async def _open_until_left(response: aiohttp.ClientResponse) -> AsyncIterator[None]:
+    """Give up what is not read of an answer, and the connection with it."""
+    try:
+        with _ending_with_its_connection(response):
+            yield
+    finally:
+        response.release()
 
 
 def _adding(headers: Mapping[str, str]) -> aiohttp.ClientMiddlewareType:

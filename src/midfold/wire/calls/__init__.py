@@ -5,7 +5,7 @@ one way to read a reply, and whoever does the network needs to know none of the 
 """
 
 from midfold.wire.calls.api import Api, Collector, Quirks
-from midfold.wire.calls.apis import APIS, get_api
+from midfold.wire.calls.apis import APIS, find_api, get_api
 from midfold.wire.calls.completion import (
     CallDelta,
     Completion,
@@ -36,6 +36,7 @@ __all__ = [
     "StreamReader",
     "TextDelta",
     "encode_body",
+    "find_api",
     "find_error",
     "fit_request",
     "get_api",

@@ -17,3 +17,9 @@ def get_api(name: str) -> Api:
     if name not in APIS:
         raise ConfigError("api", name, hint=f"one of {', '.join(APIS)}")
     return APIS[name]
+
+
+def find_api(path: str) -> Api | None:
+    """Return the API that answers a path with a completion, whatever base and query; `None` for any other."""
+    endpoint = path.partition("?")[0].rstrip("/")
+    return next((api for api in APIS.values() if endpoint.endswith(api.path)), None)

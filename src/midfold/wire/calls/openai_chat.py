@@ -67,7 +67,10 @@ class ChatCollector:
         choices = event.get("choices")
         if not isinstance(choices, list) or not choices:
             return []
+        # A client may ask for several answers, which come interleaved; the first is the one that is read.
         choice = as_item(choices[0])
+        if choice.get("index") not in (None, 0):
+            return []
         if choice.get("usage") is not None:
             self._beside.setdefault("usage", choice["usage"])
         if reason := text_of(choice.get("finish_reason")):

@@ -1,0 +1,143 @@
+"""Which parts of a request and of an answer are passed on, and which belong to one connection alone."""
+
+import re
+from collections.abc import AsyncIterable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+from midfold.providers.upload import RequestRefused
+
+CREDENTIAL_HEADERS = frozenset({"authorization", "x-api-key", "api-key", "x-goog-api-key"})
+"""The headers in which clients bring a key."""
+
+_HOP_BY_HOP = frozenset(
+    {"connection", "http2-settings", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"}
+)
+# Written anew for the upstream; and cookies, which are between a client and the server it talks to.
+_OURS = frozenset({"host", "content-length", "expect", "cookie"})
+_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_UNFIT_VALUE = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+_METHOD = re.compile(r"[A-Z][A-Z-]{0,31}")
+_UNFIT_PATH = re.compile(r"[^!-~]|[\\#]")
+_SEPARATOR = re.compile(r"[/\\]")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+# Servers behind servers each decode once; a path that is still encoded after this is nobody's.
+_MOST_DECODINGS = 4
+
+Header = tuple[bytes | str, bytes | str]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class RelayRequest:
+    """A client's request. Query, headers and body may hold keys, so a repr leaves them out.
+
+    `path` is what follows the base URL of the upstream, query included, percent-encoded as it came. Headers
+    are pairs in the client's order; bytes are taken as UTF-8. Beside an iterator, `length` is the number of
+    its bytes, where it is known: otherwise they are sent in chunks.
+    """
+
+    method: str
+    path: str
+    headers: Iterable[Header] | Mapping[str, str] = ()
+    body: bytes | AsyncIterable[bytes] = b""
+    length: int | None = None
+
+    def __repr__(self) -> str:
+        return f"RelayRequest({self.method} {self.path.partition('?')[0]})"
+
+
+class HeaderPairs:
+    """Headers to be sent, each as often as it stands there; a repr has their names alone."""
+
+    __slots__ = ("_pairs",)
+
+    def __init__(self, pairs: Iterable[tuple[str, str]]) -> None:
+        self._pairs = tuple(pairs)
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        return iter(self._pairs)
+
+    def __repr__(self) -> str:
+        return f"HeaderPairs({', '.join(name for name, _ in self._pairs)})"
+
+
+def check_target(request: RelayRequest) -> None:
+    """Raise `RequestRefused` unless method and path are fit to be appended to a base URL.
+
+    A path goes down from the base and nowhere else, however often it is decoded on its way. What stands in
+    the query is the upstream's to read.
+    """
+    if not _METHOD.fullmatch(request.method) or request.method in ("CONNECT", "TRACE"):
+        raise RequestRefused("its method is none that an API has")
+    if _UNFIT_PATH.search(request.path):
+        raise RequestRefused("its path is not of visible ASCII characters, or has a backslash or a #")
+    if not request.path.startswith("/") or request.path.startswith("//"):
+        raise RequestRefused("its path does not start with one slash")
+    path = request.path.partition("?")[0]
+    for _ in range(_MOST_DECODINGS):
+        if any(part.partition(";")[0] in (".", "..") for part in _SEPARATOR.split(path)):
+            raise RequestRefused("its path leaves the base URL")
+        if _CONTROL.search(path):
+            raise RequestRefused("its path has a control character")
+        decoded = unquote(path, "latin-1")
+        if decoded == path:
+            return
+        path = decoded
+    raise RequestRefused("its path is encoded over and over")
+
+
+def client_headers(request: RelayRequest) -> list[tuple[str, str]]:
+    """Return the headers of a client that are meant for the upstream; raises `RequestRefused`."""
+    given = request.headers.items() if isinstance(request.headers, Mapping) else request.headers
+    pairs = [(_name(name), _value(value)) for name, value in given]
+    dropped = _named_by_connection(pairs) | _OURS
+    return [(name, value) for name, value in pairs if not _is_dropped(name.lower(), dropped)]
+
+
+def replace_credentials(
+    headers: Iterable[tuple[str, str]], own: Iterable[tuple[str, str]]
+) -> list[tuple[str, str]]:
+    """Return the headers with our credentials in place of all that the client brought."""
+    kept = [(name, value) for name, value in headers if name.lower() not in CREDENTIAL_HEADERS]
+    return [*kept, *((name, value) for name, value in own if name.lower() in CREDENTIAL_HEADERS)]
+
+
+def answer_headers(raw: Iterable[tuple[bytes, bytes]]) -> tuple[tuple[bytes, bytes], ...]:
+    """Return the headers of an answer that are meant for the client, each as often as it came.
+
+    Without its chunks a chunked body has no length but the one that the connection to the client gives it.
+    """
+    pairs = tuple(raw)
+    named = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in pairs]
+    dropped = _named_by_connection(named)
+    if any(name.lower() == "transfer-encoding" for name, _ in named):
+        dropped |= {"content-length"}
+    return tuple(pair for pair in pairs if not _is_dropped(pair[0].decode("latin-1").lower(), dropped))
+
+
+def _is_dropped(name: str, dropped: frozenset[str]) -> bool:
+    return name in _HOP_BY_HOP or name in dropped or name.startswith("proxy-")
+
+
+def _named_by_connection(pairs: Iterable[tuple[str, str]]) -> frozenset[str]:
+    """Return the headers that `Connection` declares to be of one connection alone."""
+    lists = (value.split(",") for name, value in pairs if name.lower() == "connection")
+    return frozenset(name.strip().lower() for names in lists for name in names)
+
+
+def _name(name: bytes | str) -> str:
+    text = name.decode("latin-1") if isinstance(name, bytes) else name
+    if not _NAME.fullmatch(text):
+        raise RequestRefused("a header has a name that HTTP does not allow")
+    return text
+
+
+def _value(value: bytes | str) -> str:
+    try:
+        text = value.decode() if isinstance(value, bytes) else value
+        text.encode()
+    except UnicodeError:
+        raise RequestRefused("a header is not UTF-8") from None
+    if _UNFIT_VALUE.search(text):
+        raise RequestRefused("a header has a control character")
+    return text

@@ -1,0 +1,281 @@
+"""Passes a client's request on to an upstream, and the answer back, byte for byte.
+
+A gateway lets most requests through as they are. Nothing is added to them but a key, nothing is kept of the
+answer but what was read on the side, and nothing is tried twice: that is for the caller, who knows whether a
+byte of the answer is out.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from enum import Enum
+from http import HTTPStatus
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from midfold.errors import ConfigError, ProviderUnavailable
+from midfold.providers.decoding import decode_start
+from midfold.providers.endpoint import Endpoint, find_endpoint
+from midfold.providers.failing import failed_answer
+from midfold.providers.forwarding import (
+    HeaderPairs,
+    RelayRequest,
+    answer_headers,
+    check_target,
+    client_headers,
+    replace_credentials,
+)
+from midfold.providers.keys import Secret
+from midfold.providers.model import open_transport
+from midfold.providers.names import PROVIDERS, Provider
+from midfold.providers.observation import MAX_FAILURE_BYTES, Observation, Observer
+from midfold.providers.retry import CallFailed
+from midfold.providers.timeouts import DEFAULT_TIMEOUTS, Timeouts
+from midfold.providers.upload import RequestRefused, Upload
+from midfold.wire.calls import find_api
+
+if TYPE_CHECKING:
+    from midfold.providers.http import Answer, Transport
+
+_CLOSED = "the relay is closed"
+_LEFT = "the answer was not taken to its end"
+
+
+class KeySource(Enum):
+    """Whose key goes to the upstream."""
+
+    OURS = "ours"
+    """The upstream's own, in place of any that the client brought; none at all where it has none."""
+    CLIENT = "client"
+    """The client's, in whichever header it came."""
+
+
+class RelayBroken(ProviderUnavailable):
+    """No answer came from the upstream, or not all of it.
+
+    `may_pass` says whether asking again may help, `has_begun` whether the caller was given some of the body:
+    then the request must not be repeated.
+    """
+
+    def __init__(self, reason: str, endpoint: Endpoint, *, may_pass: bool, has_begun: bool) -> None:
+        masked = endpoint.key.mask(reason) if endpoint.key else reason
+        super().__init__(masked, provider=endpoint.provider, model=endpoint.model)
+        self.may_pass = may_pass
+        self.has_begun = has_begun
+
+
+class Relay:
+    """A way to one upstream: `async with relay.send(RelayRequest("POST", "/messages", …)) as answer`.
+
+    It is used in one event loop. Relays and models that share a transport share its connections, and whoever
+    made the transport closes it.
+    """
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        transport: "Transport",
+        *,
+        keys: KeySource = KeySource.OURS,
+        owns_transport: bool = False,
+    ) -> None:
+        self.endpoint = endpoint
+        self.keys = keys
+        self._transport = transport
+        self._owns_transport = owns_transport
+        self._is_closed = False
+
+    @classmethod
+    def open(
+        cls,
+        provider: str,
+        *,
+        base_url: str | None = None,
+        key: Secret | str | None = None,
+        keys: KeySource = KeySource.OURS,
+        api: str | None = None,
+        providers: Mapping[str, Provider] = PROVIDERS,
+        timeouts: Timeouts = DEFAULT_TIMEOUTS,
+        transport: "Transport | None" = None,
+    ) -> Self:
+        """Open the way to a provider; raises `ConfigError`, and `ExtraMissing` without the extra `models`.
+
+        With `KeySource.CLIENT` no key of ours is looked for, and none may be given. `timeouts` are those of a
+        transport made here; a given one has its own.
+        """
+        if provider not in providers:
+            raise ConfigError("provider", provider, hint=f"one of {', '.join(sorted(providers))}")
+        if keys is KeySource.CLIENT:
+            if key is not None:
+                raise ConfigError("key", "***", hint="none, as clients bring their own")
+            known = providers[provider]
+            base_url = base_url or known.base_url
+            providers = {provider: Provider(provider, known.base_url, known.api)}
+        endpoint = find_endpoint(f"{provider}/*", base_url=base_url, key=key, api=api, providers=providers)
+        endpoint = replace(endpoint, model="")
+        return cls(
+            endpoint, transport or open_transport(timeouts), keys=keys, owns_transport=transport is None
+        )
+
+    @asynccontextmanager
+    async def send(
+        self, request: RelayRequest, *, output_cap: int | None = None
+    ) -> AsyncIterator["RelayAnswer"]:
+        """Send a request and give its answer, whose status and headers have arrived.
+
+        What is not read of it when the block is left is given up, and the upstream is disconnected.
+        `output_cap` is the most output that the request asks for: see `Completion`.
+
+        Raises `RequestRefused` before anything is sent, `RelayBroken` where no answer comes, a
+        `ProviderError` with its status for a redirect, and what an iterator of the body raises.
+        """
+        from midfold.providers.http import Broken
+
+        if self._is_closed:
+            raise self._break(_CLOSED, may_pass=False)
+        headers = self._headers_for(request)
+        upload = Upload(request.body, request.length)
+        broken: tuple[str, bool] | None = None
+        try:
+            async with self._transport.exchange(
+                request.method, self.endpoint.base_url, request.path, headers, upload
+            ) as answer:
+                yield self._receive(answer, request, output_cap)
+        except Broken as error:
+            broken = error.reason, error.may_pass
+        if broken is not None:  # out here, as what led to it may quote a key
+            reason, may_pass = broken
+            raise upload.error or self._break(reason, may_pass=may_pass)
+
+    async def aclose(self) -> None:
+        """Close the connections, unless they are somebody else's."""
+        self._is_closed = True
+        if self._owns_transport:
+            await self._transport.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    def __repr__(self) -> str:
+        return f"Relay({self.endpoint.provider} at {self.endpoint.base_url}, keys: {self.keys.value})"
+
+    def _break(self, reason: str, *, may_pass: bool) -> RelayBroken:
+        reason = _CLOSED if self._transport.is_closed else reason
+        return RelayBroken(reason, self.endpoint, may_pass=may_pass, has_begun=False)
+
+    def _headers_for(self, request: RelayRequest) -> HeaderPairs:
+        try:
+            check_target(request)
+            headers = client_headers(request)
+        except RequestRefused as error:
+            reason = error.reason
+        else:
+            if self.keys is KeySource.CLIENT:
+                return HeaderPairs(headers)
+            key = self.endpoint.key.reveal() if self.endpoint.key else ""
+            own = (find_api(request.path) or self.endpoint.api).headers(key)
+            return HeaderPairs(replace_credentials(headers, own.items()))
+        raise RequestRefused(reason)  # out here, as what led to it may quote a key
+
+    def _receive(self, answer: "Answer", request: RelayRequest, output_cap: int | None) -> "RelayAnswer":
+        is_redirect = HTTPStatus.MULTIPLE_CHOICES <= answer.status < HTTPStatus.BAD_REQUEST
+        # What has not changed since the client last asked leads nowhere else.
+        if is_redirect and answer.status != HTTPStatus.NOT_MODIFIED:
+            raise failed_answer(self.endpoint, answer.status, answer.headers, b"").error
+        observer = Observer(
+            find_api(request.path) if request.method == "POST" else None,
+            answer.status,
+            encoding=answer.headers.get("Content-Encoding", ""),
+            output_cap=output_cap,
+        )
+        return RelayAnswer(answer, self.endpoint, observer)
+
+
+class RelayAnswer:
+    """An answer on its way to the client. Chunks are read from the upstream as fast as they are taken."""
+
+    def __init__(self, answer: "Answer", endpoint: Endpoint, observer: Observer) -> None:
+        self.status = answer.status
+        self.reason = answer.reason
+        """The words beside the status."""
+        self.headers = answer_headers(answer.raw_headers)
+        """Those for the client, in the upstream's order and spelling, each as often as it came."""
+        self.has_begun = False
+        """Whether the caller was given some of the body."""
+        self._answer = answer
+        self._endpoint = endpoint
+        self._observer = observer
+        self._held: list[bytes] = []
+        self._has_ended = False
+        self._broken: str | None = None
+
+    @property
+    def is_success(self) -> bool:
+        """Whether this is what was asked for."""
+        return self._answer.is_success
+
+    async def chunks(self) -> AsyncGenerator[bytes, None]:
+        """Yield the body as it arrives, not unpacked; raises `RelayBroken`.
+
+        A chunk is read on the side after the caller has dealt with it, so that this delays nobody.
+        """
+        while self._held:
+            self.has_begun = True
+            yield self._held.pop(0)
+        while chunk := await self._next_chunk():
+            self.has_begun = True
+            try:
+                yield chunk
+            finally:
+                self._observer.feed(chunk)
+
+    async def peek(self, max_bytes: int = MAX_FAILURE_BYTES) -> bytes | None:
+        """Read the whole body ahead and return it; `chunks()` still gives every byte of it.
+
+        `None` where it is larger, late or broken: so `chunks()` gives what there is, and the error. It is
+        for the body of a failure, which has to be judged before it is passed on.
+        """
+        size = sum(map(len, self._held))
+        try:
+            async with asyncio.timeout(self._answer.error_seconds):
+                while size <= max_bytes and (chunk := await self._next_chunk()):
+                    self._held.append(chunk)
+                    size += len(chunk)
+                    self._observer.feed(chunk)
+        except (RelayBroken, TimeoutError):
+            return None
+        return b"".join(self._held) if size <= max_bytes else None
+
+    async def failure(self) -> CallFailed:
+        """Judge an answer that is no success: the typed error, without our key, and whether it may pass.
+
+        The body is read ahead by `peek`; what cannot be read counts as none.
+        """
+        await self.peek()
+        encoding = self._answer.headers.get("Content-Encoding", "")
+        body = decode_start(b"".join(self._held), encoding, MAX_FAILURE_BYTES)
+        return failed_answer(self._endpoint, self.status, self._answer.headers, body)
+
+    def observation(self) -> Observation:
+        """Say what was read on the side. Asked before the end of the body, it says what came until then."""
+        return self._observer.finish(broken=None if self._has_ended else self._broken or _LEFT)
+
+    async def _next_chunk(self) -> bytes:
+        from midfold.providers.http import Broken
+
+        if self._has_ended:
+            return b""
+        try:
+            chunk = await self._answer.next_chunk()
+        except Broken as error:
+            self._broken, may_pass = error.reason, error.may_pass
+        else:
+            self._has_ended = not chunk
+            return chunk
+        raise RelayBroken(self._broken, self._endpoint, may_pass=may_pass, has_begun=self.has_begun)
