@@ -15,7 +15,6 @@ from midfold.testing.upstream import (
     HANG_UP,
     NEVER,
     RESET,
-    Ending,
     Fault,
     Raw,
     Reply,
@@ -72,10 +71,12 @@ def test_bytes_that_wait_for_a_slow_reader_outlive_the_connection(serve):
         size = 0
         async with Relay.open("local", base_url=url) as relay, relay.send(ASKED) as answer:
             await asyncio.sleep(0.3)
-            with pytest.raises(RelayBroken, match="broke off"):
+            try:
                 async for chunk in answer.chunks():
                     size += len(chunk)
-        return size
+            except RelayBroken:
+                return size
+        raise AssertionError("it did not break off")
 
     with serve(send_and_leave) as server:
         assert asyncio.run(read_late(server.url)) == 120_000
@@ -308,6 +309,16 @@ def test_failure_is_judged_before_its_exact_bytes_are_passed_on(packed):
     assert json.loads(gzip.decompress(body) if packed else body) == REFUSAL
     assert (seen.failure.kind, seen.failure.limit) == (FailureKind.PROMPT_TOO_LONG, 8192)
     assert seen.completion is None
+
+
+def test_failure_that_cannot_be_unpacked_is_not_taken_for_an_empty_one():
+    async def judge(url: str):
+        async with Relay.open("local", base_url=url) as relay, relay.send(ASKED) as answer:
+            return await answer.failure()
+
+    with Upstream(Status(400, b"\x8b\x05\x80", {"Content-Encoding": "odd"})) as up:
+        failed = asyncio.run(judge(up.url))
+    assert not isinstance(failed.error, ContextOverflow)
 
 
 def test_rate_limit_keeps_its_wait():

@@ -156,9 +156,12 @@ def test_t24_no_key_is_in_an_error_its_frames_or_the_log(fault, keys, every_text
 def test_t24_refused_header_is_not_shown(every_text, every_frame):
     async def run() -> None:
         request = RelayRequest("POST", "/messages", {"Authorization": f"Bearer {THEIRS}\nX-Other: 1"})
-        async with Relay.open("local", base_url="http://127.0.0.1:9/v1", keys=KeySource.CLIENT) as relay:
-            async with relay.send(request):
-                raise AssertionError("it went out")
+        nowhere = "http://127.0.0.1:9/v1"
+        async with (
+            Relay.open("local", base_url=nowhere, keys=KeySource.CLIENT) as relay,
+            relay.send(request),
+        ):
+            raise AssertionError("it went out")
 
     with pytest.raises(RequestRefused) as caught:
         asyncio.run(run())
@@ -167,9 +170,9 @@ def test_t24_refused_header_is_not_shown(every_text, every_frame):
 
 def test_our_key_is_not_in_what_a_failure_says():
     async def judge(url: str):
-        async with Relay.open("local", base_url=url, key=OURS) as relay:
-            async with relay.send(RelayRequest("POST", "/chat/completions", body=b"{}")) as answer:
-                return await answer.failure()
+        request = RelayRequest("POST", "/chat/completions", body=b"{}")
+        async with Relay.open("local", base_url=url, key=OURS) as relay, relay.send(request) as answer:
+            return await answer.failure()
 
     with Upstream(Status(401, {"error": {"message": f"no such key {OURS}"}})) as up:
         failed = asyncio.run(judge(up.url))
@@ -219,9 +222,9 @@ def test_path_that_leads_elsewhere_is_refused(path):
 @pytest.mark.parametrize("method", ["CONNECT", "TRACE", "get", "", "GET /x", "GET\r\nX: 1", "A" * 33])
 def test_method_that_no_api_has_is_refused(method):
     async def run() -> None:
-        async with Relay.open("local", base_url="http://127.0.0.1:9/v1") as relay:
-            async with relay.send(RelayRequest(method, "/x")):
-                raise AssertionError("it went out")
+        request = RelayRequest(method, "/x")
+        async with Relay.open("local", base_url="http://127.0.0.1:9/v1") as relay, relay.send(request):
+            raise AssertionError("it went out")
 
     with pytest.raises(RequestRefused, match="its method"):
         asyncio.run(run())
@@ -245,9 +248,9 @@ BAD_HEADERS = [
 @pytest.mark.parametrize("header", BAD_HEADERS)
 def test_header_that_would_be_another_on_the_line_is_refused(header):
     async def run() -> None:
-        async with Relay.open("local", base_url="http://127.0.0.1:9/v1") as relay:
-            async with relay.send(RelayRequest("GET", "/x", [header])):
-                raise AssertionError("it went out")
+        request = RelayRequest("GET", "/x", [header])
+        async with Relay.open("local", base_url="http://127.0.0.1:9/v1") as relay, relay.send(request):
+            raise AssertionError("it went out")
 
     with pytest.raises(RequestRefused, match="a header"):
         asyncio.run(run())

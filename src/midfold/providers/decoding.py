@@ -122,7 +122,7 @@ def _zstd() -> _Codec:
 
 def _brotli() -> _Codec:
     try:
-        import brotli  # type: ignore[import-not-found]
+        import brotli
 
         unpack = brotli.Decompressor()
         # Older ones unpack all that they are given at once, and there is no telling how much that is.
@@ -131,12 +131,12 @@ def _brotli() -> _Codec:
         raise Undecodable("the content encoding 'br' is read with brotli 1.2 or later installed") from None
 
     def decode(data: bytes) -> Iterator[bytes]:
-        piece = unpack.process(data, output_buffer_limit=PIECE_BYTES)
-        while piece:
+        # It may have used up its input and still hold output that there was no room for.
+        while (
+            piece := unpack.process(data, output_buffer_limit=PIECE_BYTES)
+        ) or not unpack.can_accept_more_data():
+            data = b""
             yield piece
-            piece = (
-                b"" if unpack.can_accept_more_data() else unpack.process(b"", output_buffer_limit=PIECE_BYTES)
-            )
 
     return decode
 

@@ -255,11 +255,13 @@ class RelayAnswer:
     async def failure(self) -> CallFailed:
         """Judge an answer that is no success: the typed error, without our key, and whether it may pass.
 
-        The body is read ahead by `peek`; what cannot be read counts as none.
+        The body is read ahead by `peek`, and as much of it judged as came.
         """
         await self.peek()
         encoding = self._answer.headers.get("Content-Encoding", "")
-        body = decode_start(b"".join(self._held), encoding, MAX_FAILURE_BYTES)
+        packed = b"".join(self._held)
+        # An empty body has a meaning of its own, so what cannot be unpacked is judged as it came.
+        body = decode_start(packed, encoding, MAX_FAILURE_BYTES) or packed[:MAX_FAILURE_BYTES]
         return failed_answer(self._endpoint, self.status, self._answer.headers, body)
 
     def observation(self) -> Observation:
