@@ -144,6 +144,15 @@ def test_no_answer_is_an_error_and_nothing_is_sent_again(fault, may_pass):
     assert caught.value.has_begun is False
 
 
+@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "HEAD"])
+def test_request_that_could_be_repeated_is_not(method):
+    with Upstream(HANG_UP) as up:
+        request = RelayRequest(method, "/chat/completions", body=b"x" if method == "PUT" else b"")
+        with pytest.raises(RelayBroken):
+            asyncio.run(take(up.url, request))
+        assert len(up.requests) == 1
+
+
 def test_nobody_there_is_an_error():
     with Unreachable() as place, pytest.raises(RelayBroken, match="no connection within"):
         asyncio.run(take(place.url, timeouts=Timeouts(connect=0.1)))
@@ -234,6 +243,20 @@ def test_leaving_the_block_disconnects_the_upstream(serve):
 
     with serve(speak) as server:
         assert asyncio.run(leave(server.url)) < 1
+
+
+def test_last_chunk_that_was_taken_is_observed():
+    async def leave(url: str):
+        async with Relay.open("local", base_url=url) as relay, relay.send(STREAMED) as answer:
+            async for chunk in answer.chunks():
+                if b"hello" in chunk:
+                    return answer.observation()
+        raise AssertionError("it said nothing")
+
+    with Upstream(Reply("hello world", fault=Fault(chunk_seconds=0.05))) as up:
+        seen = asyncio.run(leave(up.url))
+    assert seen.completion.text.startswith("hello")
+    assert (seen.complete, seen.reason) == (False, "the answer was not taken to its end")
 
 
 @pytest.mark.parametrize("moment", ["before the answer", "in the body"])

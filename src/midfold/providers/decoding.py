@@ -9,7 +9,7 @@ PIECE_BYTES = 64 * 1024
 _MOST_RATIO = 200
 _UNSUSPICIOUS_BYTES = 1024 * 1024
 # A few bytes of zstd may stand for 128 KB of output, so they are given to it a few at a time.
-_ZSTD_BYTES = 64
+_ZSTD_BYTES = 16
 # The largest window that the web allows.
 _ZSTD_WINDOW_BYTES = 8 * 1024 * 1024
 
@@ -41,10 +41,10 @@ class Decoder:
         pieces = self._decode(data)
         while True:
             try:
-                piece = next(pieces, b"")
+                piece = next(pieces, None)
             except Exception as error:  # noqa: BLE001 - each library has errors of its own
                 raise Undecodable(f"the body cannot be unpacked ({type(error).__name__})") from None
-            if not piece:
+            if piece is None:
                 return
             self._decoded += len(piece)
             if self._decoded > max(_UNSUSPICIOUS_BYTES, self._encoded * _MOST_RATIO):

@@ -30,6 +30,15 @@ _PASSING = frozenset({408, 425, 429, 500, 502, 503, 504, *range(520, 530)})
 _SERVER_ERRORS = 500
 
 
+class Broken(Exception):
+    """No answer, or not all of it."""
+
+    def __init__(self, reason: str, *, may_pass: bool) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.may_pass = may_pass
+
+
 def failed_answer(endpoint: Endpoint, status: int, headers: Mapping[str, str], body: bytes) -> CallFailed:
     """Judge an answer that is no reply. `body` may repeat our key, which goes no further."""
     if endpoint.key:

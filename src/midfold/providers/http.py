@@ -12,12 +12,14 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, M
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from http import HTTPStatus
 from ipaddress import ip_address
+from itertools import count
 
 import aiohttp
 import aiohttp.abc
 from yarl import URL
 
 from midfold.errors import ConfigError
+from midfold.providers.failing import Broken
 from midfold.providers.keys import MASK
 from midfold.providers.timeouts import DEFAULT_TIMEOUTS, Timeouts
 from midfold.providers.upload import Upload
@@ -28,15 +30,6 @@ DEFAULT_MAX_CONNECTIONS = 512
 # Headers of an answer that is passed on: cookies and policies of large providers come to a few KB.
 _MAX_HEADER_BYTES = 64 * 1024
 _SWITCHING_PROTOCOLS = 101
-
-
-class Broken(Exception):
-    """No answer, or not all of it."""
-
-    def __init__(self, reason: str, *, may_pass: bool) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.may_pass = may_pass
 
 
 class Transport:
@@ -260,9 +253,15 @@ class Answer:
 
 
 def _replacing(headers: Iterable[tuple[str, str]]) -> aiohttp.ClientMiddlewareType:
-    """Put the headers in place of the client's own, but for the host and the framing of the body."""
+    """Put the headers in place of the client's own, but for the host and the framing of the body.
+
+    The client would send some requests twice; the second time comes through here, and no further.
+    """
+    calls = count()
 
     async def put(request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
+        if next(calls):
+            raise aiohttp.ServerDisconnectedError
         kept = [(name, request.headers[name]) for name in _FRAMING if name in request.headers]
         request.headers.clear()
         request.headers.extend(kept)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 
 from midfold.errors import ExtraMissing
 from midfold.providers.endpoint import Endpoint, find_endpoint
-from midfold.providers.failing import broken, failed_answer, failed_reply
+from midfold.providers.failing import Broken, broken, failed_answer, failed_reply
 from midfold.providers.keys import Secret
 from midfold.providers.names import PROVIDERS, Provider
 from midfold.providers.retry import DEFAULT_RETRIES, CallFailed, Retries
@@ -170,8 +170,6 @@ class Model:
     @asynccontextmanager
     async def _post(self, body: bytes) -> AsyncIterator["Answer"]:
         """Send a body and give the answer; all that goes wrong until it is read becomes a `CallFailed`."""
-        from midfold.providers.http import Broken
-
         endpoint = self.endpoint
         if self._is_closed:
             raise broken(endpoint, CLOSED, may_pass=False)

@@ -7,6 +7,7 @@ in the observation, and the bytes go on.
 from dataclasses import dataclass
 from http import HTTPStatus
 
+from midfold.messages import Reasoning, Text
 from midfold.providers.decoding import Decoder, Undecodable
 from midfold.tokens.usage import CanonicalUsage
 from midfold.wire.calls import Api, Completion, ReplyError, StreamReader, read_reply, stated_status
@@ -212,8 +213,9 @@ def _unfinished(partial: Completion | None, reason: str, failure: Failure | None
     """Keep what was said, if anything was, and what the provider had reported by then."""
     if partial is None:
         return Observation(failure=failure, reason=reason)
-    has_words = any(message.parts for message in partial.messages)
-    return Observation(partial if has_words else None, _usage_of(partial), failure, reason=reason)
+    parts = (part for message in partial.messages for part in message.parts)
+    is_something = any(part not in (Text(""), Reasoning("")) for part in parts)
+    return Observation(partial if is_something else None, _usage_of(partial), failure, reason=reason)
 
 
 def _usage_of(completion: Completion) -> CanonicalUsage | None:

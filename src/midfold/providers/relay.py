@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Self
 from midfold.errors import ConfigError, ProviderUnavailable
 from midfold.providers.decoding import decode_start
 from midfold.providers.endpoint import Endpoint, find_endpoint
-from midfold.providers.failing import failed_answer
+from midfold.providers.failing import Broken, failed_answer
 from midfold.providers.forwarding import (
     HeaderPairs,
     RelayRequest,
@@ -130,8 +130,6 @@ class Relay:
         Raises `RequestRefused` before anything is sent, `RelayBroken` where no answer comes, a
         `ProviderError` with its status for a redirect, and what an iterator of the body raises.
         """
-        from midfold.providers.http import Broken
-
         if self._is_closed:
             raise self._break(_CLOSED, may_pass=False)
         headers = self._headers_for(request)
@@ -212,6 +210,9 @@ class RelayAnswer:
         self._endpoint = endpoint
         self._observer = observer
         self._held: list[bytes] = []
+        """read ahead, and read on the side as well"""
+        self._taken = b""
+        """what the caller has and the observer has not"""
         self._has_ended = False
         self._broken: str | None = None
 
@@ -230,10 +231,8 @@ class RelayAnswer:
             yield self._held.pop(0)
         while chunk := await self._next_chunk():
             self.has_begun = True
-            try:
-                yield chunk
-            finally:
-                self._observer.feed(chunk)
+            self._taken = chunk
+            yield chunk
 
     async def peek(self, max_bytes: int = MAX_FAILURE_BYTES) -> bytes | None:
         """Read the whole body ahead and return it; `chunks()` still gives every byte of it.
@@ -266,11 +265,16 @@ class RelayAnswer:
 
     def observation(self) -> Observation:
         """Say what was read on the side. Asked before the end of the body, it says what came until then."""
+        self._observe_taken()
         return self._observer.finish(broken=None if self._has_ended else self._broken or _LEFT)
 
-    async def _next_chunk(self) -> bytes:
-        from midfold.providers.http import Broken
+    def _observe_taken(self) -> None:
+        taken, self._taken = self._taken, b""
+        if taken:
+            self._observer.feed(taken)
 
+    async def _next_chunk(self) -> bytes:
+        self._observe_taken()
         if self._has_ended:
             return b""
         try:
