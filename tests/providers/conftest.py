@@ -5,6 +5,7 @@ import socket
 import threading
 import traceback
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -76,6 +77,9 @@ class RawServer:
             task.cancel()
             writer.transport.abort()
         await asyncio.gather(*self._lines, return_exceptions=True)
+        for writer in self._lines.values():
+            with suppress(OSError):
+                await writer.wait_closed()
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._lines[asyncio.create_task(self._talk(reader, writer))] = writer
@@ -95,7 +99,7 @@ class RawServer:
                 await answering
                 leaving.cancel()
                 await asyncio.wait([leaving])
-        except (asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
+        except (asyncio.IncompleteReadError, ConnectionError, ValueError, asyncio.CancelledError):
             self.gone.set()
         finally:
             writer.close()

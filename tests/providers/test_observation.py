@@ -202,25 +202,6 @@ def test_usage_that_came_before_a_cut_is_kept():
     assert seen.usage.input_tokens > 0
 
 
-def test_first_of_several_answers_is_read():
-    def chunk(index: int, delta: dict, reason: str | None = None) -> bytes:
-        event = {"choices": [{"index": index, "delta": delta, "finish_reason": reason}]}
-        return b"data: " + json.dumps(event).encode() + b"\n\n"
-
-    data = b"".join(
-        [
-            chunk(0, {"role": "assistant", "content": "one"}),
-            chunk(1, {"role": "assistant", "content": "uno"}),
-            chunk(1, {"content": " due"}, "length"),
-            chunk(0, {"content": " two"}, "stop"),
-            b"data: [DONE]\n\n",
-        ]
-    )
-    seen = observe("openai_chat", data)
-    assert seen.completion.text == "one two"
-    assert seen.completion.finish is ReplyFinish.STOP
-
-
 NOT_REPLIES = {
     "HTML": b"<html>Bad gateway</html>",
     "text": b"upstream said no",

@@ -6,6 +6,7 @@ import json
 import socket
 import struct
 import time
+from contextlib import suppress
 
 import pytest
 
@@ -212,15 +213,24 @@ def test_answer_may_come_before_the_body_is_sent(serve):
         await reader.readuntil(b"\r\n\r\n")
         writer.write(b"HTTP/1.1 413 Too Large\r\nContent-Length: 3\r\n\r\nbig")
         await writer.drain()
-        await reader.read()
+        with suppress(ConnectionError):
+            await reader.read()
         writer.close()
+        with suppress(ConnectionError):
+            await writer.wait_closed()
+        closed.set()
+
+    closed = asyncio.Event()
 
     async def run() -> tuple[int, bytes]:
         server = await asyncio.start_server(refuse_at_once, "127.0.0.1", 0)
         url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
         request = RelayRequest("POST", "/x", body=endless())
-        async with server, Relay.open("local", base_url=url) as relay, relay.send(request) as answer:
-            return answer.status, await answer.peek()
+        async with server, Relay.open("local", base_url=url) as relay:
+            async with relay.send(request) as answer:
+                found = answer.status, await answer.peek()
+            await closed.wait()
+            return found
 
     assert asyncio.run(run()) == (413, b"big")
 

@@ -10,8 +10,12 @@ from midfold.providers import Relay, RelayRequest
 
 PIECE = b"data: " + b"x" * 65_500 + b"\n\n"
 MB = 1024 * 1024
-# What the kernel holds for both ends of a connection on loopback, and what the client and we do.
-MOST_UNDER_WAY = 16 * MB
+
+
+def most_under_way() -> int:
+    """Return what the kernel may hold for the two ends of a connection, and a little for us."""
+    tables = (Path(f"/proc/sys/net/ipv4/tcp_{way}mem").read_text() for way in "rw")
+    return sum(int(table.split()[-1]) for table in tables) + 8 * MB
 
 
 def resident_bytes() -> int:
@@ -60,7 +64,7 @@ def test_slow_reader_of_a_long_stream_stalls_the_upstream(serve):
     with serve(fountain) as server:
         taken, furthest, most = asyncio.run(read(server.url))
     assert taken == 128 * MB
-    assert furthest < MOST_UNDER_WAY
+    assert furthest < min(most_under_way(), 100 * MB)
     assert most < 48 * MB
 
 

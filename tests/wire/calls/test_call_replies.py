@@ -195,6 +195,17 @@ def test_calls_without_an_index_of_their_own_are_told_apart_by_id(index):
     assert [(call.id, call.arguments) for call in found.calls] == [("a", "{}"), ("b", "{}")]
 
 
+def test_answers_that_come_interleaved_are_not_mixed():
+    """Clients that ask for several get them in turns; the first is the one that is read."""
+
+    def piece(index: int, words: str, finish: str | None = None) -> dict[str, object]:
+        return {"choices": [{"index": index, "delta": {"content": words}, "finish_reason": finish}]}
+
+    pieces = [piece(0, "one"), piece(1, "uno"), piece(1, " due", "length"), piece(0, " two", "stop")]
+    _, found = stream("openai_chat", *pieces, "[DONE]")
+    assert (found.text, found.finish) == ("one two", Finish.STOP)
+
+
 def test_name_that_is_repeated_with_every_piece_counts_once():
     piece = call_piece(index=0, id="a", name="ls", arguments="1")
     _, found = stream(
