@@ -14,9 +14,9 @@ from openai.types.responses import ResponseInputItemParam
 from pydantic import TypeAdapter
 
 from midfold.messages import ToolCall
-from midfold.providers import Model, Relay, RelayRequest
+from midfold.providers import Model, Relay, RelayBroken, RelayRequest
 from midfold.providers.observation import Observation, Observer
-from midfold.testing.upstream import ApiError, Fault, Finish, Reply, Upstream
+from midfold.testing.upstream import ApiError, Fault, Finish, Framing, Reply, Upstream
 from midfold.tokens import CanonicalUsage
 from midfold.wire.calls import Done, StreamReader, find_api, get_api, read_reply
 from midfold.wire.calls import Finish as ReplyFinish
@@ -152,6 +152,41 @@ def test_cut_anywhere_is_never_taken_for_complete(api):
             lengths.append(len(seen.completion.text))
     assert lengths == sorted(lengths)
     assert lengths[-1] == len(WORDS)
+
+
+@pytest.mark.parametrize("packed", [False, True], ids=["identity", "gzip"])
+def test_stream_that_is_cut_on_its_way_is_observed_as_far_as_it_came(api, packed):
+    async def read(url: str) -> tuple[bytes, bool, Observation]:
+        received = bytearray()
+        request = RelayRequest("POST", PATHS[api], body=body_for(api, stream=True))
+        async with Relay.open("local", base_url=url, api=api) as way, way.send(request) as answer:
+            try:
+                async for chunk in answer.chunks():
+                    received += chunk
+            except RelayBroken:
+                return bytes(received), True, answer.observation()
+            return bytes(received), False, answer.observation()
+
+    whole = Reply(WORDS, fault=Fault(gzip=packed))
+    with Upstream(whole) as up:
+        data, _, complete = asyncio.run(read(up.url))
+    assert complete.complete
+    for cut_at in random.Random(5).sample(range(1, len(data) - 40), 6):
+        with Upstream(Reply(WORDS, fault=Fault(gzip=packed, cut_at=cut_at))) as up:
+            received, is_broken, seen = asyncio.run(read(up.url))
+        assert received == data[:cut_at]
+        assert is_broken
+        assert not seen.complete
+        assert seen.completion is None or seen.completion.finish is ReplyFinish.CUT
+
+
+def test_stream_that_ends_early_in_good_order_is_not_complete(api):
+    fault = Fault(cut_at=250, framing=Framing.UNTIL_CLOSE)
+    with Upstream(Reply(WORDS, fault=fault)) as up:
+        body, seen = asyncio.run(relay(up.url, api, stream=True))
+    assert len(body) == 250
+    assert (seen.complete, seen.failure) == (False, None)
+    assert seen.reason
 
 
 def test_cut_after_the_last_event_is_complete(api):
