@@ -8,13 +8,13 @@ LOGIN_WORD = "\x02\x02{1,5}"
 """The pattern of a word for a password."""
 KEY_WORD = "\x03\x03{1,5}"
 """The pattern of a word for a key or a token."""
-_PASSWORDS = ("密码", "密碼", "口令", "パスワード", "비밀번호", "пароль", "Пароль")
-_SECRETS = ("密钥", "密鑰", "令牌", "トークン", "토큰", "токен", "Токен")
+PASSWORDS = ("密码", "密碼", "口令", "パスワード", "비밀번호", "пароль", "Пароль")
+SECRETS = ("密钥", "密鑰", "令牌", "トークン", "토큰", "токен", "Токен")
 _SAME = (
     ("：", ":"),
     ("\N{FULLWIDTH EQUALS SIGN}", "="),
-    *((word, "\x02" * len(word)) for word in _PASSWORDS),
-    *((word, "\x03" * len(word)) for word in _SECRETS),
+    *((word, "\x02" * len(word)) for word in PASSWORDS),
+    *((word, "\x03" * len(word)) for word in SECRETS),
 )
 
 

@@ -5,8 +5,9 @@ behind whatever a log, a diff, a listing with line numbers or a string literal p
 """
 
 import re
+from collections.abc import Iterator
 
-from midfold.compression.redact.results import Reading, Secret
+from midfold.compression.redact.results import Secret
 
 KIND = "private-key"
 MAX_TAIL_CHARS = 16_384
@@ -16,40 +17,50 @@ MAX_HEADER_CHARS = 2_048
 
 WORDS = (b"PRIVATE KEY", b"Private-Lines")
 """One of these is in every first and last line."""
-_TITLE = rb"[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?"
-_FIRST = rb"-{4,5} ?BEGIN " + _TITLE + rb"-{4,5}|Private-Lines: {0,2}\d{1,4}"
-_LAST = rb"-{4,5} ?END " + _TITLE + rb"-{4,5}"
-# Base64 follows a first line and stands before a last one; without it, somebody writes about such lines.
-SCREEN = (
-    rb"(?:"
-    + _FIRST
-    + rb")[ \t\r\n\"'`+,;|>#*?\\%]{0,80}[A-Za-z0-9/]|[A-Za-z0-9+/=][ \t\r\n\"'`+,;|>#*?\\%]{0,80}"
-    + _LAST
-)
+_TITLE = rb"[A-Z0-9 ]{0,40}?PRIVATE KEY(?: BLOCK)? ?-{4,5}"
+_PUTTY = rb"Private-Lines: {0,2}\d"
+_PUTTY_DIGITS = rb"\d{0,3}"
+_FIRST = rb"-{4,5} ?BEGIN " + _TITLE + rb"|" + _PUTTY + _PUTTY_DIGITS
+_LAST = rb"-{4,5} ?END " + _TITLE
 
+
+def _after_dashes(word: bytes) -> bytes:
+    return word + rb"(?:(?<=----" + word + rb")|(?<=---- " + word + rb"))" + _TITLE
+
+
+# Words first and outside of any group: that is what is quickly looked for.
+EDGE = re.compile(_after_dashes(b"BEGIN ") + rb"|" + _after_dashes(b"END ") + rb"|" + _PUTTY)
+_DASHES_CHARS = 5
+_SPACE, _END = b" E"
 _GAP = rb"(?:[ \t\r\n\"'`+,;|>#*?]|\\{1,3}[nrt]?|%0[AaDd]|[0-9]{1,6} ?[\t:|?])"
 _HEADER = rb"[A-Z][A-Za-z-]{2,20}: [^\r\n\f\\]{0,200}+"
-_LINE = rb"[A-Za-z0-9+/]{16,}+={0,2}"
+_MIN_LINE_CHARS = 16
+_LINE = rb"[A-Za-z0-9+/]{%d,}+={0,2}" % _MIN_LINE_CHARS
 _SHORT_LINE = rb"=?[A-Za-z0-9+/]{1,15}+={0,2}(?![\w.:]|-[^-])"
 _LINES = (
     _LINE + rb"(?:" + _GAP + rb"{1,80}+" + _LINE + rb")*+(?:" + _GAP + rb"{1,80}+" + _SHORT_LINE + rb"){0,2}"
 )
-_START = rb"(?:" + _FIRST + rb")" + _GAP + rb"{0,80}+(?:" + _HEADER + _GAP + rb"{1,80}+){0,6}+"
-_WHOLE = re.compile(_START + _LINES + rb"(?:" + _GAP + rb"{0,80}(?:" + _LAST + rb"))?")
+_HEADERS = _GAP + rb"{0,80}+(?:" + _HEADER + _GAP + rb"{1,80}+){0,6}+"
+REST = re.compile(_PUTTY_DIGITS + _HEADERS + _LINES + rb"(?:" + _GAP + rb"{0,80}(?:" + _LAST + rb"))?")
 _FIRST_LINE = re.compile(_FIRST)
-_LAST_LINE = re.compile(_LAST)
 # An escaped line break ends in a letter that base64 has, too.
 _RUN = re.compile(rb"(?:(?<![\\A-Za-z0-9+/])|(?<=\\[nrt]))" + _LINES + _GAP + rb"{0,80}")
 
 
-def read_block(data: bytes, start: int) -> Reading:
-    """Read the key whose first or last line the screen found at `start`."""
-    if _FIRST_LINE.match(data, start) is None:
-        return _read_tail(data, start)
-    block = _WHOLE.match(data, start)
-    if block is None:
-        return Reading((), start + 1)
-    return Reading((Secret(KIND, start, block.end()),), block.end())
+def find_keys(data: bytes) -> Iterator[Secret]:
+    """Yield private keys from first to last."""
+    position = edge_stop = 0
+    for edge in EDGE.finditer(data):
+        word, before, edge_stop = edge.start(), edge_stop, edge.end()
+        is_last = data[word] == _END
+        if word < position or (is_last and word - before < _MIN_LINE_CHARS):
+            continue  # in a key, or nothing of a key between two such lines
+        rest = None if is_last else REST.match(data, edge_stop)
+        start = _line_start(data, word) if is_last or rest else word
+        first = key_lines_before(data, start) if is_last else start
+        if rest or first < start:
+            position = rest.end() if rest else edge_stop
+            yield Secret(KIND, first, position)
 
 
 def first_lines(data: bytes, start: int) -> list[int]:
@@ -63,15 +74,17 @@ def key_lines_before(data: bytes, stop: int) -> int:
     They begin after any dashes, and no more than a key's length before.
     """
     floor = max(0, stop - MAX_TAIL_CHARS)
-    runs = _RUN.finditer(data, max(floor, data.rfind(b"----", floor, stop)), stop)
-    return next((run.start() for run in runs if run.end() == stop), stop)
+    floor = max(floor, data.rfind(b"----", floor, stop))
+    if stop - floor < _MIN_LINE_CHARS:
+        return stop
+    return next((run.start() for run in _RUN.finditer(data, floor, stop) if run.end() == stop), stop)
 
 
-def _read_tail(data: bytes, start: int) -> Reading:
-    """Read the last line that follows soon after `start`, with the lines of base64 before it."""
-    last = _LAST_LINE.search(data, start, start + MAX_HEADER_CHARS)
-    if last is None:
-        return Reading((), start + 1)
-    first = key_lines_before(data, last.start())
-    secrets = (Secret(KIND, first, last.end()),) if first < last.start() else ()
-    return Reading(secrets, last.end())
+def _line_start(data: bytes, word: int) -> int:
+    """Return where the line begins whose telling word is at `word`."""
+    if data.startswith(b"P", word):
+        return word
+    dashes = word - 1 if data[word - 1] == _SPACE else word
+    return dashes - (
+        _DASHES_CHARS if data[dashes - _DASHES_CHARS : dashes] == b"-----" else _DASHES_CHARS - 1
+    )

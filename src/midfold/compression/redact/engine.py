@@ -6,6 +6,7 @@ or begins a run of characters, so that the standard library's backtracking stays
 """
 
 import re
+import sys
 from collections.abc import Callable
 from functools import cache
 from importlib.util import find_spec
@@ -21,7 +22,7 @@ class Match(Protocol):
 class Pattern(Protocol):
     """What is needed of a compiled pattern; it looks at bytes."""
 
-    def search(self, data: bytes, pos: int = 0, /) -> Match | None: ...
+    def search(self, data: bytes, pos: int = 0, endpos: int = sys.maxsize, /) -> Match | None: ...
 
 
 Engine = Callable[[bytes], Pattern]

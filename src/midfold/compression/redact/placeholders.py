@@ -3,7 +3,7 @@
 import re
 from hashlib import blake2b
 
-from midfold.compression.redact.shapes import SHAPES
+from midfold.compression.redact.shapes import MIDDLE_SHAPES, SHAPES
 
 _KINDS_BY_PLACE = [
     "api-key",
@@ -20,13 +20,13 @@ _KINDS_BY_PLACE = [
     "url-password",
     "url-token",
 ]
-KINDS = frozenset((*(shape.kind for shape in SHAPES), *_KINDS_BY_PLACE))
+KINDS = frozenset((*(shape.kind for shape in (*SHAPES, *MIDDLE_SHAPES)), *_KINDS_BY_PLACE))
 """Every kind there is."""
 
 OPENING = b"[REDACTED:"
 """What every placeholder begins with."""
 _ID_BYTES = 2
-_PLACEHOLDER = re.compile(rb"\[REDACTED:([a-z0-9-]{1,32})(?::[0-9a-f]{4})?\]")
+_PLACEHOLDER = re.compile(rf"\[REDACTED:(?:{'|'.join(sorted(KINDS))})(?::[0-9a-f]{{4}})?\]".encode())
 
 
 def placeholder(kind: str, secret: str, key: bytes) -> str:
@@ -46,4 +46,4 @@ def hide_placeholders(data: bytes) -> bytes:
 
 
 def _blank(match: re.Match[bytes]) -> bytes:
-    return b"\f" * len(match[0]) if match[1].decode() in KINDS else match[0]
+    return b"\f" * len(match[0])

@@ -19,3 +19,19 @@ class Reading:
     secrets: tuple[Secret, ...]
     resume: int
     """where to look on"""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Findings:
+    """The credentials of a part of a text, counted from where it starts. A part that comes again has the same."""
+
+    secrets: tuple[Secret, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """text[start:stop], which holds every credential it touches as a whole"""
+
+    start: int
+    stop: int
+    findings: Findings

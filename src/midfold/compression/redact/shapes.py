@@ -19,8 +19,6 @@ class Shape:
     pattern: str
     is_weak: bool = False
     """whether names in code look alike, so that it must not read as words"""
-    before: str = ""
-    """what belongs to it before the pattern, where only something in its middle is telling"""
 
     @property
     def evidence(self) -> str:
@@ -29,9 +27,31 @@ class Shape:
         An engine that runs through the text once keeps count for every beginning it has seen. The less it has
         to count, the fewer states a text full of beginnings can drive it into.
         """
-        return re.sub(
-            r"\{(\d+),\}$", lambda least: f"{{{min(int(least[1]), _EVIDENCE_CHARS)}}}", self.pattern
-        )
+        return _cut(self.pattern)
+
+
+@dataclass(frozen=True, slots=True)
+class MiddleShape:
+    """One kind of credential of which only a sign in the middle is telling.
+
+    What comes before the sign has a fixed length.
+    """
+
+    kind: str
+    before: str
+    before_chars: int
+    sign: str
+    after: str
+
+    @property
+    def evidence(self) -> str:
+        """The sign and some of what follows, for a screen."""
+        return f"{re.escape(self.sign)}{_cut(self.after)}"
+
+
+def _cut(pattern: str) -> str:
+    """Ask for no more at the end of a pattern than a screen needs."""
+    return re.sub(r"\{(\d+),\}$", lambda least: f"{{{min(int(least[1]), _EVIDENCE_CHARS)}}}", pattern)
 
 
 def _strong(*table: tuple[str, str]) -> list[Shape]:
@@ -206,6 +226,8 @@ WORD_SHAPES = (*_MODELS, *_CLOUDS, *_CODE, *_SERVICES)
 
 # These begin with nothing telling, or go on for long before they are sure. They have to begin their run of
 # characters, so that of many possible beginnings in one run a single one is followed up.
+RUN_PREFIX = b"eyJ"
+"""What the one begins with that is not sure after any fixed number of characters."""
 RUN_SHAPES = (
     Shape("jwt", r"eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*){0,3}"),
     Shape("discord-token", r"[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,}"),
@@ -219,14 +241,14 @@ RUN_SHAPES = (
 )
 
 MIDDLE_SHAPES = (
-    Shape("azure-client-secret", r"Q~[\w~.-]{30,}", before=r"[\w~.-]{3}\d"),
-    Shape("azure-key", r"JQQJ99[A-Za-z0-9]{20,}", before=r"[A-Za-z0-9]{52}"),
-    Shape("azure-devops-token", r"AZDO[A-Za-z0-9]{4}", before=r"[A-Za-z0-9]{76}"),
-    Shape("terraform-token", r"\.atlasv1\.[\w-]{40,}", before=r"[A-Za-z0-9]{14}"),
-    Shape("newrelic-key", r"NRAL\b", before=r"[0-9a-z]{36}"),
-    Shape("mailchimp-key", r"[0-9a-f]{4}-us\d{1,2}\b", before=r"[0-9a-f]{28}"),
-    Shape("maxmind-key", r"_mmk\b", before=r"[A-Za-z0-9]{6}_[A-Za-z0-9]{29}"),
+    MiddleShape("azure-client-secret", r"[\w~.-]{3}\d", 4, "Q~", r"[\w~.-]{30,}"),
+    MiddleShape("azure-key", r"[A-Za-z0-9]{52}", 52, "JQQJ99", r"[A-Za-z0-9]{20,}"),
+    MiddleShape("azure-devops-token", r"[A-Za-z0-9]{76}", 76, "AZDO", r"[A-Za-z0-9]{4}"),
+    MiddleShape("terraform-token", r"[A-Za-z0-9]{14}", 14, ".atlasv1.", r"[\w-]{40,}"),
+    MiddleShape("newrelic-key", r"[0-9a-z]{36}", 36, "NRAL", r"\b"),
+    MiddleShape("mailchimp-key", r"[0-9a-f]{32}", 32, "-us", r"\d{1,2}\b"),
+    MiddleShape("maxmind-key", r"[A-Za-z0-9]{6}_[A-Za-z0-9]{29}", 36, "_mmk", r"\b"),
 )
-MAX_BEFORE_CHARS = 80
+MAX_BEFORE_CHARS = max(shape.before_chars for shape in MIDDLE_SHAPES)
 
-SHAPES: tuple[Shape, ...] = (*WORD_SHAPES, *RUN_SHAPES, *MIDDLE_SHAPES)
+SHAPES: tuple[Shape, ...] = (*WORD_SHAPES, *RUN_SHAPES)

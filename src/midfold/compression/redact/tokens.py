@@ -7,10 +7,7 @@ from functools import cache
 
 from midfold.compression.redact.results import Reading, Secret
 from midfold.compression.redact.shapes import (
-    MAX_BEFORE_CHARS,
-    MIDDLE_SHAPES,
     RUN_SHAPES,
-    SHAPES,
     WORD_SHAPES,
     Shape,
 )
@@ -23,17 +20,16 @@ def _any_of(shapes: Sequence[Shape]) -> str:
 
 # A credential may come right after a letter or digit that is only part of something escaped: a line break in
 # JSON, an octet in a URL, a colour on a terminal.
-_ESCAPE = r"\\[nrtbf]|\\u00[0-9A-Fa-f]{2}|\\x[0-9A-Fa-f]{2}|%[0-9A-Fa-f]{2}|\x1b\[[0-9;]{0,12}m"
+ESCAPE = r"\\[nrtbf]|\\u00[0-9A-Fa-f]{2}|\\x[0-9A-Fa-f]{2}|%[0-9A-Fa-f]{2}|\x1b\[[0-9;]{0,12}m"
 
 SCREEN = "|".join(
     (
-        rf"(?:\b|_|{_ESCAPE}){_any_of(WORD_SHAPES)}",
-        rf"(?:^|[^\w-]|{_ESCAPE}){_any_of(RUN_SHAPES)}",
-        _any_of(MIDDLE_SHAPES),
+        rf"(?:\b|_|{ESCAPE}){_any_of(WORD_SHAPES)}",
+        rf"(?:^|[^\w-]|{ESCAPE}){_any_of(RUN_SHAPES)}",
     )
 ).encode()
 
-_ESCAPE_PATTERN = re.compile(_ESCAPE.encode())
+_ESCAPE_PATTERN = re.compile(ESCAPE.encode())
 _REST_OF_RUN = re.compile(rb"\w*")
 
 
@@ -55,11 +51,6 @@ def read_token(data: bytes, start: int) -> Reading:
 def _read_shape(data: bytes, shape: Shape, start: int, stop: int) -> Reading:
     rest = _REST_OF_RUN.match(data, stop)
     stop = rest.end() if rest else stop
-    if shape.before:
-        before = _before(shape).search(data, max(0, start - MAX_BEFORE_CHARS), start)
-        if before is None:
-            return Reading((), start + 1)
-        start = before.start()
     if shape.is_weak and is_name(data[start:stop]):
         return Reading((), stop)
     return Reading((Secret(shape.kind, start, stop),), stop)
@@ -77,11 +68,8 @@ class _Choice:
 def _choice(byte: bytes) -> _Choice:
     """Return the shapes that may begin with `byte`: a pattern begins with its letter, or with a choice."""
     shapes = tuple(
-        shape for shape in SHAPES if not shape.pattern[0].isalnum() or shape.pattern[0].encode() == byte
+        shape
+        for shape in (*WORD_SHAPES, *RUN_SHAPES)
+        if not shape.pattern[0].isalnum() or shape.pattern[0].encode() == byte
     )
     return _Choice(shapes, re.compile("|".join(f"({shape.pattern})" for shape in shapes).encode()))
-
-
-@cache
-def _before(shape: Shape) -> re.Pattern[bytes]:
-    return re.compile(f"(?:{shape.before})$".encode())

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from midfold.compression.redact.find import Finder, default_finder
 from midfold.compression.redact.placeholders import placeholder
-from midfold.compression.redact.results import Secret
+from midfold.compression.redact.results import Findings, Part, Secret
 
 # What stands next to a placeholder may be read otherwise than next to a secret, so redacted text is looked at
 # again. More than one more round takes text made for it, and that must not make us go round for ever.
@@ -20,11 +20,25 @@ def redact(text: str, *, key: bytes = b"", finder: Finder | None = None) -> str:
     """
     finder = finder or default_finder()
     for _ in range(_MAX_ROUNDS):
-        secrets = finder.find(text)
-        if not secrets:
+        parts = finder.find_parts(text)
+        if not parts:
             break
-        text = "".join(pieces(text, secrets, key))
+        text = "".join(_write(text, parts, key))
     return text
+
+
+def _write(text: str, parts: Iterable[Part], key: bytes) -> Iterator[str]:
+    """Yield the text with its parts written; one that comes again is written once."""
+    written: dict[tuple[Findings, str], str] = {}
+    position = 0
+    for part in parts:
+        yield text[position : part.start]
+        shown = (part.findings, text[part.start : part.stop])
+        if shown not in written:
+            written[shown] = "".join(pieces(shown[1], part.findings.secrets, key))
+        yield written[shown]
+        position = part.stop
+    yield text[position:]
 
 
 def pieces(text: str, secrets: Iterable[Secret], key: bytes) -> Iterator[str]:
