@@ -28,8 +28,6 @@ def _after_dashes(word: bytes) -> bytes:
     return word + rb"(?:(?<=----" + word + rb")|(?<=---- " + word + rb"))" + _TITLE
 
 
-# Words first and outside of any group: that is what is quickly looked for.
-EDGE = re.compile(_after_dashes(b"BEGIN ") + rb"|" + _after_dashes(b"END ") + rb"|" + _PUTTY)
 _DASHES_CHARS = 5
 _SPACE, _END = b" E"
 _GAP = rb"(?:[ \t\r\n\"'`+,;|>#*?]|\\{1,3}[nrt]?|%0[AaDd]|[0-9]{1,6} ?[\t:|?])"
@@ -42,6 +40,23 @@ _LINES = (
 )
 _HEADERS = _GAP + rb"{0,80}+(?:" + _HEADER + _GAP + rb"{1,80}+){0,6}+"
 REST = re.compile(_PUTTY_DIGITS + _HEADERS + _LINES + rb"(?:" + _GAP + rb"{0,80}(?:" + _LAST + rb"))?")
+# Words first and outside of any group: that is what is quickly looked for. A first line counts with what follows;
+# in a PuTTY file that is base64 at once.
+EDGE = re.compile(
+    _after_dashes(b"BEGIN ")
+    + rb"(?="
+    + REST.pattern
+    + rb")|"
+    + _after_dashes(b"END ")
+    + rb"|"
+    + _PUTTY
+    + rb"(?="
+    + _PUTTY_DIGITS
+    + _GAP
+    + rb"{0,80}+"
+    + _LINE
+    + rb")"
+)
 _FIRST_LINE = re.compile(_FIRST)
 # An escaped line break ends in a letter that base64 has, too.
 _RUN = re.compile(rb"(?:(?<![\\A-Za-z0-9+/])|(?<=\\[nrt]))" + _LINES + _GAP + rb"{0,80}")
@@ -49,18 +64,26 @@ _RUN = re.compile(rb"(?:(?<![\\A-Za-z0-9+/])|(?<=\\[nrt]))" + _LINES + _GAP + rb
 
 def find_keys(data: bytes) -> Iterator[Secret]:
     """Yield private keys from first to last."""
-    position = edge_stop = 0
+    position = before = 0
     for edge in EDGE.finditer(data):
-        word, before, edge_stop = edge.start(), edge_stop, edge.end()
-        is_last = data[word] == _END
-        if word < position or (is_last and word - before < _MIN_LINE_CHARS):
-            continue  # in a key, or nothing of a key between two such lines
-        rest = None if is_last else REST.match(data, edge_stop)
-        start = _line_start(data, word) if is_last or rest else word
-        first = key_lines_before(data, start) if is_last else start
-        if rest or first < start:
-            position = rest.end() if rest else edge_stop
-            yield Secret(KIND, first, position)
+        word, stop = edge.span()
+        if data[word] == _END:
+            # Between two such lines there may be nothing of a key.
+            secret = _read_tail(data, word, stop) if word - before >= _MIN_LINE_CHARS else None
+        else:
+            rest = REST.match(data, stop)
+            secret = Secret(KIND, _line_start(data, word), rest.end()) if rest else None
+        before = stop
+        if secret and word >= position:
+            position = secret.stop
+            yield secret
+
+
+def _read_tail(data: bytes, word: int, stop: int) -> Secret | None:
+    """Read the key that ends at `stop` with a last line whose telling word is at `word`."""
+    start = _line_start(data, word)
+    first = key_lines_before(data, start)
+    return Secret(KIND, first, stop) if first < start else None
 
 
 def first_lines(data: bytes, start: int) -> list[int]:
@@ -77,7 +100,10 @@ def key_lines_before(data: bytes, stop: int) -> int:
     floor = max(floor, data.rfind(b"----", floor, stop))
     if stop - floor < _MIN_LINE_CHARS:
         return stop
-    return next((run.start() for run in _RUN.finditer(data, floor, stop) if run.end() == stop), stop)
+    for run in _RUN.finditer(data, floor, stop):
+        if run.end() == stop:
+            return run.start()
+    return stop
 
 
 def _line_start(data: bytes, word: int) -> int:

@@ -1,9 +1,9 @@
 """Reads a text part by part, so that what it costs is bounded by its length whatever it says.
 
-Every step goes forward. The gate finds the next place that any rule may take interest in; from there on a part
-of some thousand characters is read, by each rule from where it left off. A rule looks for evidence only a
-little way behind the part's end, so that none runs to the end of the text in vain for each part. Where a text
-repeats itself, so do its parts, and those that were read before are known.
+Every step goes forward. The gate finds the next place that any rule may take interest in; from there on a
+part of some thousand characters is read, by each rule from where it left off. A rule looks for evidence only
+a little way behind the part's end, so that none runs to the end of the text in vain for each part. Where a
+text repeats itself, so do its parts, and those that were read before are known.
 """
 
 import re
@@ -55,6 +55,8 @@ class _Known:
     first: int
     stop: int
     cursors: tuple[int, ...]
+    upcoming: int | None
+    """the next place of interest, if reading went as far"""
 
 
 _Key = tuple[bytes, int, tuple[int, ...]]
@@ -72,15 +74,17 @@ class PartReader:
 
     def parts(self) -> Iterator[Part]:
         """Yield the parts that hold credentials, from first to last."""
-        match = self._gate.search(self._data)
-        position = 0
-        while match:
-            start = match.start()
+        start = self._next_place(0)
+        while start is not None:
             known = self._read_or_recall(start)
-            position = start + known.stop
+            stop = start + known.stop
             if known.findings.secrets:
-                yield Part(start + known.first, position, known.findings)
-            match = self._gate.search(self._data, position)
+                yield Part(start + known.first, stop, known.findings)
+            start = self._next_place(stop) if known.upcoming is None else start + known.upcoming
+
+    def _next_place(self, position: int) -> int | None:
+        match = self._gate.search(self._data, position)
+        return match.start() if match else None
 
     def _read_or_recall(self, start: int) -> _Known:
         stop = self._cut(start, start + _PART_CHARS)
@@ -100,9 +104,10 @@ class PartReader:
         """Read as far as `stop`, or on to the end of the last credential that begins before."""
         positions = [start + cursor for cursor in cursors]
         found: list[list[Secret]] = [[] for _ in self._ways]
+        places: list[int | None] = [None for _ in self._ways]
         for tries in count():
             for number, way in enumerate(self._ways):
-                positions[number] = self._scan(way, positions[number], stop, found[number])
+                positions[number], places[number] = self._scan(way, positions[number], stop, found[number])
             joined = join(list(chain.from_iterable(found)))
             if not joined or joined[-1].stop <= stop:
                 break
@@ -111,29 +116,35 @@ class PartReader:
             stop = self._cut(start, max(joined[-1].stop, least))
         first = min(joined[0].start, start) if joined else start
         secrets = tuple(Secret(secret.kind, secret.start - first, secret.stop - first) for secret in joined)
+        upcoming = min((place for place in places if place is not None), default=None)
         return _Known(
-            Findings(secrets), first - start, stop - start, tuple(position - start for position in positions)
+            Findings(secrets),
+            first - start,
+            stop - start,
+            tuple(position - start for position in positions),
+            None if upcoming is None else max(upcoming, stop) - start,
         )
 
-    def _scan(self, way: Way, position: int, stop: int, found: list[Secret]) -> int:
-        """Add what begins before `stop`, and return where to look on."""
+    def _scan(self, way: Way, position: int, stop: int, found: list[Secret]) -> tuple[int, int | None]:
+        """Add what begins before `stop`; return where to look on, and what place comes next if it is near."""
         search, read, data = way.screen.search, way.read, self._data
         last, most = stop + way.reach_chars, stop + _EVIDENCE_CHARS
         while position < last:
             match = search(data, position, most)
-            if match is None or match.start() >= last:
-                return max(position, stop)
-            reading = read(data, match.start())
-            if reading.secrets and reading.secrets[0].start >= stop and way.reach_chars:
-                return max(position, stop)
+            if match is None:
+                return max(position, stop), None
+            place = match.start()
+            reading = read(data, place) if place < last else None
+            if reading is None or (way.reach_chars and reading.secrets and reading.secrets[0].start >= stop):
+                return max(position, stop), place
             found += reading.secrets
             position = reading.resume
-        return position
+        return position, position
 
     def _cut(self, start: int, stop: int) -> int:
-        """Return where the part from `start` ends: at `stop`, or behind a long run or word that goes on there.
+        """Return where the part from `start` ends: at `stop`, or behind a long run or word that goes on.
 
-        Such a run counts only if its beginning is telling, so that a text which is all one run has parts, too.
+        A run counts only if its beginning is telling, so that a text which is all one run has parts, too.
         """
         data = self._data
         if not _LONG_RUN.match(data, stop):

@@ -20,7 +20,9 @@ _KINDS_BY_PLACE = [
     "url-password",
     "url-token",
 ]
-KINDS = frozenset((*(shape.kind for shape in (*SHAPES, *MIDDLE_SHAPES)), *_KINDS_BY_PLACE))
+KINDS = frozenset(
+    (*(shape.kind for shape in SHAPES), *(shape.kind for shape in MIDDLE_SHAPES), *_KINDS_BY_PLACE)
+)
 """Every kind there is."""
 
 OPENING = b"[REDACTED:"

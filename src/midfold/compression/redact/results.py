@@ -23,7 +23,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Findings:
-    """The credentials of a part of a text, counted from where it starts. A part that comes again has the same."""
+    """The credentials of a part, counted from where it starts. A part that comes again has the same ones."""
 
     secrets: tuple[Secret, ...]
 
