@@ -40,7 +40,7 @@ _LINES = (
 )
 _HEADERS = _GAP + rb"{0,80}+(?:" + _HEADER + _GAP + rb"{1,80}+){0,6}+"
 REST = re.compile(_PUTTY_DIGITS + _HEADERS + _LINES + rb"(?:" + _GAP + rb"{0,80}(?:" + _LAST + rb"))?")
-# Words first and outside of any group: that is what is quickly looked for. A first line counts with what follows;
+# Words first and outside of any group: that is what is quickly looked for. A first line counts with its rest;
 # in a PuTTY file that is base64 at once.
 EDGE = re.compile(
     _after_dashes(b"BEGIN ")
