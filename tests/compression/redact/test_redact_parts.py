@@ -4,15 +4,16 @@ import pytest
 
 from midfold.compression.redact import redact
 
-LEAD = "password = x; "
+LEAD = "token: ab1c2 "
 """A place of interest, at which a part begins."""
-NEAR_THE_END = range(1_900, 2_100, 9)
+NEAR_THE_END = range(1_900, 2_600, 19)
 WORD = "a1B2c3D4" * 5
 SECRETS = {
     "token": "gh" + "p_" + WORD,
     "assignment": f'api_key = "{WORD}"',
     "header": f"Authorization: Bearer {WORD}",
     "address": f"https://bot:{WORD}@example.com",
+    "a long address with a name in it": f"https://bot:{'x1' * 40}token={'y2' * 80}@example.com",
     "a sign in the middle": f"abc8Q~{WORD}",
     "much before the sign": "a1B2" * 19 + "AZ" + "DOabcd",
     "one after another": f"{WORD}.atlas" + f"v1.{WORD}" * 3,

@@ -28,7 +28,7 @@ _TO_RUN = re.compile(rb"(?s:.*)[^\w-]")
 # How far behind an escaped character, which may be taken for the beginning of a run, the run begins.
 _ESCAPE_CHARS = 16
 # What reading depends on: names that are none of a credential before, a value and what follows it behind.
-_BEHIND_CHARS = MAX_BEFORE_CHARS
+_BEHIND_CHARS = MAX_BEFORE_CHARS + _EVIDENCE_CHARS
 _AHEAD_CHARS = MAX_VALUE_CHARS + _EVIDENCE_CHARS
 _MAX_KNOWN = 256
 _MAX_SHORT_TRIES = 4
@@ -48,7 +48,7 @@ class Way:
 class _Known:
     """What reading a part gave; positions are counted from where reading began.
 
-    A credential may be seen by its middle first, so that the part begins before.
+    A part may begin before: a credential is seen by its middle first, or by another way later.
     """
 
     findings: Findings
@@ -56,7 +56,7 @@ class _Known:
     stop: int
     cursors: tuple[int, ...]
     upcoming: int | None
-    """the next place of interest, if reading went as far"""
+    """the next place of interest to one of the ways, if it is near; others go on from where they left off"""
 
 
 _Key = tuple[bytes, int, tuple[int, ...]]
@@ -83,12 +83,16 @@ class PartReader:
             start = self._next_place(stop) if known.upcoming is None else start + known.upcoming
 
     def _next_place(self, position: int) -> int | None:
+        """Return what the gate finds from `position` on, and have every way pass over what is before."""
         match = self._gate.search(self._data, position)
-        return match.start() if match else None
+        if match is None:
+            return None
+        self._cursors = tuple(max(cursor, match.start()) for cursor in self._cursors)
+        return match.start()
 
     def _read_or_recall(self, start: int) -> _Known:
         stop = self._cut(start, start + _PART_CHARS)
-        cursors = tuple(max(cursor - start, 0) for cursor in self._cursors)
+        cursors = tuple(cursor - start for cursor in self._cursors)
         behind = min(start, _BEHIND_CHARS)
         key = (self._data[start - behind : stop + _AHEAD_CHARS], behind, cursors)
         known = self._known.get(key)
