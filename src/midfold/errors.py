@@ -28,8 +28,9 @@
         ├── StoreUnavailable       reason
         ├── StoreFull              limit
         ├── SchemaTooNew           found, supported
-        ├── StoreCorrupt           path, reason
-        └── StoreReplaced          path, reason, kept_as
+        ├── StoreCorrupt           path, reason, stops_writing
+        ├── StoreReplaced          path, reason, kept_as
+        └── MessagesDamaged        session, positions
 
 Each one is a single clear line when printed, and carries its facts as attributes.
 """
@@ -317,12 +318,14 @@ class SchemaTooNew(StoreError):
 
 
 class StoreCorrupt(StoreError):
-    """The file is damaged. Nothing is written to it any more."""
+    """The file is damaged. Nothing is written to it any more where `stops_writing`; else one row is damaged,
+    and everything else goes on."""
 
-    def __init__(self, path: str, reason: str) -> None:
-        super().__init__(f"{path} is damaged ({reason}); run `midfold doctor`")
+    def __init__(self, path: str, reason: str, *, stops_writing: bool = True) -> None:
+        super().__init__(f"{path} is damaged ({reason}); `midfold doctor --fix` saves all that is sound")
         self.path = path
         self.reason = reason
+        self.stops_writing = stops_writing
 
 
 class StoreReplaced(StoreError):
@@ -337,3 +340,19 @@ class StoreReplaced(StoreError):
         self.path = path
         self.reason = reason
         self.kept_as = kept_as
+
+
+class MessagesDamaged(StoreError):
+    """Messages of a session are damaged, so what it says cannot be given as it was said.
+
+    `positions` count what the session says, from 0. `records` and `history` give the sound rest with marks.
+    """
+
+    def __init__(self, session: str, positions: Sequence[int]) -> None:
+        which = f"message {positions[0]} is" if len(positions) == 1 else f"{len(positions):,} messages are"
+        super().__init__(
+            f"{which} damaged in session {_make_safe(session)}; `midfold sessions show` and `export` give "
+            "the rest with a mark, and after `midfold doctor --fix` the conversation goes on"
+        )
+        self.session = session
+        self.positions = tuple(positions)

@@ -16,6 +16,7 @@ from midfold.compression.results import Compression
 from midfold.errors import SessionEnded, SessionGrew, StoreError
 from midfold.messages import Message, Text, ToolCall, ToolResult, pair_calls
 from midfold.store import Call, EndReason, Lease
+from midfold.store.base import check_sound
 from midfold.store.continuing import Continued
 from midfold.store.sqlite.store import SqliteStore
 from midfold.wire import Request, parse, render
@@ -80,6 +81,7 @@ class Conversation:
             system=system.system_text,
         )
         records = store.records(session.id)
+        check_sound(session.id, records)
         found.id, found.conversation_id = session.id, session.conversation_id
         found.items = [record.item for record in records]
         found.has_placeholders = any(record.is_redacted for record in records)

@@ -17,6 +17,7 @@ from midfold.config import check_settings, find_home
 from midfold.config.stores import OUTPUT_FOLDER, own_store_url
 from midfold.errors import ConfigError
 from midfold.store.opening import _read_path as read_path
+from midfold.store.rescue import find_kept
 
 _STYLES = {Level.OK: "green", Level.WARN: "yellow", Level.PROBLEM: "bold red"}
 _AREA_CELLS = 10
@@ -57,7 +58,8 @@ def examine() -> Iterator[Finding]:
     yield from check_home(home, store)
     found = list(check_store(store, checked.settings))
     yield from found
-    is_sound = not any(finding.level is Level.PROBLEM for finding in found)
+    # Sessions that a rescue could not read may be in the file that it kept, and their output is still theirs.
+    is_sound = not find_kept(store) and not any(finding.level is Level.PROBLEM for finding in found)
     yield from check_outputs(home / OUTPUT_FOLDER, store, is_sound=is_sound)
 
 

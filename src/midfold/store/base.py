@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Protocol, TypeAlias
 
 from midfold.compression.results import Compression, Fold
+from midfold.errors import MessagesDamaged
 from midfold.tokens.usage import CanonicalUsage
 
 Item: TypeAlias = object
@@ -32,6 +33,16 @@ class EndReason(StrEnum):
     UNDONE = "undone"
     CLOSED = "closed"
     EXPIRED = "expired"
+
+
+class Condition(StrEnum):
+    """Whether what was stored is what was read."""
+
+    SOUND = "sound"
+    DAMAGED = "damaged"
+    """it cannot be read, or is not what was stored; `midfold doctor --fix` saves all else"""
+    LOST = "lost"
+    """a rescue put a mark in the place of what was damaged"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +83,20 @@ class StoredMessage:
     finish_reason: str | None
     is_redacted: bool
     created_at: float
+    condition: Condition = Condition.SOUND
+    """where it is not sound, `item` is a mark in its place that says so"""
+
+    @property
+    def is_damaged(self) -> bool:
+        """Whether `item` is a mark in the place of a message that cannot be read."""
+        return self.condition is not Condition.SOUND
+
+
+def check_sound(session_id: str, records: Sequence[StoredMessage]) -> None:
+    """Raise `MessagesDamaged` where a message is damaged; what a rescue put a mark for is not any more."""
+    damaged = [index for index, each in enumerate(records) if each.condition is Condition.DAMAGED]
+    if damaged:
+        raise MessagesDamaged(session_id, damaged)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +109,8 @@ class StoredFold:
     facts: Mapping[str, object]
     created_at: float
     is_announced: bool
+    condition: Condition = Condition.SOUND
+    """where it is damaged, `fold` is empty"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +168,8 @@ class Hit:
     snippet: str
     marks: tuple[tuple[int, int], ...]
     title: str | None = None
+    is_damaged: bool = False
+    """the message is not what was stored; `snippet` says so"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,11 +234,13 @@ class SessionStore(Protocol):
         ...
 
     def messages(self, session_id: str) -> list[Item]:
-        """Return what the session says, as it would be sent."""
+        """Return what the session says, as it would be sent. Raises `MessagesDamaged` where some of it is
+        damaged: only `records` has room for a mark."""
         ...
 
     def records(self, session_id: str, start: int = 0, stop: int | None = None) -> list[StoredMessage]:
-        """Return the same with all that is known about each message."""
+        """Return the same with all that is known about each message; never with a hole: what is damaged has
+        a record that says so."""
         ...
 
     def continue_session(

@@ -33,6 +33,10 @@ _encode_anything = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).e
 _WHOLE_FIELD = "[REDACTED:secret]"
 
 
+DAMAGED_TEXT = "[This message was damaged in the session store and cannot be read.]"
+"""What stands in the place of a damaged message, for people and for models."""
+
+
 class DamagedRow(StoreError, ValueError):
     """What is stored cannot be what was written."""
 

@@ -12,6 +12,7 @@ from midfold.wire import parse, render
 
 SAID, SUMMARY, COPY, STUB = "said", "summary", "copy", "stub"
 """Who made a message: somebody in the conversation, or a fold."""
+MADE = (SUMMARY, COPY, STUB)
 
 _DIGEST_BYTES = 16
 

@@ -13,7 +13,14 @@ from midfold.cli.when import tell_size
 from midfold.config import Settings
 from midfold.config.stores import open_own_store
 from midfold.errors import SchemaTooNew, StoreCorrupt, StoreError, StoreUnavailable
-from midfold.store.rescue import find_kept, parts_of, read_facts, replace_damaged
+from midfold.store.rescue import (
+    LostMessages,
+    Salvaged,
+    find_kept,
+    parts_of,
+    read_facts,
+    replace_damaged,
+)
 from midfold.store.sqlite.health import Area, Problem
 
 _AREA = "store"
@@ -34,7 +41,7 @@ def check_store(path: Path, settings: Settings) -> Iterator[Finding]:
         with open_own_store(settings) as store:
             problems, status = store.check(), store.status
     except StoreCorrupt as error:
-        yield _damaged(path, error.reason, holders)
+        yield _damaged(path, f"the file is damaged: {error.reason}", holders)
         return
     except SchemaTooNew as error:
         yield Finding(
@@ -82,8 +89,11 @@ def _tell_problems(
     by_area = {area: [problem.text for problem in problems if problem.area is area] for area in Area}
     if not problems:
         yield fine(_AREA, "integrity, index, sequences and chains are sound")
+    rows = [*by_area[Area.MESSAGES], *by_area[Area.LINEAGE]]
     if by_area[Area.FILE]:
-        yield _damaged(path, "; ".join(by_area[Area.FILE][:2]), holders)
+        yield _damaged(path, f"the file is damaged: {'; '.join(by_area[Area.FILE][:2])}", holders)
+    elif rows:
+        yield _damaged(path, _join(rows), holders)
     elif by_area[Area.INDEX]:
         yield Finding(
             _AREA,
@@ -92,38 +102,65 @@ def _tell_problems(
             "midfold doctor --fix makes it anew from the messages, which are sound",
             lambda: _rebuild(settings),
         )
-    for area in (Area.MESSAGES, Area.LINEAGE):
-        if by_area[area]:
-            advice = "export these conversations; nothing is repaired that could be lost by it"
-            yield Finding(_AREA, Level.PROBLEM, f"{area}: {_join(by_area[area])}", advice)
 
 
 def _damaged(path: Path, reason: str, holders: list[Holder]) -> Finding:
-    text = f"the file is damaged: {_one_line(reason)}"
+    text = _one_line(reason)
     if holders:
         pids = ", ".join(str(holder.pid) for holder in holders)
         return Finding(_AREA, Level.PROBLEM, text, f"end the processes that have it open ({pids}) first")
-    advice = "midfold doctor --fix moves it aside, saves what can be read, and goes on with that"
+    advice = "midfold doctor --fix saves all that is sound into a new file, and keeps the damaged one"
     return Finding(_AREA, Level.PROBLEM, text, advice, lambda: _rescue(path))
 
 
 def _rescue(path: Path) -> str:
     replaced = replace_damaged(path)
     saved = replaced.salvaged
-    messages, conversations = (
-        count_of(saved.messages, "message"),
-        count_of(saved.conversations, "conversation"),
-    )
-    rest = "nothing was lost" if saved.is_whole else "what could not be read is missing, and folds are undone"
-    if saved.missing:
-        rest += f"; nothing could be read of {_name_missing(saved.missing)}"
-    return f"saved {messages} of {conversations}; {rest}; the damaged file is kept as {replaced.kept_as.name}"
+    messages = count_of(saved.messages, "message")
+    conversations = count_of(saved.conversations, "conversation")
+    parts = [f"saved {messages} of {conversations}", *_tell_losses(saved)]
+    return f"{'; '.join(parts)}; the damaged file is kept as {replaced.kept_as.name}"
 
 
-def _name_missing(missing: Sequence[str]) -> str:
-    names = ", ".join(printable(name[:ID_CHARS]) for name in missing[:_MOST_PROBLEMS])
-    more = f" and {len(missing) - _MOST_PROBLEMS:,} more" if len(missing) > _MOST_PROBLEMS else ""
-    return f"{count_of(len(missing), 'conversation')} ({names}{more})"
+def _tell_losses(saved: Salvaged) -> Iterator[str]:
+    """Say what was lost, and where."""
+    if saved.is_whole:
+        yield "nothing was lost"
+    if saved.has_read_nothing:
+        yield "nothing could be read"
+    if saved.lost:
+        shown = ", ".join(map(_name_lost, saved.lost[:_MOST_PROBLEMS]))
+        more = (
+            f" and of {len(saved.lost) - _MOST_PROBLEMS:,} more" if len(saved.lost) > _MOST_PROBLEMS else ""
+        )
+        lost = count_of(saved.lost_messages, "message")
+        yield f"{lost} could not be read, a mark is in each place: {shown}{more}"
+    for count, noun in ((saved.lost_folds, "fold"), (saved.lost_calls, "recorded call")):
+        if count:
+            yield f"{count_of(count, noun)} could not be read"
+    if saved.unfolded:
+        yield f"folds are undone in {_name_sessions(saved.unfolded)}"
+    if saved.unnamed:
+        yield f"messages of unknown conversations are in {_name_sessions(saved.unnamed)}"
+
+
+def _name_lost(lost: LostMessages) -> str:
+    """Name messages by their numbers, as `sessions show` does: 3, 7-9."""
+    runs: list[list[int]] = []
+    for position in lost.positions:
+        if runs and runs[-1][-1] == position - 1:
+            runs[-1][1:] = [position]
+        else:
+            runs.append([position])
+    numbers = ", ".join("-".join(map(str, run)) for run in runs[:_MOST_PROBLEMS])
+    more = ", ..." if len(runs) > _MOST_PROBLEMS else ""
+    return f"{printable(lost.session[:ID_CHARS])} #{numbers}{more}"
+
+
+def _name_sessions(ids: Sequence[str]) -> str:
+    names = ", ".join(printable(name[:ID_CHARS]) for name in ids[:_MOST_PROBLEMS])
+    more = f" and {len(ids) - _MOST_PROBLEMS:,} more" if len(ids) > _MOST_PROBLEMS else ""
+    return f"{count_of(len(ids), 'session')} ({names}{more})"
 
 
 def _rebuild(settings: Settings) -> str:
@@ -135,6 +172,8 @@ def _check_facts(path: Path) -> Finding:
     facts = read_facts(path, time.time())
     sessions, messages = count_of(len(facts.sessions), "session"), count_of(facts.messages, "message")
     text = f"schema {facts.schema}, {sessions}, {messages}"
+    if facts.lost:
+        text += f"; {count_of(facts.lost, 'mark')} in place of messages that were lost"
     if facts.stale_leases:
         text += f"; {count_of(facts.stale_leases, 'lease')} ran out, whoever comes next takes over"
     return fine(_AREA, text)

@@ -2,9 +2,10 @@
 
 from midfold.store.rescue.facts import StoreFacts, find_in_bodies, read_facts, read_store_id
 from midfold.store.rescue.quarantine import find_kept, parts_of, replace_damaged
-from midfold.store.rescue.salvage import Salvaged
+from midfold.store.rescue.salvage import LostMessages, Salvaged
 
 __all__ = [
+    "LostMessages",
     "Salvaged",
     "StoreFacts",
     "find_in_bodies",

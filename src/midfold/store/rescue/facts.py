@@ -8,6 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 from sqlite3 import Connection
 
+from midfold.store.seals import LOST_SEAL
 from midfold.store.sqlite.access import read_key
 from midfold.store.sqlite.driver import open_reader, translated
 
@@ -23,6 +24,8 @@ class StoreFacts:
     schema: int
     sessions: frozenset[tuple[str, str]]
     messages: int
+    lost: int
+    """messages in whose places a rescue put marks"""
     stale_leases: int
     """leases that ran out without being given back"""
 
@@ -33,11 +36,12 @@ def read_facts(path: Path, now: float) -> StoreFacts:
         store_id = _store_id(connection)
         (schema,) = connection.execute("PRAGMA user_version").fetchone()
         (messages,) = connection.execute("SELECT count(*) FROM messages").fetchone()
+        (lost,) = connection.execute("SELECT count(*) FROM messages WHERE seal = ?", (LOST_SEAL,)).fetchone()
         (leases,) = connection.execute(
             "SELECT count(*) FROM leases WHERE holder IS NOT NULL AND expires_at < ?", (now,)
         ).fetchone()
         sessions = frozenset(connection.execute("SELECT tenant, id FROM sessions").fetchall())
-    return StoreFacts(store_id, schema, sessions, messages, leases)
+    return StoreFacts(store_id, schema, sessions, messages, lost, leases)
 
 
 def read_store_id(path: Path) -> str:

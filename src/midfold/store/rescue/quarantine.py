@@ -8,7 +8,7 @@ from pathlib import Path
 
 from midfold.store.rescue.salvage import Salvaged, salvage
 
-_SIDE_FILES = ("-wal", "-shm")
+_SIDE_FILES = ("-wal", "-shm", ".mark")
 _RESCUED = "rescued"
 _DAMAGED = "damaged"
 
@@ -35,7 +35,7 @@ def find_kept(path: Path) -> list[Path]:
 def replace_damaged(path: Path) -> Replaced:
     """Save what can be read of a damaged store into a new one that takes its place; nobody may use it.
 
-    The old file is only read, through SQLite, and then moved aside with the files that belong to it.
+    The old file is only copied, and then moved aside with the files that belong to it.
     """
     fresh = path.with_name(f".{path.name}.{_RESCUED}")
     _remove(fresh)

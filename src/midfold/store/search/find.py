@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from midfold.store.base import Order
 from midfold.store.codec import clean_text
+from midfold.store.seals import is_sealed
 from midfold.store.search.limits import Clock, rows_in_time, time_limit
 from midfold.store.search.query import Query
 from midfold.store.search.recent import find_recent
@@ -22,7 +23,10 @@ MAX_ROWS = 1_000
 RANKED_MATCHES = 5_000
 """How many of the newest matches are compared for the best: a word that is everywhere ranks nothing."""
 
-COLUMNS = "m.id, s.id, s.conversation, s.title, m.seq, m.role, m.tools, m.created_at, m.dialect, m.body"
+COLUMNS = (
+    "m.id, s.id, s.conversation, s.title, m.seq, m.role, m.tools, m.created_at, m.dialect, m.body,"
+    " m.session, m.origin, m.seal"
+)
 """What a `Row` is made from."""
 # The index leads: its matches come in the order of their ids, so a newest-first search ends at its limit.
 _MATCHES = f"""
@@ -53,6 +57,15 @@ class Row:
     created_at: float
     dialect: str
     body: str
+    session: int
+    origin: str
+    seal: int | None
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether it is what was stored."""
+        columns = (self.session, self.seq, self.origin, self.role, self.tools, self.dialect, self.body)
+        return is_sealed((*columns, self.seal))
 
 
 class Coverage(StrEnum):

@@ -7,7 +7,9 @@ stored; so they must be the words that went in, and an index made by another ver
 import sqlite3
 from collections.abc import Iterator
 
+from midfold.store.codec import DamagedRow
 from midfold.store.guards import unguarded
+from midfold.store.seals import SEALED, is_sealed
 from midfold.store.search.scan import ReadTexts
 from midfold.store.search.words import INDEX_VERSION, WORD, index_words
 
@@ -20,6 +22,11 @@ _PURGED_PAGES = 64
 _CHANGES_OF_A_MERGE = 2
 _SAMPLED_MESSAGES = 200
 _SAMPLED_WORDS = 3
+_MESSAGES = "SELECT id, CAST(dialect AS BLOB), CAST(body AS BLOB) FROM messages ORDER BY id"
+_SAMPLED = f"""
+    SELECT id, CAST(dialect AS BLOB), CAST(body AS BLOB), {SEALED}
+    FROM messages m JOIN message_words_docsize USING (id)
+"""  # noqa: S608 - constants only
 _ANY_ERROR, _READ_ONLY = 1, 8  # SQLite's primary result codes
 # The index keeps the length of every entry in a table of its own: what it has, without reading it. Messages
 # behind the last of them are not missing; they wait for their turn. Nor are those that are being deleted.
@@ -109,15 +116,23 @@ def mark_current(connection: sqlite3.Connection) -> None:
 def rebuild(connection: sqlite3.Connection, read_texts: ReadTexts) -> int:
     """Make the index anew from the messages, in the caller's transaction; return how many there are.
 
-    A damaged index is thrown away whole. The messages are only read.
+    A damaged index is thrown away whole. The messages are only read; a damaged one is found by no word.
     """
     _empty(connection)
     count = 0
-    for rowid, dialect, body in connection.execute("SELECT id, dialect, body FROM messages ORDER BY id"):
-        add(connection, rowid, index_words(read_texts(dialect, body)))
+    for rowid, dialect, body in connection.execute(_MESSAGES):
+        add(connection, rowid, _words(dialect, body, read_texts))
         count += 1
     mark_current(connection)
     return count
+
+
+def _words(dialect: bytes, body: bytes, read_texts: ReadTexts) -> str:
+    """Return what a message is found by: nothing, where it is damaged."""
+    try:
+        return index_words(read_texts(dialect.decode(errors="replace"), body.decode(errors="replace")))
+    except DamagedRow:
+        return ""
 
 
 def check(connection: sqlite3.Connection) -> Iterator[str]:
@@ -148,14 +163,12 @@ def check_words(connection: sqlite3.Connection, read_texts: ReadTexts) -> Iterat
     lost = 0
     for at in range(0, newest, step):
         found = connection.execute(
-            "SELECT id, dialect, body FROM messages JOIN message_words_docsize USING (id)"
-            " WHERE id > ? AND id <= ? ORDER BY id LIMIT 1",
-            (at, newest),
+            f"{_SAMPLED} WHERE id > ? AND id <= ? ORDER BY id LIMIT 1", (at, newest)
         ).fetchone()
         if found is None:
             break
-        rowid, dialect, body = found
-        words = set(WORD.findall(index_words(read_texts(dialect, body))))
+        rowid, dialect, body, *sealed = found
+        words = set(WORD.findall(_words(dialect, body, read_texts))) if is_sealed(sealed) else set()
         lost += not all(_holds(connection, rowid, word) for word in sorted(words, key=len)[-_SAMPLED_WORDS:])
     if lost:
         yield f"{lost} of {len(range(0, newest, step))} messages are not found by their words"

@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, TypeAlias
 
-from midfold.store.codec import clean_text
+from midfold.store.codec import DamagedRow, clean_text
 from midfold.store.search.find import COLUMNS, MAX_ROWS, SEARCH_SECONDS, Coverage, Row, Rows
 from midfold.store.search.limits import Clock, rows_in_time, time_limit
 
@@ -55,13 +55,18 @@ def scan(
             chars_left -= len(row.body)
             if chars_left < 0 or clock.look():
                 return Rows(tuple(found), Coverage.CUT)
-            if _may_say(row.body, wanted) and any(
-                wanted in text.casefold() for text in read_texts(row.dialect, row.body)
-            ):
+            if _may_say(row.body, wanted) and _says(row, wanted, read_texts):
                 found.append(row)
                 if len(found) == limit:
                     return Rows(tuple(found))
     return Rows(tuple(found), Coverage.CUT if clock.is_over else Coverage.WHOLE)
+
+
+def _says(row: Row, wanted: str, read_texts: ReadTexts) -> bool:
+    try:
+        return any(wanted in text.casefold() for text in read_texts(row.dialect, row.body))
+    except DamagedRow:
+        return True  # as far as anybody can tell
 
 
 class _Piece(NamedTuple):

@@ -13,6 +13,7 @@ from midfold.store.search import maintain
 from midfold.store.sqlite import indexing
 from midfold.store.sqlite.files import Database
 from midfold.store.sqlite.messages import add_bytes
+from midfold.store.sqlite.searching import read_texts
 from midfold.store.sqlite.sessions import find_place
 
 
@@ -46,10 +47,11 @@ def _delete_sessions(connection: sqlite3.Connection, tenant: str, keys: Iterable
     doomed = sorted(keys)
     ids: list[str] = []
     count = 0
+    is_index_known = True
     for key in doomed:
         (session_id,) = connection.execute("SELECT id FROM sessions WHERE key = ?", (key,)).fetchone()
         ids.append(session_id)
-        indexing.remove(connection, indexing.find_indexed(connection, tenant, key))
+        is_index_known &= indexing.remove(connection, indexing.find_indexed(connection, tenant, key))
         size, messages = connection.execute(
             "SELECT coalesce(sum(length(body)), 0), count(*) FROM messages WHERE tenant = ? AND session = ?",
             (tenant, key),
@@ -61,6 +63,8 @@ def _delete_sessions(connection: sqlite3.Connection, tenant: str, keys: Iterable
     for key in reversed(doomed):
         connection.execute("DELETE FROM sessions WHERE tenant = ? AND key = ?", (tenant, key))
     maintain.close_holes(connection)
+    if not is_index_known:
+        maintain.rebuild(connection, read_texts)
     faultpoint("store.delete.after")
     return Deleted(tuple(ids), count)
 

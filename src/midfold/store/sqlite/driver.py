@@ -9,6 +9,7 @@ import sqlite3
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -163,8 +164,10 @@ def translated(path: Path) -> Iterator[None]:
 def translate(error: BaseException, path: Path) -> StoreError:
     """Return what an error means to a caller."""
     code = primary_code(error)
-    if is_corrupt(error) or isinstance(error, DamagedRow):
+    if is_corrupt(error):
         return StoreCorrupt(str(path), name_damage(error))
+    if is_bad_text(error) or isinstance(error, DamagedRow):
+        return StoreCorrupt(str(path), name_damage(error), stops_writing=False)
     if isinstance(error, MemoryError):  # SQLite's own way to say so; a damaged index can ask for anything
         return StoreUnavailable(f"{path}: {_REASONS[_NO_MEMORY]}")
     if isinstance(error, OSError):
@@ -176,9 +179,7 @@ def translate(error: BaseException, path: Path) -> StoreError:
 
 def name_damage(error: BaseException) -> str:
     """Say what is damaged, without the words of somebody's message."""
-    text = str(error)
-    is_text = text.startswith(_NOT_UTF8) or isinstance(error, UnicodeDecodeError)
-    return "a text is not UTF-8" if is_text else text
+    return "a text is not UTF-8" if is_bad_text(error) else str(error)
 
 
 def primary_code(error: BaseException) -> int:
@@ -198,11 +199,24 @@ def is_busy(error: BaseException) -> bool:
 
 
 def is_corrupt(error: BaseException) -> bool:
-    """Whether the file is damaged."""
+    """Whether the pages of the file are damaged, so that writing could spread it."""
     # The driver reads SQLite's own words, too, and those may quote what is damaged.
-    if primary_code(error) in _DAMAGED or isinstance(error, UnicodeDecodeError):
-        return True
+    return primary_code(error) in _DAMAGED or isinstance(error, UnicodeDecodeError)
+
+
+def is_bad_text(error: BaseException) -> bool:
+    """Whether a text of one row is damaged; SQLite itself does not mind."""
     return isinstance(error, driver.Error) and str(error).startswith(_NOT_UTF8)
+
+
+@contextmanager
+def any_text(connection: sqlite3.Connection) -> Iterator[None]:
+    """Let texts that are not UTF-8 be read, with signs for what is damaged; it takes a bit longer."""
+    connection.text_factory = partial(str, encoding="utf-8", errors="replace")
+    try:
+        yield
+    finally:
+        connection.text_factory = str
 
 
 def is_about_the_file(error: BaseException) -> bool:

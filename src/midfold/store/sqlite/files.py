@@ -15,7 +15,7 @@ from midfold.files import Hold
 from midfold.store.search import maintain
 from midfold.store.sqlite import indexing
 from midfold.store.sqlite.access import MEMORY, open_access, open_any_reader, read_key
-from midfold.store.sqlite.driver import sqlite_version, translated
+from midfold.store.sqlite.driver import any_text, driver, is_bad_text, sqlite_version, translated
 from midfold.store.sqlite.health import Area, Problem, find_damage, find_index_problems, find_problems
 from midfold.store.sqlite.readers import Readers
 from midfold.store.sqlite.searching import read_texts
@@ -49,6 +49,7 @@ class Database:
         self._is_closed = False
         self._mends = 0
         self._may_mend = True
+        self._has_looked = False
         self._next_try = time.monotonic() + _SECONDS_BETWEEN_TRIES
         self._hold = None if path == MEMORY else Hold(path)
         try:
@@ -72,7 +73,18 @@ class Database:
         """Run `work` on a connection that only reads."""
         if self.path == MEMORY:
             return self.write(work)
-        return self._mending(lambda: self._read(work))
+        try:
+            return self._mending(lambda: self._read(work))
+        except StoreCorrupt as damage:
+            if not isinstance(damage.__cause__, driver.Error) or not is_bad_text(damage.__cause__):
+                raise
+            return self._read_any_text(work)
+
+    def read_damaged(self, work: Callable[[sqlite3.Connection], T], damage: StoreCorrupt) -> T:
+        """Run `work`, which copes with damage, after `damage` was found."""
+        if not damage.stops_writing:
+            self._look_closer(damage)
+        return self.write(work) if self.path == MEMORY else self._read_any_text(work)
 
     def index_all(self) -> bool:
         """Index the messages that wait for it; false when that is not possible for now."""
@@ -98,7 +110,7 @@ class Database:
         return result
 
     def check(self, *, deep: bool) -> list[Problem]:
-        """Look for damage; after damage to the file or to messages nothing is written any more."""
+        """Look for damage; after damage to the pages of the file nothing is written any more."""
         problems = self._examine(partial(find_problems, deep=deep))
         if not _find_damage(problems) and sqlite_version() < _READERS_CHECK_THE_INDEX:
             problems += self._ask_writer_about_index()
@@ -165,6 +177,28 @@ class Database:
         with self._readers.lend() as connection:
             return work(connection)
 
+    def _read_any_text(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Read where texts may be damaged; a connection of its own, as that takes longer."""
+        self._check_process()
+        with translated(self.path):
+            connection = open_any_reader(self.path, has_writer=self._access.writer is not None)
+            try:
+                connection.execute("BEGIN")
+                with any_text(connection):
+                    return work(connection)
+            finally:
+                connection.close()
+
+    def _look_closer(self, damage: StoreCorrupt) -> None:
+        """Find out, once, whether pages are damaged: no message goes missing by itself."""
+        with self._lock:
+            writer = self._access.writer
+            if self._has_looked or writer is None or self.path == MEMORY:
+                return
+            self._has_looked = True
+            if any(each.area is Area.FILE for each in self._examine(find_damage)):
+                writer.trouble.stop(damage.reason)
+
     def _need_writer(self) -> Writer:
         """Return the writer; where there was none, what was in the way may be gone."""
         self._check_process()
@@ -194,7 +228,7 @@ class Database:
         try:
             return action()
         except StoreCorrupt as damage:
-            if not self._mend(mends, damage):
+            if not (damage.stops_writing and self._mend(mends, damage)):
                 raise
         return action()
 
@@ -215,7 +249,7 @@ class Database:
             return True
 
     def _is_only_the_index(self) -> bool:
-        areas = {each.area for each in self._examine(find_damage)}
+        areas = {each.area for each in self._examine(find_damage)} - {Area.MESSAGES}
         return areas == {Area.INDEX} or (not areas and sqlite_version() < _READERS_CHECK_THE_INDEX)
 
     def _examine(self, look: Callable[[sqlite3.Connection], list[Problem]]) -> list[Problem]:
@@ -233,5 +267,5 @@ class Database:
 
 
 def _find_damage(problems: Sequence[Problem]) -> Problem | None:
-    """Return what writing could make worse."""
-    return next((each for each in problems if each.area in (Area.FILE, Area.MESSAGES)), None)
+    """Return what writing could make worse; a row that is damaged in itself is not."""
+    return next((each for each in problems if each.area is Area.FILE), None)

@@ -3,8 +3,9 @@
 import sqlite3
 from collections.abc import Sequence
 
-from midfold.store.base import Known, StoredFold
-from midfold.store.codec import damage_noticed, read_value
+from midfold.compression.results import Fold
+from midfold.store.base import Condition, Known, StoredFold
+from midfold.store.codec import DamagedRow, damage_noticed, read_value
 from midfold.store.fold_json import fold_from_json
 from midfold.store.sqlite.sessions import find_place, find_tip
 
@@ -13,6 +14,8 @@ _FOLD = """
         f.announced_at IS NOT NULL
     FROM folds f JOIN sessions ended ON ended.key = f.session JOIN sessions child ON child.key = f.child
 """
+NO_FOLD = Fold((), 0, None, (), (), b"", b"")
+"""What is left of a fold that cannot be read."""
 # SQLite takes far more, but no list of digests needs to be looked up at once.
 _TOGETHER = 500
 _DAY_SECONDS = 86_400.0
@@ -31,23 +34,27 @@ def find_fold(connection: sqlite3.Connection, tenant: str, chain: Sequence[bytes
             " AND child.undone_at IS NULL",
             (tenant, *digests),
         ).fetchall()
-        if rows:
-            return _stored(max(rows, key=lambda row: (places[bytes(row[0])], row[1]))[2:])
+        for row in sorted(rows, key=lambda row: (places[bytes(row[0])], row[1]), reverse=True):
+            found = _stored(row[2:])
+            if found.condition is Condition.SOUND:
+                return found
     return None
 
 
 def list_folds(
     connection: sqlite3.Connection, tenant: str, session_id: str | None, *, unannounced: bool
 ) -> list[StoredFold]:
-    """List folds from the first to the newest: of one conversation or all, or those nobody was told of."""
+    """List folds from the first to the newest: of one conversation or all, or those nobody was told of.
+
+    One that is damaged is among them, empty and marked.
+    """
     conversation = find_place(connection, tenant, session_id).conversation if session_id else None
     rows = connection.execute(
         _FOLD + " WHERE f.tenant = ?1 AND (?2 IS NULL OR child.conversation = ?2)"
         " AND (?3 = 0 OR f.announced_at IS NULL) AND child.undone_at IS NULL ORDER BY f.key",
         (tenant, conversation, int(unannounced)),
     )
-    with damage_noticed("fold"):
-        return [_stored(row[2:]) for row in rows]
+    return [_stored(row[2:]) for row in rows]
 
 
 def mark_announced(connection: sqlite3.Connection, tenant: str, child_id: str, now: float) -> None:
@@ -131,12 +138,19 @@ def forget_summary(connection: sqlite3.Connection, tenant: str, span_digest: byt
 
 def _stored(row: Sequence[object]) -> StoredFold:
     session_id, child_id, body, facts, created_at, is_announced = row
-    known = read_value(str(facts))
+    condition = Condition.SOUND
+    fold, known = NO_FOLD, None
+    try:
+        with damage_noticed("fold"):
+            fold, known = fold_from_json(str(body)), read_value(str(facts))
+    except DamagedRow:
+        condition = Condition.DAMAGED
     return StoredFold(
         session_id=str(session_id),
         child_id=str(child_id),
-        fold=fold_from_json(str(body)),
+        fold=fold,
         facts=known if isinstance(known, dict) else {},
-        created_at=float(str(created_at)),
+        created_at=created_at if isinstance(created_at, float) else 0.0,
         is_announced=bool(is_announced),
+        condition=condition,
     )

@@ -12,9 +12,9 @@ from midfold.messages.digests import spell
 from midfold.store.codec import DamagedRow, read_body, read_value
 from midfold.store.fold_json import fold_from_json
 from midfold.store.rows import short_digest
+from midfold.store.seals import LOST_SEAL, SEALED, is_sealed
 from midfold.store.search import maintain
-from midfold.store.sqlite.driver import driver, name_damage
-from midfold.store.sqlite.messages import SEALED, is_sealed
+from midfold.store.sqlite.driver import any_text, driver, name_damage
 from midfold.store.sqlite.searching import read_texts
 
 _MANY_TIPS = """
@@ -61,12 +61,14 @@ Check = Callable[[sqlite3.Connection], Iterator[Problem]]
 def find_problems(connection: sqlite3.Connection, *, deep: bool = True) -> list[Problem]:
     """Look for damage in the file, the index, the messages and the chains; `deep` reads every message."""
     quick: list[Check] = [_check_file, _check_index, _check_sequences, _check_lineage, _check_ranges]
-    return _run(connection, [*quick, _check_messages, _check_values] if deep else quick)
+    with any_text(connection):
+        return _run(connection, [*quick, _check_messages, _check_values] if deep else quick)
 
 
 def find_damage(connection: sqlite3.Connection) -> list[Problem]:
     """Look for what only a fault of the disk, or somebody's hand, can have done."""
-    return _run(connection, [_check_file, _check_index, _check_seals, _check_values])
+    with any_text(connection):
+        return _run(connection, [_check_file, _check_index, _check_seals, _check_values])
 
 
 def find_index_problems(connection: sqlite3.Connection) -> list[Problem]:
@@ -146,9 +148,14 @@ def _check_ranges(connection: sqlite3.Connection) -> Iterator[Problem]:
 
 def _check_seals(connection: sqlite3.Connection) -> Iterator[Problem]:
     """Compare every message with the sum that was written with it."""
-    for row in connection.execute(f"SELECT {SEALED} FROM messages m WHERE m.seal IS NOT NULL"):  # noqa: S608
+    rows = connection.execute(
+        f"SELECT s.id, {SEALED} FROM messages m LEFT JOIN sessions s ON s.key = m.session"  # noqa: S608
+        " WHERE m.seal IS NOT NULL AND m.seal <> ?",
+        (LOST_SEAL,),
+    )
+    for session_id, *row in rows:
         if not is_sealed(row):
-            yield Problem(Area.MESSAGES, f"message {row[1]} of session {row[0]} is not what was stored")
+            yield Problem(Area.MESSAGES, f"message {row[1]} of session {session_id} is not what was stored")
 
 
 def _check_messages(connection: sqlite3.Connection) -> Iterator[Problem]:
@@ -183,6 +190,9 @@ def _check_chains(connection: sqlite3.Connection) -> Iterator[Problem]:
     )
     session, link = None, b""
     for session_id, key, seq, dialect, body, is_exact, digest, chained in rows:
+        if chained is None:  # a rescue put it there, and what comes behind it is taken as it is
+            session = None
+            continue
         if is_exact and not _agrees(dialect, body, digest, link if key == session else None, chained):
             yield Problem(Area.MESSAGES, f"message {seq} of session {session_id} is not what was stored")
         session, link = key, bytes(chained)

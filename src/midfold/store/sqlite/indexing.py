@@ -10,9 +10,11 @@ import time
 from collections.abc import Iterable, Sequence
 
 from midfold.faults import faultpoint
-from midfold.store.codec import read_body
+from midfold.store.codec import DamagedRow, read_body
 from midfold.store.rows import words_of
+from midfold.store.seals import LOST_SEAL, SEALED, is_sealed
 from midfold.store.search import maintain
+from midfold.store.sqlite.driver import any_text
 
 # What is indexed in one transaction, since others wait for it: some ten milliseconds of work.
 MAX_MESSAGES = 500
@@ -20,6 +22,7 @@ _MAX_CHARS = 1 << 18
 # Whoever takes words out for longer than this without another part is gone.
 _HOLE_SECONDS = 60.0
 
+_INDEXED = f"SELECT {SEALED} FROM messages m JOIN message_words_docsize USING (id) WHERE m.id = ?"  # noqa: S608
 _WAITING = "FROM messages WHERE id > (SELECT coalesce(max(id), 0) FROM message_words_docsize)"
 
 
@@ -36,14 +39,15 @@ def tidy(connection: sqlite3.Connection) -> bool:
 
 def catch_up(connection: sqlite3.Connection) -> int:
     """Index some of the oldest messages that wait, in the caller's transaction; return how many."""
-    rows = connection.execute(f"SELECT id, dialect, body {_WAITING} ORDER BY id LIMIT ?", (MAX_MESSAGES,))
     count = chars = 0
-    for rowid, dialect, body in rows:
-        maintain.add(connection, rowid, words_of(read_body(dialect, body)))
-        count, chars = count + 1, chars + len(body)
-        if chars >= _MAX_CHARS:
-            break
-    rows.close()
+    with any_text(connection):
+        rows = connection.execute(f"SELECT id, dialect, body {_WAITING} ORDER BY id LIMIT ?", (MAX_MESSAGES,))
+        for rowid, dialect, body in rows:
+            maintain.add(connection, rowid, _words(dialect, body))
+            count, chars = count + 1, chars + len(body)
+            if chars >= _MAX_CHARS:
+                break
+        rows.close()
     if count:
         faultpoint("store.index.after")
     return count
@@ -58,22 +62,40 @@ def find_indexed(connection: sqlite3.Connection, tenant: str, session: int) -> l
     return [rowid for (rowid,) in rows]
 
 
-def remove(connection: sqlite3.Connection, messages: Iterable[int]) -> None:
-    """Take messages that are about to be deleted out of the index, as far as they are in it."""
-    for rowid in messages:
-        found = connection.execute(
-            "SELECT dialect, body FROM messages JOIN message_words_docsize USING (id) WHERE id = ?", (rowid,)
-        ).fetchone()
-        if found is not None:
-            maintain.remove(connection, rowid, words_of(read_body(*found)))
+def remove(connection: sqlite3.Connection, messages: Iterable[int]) -> bool:
+    """Take messages that are about to be deleted out of the index, as far as they are in it.
+
+    Returns false where one is damaged: nobody knows its words any more, and once it is deleted the index has
+    to be made anew. Nothing was taken out then.
+    """
+    words: list[tuple[int, str]] = []
+    with any_text(connection):
+        for rowid in messages:
+            found = connection.execute(_INDEXED, (rowid,)).fetchone()
+            if found is None:
+                continue
+            if found[-1] != LOST_SEAL and not is_sealed(found):
+                return False
+            words.append((rowid, _words(*found[-3:-1])))
+    for rowid, indexed in words:
+        maintain.remove(connection, rowid, indexed)
     maintain.want_purge(connection)
+    return True
 
 
 def remove_before(connection: sqlite3.Connection, messages: Sequence[int]) -> None:
     """Take messages out that another transaction deletes; should it never come, they are put back."""
-    remove(connection, messages)
-    maintain.note_holes(connection, time.time())
+    if remove(connection, messages):
+        maintain.note_holes(connection, time.time())
     faultpoint("store.delete.unindexed")
+
+
+def _words(dialect: object, body: object) -> str:
+    """Return what a message is found by: nothing, where it is damaged."""
+    try:
+        return words_of(read_body(str(dialect), str(body)))
+    except DamagedRow:
+        return ""
 
 
 def _fill_holes(connection: sqlite3.Connection) -> bool:
@@ -87,7 +109,7 @@ def _fill_holes(connection: sqlite3.Connection) -> bool:
         (MAX_MESSAGES,),
     ).fetchall()
     for rowid, dialect, body in rows:
-        maintain.add(connection, rowid, words_of(read_body(dialect, body)))
+        maintain.add(connection, rowid, _words(dialect, body))
     if not rows:
         maintain.close_holes(connection)
     return bool(rows)

@@ -5,7 +5,7 @@ and writes only what is new: the summary, and what was shortened.
 """
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from midfold.errors import SessionBusy, StoreError
@@ -17,7 +17,14 @@ from midfold.store.rows import agree
 from midfold.store.sqlite import messages
 from midfold.store.sqlite.folds import forget_summary
 from midfold.store.sqlite.leases import check_lease
-from midfold.store.sqlite.messages import Ref, insert_ranges, insert_rows, join_refs, read_refs
+from midfold.store.sqlite.messages import (
+    Ref,
+    count_taken_over,
+    insert_ranges,
+    insert_rows,
+    join_refs,
+    read_refs,
+)
 from midfold.store.sqlite.sessions import (
     NewSession,
     Place,
@@ -95,7 +102,7 @@ def undo_continuation(
     """
     tip = find_place(connection, tenant, find_tip(connection, tenant, session_id))
     folded, unfolded, since = _find_fold(connection, tenant, tip)
-    said_since = read_refs(connection, tenant, tip)[_count_taken_over(connection, tenant, folded) :]
+    said_since = read_refs(connection, tenant, tip)[count_taken_over(connection, tenant, folded) :]
     for key in since:
         connection.execute(
             "UPDATE sessions SET undone_at = ?, ended_at = coalesce(ended_at, ?), end_reason = ?"
@@ -131,15 +138,21 @@ def branch_session(
     insert_ranges(connection, tenant, key, join_refs(refs), own_from=0)
 
 
-def read_history(connection: sqlite3.Connection, tenant: str, session_id: str) -> list[StoredMessage]:
+ReadHistory = Callable[[sqlite3.Connection, str, str], list[StoredMessage]]
+"""Returns what was said in one conversation, without that which it branched from."""
+
+
+def read_history(
+    connection: sqlite3.Connection, tenant: str, session_id: str, read: ReadHistory
+) -> list[StoredMessage]:
     """Return all that was said in the conversation of a session, folded or not, in the order it was said in.
 
     A branch begins with all that was said before it, also with what its parent had folded by then.
     """
     conversation = find_place(connection, tenant, session_id).conversation
-    said = messages.read_history(connection, tenant, conversation)
+    said = read(connection, tenant, conversation)
     while branch := _find_branch(connection, tenant, conversation):
-        before = messages.read_history(connection, tenant, branch.parent)
+        before = read(connection, tenant, branch.parent)
         said = [*before[: branch.parent_taken_over + branch.said_before], *said[branch.taken_over :]]
         conversation = branch.parent
     return said
@@ -310,12 +323,3 @@ def _find_fold(connection: sqlite3.Connection, tenant: str, tip: Place) -> tuple
             raise StoreError(f"the session {tip.id} has no fold to take back")
         session_id, parent_id = (session_id, fold_parent) if fold_parent else (parent, "")
     return find_place(connection, tenant, session_id), find_place(connection, tenant, parent_id), since
-
-
-def _count_taken_over(connection: sqlite3.Connection, tenant: str, session: Place) -> int:
-    """Return how many messages a session began with."""
-    (count,) = connection.execute(
-        "SELECT coalesce(sum(stop - start), 0) FROM ranges WHERE tenant = ? AND session = ?",
-        (tenant, session.key),
-    ).fetchone()
-    return int(count)

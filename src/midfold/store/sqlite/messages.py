@@ -4,19 +4,14 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any
-from zlib import crc32
 
-from midfold.errors import SessionNotFound
 from midfold.faults import faultpoint
 from midfold.messages.digests import spell
-from midfold.store.base import StoredMessage
-from midfold.store.codec import DamagedRow, read_body, read_value
+from midfold.store.codec import DamagedRow, read_body
 from midfold.store.rows import SAID, Row, short_digest
+from midfold.store.seals import SEALED, sum_of
 from midfold.store.sqlite.sessions import Place
 
-# From here on a session has no messages of its own.
-_NO_OWN = 1 << 60
 # The ranges a session took over, in order, and behind them its own messages.
 _VIEW = """
     WITH pieces (position, source, start, stop) AS (
@@ -29,17 +24,16 @@ _VIEW = """
         ON m.tenant = ?1 AND m.session = pieces.source AND m.seq >= pieces.start AND m.seq < pieces.stop
     {join} ORDER BY pieces.position, m.seq LIMIT ?4 OFFSET ?5
 """
-SEALED = "m.session, m.seq, m.origin, m.role, m.tools, m.dialect, m.body, m.seal"
-"""What the sum of a message covers, and the sum."""
-_RECORD = f"{SEALED}, s.id, m.tokens, m.finish_reason, m.is_redacted, m.created_at"
-_SEALED_COLUMNS = SEALED.count(",") + 1
+RECORD = f"{SEALED}, s.id, m.tokens, m.finish_reason, m.is_redacted, m.created_at"
+"""What a stored message is made from."""
 # The body is wanted only where it says something else than what was said.
 _REFS = _VIEW.format(
     columns="m.session, m.seq, m.digest, m.dialect, CASE WHEN NOT m.is_exact THEN m.body END", join=""
 )
-_RECORDS = _VIEW.format(columns=_RECORD, join="JOIN sessions s ON s.key = m.session")
+RECORDS = _VIEW.format(columns=RECORD, join="JOIN sessions s ON s.key = m.session")
+"""Reads a view: tenant, session, first of its own, limit and offset."""
 
-
+_COUNT_TAKEN_OVER = "SELECT coalesce(sum(stop - start), 0) FROM ranges WHERE tenant = ? AND session = ?"
 _COUNT_HISTORY = """
     SELECT
         (SELECT coalesce(sum(r.stop - r.start), 0) FROM sessions s
@@ -113,7 +107,7 @@ def _columns(
             row.tools,
             row.dialect,
             row.body,
-            _sum(place.key, seq, row.origin, row.role, row.tools, row.dialect, row.body),
+            sum_of(place.key, seq, row.origin, row.role, row.tools, row.dialect, row.body),
             row.tokens,
             row.finish_reason,
             int(row.is_redacted),
@@ -123,16 +117,6 @@ def _columns(
             now,
         )
         faultpoint("store.message.after")
-
-
-def _sum(*columns: object) -> int:
-    """Return what tells a damaged message from a sound one; a disk is no adversary."""
-    return crc32("\n".join(map(str, columns)).encode("utf-8", "replace"))
-
-
-def is_sealed(row: Sequence[object]) -> bool:
-    """Whether the `SEALED` columns of a message are what was written; a row without a sum is believed."""
-    return row[-1] is None or row[-1] == _sum(*row[:-1])
 
 
 def add_bytes(connection: sqlite3.Connection, tenant: str, count: int) -> None:
@@ -161,69 +145,32 @@ def insert_ranges(
 def read_refs(connection: sqlite3.Connection, tenant: str, place: Place) -> list[Ref]:
     """Return where the messages of a session are written, in the order in which it says them."""
     rows = connection.execute(_REFS, (tenant, place.key, place.own_from, -1, 0))
-    return [
-        Ref(source, seq, (digest,) if body is None else (digest, _stored_digest(dialect, body)))
+    refs = [
+        Ref(source, seq, (digest,) if body is None else (digest, *_stored_digest(dialect, body)))
         for source, seq, digest, dialect, body in rows
     ]
+    if len(refs) != count_taken_over(connection, tenant, place) + place.next_seq - place.own_from:
+        raise DamagedRow(f"messages of session {place.id} are missing")
+    return refs
 
 
-def _stored_digest(dialect: str, body: str) -> bytes:
-    return short_digest(spell(read_body(dialect, body)))
+def count_taken_over(connection: sqlite3.Connection, tenant: str, place: Place) -> int:
+    """Return how many messages a session began with."""
+    (count,) = connection.execute(_COUNT_TAKEN_OVER, (tenant, place.key)).fetchone()
+    return int(count)
 
 
-def read_records(
-    connection: sqlite3.Connection, tenant: str, place: Place, start: int = 0, stop: int | None = None
-) -> Iterator[StoredMessage]:
-    """Yield what a session says, from message `start` up to `stop`."""
-    limit = -1 if stop is None else max(0, stop - start)
-    for row in connection.execute(_RECORDS, (tenant, place.key, place.own_from, limit, start)):
-        yield _record(row)
-
-
-def read_history(connection: sqlite3.Connection, tenant: str, conversation: str) -> list[StoredMessage]:
-    """Return everything that was said in a conversation, folded or not, in the order in which it was said.
-
-    A branch begins with what its parent said.
-    """
-    first = connection.execute(
-        "SELECT key FROM sessions WHERE tenant = ? AND conversation = ? AND kind <> 'continuation'",
-        (tenant, conversation),
-    ).fetchone()
-    if first is None:
-        raise SessionNotFound(conversation)
-    rows = connection.execute(_RECORDS, (tenant, first[0], _NO_OWN, -1, 0)).fetchall()
-    rows += connection.execute(
-        f"SELECT {_RECORD} FROM sessions s JOIN messages m ON m.tenant = s.tenant AND m.session = s.key"  # noqa: S608
-        " WHERE s.tenant = ? AND s.conversation = ? AND m.origin = 'said' ORDER BY m.id",
-        (tenant, conversation),
-    ).fetchall()
-    return [_record(row) for row in rows]
+def _stored_digest(dialect: str, body: str) -> tuple[bytes, ...]:
+    try:
+        return (short_digest(spell(read_body(dialect, body))),)
+    except DamagedRow:
+        return ()  # nobody can know it by what it says any more
 
 
 def count_history(connection: sqlite3.Connection, tenant: str, conversation: str) -> int:
     """Return how many messages `read_history` has."""
     (count,) = connection.execute(_COUNT_HISTORY, {"tenant": tenant, "conversation": conversation}).fetchone()
     return int(count)
-
-
-def _record(row: tuple[Any, ...]) -> StoredMessage:
-    sealed = row[:_SEALED_COLUMNS]
-    _session, seq, origin, role, tools, _dialect, body, _seal = sealed
-    session_id, tokens, finish_reason, is_redacted, created_at = row[_SEALED_COLUMNS:]
-    if not is_sealed(sealed):
-        raise DamagedRow(f"message {seq} of session {session_id} is not what was stored")
-    return StoredMessage(
-        session_id=session_id,
-        seq=seq,
-        origin=origin,
-        role=role,
-        item=read_value(body),
-        tools=tuple(tools.split()),
-        tokens=tokens,
-        finish_reason=finish_reason,
-        is_redacted=bool(is_redacted),
-        created_at=created_at,
-    )
 
 
 def join_refs(refs: Sequence[Ref]) -> list[Range]:

@@ -1,11 +1,11 @@
 """Searches in SQLite, from the words of a person to messages with the place marked."""
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from midfold.store.base import Found, Hit, Order
-from midfold.store.codec import read_body, texts_in
+from midfold.store.codec import DAMAGED_TEXT, DamagedRow, read_body, texts_in
 from midfold.store.search.find import Row, find
 from midfold.store.search.query import read_query
 from midfold.store.search.scan import scan
@@ -43,7 +43,7 @@ def search(connection: sqlite3.Connection, tenant: str, wanted: Wanted) -> Found
     )
     query = read_query(wanted.query)
     found = find(connection, query, filters, order=wanted.order, limit=wanted.limit, read_texts=read_texts)
-    hits = tuple(_hit(row, make_snippet(_texts(row), query)) for row in found.rows)
+    hits = tuple(_hit(row, lambda texts: make_snippet(texts, query)) for row in found.rows)
     return Found(hits, found.is_incomplete)
 
 
@@ -53,7 +53,7 @@ def find_substring(
     """Look for a text letter by letter in one session."""
     find_place(connection, tenant, session_id)
     found = scan(connection, tenant, session_id, text, read_texts=read_texts, limit=limit)
-    hits = tuple(_hit(row, make_substring_snippet(_texts(row), text)) for row in found.rows)
+    hits = tuple(_hit(row, lambda texts: make_substring_snippet(texts, text)) for row in found.rows)
     return Found(hits, found.is_incomplete)
 
 
@@ -62,19 +62,21 @@ def read_texts(dialect: str, body: str) -> Iterable[str]:
     return texts_in(read_body(dialect, body))
 
 
-def _texts(row: Row) -> list[str]:
-    return list(read_texts(row.dialect, row.body))
-
-
-def _hit(row: Row, cut: Snippet) -> Hit:
+def _hit(row: Row, cut_out: Callable[[list[str]], Snippet]) -> Hit:
+    """Cut out of a message what was looked for; one that is damaged says that instead."""
+    try:
+        cut = cut_out(list(read_texts(row.dialect, row.body))) if row.is_sound else None
+    except DamagedRow:
+        cut = None
     return Hit(
         session_id=row.session_id,
         conversation_id=row.conversation_id,
         seq=row.seq,
         role=row.role,
-        tools=tuple(row.tools.split()),
+        tools=tuple(str(row.tools).split()),
         created_at=row.created_at,
-        snippet=cut.text,
-        marks=tuple((mark.start, mark.stop) for mark in cut.marks),
+        snippet=cut.text if cut else DAMAGED_TEXT,
+        marks=tuple((mark.start, mark.stop) for mark in cut.marks) if cut else (),
         title=row.title,
+        is_damaged=cut is None,
     )

@@ -187,7 +187,12 @@ class SqliteStore:
         finish_reason: str | None = None,
         expected_count: int | None = None,
     ) -> int:
-        """Add messages, all of them or none, and return the number of the first; may raise `SessionGrew`."""
+        """Add messages, all of them or none, and return the number of the first; may raise `SessionGrew`.
+
+        A session with damaged messages grows on; one whose newest is damaged raises `MessagesDamaged`.
+        """
+        if not self._recalled.get(session_id):
+            self._read(writing.check_end, session_id)
         place = self._recall(session_id)
         prepared = prepare(
             messages,
@@ -200,16 +205,16 @@ class SqliteStore:
         return self._write(writing.append, session_id, prepared, self._quota, now, expected_count)
 
     def messages(self, session_id: str) -> list[Item]:
-        """Return what the session says, as it would be sent."""
-        return [record.item for record in self.records(session_id)]
+        """Return what the session says, as it would be sent; raises `MessagesDamaged`."""
+        return writing.read_items(self._database, self._tenant, session_id)
 
     def records(self, session_id: str, start: int = 0, stop: int | None = None) -> list[StoredMessage]:
-        """Return what the session says with all that is known about each message."""
-        return self._read(writing.read_view, session_id, start, stop)
+        """Return what the session says with all that is known about each message, and marks for damage."""
+        return writing.read_view(self._database, self._tenant, session_id, start, stop)
 
     def history(self, session_id: str) -> list[StoredMessage]:
-        """Return everything that was said in a conversation, folded or not."""
-        return self._read(lineage.read_history, session_id)
+        """Return everything that was said in a conversation, folded or not, with marks for damage."""
+        return writing.read_history(self._database, self._tenant, session_id)
 
     def count_history(self, session_id: str) -> int:
         """Count what was said in a conversation, folded or not, without reading it."""

@@ -1,11 +1,14 @@
 """What appending and reading a session come down to, once the session is found."""
 
 import sqlite3
+from functools import partial
 
-from midfold.store.base import StoredMessage
+from midfold.errors import MessagesDamaged, StoreCorrupt
+from midfold.store.base import Condition, Item, StoredMessage, check_sound
 from midfold.store.preparing import Prepared
-from midfold.store.sqlite import indexing
-from midfold.store.sqlite.messages import Ref, insert_rows, read_records, read_refs
+from midfold.store.sqlite import indexing, lineage, reading
+from midfold.store.sqlite.files import Database
+from midfold.store.sqlite.messages import Ref, insert_rows, read_refs
 from midfold.store.sqlite.pruning import check_quota
 from midfold.store.sqlite.sessions import check_count, find_open, find_place
 
@@ -37,12 +40,45 @@ def append(
     return first
 
 
-def read_view(
-    connection: sqlite3.Connection, tenant: str, session_id: str, start: int, stop: int | None
-) -> list[StoredMessage]:
-    """Return what a session says."""
+def check_end(connection: sqlite3.Connection, tenant: str, session_id: str) -> None:
+    """Raise `MessagesDamaged` where a session cannot go on, since its newest message is damaged or missing.
+
+    What comes next is chained to it. Damage further up is in nobody's way.
+    """
     place = find_place(connection, tenant, session_id)
-    return list(read_records(connection, tenant, place, start, stop))
+    if place.next_seq == place.own_from:
+        return
+    last = reading.read_last(connection, tenant, place)
+    if last is None or last.condition is Condition.DAMAGED:
+        raise MessagesDamaged(session_id, [place.next_seq - 1])
+
+
+def read_items(database: Database, tenant: str, session_id: str) -> list[Item]:
+    """Return what a session says. Raises `MessagesDamaged`."""
+    records = read_view(database, tenant, session_id)
+    check_sound(session_id, records)
+    return [record.item for record in records]
+
+
+def read_view(
+    database: Database, tenant: str, session_id: str, start: int = 0, stop: int | None = None
+) -> list[StoredMessage]:
+    """Return what a session says, with marks for what is damaged."""
+    try:
+        return database.read(lambda each: reading.read_records(each, tenant, session_id, start, stop))
+    except StoreCorrupt as damage:
+        return database.read_damaged(
+            lambda each: reading.read_damaged_records(each, tenant, session_id, start, stop), damage
+        )
+
+
+def read_history(database: Database, tenant: str, session_id: str) -> list[StoredMessage]:
+    """Return all that was said in the conversation of a session, with marks for what is damaged."""
+    history = partial(lineage.read_history, tenant=tenant, session_id=session_id)
+    try:
+        return database.read(partial(history, read=reading.read_history))
+    except StoreCorrupt as damage:
+        return database.read_damaged(partial(history, read=reading.read_damaged_history), damage)
 
 
 def read_places(connection: sqlite3.Connection, tenant: str, session_id: str) -> list[Ref]:
