@@ -80,7 +80,7 @@ def test_t4_t15_a_hostile_text_is_data_in_every_place_that_takes_one(tmp_path: P
         assert store.messages(kept) == [{"role": "user", "content": "safe and sound"}]
         assert store.check() == []
     files = {each.name for each in tmp_path.rglob("*") if each.is_file()}
-    assert files <= {"s.db", "s.db-wal", "s.db-shm", "s.db.writer"}
+    assert files <= {"s.db", "s.db-wal", "s.db-shm", "s.db.writer", "s.db.mark"}
 
 
 @settings(max_examples=40)

@@ -23,9 +23,16 @@ def own_store() -> Iterator[SqliteStore]:
     """Open the store that the settings name for the block."""
     store = open_own_store(load_settings())
     try:
+        warn_of(store)
         yield store
     finally:
         store.close()
+
+
+def warn_of(store: SqliteStore) -> None:
+    """Say on standard error what the person should know about a store that works."""
+    if store.status.warning:
+        click.echo(f"midfold: warning: {store.status.warning}; see midfold doctor", err=True)
 
 
 class NoSessions(SessionNotFound):

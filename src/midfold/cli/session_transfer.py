@@ -56,6 +56,8 @@ def export_command(name: str, output: str | None, form: str | None, tip: bool) -
         click.echo(export.text, nl=False)
     else:
         click.echo(f"{count_of(export.messages, 'message')} to {printable(output, _MOST_CHARS)}", err=True)
+    if export.damaged:
+        click.echo(f"damaged: {count_of(export.damaged, 'message')}; a mark is in each place", err=True)
     for loss in export.losses:
         click.echo(f"not in it: {printable(loss, _MOST_CHARS)}", err=True)
 

@@ -1,6 +1,6 @@
 """`midfold sessions show`: a part of a session, and what is known about the whole."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import TypedDict
 
@@ -13,7 +13,8 @@ from midfold.cli.overview import count_of, describe, show_line
 from midfold.cli.plain import printable
 from midfold.cli.speech import print_messages
 from midfold.cli.when import tell_date
-from midfold.store.base import Session, StoredMessage
+from midfold.errors import StoreCorrupt
+from midfold.store.base import Condition, Session, StoredMessage
 from midfold.store.sqlite.store import SqliteStore
 
 _DEFAULT_LAST = 20
@@ -43,6 +44,9 @@ class SessionView:
     records: Sequence[StoredMessage]
     start: int
     total: int
+    damaged: int
+    """how many of all messages cannot be read"""
+    is_system_damaged: bool = False
 
 
 def take_excerpt(store: SqliteStore, session: Session, wanted: Excerpt) -> SessionView:
@@ -55,15 +59,21 @@ def take_excerpt(store: SqliteStore, session: Session, wanted: Excerpt) -> Sessi
     else:
         records, middle = _find_message(store, session, records, place)
         start, stop = max(0, middle - _AROUND), middle + _AROUND + 1
+    try:
+        system, is_system_damaged = store.system(session.id), False
+    except StoreCorrupt:
+        system, is_system_damaged = None, True
     return SessionView(
         session=session,
         words=describe(store, session),
-        system=store.system(session.id),
+        system=system,
         tip=store.get_compression_tip(session.id),
         folds=len(store.folds(session.id)),
         records=records[start:stop],
         start=start,
         total=len(records),
+        damaged=sum(record.condition is Condition.DAMAGED for record in records),
+        is_system_damaged=is_system_damaged,
     )
 
 
@@ -76,6 +86,7 @@ def excerpt_json(view: SessionView) -> dict[str, object]:
         "folds": view.folds,
         "start": view.start,
         "total": view.total,
+        "damaged": view.damaged,
         "messages": [asdict(record) for record in view.records],
     }
 
@@ -89,6 +100,8 @@ def print_excerpt(view: SessionView, console: Console, *, full: bool) -> None:
         console.print(Text(f"it goes on in {view.tip[:ID_CHARS]}", style="dim"))
     if any(record.is_redacted for record in view.records):
         console.print(Text("credentials were replaced by placeholders when this was stored", style="dim"))
+    for line in _tell_damage(view):
+        console.print(Text(line, style="bold red"), soft_wrap=True)
     console.print()
     if view.start:
         console.print(Text(f"{count_of(view.start, 'earlier message')}; --all shows all", style="dim"))
@@ -96,6 +109,13 @@ def print_excerpt(view: SessionView, console: Console, *, full: bool) -> None:
     later = view.total - view.start - len(view.records)
     if later:
         console.print(Text(count_of(later, "later message"), style="dim"))
+
+
+def _tell_damage(view: SessionView) -> Iterator[str]:
+    if view.damaged:
+        yield f"{count_of(view.damaged, 'message')} cannot be read; midfold doctor --fix saves all else"
+    if view.is_system_damaged:
+        yield "the system prompt cannot be read; midfold doctor --fix saves all else"
 
 
 def _facts(view: SessionView) -> list[str]:

@@ -43,7 +43,8 @@ def _heading(record: StoredMessage, home: str) -> Text:
     facts = [tell_date(record.created_at)]
     facts += [f"{record.tokens:,} tokens"] if record.tokens is not None else []
     facts += [_ORIGINS[record.origin]] if record.origin in _ORIGINS else []
-    return line.append("  " + " · ".join(facts), style="dim")
+    line.append("  " + " · ".join(facts), style="dim")
+    return line.append(f"  {record.condition}", style="bold red") if record.is_damaged else line
 
 
 def _lines(message: Message, *, full: bool) -> Iterator[Text]:

@@ -229,7 +229,8 @@ class SessionStore(Protocol):
     ) -> int:
         """Add messages, all of them or none, and return the number of the first.
 
-        Raises `SessionGrew` where the session's `message_count` is not the one that is expected.
+        Raises `SessionGrew` where the session's `message_count` is not the one that is expected. A session
+        with damaged messages goes on; one whose newest is damaged raises `MessagesDamaged`.
         """
         ...
 

@@ -21,6 +21,7 @@ from midfold.cli.chat.view.live import LiveView
 from midfold.cli.chat.view.plain import PlainView
 from midfold.cli.chat.view.status import start_line
 from midfold.cli.console import make_console
+from midfold.cli.finding import warn_of
 from midfold.config import Settings, find_home
 
 _HISTORY_FILE = "chat_history"
@@ -42,6 +43,7 @@ def start(
             _resume(agent, session)
         if prompt is None:
             return _talk(agent, settings, is_resumed=session is not None, everything=everything)
+        warn_of(agent.store)
         text = sys.stdin.read() if prompt == _FROM_INPUT else prompt
         if not text.strip():
             raise click.UsageError("the prompt is empty")
@@ -81,6 +83,8 @@ def _talk(agent: Agent, settings: Settings, *, is_resumed: bool, everything: boo
     desk = Desk(agent, console, view, settings)
     editor = open_editor(find_home() / _HISTORY_FILE, lambda line: complete(desk, line))
     view.say(start_line(agent.status()))
+    if agent.store.status.warning:
+        view.say(warning(f"{agent.store.status.warning}; see midfold doctor"))
     if everything:
         view.say(warning(DANGER))
     if is_resumed:

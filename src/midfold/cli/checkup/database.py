@@ -53,6 +53,9 @@ def check_store(path: Path, settings: Settings) -> Iterator[Finding]:
         return
     if status.problem and not problems:
         yield Finding(_AREA, Level.WARN, f"cannot be written: {_one_line(status.problem)}")
+    if status.warning:
+        advice = "look for what is missing in copies and exports; midfold doctor --fix puts this line away"
+        yield Finding(_AREA, Level.WARN, status.warning, advice, lambda: _forget_loss(settings))
     yield from _tell_problems(path, settings, problems, holders)
     if not any(problem.area is Area.FILE for problem in problems):
         yield _check_facts(path)
@@ -161,6 +164,12 @@ def _name_sessions(ids: Sequence[str]) -> str:
     names = ", ".join(printable(name[:ID_CHARS]) for name in ids[:_MOST_PROBLEMS])
     more = f" and {len(ids) - _MOST_PROBLEMS:,} more" if len(ids) > _MOST_PROBLEMS else ""
     return f"{count_of(len(ids), 'session')} ({names}{more})"
+
+
+def _forget_loss(settings: Settings) -> str:
+    with open_own_store(settings) as store:
+        store.forget_loss()
+    return "put away what is missing from the log"
 
 
 def _rebuild(settings: Settings) -> str:

@@ -46,6 +46,7 @@ def replace_damaged(path: Path) -> Replaced:
         with suppress(FileNotFoundError):
             old.rename(new)
     fresh.rename(path)
+    _remove(fresh)  # what is beside it by now says nothing of the file in its place
     return Replaced(kept_as, salvaged)
 
 

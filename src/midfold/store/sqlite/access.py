@@ -2,7 +2,7 @@
 
 import secrets
 import sqlite3
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from midfold.errors import StoreUnavailable
@@ -21,6 +21,7 @@ from midfold.store.sqlite.driver import (
     translated,
 )
 from midfold.store.sqlite.identity import Files
+from midfold.store.sqlite.marks import Loss, Mark, read_loss, write_loss
 from midfold.store.sqlite.migrations import check_version, migrate
 from midfold.store.sqlite.searching import read_texts
 from midfold.store.sqlite.single import SingleWriter
@@ -37,6 +38,8 @@ class Access:
     writer: Writer | None
     single: SingleWriter | None = None
     problem: str | None = None
+    loss: Loss | None = None
+    """what is missing from the log, as far as that was noticed"""
 
     def close(self) -> bool:
         """Finish what is waiting, then let the next process write; false where a thread is still at it."""
@@ -55,7 +58,7 @@ def open_access(path: Path, synchronous: str) -> Access:
     Raises `StoreUnavailable` when neither is possible.
     """
     if path == MEMORY:
-        return Access(_start(open_memory(), path))
+        return _start(open_memory(), path)
     try:
         return _open_for_writing(path, synchronous)
     except StoreUnavailable as error:
@@ -92,24 +95,36 @@ def _open_for_writing(path: Path, synchronous: str) -> Access:
     make_private_folder(path.parent)
     single = SingleWriter(path) if sqlite_version() < SAFE_VERSION else None
     try:
-        return Access(_start(open_writer(path, synchronous=synchronous), path), single)
+        return replace(_start(open_writer(path, synchronous=synchronous), path), single=single)
     except BaseException:
         if single is not None:
             single.release()
         raise
 
 
-def _start(connection: sqlite3.Connection, path: Path) -> Writer:
+def _start(connection: sqlite3.Connection, path: Path) -> Access:
     """Bring schema, key and index of a fresh connection up to date, and let it write."""
     try:
         with translated(path):
             migrate(connection)
             _make_key(connection)
             _renew_index(connection)
+            mark = None if path == MEMORY else Mark(path, read_key(connection))
+            loss = _look_at_mark(connection, mark)
     except BaseException:
         connection.close()
         raise
-    return Writer(connection, path, indexing.tidy, None if path == MEMORY else Files(path))
+    files = None if path == MEMORY else Files(path)
+    return Access(Writer(connection, path, indexing.tidy, files=files, mark=mark), loss=loss)
+
+
+def _look_at_mark(connection: sqlite3.Connection, mark: Mark | None) -> Loss | None:
+    """Say what is missing since the last time, and keep that in the store until the person was told."""
+    loss = mark.find_loss(connection) if mark else None
+    if mark and loss:
+        write_loss(connection, loss)
+        mark.note(connection)
+    return read_loss(connection)
 
 
 def _check_readable(path: Path, reason: StoreUnavailable) -> None:

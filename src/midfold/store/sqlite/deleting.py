@@ -12,6 +12,7 @@ from midfold.store.base import Deleted
 from midfold.store.search import maintain
 from midfold.store.sqlite import indexing
 from midfold.store.sqlite.files import Database
+from midfold.store.sqlite.marks import count_deletion
 from midfold.store.sqlite.messages import add_bytes
 from midfold.store.sqlite.searching import read_texts
 from midfold.store.sqlite.sessions import find_place
@@ -63,6 +64,7 @@ def _delete_sessions(connection: sqlite3.Connection, tenant: str, keys: Iterable
     for key in reversed(doomed):
         connection.execute("DELETE FROM sessions WHERE tenant = ? AND key = ?", (tenant, key))
     maintain.close_holes(connection)
+    count_deletion(connection)
     if not is_index_known:
         maintain.rebuild(connection, read_texts)
     faultpoint("store.delete.after")

@@ -5,7 +5,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -17,6 +17,7 @@ from midfold.store.sqlite import indexing
 from midfold.store.sqlite.access import MEMORY, open_access, open_any_reader, read_key
 from midfold.store.sqlite.driver import any_text, driver, is_bad_text, sqlite_version, translated
 from midfold.store.sqlite.health import Area, Problem, find_damage, find_index_problems, find_problems
+from midfold.store.sqlite.marks import forget_loss
 from midfold.store.sqlite.readers import Readers
 from midfold.store.sqlite.searching import read_texts
 from midfold.store.sqlite.writer import Work, Writer
@@ -36,6 +37,8 @@ class Status:
     sqlite: str
     may_write: bool
     problem: str | None
+    warning: str | None = None
+    """what the person should know, although everything works"""
 
 
 class Database:
@@ -134,7 +137,13 @@ class Database:
         writer = self._access.writer
         problem = self._access.problem if writer is None else writer.trouble.reason
         version = ".".join(map(str, sqlite_version()))
-        return Status(str(self.path), version, may_write=problem is None, problem=problem)
+        warning = str(self._access.loss) if self._access.loss else None
+        return Status(str(self.path), version, may_write=problem is None, problem=problem, warning=warning)
+
+    def forget_loss(self) -> None:
+        """Put the warning away that commits are missing from the log."""
+        self.write(forget_loss)
+        self._access = replace(self._access, loss=None)
 
     def close(self) -> None:
         """Finish what is waiting and let go of the file; after a fork it is the parent's alone.

@@ -97,6 +97,10 @@ class SqliteStore:
         """Make the search index anew from the messages; return how many there are."""
         return self._database.write(lambda connection: maintain.rebuild(connection, searching.read_texts))
 
+    def forget_loss(self) -> None:
+        """Put away the warning that commits are missing from the log."""
+        self._database.forget_loss()
+
     def close(self) -> None:
         """Finish what is waiting and let go of the file; for every tenant."""
         self._database.close()
@@ -187,10 +191,7 @@ class SqliteStore:
         finish_reason: str | None = None,
         expected_count: int | None = None,
     ) -> int:
-        """Add messages, all of them or none, and return the number of the first; may raise `SessionGrew`.
-
-        A session with damaged messages grows on; one whose newest is damaged raises `MessagesDamaged`.
-        """
+        """Add messages, all or none; return the number of the first. `SessionGrew`, `MessagesDamaged`."""
         if not self._recalled.get(session_id):
             self._read(writing.check_end, session_id)
         place = self._recall(session_id)
@@ -311,8 +312,7 @@ class SqliteStore:
 
     def acquire_lease(self, session_id: str, holder: str, seconds: float = LEASE_SECONDS) -> Lease:
         """Take the right to fold a session, or raise `SessionBusy`."""
-        hidden = self._hiding.text(holder, "")
-        return self._write(leases.acquire, session_id, hidden, seconds, self._clock())
+        return self._write(leases.acquire, session_id, self._hiding.text(holder, ""), seconds, self._clock())
 
     def renew_lease(self, lease: Lease, seconds: float = LEASE_SECONDS) -> Lease:
         """Keep it; raises `SessionBusy` when somebody took it over."""

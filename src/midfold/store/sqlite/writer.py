@@ -10,8 +10,7 @@ import sqlite3
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
@@ -28,6 +27,8 @@ from midfold.store.sqlite.driver import (
     translate,
 )
 from midfold.store.sqlite.identity import Files, keep_copy, leave_open
+from midfold.store.sqlite.logs import Log, patience
+from midfold.store.sqlite.marks import Mark
 from midfold.store.sqlite.trouble import Trouble
 
 T = TypeVar("T")
@@ -37,8 +38,6 @@ Chore = Callable[[sqlite3.Connection], int]
 
 MAX_WAITING = 1_000
 """Pieces of work that may wait; beyond that the caller is told, so that memory stays bounded."""
-MAX_LOG_BYTES = 48 << 20
-"""From here on the log is folded into the file even if that takes waiting for readers."""
 
 _MAX_TOGETHER = 256
 _IDLE_SECONDS = 0.25
@@ -46,8 +45,6 @@ _IDLE_SECONDS = 0.25
 _REST_SECONDS = 1.0
 # Whoever never pauses gets chores in between, so that they do not pile up.
 _COMMITS_BETWEEN_CHORES = 1_000
-_CHECKPOINT_WAIT_SECONDS = 0.2
-_SECONDS_BETWEEN_CHECKPOINTS = 1.0
 
 
 class Writer:
@@ -63,13 +60,14 @@ class Writer:
         path: Path,
         chore: Chore = lambda _: 0,
         files: Files | None = None,
+        mark: Mark | None = None,
     ) -> None:
-        connection.execute("PRAGMA busy_timeout = 0")  # from here on, see `_patience`
+        connection.execute("PRAGMA busy_timeout = 0")  # from here on, see `patience`
         self._connection = connection
         self._path = path
         self._chore = chore
         self._files = files
-        self._log = _Log(connection, path)
+        self._log = Log(connection, path, mark)
         self._waiting: deque[_Piece] = deque()
         # It guards whatever decides whose turn is next. A signal may come to a thread that is at it already.
         self._door = threading.RLock()
@@ -79,6 +77,7 @@ class Writer:
         self._is_closed = False
         self._commits = 0
         self._commits_at_chore = 0
+        self._commits_in_file = 0
         self._has_chores = True
         self._are_chores_due = False
         self.trouble = Trouble(path)
@@ -177,6 +176,7 @@ class Writer:
         except StoreReplaced as replaced:
             self._stop(replaced)
         else:
+            self._log.close()
             self._connection.close()
         finally:
             if self._files is not None:
@@ -199,15 +199,19 @@ class Writer:
             self._listen()
 
     def _listen(self) -> None:
-        """Wait for the bell. When it is quiet for a while it is time for chores."""
+        """Wait for the bell. When it is quiet for a while it is time for chores, and then for the log."""
         before, has_chores = self._commits, self._has_chores or self._commits != self._commits_at_chore
+        is_log_due = self._commits != self._commits_in_file and self.trouble.reason is None
         try:
-            self._bell.get(timeout=_IDLE_SECONDS if has_chores else _REST_SECONDS)
+            self._bell.get(timeout=_IDLE_SECONDS if has_chores or is_log_due else _REST_SECONDS)
             is_quiet = False
         except Empty:
             is_quiet = self._commits == before
         if (has_chores and is_quiet) or self._do_chores_pile_up():
             self._are_chores_due = True
+        elif is_log_due and is_quiet:
+            self._commits_in_file = before
+            self._log.fold_when_idle()
 
     def _take_waiting(self) -> list["_Piece"]:
         return [self._waiting.popleft() for _ in range(min(_MAX_TOGETHER, len(self._waiting)))]
@@ -239,7 +243,7 @@ class Writer:
         """Write what callers wait for. Nobody waits for a lock twice."""
         waited = time.monotonic() - pieces[0].since
         try:
-            with _patience(self._connection, max(0.0, BUSY_SECONDS - waited)):
+            with patience(self._connection, max(0.0, BUSY_SECONDS - waited)):
                 self._write_together(pieces)
         except BaseException as error:  # noqa: BLE001 - whoever waits must hear of it
             self._give_up(pieces, error)
@@ -277,7 +281,7 @@ class Writer:
         self._commits += 1
         for piece in pieces:
             piece.settle()
-        self._log.keep_short()
+        self._log.note_commit()
 
 
 class _Piece:
@@ -332,41 +336,8 @@ class _Piece:
         self.settle()
 
 
-class _Log:
-    """Keeps the write-ahead log short: readers that take turns could keep it growing for ever."""
-
-    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
-        self._connection = connection
-        self._path = path.with_name(f"{path.name}-wal")
-        self._next_look = 0.0
-
-    def keep_short(self) -> None:
-        """Fold a log that is too long into the file, waiting a moment for readers; every second at most."""
-        now = time.monotonic()
-        if now < self._next_look:
-            return
-        self._next_look = now + _SECONDS_BETWEEN_CHECKPOINTS
-        try:
-            if self._path.stat().st_size > MAX_LOG_BYTES:
-                with _patience(self._connection, _CHECKPOINT_WAIT_SECONDS):
-                    self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        except (OSError, MemoryError, driver.Error):
-            # What is committed is committed; a real trouble shows again at the next write.
-            return
-
-
 def _explain(error: BaseException, path: Path) -> BaseException:
     """Return what a caller is told; what is wrong in the caller's own code comes back as it is."""
     if isinstance(error, DamagedRow | driver.Error | OSError | MemoryError | OverflowError | UnicodeError):
         return translate(error, path)
     return error
-
-
-@contextmanager
-def _patience(connection: sqlite3.Connection, seconds: float) -> Iterator[None]:
-    """Wait for the locks of others, which is not done otherwise."""
-    connection.execute(f"PRAGMA busy_timeout = {int(seconds * 1_000)}")
-    try:
-        yield
-    finally:
-        connection.execute("PRAGMA busy_timeout = 0")

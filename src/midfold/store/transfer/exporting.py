@@ -6,13 +6,14 @@ Every export is redacted, also one from a store that keeps credentials: a file t
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
+from midfold.errors import StoreCorrupt
 from midfold.files import replace_file
 from midfold.messages import Message, Text
-from midfold.store.base import Session, StoredFold, StoredMessage
+from midfold.store.base import Condition, Session, StoredFold, StoredMessage
 from midfold.store.codec import Packed, pack_item, pack_value
 from midfold.store.sqlite.store import SqliteStore
 from midfold.transcripts import decode_json
@@ -48,11 +49,16 @@ class View(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """A file's text. `losses` say in words what the form could not say."""
+    """A file's text. `losses` say in words what the form could not say.
+
+    `damaged` messages could not be read: in their places are marks that say so, which json also notes in the
+    `condition` of their records.
+    """
 
     text: str
     messages: int
     losses: tuple[str, ...]
+    damaged: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +72,7 @@ class _Conversation:
     records: Sequence[StoredMessage]
     items: Sequence[Packed]
     view: View
+    is_system_damaged: bool
 
     @property
     def dialect(self) -> str:
@@ -77,6 +84,17 @@ def export_session(
 ) -> Export:
     """Spell the conversation of a session: all that was said in it, or what its tip says."""
     conversation = _read(store, session_id, view)
+    export = _spell(conversation, form)
+    losses = [*export.losses]
+    losses += ["the system prompt, which is damaged"] if conversation.is_system_damaged else []
+    losses += [
+        "a fold, which is damaged" for fold in conversation.folds if fold.condition is not Condition.SOUND
+    ]
+    damaged = sum(record.is_damaged for record in conversation.records)
+    return replace(export, losses=tuple(losses), damaged=damaged)
+
+
+def _spell(conversation: "_Conversation", form: Form) -> Export:
     match form:
         case Form.JSON:
             return Export(_as_json(conversation), len(conversation.records), ())
@@ -100,14 +118,19 @@ def write_export(path: Path, text: str) -> None:
 def _read(store: SqliteStore, session_id: str, view: View) -> _Conversation:
     tip = store.get_compression_tip(session_id)
     records = store.history(session_id) if view is View.HISTORY else store.records(tip)
+    try:
+        system, is_system_damaged = store.system(tip), False
+    except StoreCorrupt:
+        system, is_system_damaged = None, True
     return _Conversation(
         session=store.session(tip),
-        system=store.system(tip),
+        system=system,
         chain=store.chain(session_id),
         folds=store.folds(session_id),
         records=records,
         items=[pack_item(record.item, _NO_KEY) for record in records],
         view=view,
+        is_system_damaged=is_system_damaged,
     )
 
 
@@ -141,6 +164,7 @@ def _fold_facts(fold: StoredFold) -> dict[str, object]:
         "session_id": fold.session_id,
         "child_id": fold.child_id,
         "created_at": fold.created_at,
+        "condition": fold.condition,
         "spans": [[span.start, span.stop] for span in fold.fold.spans],
         "facts": dict(fold.facts),
     }
@@ -156,6 +180,7 @@ def _record_facts(record: StoredMessage, packed: Packed) -> dict[str, object]:
         "finish_reason": record.finish_reason,
         "is_redacted": record.is_redacted or packed.is_redacted,
         "created_at": record.created_at,
+        "condition": record.condition,
     }
 
 

@@ -1,0 +1,86 @@
+"""Keeps the write-ahead log short, so that it is rarely the only copy of anything."""
+
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+
+from midfold.store.sqlite.driver import driver
+from midfold.store.sqlite.marks import Mark
+
+MAX_LOG_BYTES = 48 << 20
+"""From here on the log is folded into the file even if that takes waiting for readers."""
+
+_CHECKPOINT_WAIT_SECONDS = 0.2
+_SECONDS_BETWEEN_CHECKPOINTS = 1.0
+
+
+class Log:
+    """The log of a store: folded into the file when nobody writes, and when it is too long."""
+
+    def __init__(self, connection: sqlite3.Connection, path: Path, mark: Mark | None) -> None:
+        self._connection = connection
+        self._file = path
+        self._path = path.with_name(f"{path.name}-wal")
+        self._mark = mark
+        self._next_look = 0.0
+        self._folding: threading.Thread | None = None
+
+    def note_commit(self) -> None:
+        """Do what follows a commit, in the turn of whoever made it."""
+        if self._mark is not None:
+            self._mark.note_now_and_then(self._connection)
+        self._keep_short()
+
+    def fold_when_idle(self) -> None:
+        """Fold the log into the file beside whoever writes or reads; nobody waits for it.
+
+        It takes a connection of its own, and a thread that ends with it. Where a reader holds on to what is
+        in the log, a part stays there until next time.
+        """
+        if self._mark is not None and (self._folding is None or not self._folding.is_alive()):
+            self._folding = threading.Thread(target=self._fold, name="midfold-log", daemon=True)
+            self._folding.start()
+
+    def close(self) -> None:
+        """Finish; SQLite folds the log into the file when the last connection goes."""
+        if self._folding is not None:
+            self._folding.join()
+        if self._mark is not None:
+            self._mark.note(self._connection)
+            self._mark.close()
+
+    def _fold(self) -> None:
+        # What is committed is committed; a real trouble shows again at the next write.
+        with suppress(OSError, MemoryError, driver.Error):
+            connection = driver.connect(str(self._file), isolation_level=None, timeout=0)
+            with closing(connection):
+                if self._mark is not None:
+                    self._mark.note(connection)
+                connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+
+    def _keep_short(self) -> None:
+        """Fold a log that is too long into the file, waiting a moment for readers; every second at most.
+
+        Readers that take turns could keep it growing for ever.
+        """
+        now = time.monotonic()
+        if now < self._next_look:
+            return
+        self._next_look = now + _SECONDS_BETWEEN_CHECKPOINTS
+        with suppress(OSError, MemoryError, driver.Error):
+            if self._path.stat().st_size > MAX_LOG_BYTES:
+                with patience(self._connection, _CHECKPOINT_WAIT_SECONDS):
+                    self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+@contextmanager
+def patience(connection: sqlite3.Connection, seconds: float) -> Iterator[None]:
+    """Wait for the locks of others, which is not done otherwise."""
+    connection.execute(f"PRAGMA busy_timeout = {int(seconds * 1_000)}")
+    try:
+        yield
+    finally:
+        connection.execute("PRAGMA busy_timeout = 0")

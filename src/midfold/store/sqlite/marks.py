@@ -1,0 +1,178 @@
+"""Notices that commits are missing from the log: a small file beside the store says how far it had got.
+
+SQLite reads a log up to where it is damaged, and one that was removed not at all; both look like a store that
+was never written to. The mark is written after a commit, so it may be behind the store and never ahead of it:
+no alarm is false, and what was committed in the last moments before a crash may be missing unnoticed.
+"""
+
+import json
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict, dataclass, fields
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+from zlib import crc32
+
+from midfold.store.sqlite.driver import driver
+
+SUFFIX = ".mark"
+"""What the name of the file ends with, behind that of the store."""
+SECONDS_BETWEEN = 0.02
+"""A mark costs a tenth of a commit, so not every commit has one; when it is quiet the last one has."""
+
+_BYTES = 384
+_NEW_FILE = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+_PRIVATE = 0o600
+_DELETIONS, _LOSS = "deletions", "log_loss"
+_STAND = """
+    SELECT (SELECT coalesce(max(id), 0) FROM messages), (SELECT coalesce(max(key), 0) FROM sessions),
+        (SELECT coalesce(max(key), 0) FROM folds), (SELECT coalesce(max(key), 0) FROM calls),
+        (SELECT coalesce(max(value), 0) FROM meta WHERE name = 'deletions')
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Stand:
+    """How far a store has got: its newest rows, which are numbered upwards until something is deleted."""
+
+    messages: int
+    sessions: int
+    folds: int
+    calls: int
+    deletions: int
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """What was stored and is missing, since the log was damaged or removed; at least so much."""
+
+    messages: int
+    sessions: int
+    folds: int
+    calls: int
+    deletions: int
+    noticed_at: float
+
+    def __str__(self) -> str:
+        counts = [(getattr(self, name), name) for name in ("messages", "sessions", "folds", "calls")]
+        parts = [f"{count:,} {name[:-1] if count == 1 else name}" for count, name in counts if count > 0]
+        what = ", ".join(parts) or "commits"
+        back = "; what was deleted last may be back" if self.deletions else ""
+        at = datetime.fromtimestamp(self.noticed_at, UTC).strftime("%Y-%m-%d %H:%M UTC")
+        return f"the log was damaged or removed: at least {what} are missing{back} (noticed {at})"
+
+
+def read_stand(connection: sqlite3.Connection) -> Stand:
+    """Return how far a store has got."""
+    return Stand(*connection.execute(_STAND).fetchone())
+
+
+def count_deletion(connection: sqlite3.Connection) -> None:
+    """Note, in the transaction of a deletion, that numbers may be used again."""
+    connection.execute(
+        "INSERT INTO meta (name, value) VALUES (?, 1) ON CONFLICT (name) DO UPDATE SET value = value + 1",
+        (_DELETIONS,),
+    )
+
+
+def read_loss(connection: sqlite3.Connection) -> Loss | None:
+    """Return what was noticed to be missing, until `forget_loss`."""
+    row = connection.execute("SELECT value FROM meta WHERE name = ?", (_LOSS,)).fetchone()
+    try:
+        return Loss(**json.loads(row[0])) if row else None
+    except (TypeError, ValueError):
+        return None
+
+
+def write_loss(connection: sqlite3.Connection, loss: Loss) -> None:
+    """Keep in the store what is missing; what was missing before is added."""
+    before = read_loss(connection)
+    if before is not None:
+        counts = {each.name: getattr(loss, each.name) + getattr(before, each.name) for each in fields(Stand)}
+        loss = Loss(**counts, noticed_at=before.noticed_at)
+    connection.execute(
+        "INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)", (_LOSS, json.dumps(asdict(loss)))
+    )
+
+
+def forget_loss(connection: sqlite3.Connection) -> None:
+    """Put away what was missing: the person knows."""
+    connection.execute("DELETE FROM meta WHERE name = ?", (_LOSS,))
+
+
+class Mark:
+    """The file beside a store. `key` is the store's own: a file that came from elsewhere says nothing."""
+
+    def __init__(self, path: Path, key: bytes, clock: Callable[[], float] = time.monotonic) -> None:
+        self._path = path.with_name(path.name + SUFFIX)
+        self._store = sha256(b"mark\0" + key).hexdigest()[:32]
+        self._clock = clock
+        self._next = 0.0
+        self._last: Stand | None = None
+        self._lock = threading.Lock()
+        self._handle: int | None = None
+        with suppress(OSError):  # without it everything works but this
+            self._handle = os.open(self._path, _NEW_FILE, _PRIVATE)
+
+    def find_loss(self, connection: sqlite3.Connection) -> Loss | None:
+        """Compare a store that was just opened with what the mark says of it."""
+        marked = self._read()
+        if marked is None:
+            return None
+        stand = read_stand(connection)
+        if stand.deletions > marked.deletions:
+            return None
+        marks, found = asdict(marked), asdict(stand)
+        behind = {name: max(0, marks[name] - found[name]) for name in marks}
+        return Loss(**behind, noticed_at=time.time()) if any(behind.values()) else None
+
+    def note_now_and_then(self, connection: sqlite3.Connection) -> None:
+        """Mark what is committed, unless that was done a moment ago."""
+        now = self._clock()
+        if now >= self._next:
+            self._next = now + SECONDS_BETWEEN
+            self.note(connection)
+
+    def note(self, connection: sqlite3.Connection) -> None:
+        """Mark what is committed; `connection` is in no transaction."""
+        if self._handle is None:
+            return
+        with suppress(OSError, MemoryError, driver.Error), self._lock:
+            stand = read_stand(connection)
+            if stand != self._last:
+                self._write(stand)
+                self._last = stand
+
+    def close(self) -> None:
+        """Let go of the file."""
+        with self._lock:
+            if self._handle is not None:
+                os.close(self._handle)
+                self._handle = None
+
+    def _write(self, stand: Stand) -> None:
+        text = json.dumps({"store": self._store, **asdict(stand)})
+        line = f"{text} {crc32(text.encode()):08x}".ljust(_BYTES - 1) + "\n"
+        if self._handle is not None:
+            os.lseek(self._handle, 0, os.SEEK_SET)
+            os.write(self._handle, line.encode())
+
+    def _read(self) -> Stand | None:
+        """Return what the file says; nothing where it is damaged, or of another store."""
+        if self._handle is None:
+            return None
+        try:
+            os.lseek(self._handle, 0, os.SEEK_SET)
+            text, _, checked = os.read(self._handle, _BYTES).decode().strip().rpartition(" ")
+            if int(checked, 16) != crc32(text.encode()):
+                return None
+            known = json.loads(text)
+            is_ours = known.pop("store") == self._store
+            return Stand(**known) if is_ours else None
+        except (OSError, ValueError, TypeError, KeyError, AttributeError):
+            return None
