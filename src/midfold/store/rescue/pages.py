@@ -4,6 +4,7 @@ It reads a copy that nobody else has open. What it gives may be anything, so cal
 itself, as messages do by their sum.
 """
 
+import re
 import struct
 from collections.abc import Iterator
 from itertools import accumulate
@@ -14,6 +15,11 @@ Value: TypeAlias = int | float | str | bytes | None
 PAGE_BYTES = 4_096
 """The size of the pages of every store."""
 _LEAF = 0x0D
+# Pages of trees that hold no rows of a table; all others may be leaves whose header is damaged.
+_OTHER_PAGES = (0x02, 0x05, 0x0A)
+# The length of a row's header, and the column of its key, which is empty. Two numbers stand before it.
+_ROW_HEADER = re.compile(rb"[\x09-\x40]\x00")
+_MOST_BEFORE = 14
 _FILE_HEADER, _PAGE_HEADER = 100, 8
 _MOST_BYTES = 1 << 28
 _MOST_COLUMNS = 100
@@ -24,14 +30,30 @@ def read_leaves(data: bytes) -> Iterator[tuple[int, tuple[Value, ...]]]:
     """Yield the number and the values of every row that looks like one."""
     for start in range(0, len(data) - PAGE_BYTES + 1, PAGE_BYTES):
         header = start + (_FILE_HEADER if start == 0 else 0)
-        if data[header] != _LEAF:
+        if data[header] in _OTHER_PAGES:
             continue
-        count = int.from_bytes(data[header + 3 : header + 5], "big")
+        is_whole = data[header] == _LEAF
+        count = int.from_bytes(data[header + 3 : header + 5], "big") if is_whole else 0
         first = header + _PAGE_HEADER
         for at in range(first, min(first + 2 * count, start + PAGE_BYTES - 1), 2):
             cell = start + int.from_bytes(data[at : at + 2], "big")
             try:
                 yield _read_cell(data, cell, start + PAGE_BYTES)
+            except _BROKEN:
+                is_whole = False
+        if not is_whole:
+            yield from _read_loose(data, start)
+
+
+def _read_loose(data: bytes, start: int) -> Iterator[tuple[int, tuple[Value, ...]]]:
+    """Find rows on a page whose own list of them is damaged, by what every row begins with."""
+    end = start + PAGE_BYTES
+    for found in _ROW_HEADER.finditer(data, start, end):
+        for cell in range(max(start, found.start() - _MOST_BEFORE), found.start() - 1):
+            try:
+                at = _read_varint(data, _read_varint(data, cell)[1])[1]
+                if at == found.start():
+                    yield _read_cell(data, cell, end)
             except _BROKEN:
                 continue
 

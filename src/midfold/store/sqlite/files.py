@@ -94,7 +94,7 @@ class Database:
         try:
             while self.read(indexing.is_behind):
                 self.write(indexing.catch_up)
-        except StoreUnavailable:
+        except (StoreUnavailable, StoreCorrupt):
             return False
         return True
 

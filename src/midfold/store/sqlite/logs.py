@@ -26,12 +26,23 @@ class Log:
         self._path = path.with_name(f"{path.name}-wal")
         self._mark = mark
         self._next_look = 0.0
+        self._changes = 0
+        self._is_counted = False
         self._folding: threading.Thread | None = None
+
+    def note_begin(self) -> None:
+        """Do what belongs to the beginning of a transaction."""
+        self._changes = self._connection.total_changes
+
+    def note_end(self) -> None:
+        """Do what belongs to the end of a transaction, before it is committed."""
+        has_changes = self._connection.total_changes != self._changes
+        self._is_counted = self._mark is not None and has_changes and self._mark.count(self._connection)
 
     def note_commit(self) -> None:
         """Do what follows a commit, in the turn of whoever made it."""
-        if self._mark is not None:
-            self._mark.note_now_and_then(self._connection)
+        if self._mark is not None and self._is_counted:
+            self._mark.note(self._connection)
         self._keep_short()
 
     def fold_when_idle(self) -> None:

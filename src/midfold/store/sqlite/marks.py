@@ -23,28 +23,34 @@ from midfold.store.sqlite.driver import driver
 SUFFIX = ".mark"
 """What the name of the file ends with, behind that of the store."""
 SECONDS_BETWEEN = 0.02
-"""A mark costs a tenth of a commit, so not every commit has one; when it is quiet the last one has."""
+"""A mark costs a fifth of a commit, so not every commit has one; when it is quiet the last one has."""
 
 _BYTES = 384
 _NEW_FILE = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _PRIVATE = 0o600
-_DELETIONS, _LOSS = "deletions", "log_loss"
+_DELETIONS, _TICKS, _LOSS = "deletions", "ticks", "log_loss"
 _STAND = """
     SELECT (SELECT coalesce(max(id), 0) FROM messages), (SELECT coalesce(max(key), 0) FROM sessions),
         (SELECT coalesce(max(key), 0) FROM folds), (SELECT coalesce(max(key), 0) FROM calls),
-        (SELECT coalesce(max(value), 0) FROM meta WHERE name = 'deletions')
+        (SELECT coalesce(max(value), 0) FROM meta WHERE name = 'deletions'),
+        (SELECT coalesce(max(value), 0) FROM meta WHERE name = 'ticks')
+"""
+_COUNT = """
+    INSERT INTO meta (name, value) VALUES (?, 1) ON CONFLICT (name) DO UPDATE SET value = value + 1
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Stand:
-    """How far a store has got: its newest rows, which are numbered upwards until something is deleted."""
+    """How far a store has got: its newest rows, which are numbered upwards until something is deleted, and
+    how many of its commits were counted, whatever they were about."""
 
     messages: int
     sessions: int
     folds: int
     calls: int
     deletions: int
+    ticks: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +62,7 @@ class Loss:
     folds: int
     calls: int
     deletions: int
+    ticks: int
     noticed_at: float
 
     def __str__(self) -> str:
@@ -74,10 +81,7 @@ def read_stand(connection: sqlite3.Connection) -> Stand:
 
 def count_deletion(connection: sqlite3.Connection) -> None:
     """Note, in the transaction of a deletion, that numbers may be used again."""
-    connection.execute(
-        "INSERT INTO meta (name, value) VALUES (?, 1) ON CONFLICT (name) DO UPDATE SET value = value + 1",
-        (_DELETIONS,),
-    )
+    connection.execute(_COUNT, (_DELETIONS,))
 
 
 def read_loss(connection: sqlite3.Connection) -> Loss | None:
@@ -125,18 +129,23 @@ class Mark:
         if marked is None:
             return None
         stand = read_stand(connection)
-        if stand.deletions > marked.deletions:
-            return None
         marks, found = asdict(marked), asdict(stand)
         behind = {name: max(0, marks[name] - found[name]) for name in marks}
+        if stand.deletions > marked.deletions and not behind["ticks"]:
+            return None  # numbers may have been used again
         return Loss(**behind, noticed_at=time.time()) if any(behind.values()) else None
 
-    def note_now_and_then(self, connection: sqlite3.Connection) -> None:
-        """Mark what is committed, unless that was done a moment ago."""
+    def count(self, connection: sqlite3.Connection) -> bool:
+        """Count the commit that a transaction is about to be, unless one was counted a moment ago.
+
+        Returns whether it has to be marked once it is made.
+        """
         now = self._clock()
-        if now >= self._next:
-            self._next = now + SECONDS_BETWEEN
-            self.note(connection)
+        if now < self._next:
+            return False
+        self._next = now + SECONDS_BETWEEN
+        connection.execute(_COUNT, (_TICKS,))
+        return True
 
     def note(self, connection: sqlite3.Connection) -> None:
         """Mark what is committed; `connection` is in no transaction."""

@@ -1,17 +1,23 @@
 """Searches in SQLite, from the words of a person to messages with the place marked."""
 
 import sqlite3
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from midfold.store.base import Found, Hit, Order
 from midfold.store.codec import DAMAGED_TEXT, DamagedRow, read_body, texts_in
-from midfold.store.search.find import Row, find
+from midfold.store.search.find import COLUMNS, MAX_ROWS, Row, find
 from midfold.store.search.query import read_query
 from midfold.store.search.scan import scan
 from midfold.store.search.scope import Filters
 from midfold.store.search.snippets import Snippet, make_snippet, make_substring_snippet
 from midfold.store.sqlite.sessions import find_place
+from midfold.store.sqlite.skipping import UNREADABLE
+
+_NAMED = "SELECT rowid FROM message_words WHERE message_words MATCH ? ORDER BY rowid DESC LIMIT ?"
+_BY_ID = f"""
+    SELECT {COLUMNS} FROM messages m JOIN sessions s ON s.key = m.session WHERE m.id = ? AND m.tenant = ?
+"""  # noqa: S608 - constants only
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +51,45 @@ def search(connection: sqlite3.Connection, tenant: str, wanted: Wanted) -> Found
     found = find(connection, query, filters, order=wanted.order, limit=wanted.limit, read_texts=read_texts)
     hits = tuple(_hit(row, lambda texts: make_snippet(texts, query)) for row in found.rows)
     return Found(hits, found.is_incomplete)
+
+
+def search_damaged(connection: sqlite3.Connection, tenant: str, wanted: Wanted) -> Found:
+    """Do what `search` does where pages are damaged: message by message, past those that cannot be read."""
+    query = read_query(wanted.query)
+    if not query.match:
+        return Found(())
+    conversation = None
+    if wanted.session_id is not None:
+        conversation = find_place(connection, tenant, wanted.session_id).conversation
+    hits: list[Hit] = []
+    for row in _read_singly(connection, tenant, query.match):
+        is_wanted = (
+            (conversation is None or row.conversation_id == conversation)
+            and (wanted.role is None or row.role == wanted.role)
+            and (wanted.tool is None or wanted.tool in row.tools.split())
+            and (wanted.since is None or row.created_at >= wanted.since)
+            and (wanted.until is None or row.created_at < wanted.until)
+        )
+        if is_wanted:
+            hits.append(_hit(row, lambda texts: make_snippet(texts, query)))
+        if len(hits) >= wanted.limit:
+            break
+    return Found(tuple(hits), is_incomplete=True)
+
+
+def _read_singly(connection: sqlite3.Connection, tenant: str, match: str) -> Iterator[Row]:
+    """Yield the messages that the index names, the newest first."""
+    try:
+        ids = connection.execute(_NAMED, (match, MAX_ROWS)).fetchall()
+    except UNREADABLE:
+        return
+    for (rowid,) in ids:
+        try:
+            row = connection.execute(_BY_ID, (rowid, tenant)).fetchone()
+        except UNREADABLE:
+            continue
+        if row is not None:
+            yield Row(*row)
 
 
 def find_substring(

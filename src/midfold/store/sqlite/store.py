@@ -219,7 +219,7 @@ class SqliteStore:
 
     def count_history(self, session_id: str) -> int:
         """Count what was said in a conversation, folded or not, without reading it."""
-        return self._read(lineage.count_history, session_id)
+        return writing.count_history(self._database, self._tenant, session_id)
 
     # Chains
 
@@ -338,9 +338,7 @@ class SqliteStore:
     ) -> Found:
         """Find messages by words, phrases and prefixes; whatever the query says, it is never an error."""
         wanted = searching.Wanted(query, session_id, role, tool, since, until, Order(order), limit)
-        is_whole = self._database.index_all()
-        found = self._read(searching.search, wanted)
-        return found if is_whole else replace(found, is_incomplete=True)
+        return writing.search(self._database, self._tenant, wanted)
 
     def find_substring(self, session_id: str, text: str, limit: int = 20) -> Found:
         """Find a text letter by letter in what one session says."""

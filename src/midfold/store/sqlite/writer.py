@@ -267,6 +267,7 @@ class Writer:
         faultpoint("store.begin.before")
         connection.execute("BEGIN IMMEDIATE")  # never from a snapshot that was read before
         faultpoint("store.begin.after")
+        self._log.note_begin()
         if len(pieces) == 1:
             pieces[0].run_alone(connection)
         else:
@@ -274,6 +275,7 @@ class Writer:
                 piece.run(connection)
         faultpoint("store.commit.before")
         if connection.in_transaction:
+            self._log.note_end()
             connection.execute("COMMIT")
         faultpoint("store.commit.after")
         if self._files is not None:

@@ -1,12 +1,13 @@
 """What appending and reading a session come down to, once the session is found."""
 
 import sqlite3
+from dataclasses import replace
 from functools import partial
 
 from midfold.errors import MessagesDamaged, StoreCorrupt
-from midfold.store.base import Condition, Item, StoredMessage, check_sound
+from midfold.store.base import Condition, Found, Item, StoredMessage, check_sound
 from midfold.store.preparing import Prepared
-from midfold.store.sqlite import indexing, lineage, reading
+from midfold.store.sqlite import indexing, lineage, reading, searching
 from midfold.store.sqlite.files import Database
 from midfold.store.sqlite.messages import Ref, insert_rows, read_refs
 from midfold.store.sqlite.pruning import check_quota
@@ -79,6 +80,24 @@ def read_history(database: Database, tenant: str, session_id: str) -> list[Store
         return database.read(partial(history, read=reading.read_history))
     except StoreCorrupt as damage:
         return database.read_damaged(partial(history, read=reading.read_damaged_history), damage)
+
+
+def count_history(database: Database, tenant: str, session_id: str) -> int:
+    """Return how many messages `read_history` has."""
+    try:
+        return database.read(lambda each: lineage.count_history(each, tenant, session_id))
+    except StoreCorrupt:
+        return len(read_history(database, tenant, session_id))
+
+
+def search(database: Database, tenant: str, wanted: searching.Wanted) -> Found:
+    """Search all sessions, or the chain of one; where pages are damaged, in what can still be read."""
+    is_whole = database.index_all()
+    try:
+        found = database.read(lambda each: searching.search(each, tenant, wanted))
+    except StoreCorrupt as damage:
+        return database.read_damaged(lambda each: searching.search_damaged(each, tenant, wanted), damage)
+    return found if is_whole else replace(found, is_incomplete=True)
 
 
 def read_places(connection: sqlite3.Connection, tenant: str, session_id: str) -> list[Ref]:
