@@ -71,6 +71,9 @@ class Log:
                 if self._mark is not None:
                     self._mark.note(connection)
                 connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+                # Nothing is left to copy, so this takes no time, and without patience it waits for nobody. A
+                # log that stays could, once damaged, put old pages before newer ones of the file.
+                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
 
     def _keep_short(self) -> None:
         """Fold a log that is too long into the file, waiting a moment for readers; every second at most.
