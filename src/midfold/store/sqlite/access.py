@@ -107,7 +107,9 @@ def _start(connection: sqlite3.Connection, path: Path) -> Access:
     try:
         with translated(path):
             migrate(connection)
-            _make_key(connection)
+            if _make_key(connection):
+                # Tables and key are in the file itself from the beginning: by the key the store is known.
+                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             _renew_index(connection)
             mark = None if path == MEMORY else Mark(path, read_key(connection))
             loss = _look_at_mark(connection, mark)
@@ -139,11 +141,13 @@ def _check_readable(path: Path, reason: StoreUnavailable) -> None:
             connection.close()
 
 
-def _make_key(connection: sqlite3.Connection) -> None:
-    connection.execute(
+def _make_key(connection: sqlite3.Connection) -> bool:
+    """Make the key of a new store; say whether it is one."""
+    made = connection.execute(
         "INSERT INTO meta (name, value) VALUES ('redaction_key', ?) ON CONFLICT DO NOTHING",
         (secrets.token_bytes(_KEY_BYTES),),
     )
+    return made.rowcount == 1
 
 
 def _renew_index(connection: sqlite3.Connection) -> None:
