@@ -179,8 +179,15 @@ def test_an_export_has_the_rest_and_says_how_many_are_damaged(
         assert conditions == ["sound"] * 7 + ["damaged"] + ["sound"] * (COUNT - 8)
 
 
+@pytest.mark.parametrize(
+    "change",
+    ["UPDATE folds SET body = substr(body, 3)", "UPDATE folds SET body = replace(body, 'module', 'modulo')"],
+)
 def test_a_damaged_fold_is_marked_and_the_rest_is_read(
-    path: Path, talk: Callable[..., list[object]], fold: Callable[[list[object]], Compression[object]]
+    path: Path,
+    change: str,
+    talk: Callable[..., list[object]],
+    fold: Callable[[list[object]], Compression[object]],
 ) -> None:
     with reopen(path) as store:
         session = store.create_session(dialect="openai_chat").id
@@ -189,7 +196,7 @@ def test_a_damaged_fold_is_marked_and_the_rest_is_read(
         result = fold(items)
         child = store.continue_session(session, result.messages, result)
     connection = driver.connect(str(path), isolation_level=None)
-    connection.execute("UPDATE folds SET body = substr(body, 3)")
+    connection.execute(change)
     connection.close()
     with reopen(path) as store:
         [stored] = store.folds(session)

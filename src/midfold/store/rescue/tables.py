@@ -9,7 +9,7 @@ from midfold.store.codec import DamagedRow, read_value
 from midfold.store.fold_json import fold_from_json
 from midfold.store.rescue.copies import Copy
 from midfold.store.rescue.pages import read_leaves
-from midfold.store.seals import LOST_SEAL, is_sealed
+from midfold.store.seals import LOST_SEAL, is_fold_sealed, is_sealed
 from midfold.store.sqlite.skipping import UNREADABLE, each_row
 
 Row: TypeAlias = tuple[Any, ...]
@@ -139,6 +139,7 @@ def _is_fold(row: Row) -> bool:
         and isinstance(row[4], bytes)
         and _reads(fold_from_json, row[5])
         and _reads(read_value, row[6])
+        and is_fold_sealed(row[5], row[6])
     )
 
 

@@ -7,6 +7,7 @@ from midfold.compression.results import Fold
 from midfold.store.base import Condition, Known, StoredFold
 from midfold.store.codec import DamagedRow, damage_noticed, read_value
 from midfold.store.fold_json import fold_from_json
+from midfold.store.seals import is_fold_sealed
 from midfold.store.sqlite.sessions import find_place, find_tip
 
 _FOLD = """
@@ -142,7 +143,11 @@ def _stored(row: Sequence[object]) -> StoredFold:
     fold, known = NO_FOLD, None
     try:
         with damage_noticed("fold"):
-            fold, known = fold_from_json(str(body)), read_value(str(facts))
+            read = fold_from_json(str(body)), read_value(str(facts))
+        if is_fold_sealed(str(body), str(facts)):
+            fold, known = read
+        else:
+            condition = Condition.DAMAGED
     except DamagedRow:
         condition = Condition.DAMAGED
     return StoredFold(

@@ -12,7 +12,7 @@ from midfold.messages.digests import spell
 from midfold.store.codec import DamagedRow, read_body, read_value
 from midfold.store.fold_json import fold_from_json
 from midfold.store.rows import short_digest
-from midfold.store.seals import LOST_SEAL, SEALED, is_sealed
+from midfold.store.seals import LOST_SEAL, SEALED, is_fold_sealed, is_sealed
 from midfold.store.search import maintain
 from midfold.store.sqlite.driver import any_text, driver, name_damage
 from midfold.store.sqlite.searching import read_texts
@@ -171,8 +171,10 @@ def _check_values(connection: sqlite3.Connection) -> Iterator[Problem]:
     for statement in _VALUES:
         for (value,) in connection.execute(statement):
             yield from _complain(read_value, value)
-    for (body,) in connection.execute("SELECT body FROM folds"):
+    for key, body, facts in connection.execute("SELECT key, body, facts FROM folds"):
         yield from _complain(fold_from_json, body)
+        if not is_fold_sealed(str(body), str(facts)):
+            yield Problem(Area.MESSAGES, f"fold {key} is not what was stored")
 
 
 def _complain(read: Callable[[str], object], value: str) -> Iterator[Problem]:

@@ -14,6 +14,7 @@ from midfold.store.base import EndReason, Kind, Lease, StoredMessage
 from midfold.store.continuing import Continuation
 from midfold.store.diverging import Basis
 from midfold.store.rows import agree
+from midfold.store.seals import seal_fold
 from midfold.store.sqlite import messages
 from midfold.store.sqlite.folds import forget_summary
 from midfold.store.sqlite.leases import check_lease
@@ -87,7 +88,7 @@ def continue_session(
     connection.execute(
         "INSERT INTO folds (tenant, session, child, prefix_digest, body, facts, created_at)"
         " VALUES (?, ?, ?, ?, ?, ?, ?)",
-        (tenant, place.key, key, plan.prefix_digest, plan.fold, plan.facts, now),
+        (tenant, place.key, key, plan.prefix_digest, seal_fold(plan.fold, plan.facts), plan.facts, now),
     )
     forget_summary(connection, tenant, plan.span_digest)
     faultpoint("store.continue.linked")
