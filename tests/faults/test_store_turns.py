@@ -1,5 +1,6 @@
 """Whose turn it is to write: callers that come together, that are interrupted, and that never pause."""
 
+import gc
 import os
 import signal
 import sqlite3
@@ -224,10 +225,12 @@ class interrupt_at:  # noqa: N801 - reads as a verb
         self._left, self._is_inside = nth, False
 
     def __enter__(self) -> None:
+        gc.disable()  # what is raised while garbage is collected is swallowed
         sys.setprofile(self._look)
 
     def __exit__(self, *_error: object) -> None:
         sys.setprofile(None)
+        gc.enable()
 
     def _look(self, frame: FrameType, event: str, _argument: object) -> None:
         if frame.f_code is Writer.do.__code__ and event in ("call", "return"):
