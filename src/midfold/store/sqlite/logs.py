@@ -30,14 +30,13 @@ class Log:
         self._is_counted = False
         self._folding: threading.Thread | None = None
 
-    def note_begin(self) -> None:
-        """Do what belongs to the beginning of a transaction."""
-        self._changes = self._connection.total_changes
-
     def note_end(self) -> None:
         """Do what belongs to the end of a transaction, before it is committed."""
-        has_changes = self._connection.total_changes != self._changes
-        self._is_counted = self._mark is not None and has_changes and self._mark.count(self._connection)
+        mark = self._mark
+        self._is_counted = mark is not None and mark.is_due() and self._has_changed()
+        if mark is not None and self._is_counted:
+            mark.count(self._connection)
+            self._changes = self._connection.total_changes
 
     def note_commit(self) -> None:
         """Do what follows a commit, in the turn of whoever made it."""
@@ -62,6 +61,10 @@ class Log:
         if self._mark is not None:
             self._mark.note(self._connection)
             self._mark.close()
+
+    def _has_changed(self) -> bool:
+        """Whether anything was written since the last commit that was counted."""
+        return self._connection.total_changes != self._changes
 
     def _fold(self) -> None:
         # What is committed is committed; a real trouble shows again at the next write.

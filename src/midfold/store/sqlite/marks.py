@@ -135,17 +135,14 @@ class Mark:
             return None  # numbers may have been used again
         return Loss(**behind, noticed_at=time.time()) if any(behind.values()) else None
 
-    def count(self, connection: sqlite3.Connection) -> bool:
-        """Count the commit that a transaction is about to be, unless one was counted a moment ago.
+    def is_due(self) -> bool:
+        """Whether the last commit that was counted is more than a moment ago."""
+        return self._clock() >= self._next
 
-        Returns whether it has to be marked once it is made.
-        """
-        now = self._clock()
-        if now < self._next:
-            return False
-        self._next = now + SECONDS_BETWEEN
+    def count(self, connection: sqlite3.Connection) -> None:
+        """Count the commit that a transaction is about to be; it has to be marked once it is made."""
+        self._next = self._clock() + SECONDS_BETWEEN
         connection.execute(_COUNT, (_TICKS,))
-        return True
 
     def note(self, connection: sqlite3.Connection) -> None:
         """Mark what is committed; `connection` is in no transaction."""

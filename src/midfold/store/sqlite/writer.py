@@ -267,7 +267,6 @@ class Writer:
         faultpoint("store.begin.before")
         connection.execute("BEGIN IMMEDIATE")  # never from a snapshot that was read before
         faultpoint("store.begin.after")
-        self._log.note_begin()
         if len(pieces) == 1:
             pieces[0].run_alone(connection)
         else:
