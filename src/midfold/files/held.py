@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 # What SQLite keeps beside a database while it is open, and the lock of the one process that may write.
-_PARTS = ("", "-wal", "-shm", "-journal", ".writer")
+_PARTS = ("", "-wal", "-shm", "-journal", ".writer", ".mark")
 
 _Identity = tuple[int, int]
 

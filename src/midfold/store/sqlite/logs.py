@@ -3,7 +3,7 @@
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
@@ -44,14 +44,17 @@ class Log:
             self._mark.note(self._connection)
         self._keep_short()
 
-    def fold_when_idle(self) -> None:
+    def fold_when_idle(self, is_ours: Callable[[], bool]) -> None:
         """Fold the log into the file beside whoever writes or reads; nobody waits for it.
 
         It takes a connection of its own, and a thread that ends with it. Where a reader holds on to what is
-        in the log, a part stays there until next time.
+        in the log, a part stays there until next time. Another file of the same name is left alone: `is_ours`
+        tells.
         """
         if self._mark is not None and (self._folding is None or not self._folding.is_alive()):
-            self._folding = threading.Thread(target=self._fold, name="midfold-log", daemon=True)
+            self._folding = threading.Thread(
+                target=self._fold, args=(is_ours,), name="midfold-log", daemon=True
+            )
             self._folding.start()
 
     def close(self) -> None:
@@ -66,7 +69,9 @@ class Log:
         """Whether anything was written since the last commit that was counted."""
         return self._connection.total_changes != self._changes
 
-    def _fold(self) -> None:
+    def _fold(self, is_ours: Callable[[], bool]) -> None:
+        if not is_ours():
+            return  # the writer notices, and says so
         # What is committed is committed; a real trouble shows again at the next write.
         with suppress(OSError, MemoryError, driver.Error):
             connection = driver.connect(str(self._file), isolation_level=None, timeout=0)

@@ -119,6 +119,13 @@ class Writer:
         if self._files is not None:
             self._files.check()
 
+    def _are_files_ours(self) -> bool:
+        try:
+            self.check_files()
+        except StoreReplaced:
+            return False
+        return True
+
     def _begin_or_wait(self, piece: "_Piece") -> bool:
         """Take the turn where nobody has it and nobody waits for it; else leave the piece to the thread."""
         with self._door:
@@ -211,7 +218,7 @@ class Writer:
             self._are_chores_due = True
         elif is_log_due and is_quiet:
             self._commits_in_file = before
-            self._log.fold_when_idle()
+            self._log.fold_when_idle(self._are_files_ours)
 
     def _take_waiting(self) -> list["_Piece"]:
         return [self._waiting.popleft() for _ in range(min(_MAX_TOGETHER, len(self._waiting)))]
