@@ -24,10 +24,11 @@ if TYPE_CHECKING:
     from midfold.api import acompress, compress
     from midfold.compression.feedback import summarize_manual_compression
     from midfold.compression.flow import SummaryRequest
+    from midfold.compression.fold import Fold
     from midfold.compression.losses import Loss, list_losses
     from midfold.compression.policy import CompressionPolicy
     from midfold.compression.prompts import SUMMARY_PREFIX
-    from midfold.compression.results import Compression, Fold
+    from midfold.compression.results import Compression
     from midfold.engines import ContextCompressor, ContextEngine
     from midfold.errors import (
         ConfigError,

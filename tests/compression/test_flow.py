@@ -3,8 +3,8 @@
 import pytest
 
 from midfold.compression.flow import compress
+from midfold.compression.fold import Span
 from midfold.compression.policy import Budget, CompressionPolicy, Strategy
-from midfold.compression.results import Span
 from midfold.compression.run import run
 from midfold.errors import SummaryUnavailable
 from midfold.messages import Media, Message, Text, ToolCall, ToolResult

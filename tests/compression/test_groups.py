@@ -1,14 +1,13 @@
 """Legal cuts: a call is never parted from its results, and a request is what the user says."""
 
+from midfold.compression.fold import Span, count_leading_system
 from midfold.compression.groups import (
-    count_leading_system,
     group_around,
     is_request,
     legal_cuts,
     newest_request,
     waiting_from,
 )
-from midfold.compression.results import Span
 from midfold.messages import Message, Reasoning, Text, ToolCall, ToolResult, pair_calls
 
 USER = Message("user", (Text("do it"),))

@@ -3,9 +3,9 @@
 import json
 
 from midfold.api import compress
+from midfold.compression.fold import Fate
 from midfold.compression.losses import list_losses
 from midfold.compression.policy import CompressionPolicy, Strategy
-from midfold.compression.results import Fate
 from midfold.engines import ContextCompressor
 
 

@@ -1,7 +1,7 @@
 """Mending: what stays is made legal, and nothing else is touched."""
 
+from midfold.compression.fold import Edit, Insert
 from midfold.compression.mend import NO_RESULT, mend
-from midfold.compression.results import Edit, Insert
 from midfold.messages import Message, Removed, Text, ToolCall, ToolResult, pair_calls
 
 USER = Message("user", (Text("do it"),))

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from midfold.api import compress
+from midfold.compression.fold import Span
 from midfold.compression.numbering import FOLDED_HEADING, Folded, number, read_folded
 from midfold.compression.prompts import find_body
-from midfold.compression.results import Span
 
 spans = st.lists(
     st.tuples(st.integers(0, 500), st.integers(1, 40)).map(lambda pair: Span(pair[0], sum(pair))), max_size=12

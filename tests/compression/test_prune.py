@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from midfold.compression.fold import Span
 from midfold.compression.policy import Style
 from midfold.compression.prune import PLACEHOLDER, prune
-from midfold.compression.results import Span
 from midfold.messages import Media, Message, Reasoning, Text, ToolCall, ToolResult, pair_calls
 from midfold.testing import conversation
 from midfold.wire import DIALECTS, parse, render

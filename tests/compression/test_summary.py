@@ -4,10 +4,10 @@ import json
 
 from midfold.api import compress
 from midfold.compression.flow import compress as compress_flow
+from midfold.compression.fold import Span
 from midfold.compression.numbering import read_folded
 from midfold.compression.policy import CompressionPolicy
 from midfold.compression.prompts import find_body
-from midfold.compression.results import Span
 from midfold.compression.sections import split_sections
 from midfold.messages import Message, Text, ToolCall, ToolResult
 from midfold.tokens import TokenCounter

@@ -1,8 +1,8 @@
 """A tail too large to keep: its largest results are cut, nothing else."""
 
+from midfold.compression.fold import Span
 from midfold.compression.plan import lay_out
 from midfold.compression.policy import CompressionPolicy
-from midfold.compression.results import Span
 from midfold.compression.tail import shrink_tail
 from midfold.messages import Message, Text, ToolCall, ToolResult
 

@@ -3,8 +3,9 @@
 import asyncio
 import threading
 
+from midfold.compression.fold import Fold, Span
 from midfold.compression.policy import CompressionPolicy
-from midfold.compression.results import Compression, Fold, Span
+from midfold.compression.results import Compression
 from midfold.compression.state import CompressionState
 from midfold.engines.background import (
     MOST_IN_VAIN,

@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 import pytest
 
+from midfold.compression.fold import Edit, Fold, apply
 from midfold.compression.policy import CompressionPolicy, Strategy
 from midfold.compression.prompts import find_body
-from midfold.compression.results import Compression, Edit, Fold, span_digest
+from midfold.compression.results import Compression
 from midfold.compression.state import CompressionState
 from midfold.engines import ContextCompressor
 from midfold.engines.background import Background
@@ -117,7 +118,7 @@ def test_kept_and_folded_make_the_whole_conversation():
     messages = up_to(THRESHOLD + 4_000)
     result = engine.compress_result(messages)
     folded = {index for span in result.folded for index in span}
-    edited = {edit.index for edit in result.fold.edits}
+    edited = {edit.index for edit in result.fold.edits} | set(range(result.fold.lead))
     untouched = [item for index, item in enumerate(messages) if index not in folded | edited]
     assert all(any(item is kept for kept in result.messages) for item in untouched)
     assert len(result.messages) == len(messages) - len(folded) + 1 + len(result.fold.inserts)
@@ -254,11 +255,12 @@ def test_a_message_written_into_in_place_is_noticed():
 def test_a_thought_that_the_client_drops_makes_no_edit_miss_its_place():
     thinking = Message("assistant", (Reasoning("Hm.", "c2ln"), Text("a long story")))
     thoughtless = Message("assistant", (Text("a long story"),))
-    shorten = Edit(0, ((1, Text("a story")),))
-    fold = Fold((), 0, None, (shorten,), (), b"", span_digest([thinking], [0]))
+    shorten = Edit.at(0, thinking, [(1, Text("a story"))])
+    fold = Fold(edits=(shorten,)).identified([thinking])
     prepared = Compression([], (thinking,), fold, "pruned", CompressionState(), 9, 5, 5)
     assert is_current(prepared, [thinking])
-    assert not is_current(prepared, [thoughtless])
+    assert is_current(prepared, [thoughtless])
+    assert [message.text for message in apply(fold, [thoughtless])] == ["a story"]
 
 
 @pytest.mark.parametrize(

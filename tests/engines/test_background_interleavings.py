@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from midfold.compression.fold import Fold, Replacement, Span
 from midfold.compression.policy import CompressionPolicy, Strategy
 from midfold.compression.prompts import SUMMARY_MARKER
-from midfold.compression.results import Compression, Fold, Span, span_digest
+from midfold.compression.results import Compression
 from midfold.compression.state import CompressionState
 from midfold.engines import ContextCompressor
 from midfold.engines.background import Background, Phase, Preparation, arrive, begin, commit, discard, fail
@@ -112,8 +113,7 @@ def fold_all_but_the_ends(messages):
     """Stand in for a flow: a summary that spells out what it stands for."""
     span = Span(1, len(messages) - 1)
     summary = said(" ".join(messages[index].text for index in span))
-    digest = span_digest(messages, span)
-    fold = Fold((span,), 1, summary, (), (), b"", digest)
+    fold = Fold((Replacement(span, summary),)).identified(messages)
     return Compression([], tuple(messages), fold, "folded", CompressionState(), 9, 5, 5, summarizer="model")
 
 
@@ -213,7 +213,9 @@ class Host:
         self.results.append(result)
         self.messages = result.messages
         folded = {index for span in result.folded for index in span}
-        touched = folded | {edit.index for edit in result.fold.edits} if result.fold else set()
+        edited = {edit.index for edit in result.fold.edits} if result.fold else set()
+        noted = range(result.fold.lead) if result.fold else ()
+        touched = folded.union(edited, noted)
         kept = {id(item) for item in result.messages}
         lost = [i for i, item in enumerate(before) if i not in touched and id(item) not in kept]
         assert lost == []

@@ -6,9 +6,8 @@ import pytest
 
 from midfold.compression.ledger import Memory, collect
 from midfold.compression.redact import redact
-from midfold.compression.seals import seal
 from midfold.engines.reading import Reader
-from midfold.messages import ToolCall, ToolResult, pair_calls
+from midfold.messages import ToolCall, ToolResult, digest_messages, pair_calls
 from midfold.testing import transcript
 from midfold.tokens import TokenCounter
 from midfold.wire import parse
@@ -50,7 +49,7 @@ def test_what_is_known_of_a_list_does_not_depend_on_how_it_came_to_be(seed):
         messages = reader.read(items)
         assert messages == parse(items, reader.dialect)
         assert reader.sizes == [COUNT(message) for message in messages]
-        assert reader.seals == seal(messages)
+        assert reader.digests == list(digest_messages(messages))
         assert ledger_of(messages, reader.memory) == ledger_of(messages)
 
 

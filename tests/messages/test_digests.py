@@ -3,6 +3,7 @@
 import pytest
 
 from midfold.messages import (
+    SILENT,
     Media,
     Message,
     Opaque,
@@ -12,6 +13,8 @@ from midfold.messages import (
     ToolResult,
     chain_digests,
     digest,
+    digest_messages,
+    own_digest,
 )
 
 SAID = [
@@ -74,8 +77,27 @@ def test_a_chain_depends_on_everything_before():
 
 
 def test_a_chain_can_be_continued_from_its_last_link():
-    chain = chain_digests(SAID)
-    assert chain_digests(SAID[5:], chain[4]) == chain[5:]
+    digests = list(digest_messages(SAID))
+    assert list(digest_messages(SAID[5:], digests[:5])) == digests[5:]
+    assert [each.chained for each in digests] == chain_digests(SAID)
+
+
+def test_a_reworded_system_prompt_breaks_no_chain():
+    told = Message("system", (Text("Today is Monday."),))
+    reworded = Message("system", (Text("Today is Tuesday."),))
+    assert chain_digests([told, *SAID])[-1] == chain_digests([reworded, *SAID])[-1]
+    assert chain_digests([told, *SAID])[-1] == chain_digests(SAID)[-1]
+
+
+def test_a_system_message_in_the_middle_is_part_of_the_chain():
+    notice = Message("system", (Text("the file changed"),))
+    assert chain_digests([*SAID, notice])[-1] != chain_digests(SAID)[-1]
+
+
+def test_every_message_that_says_nothing_has_the_silent_digest():
+    thought = Message("assistant", (Reasoning("hm"),))
+    assert own_digest(thought) == own_digest(Message("assistant", (Text(""),))) == SILENT
+    assert thought.is_silent
 
 
 def test_lone_surrogates_and_deep_arguments_are_digested():

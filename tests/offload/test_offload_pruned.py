@@ -5,10 +5,10 @@ import re
 
 import pytest
 
+from midfold.compression.fold import Span
 from midfold.compression.policy import Style
 from midfold.compression.prune import PLACEHOLDER, prune
 from midfold.compression.redact import redact
-from midfold.compression.results import Span
 from midfold.messages import Message, ToolCall, ToolResult
 from midfold.offload import READER, Budgets, MemorySink, OutputReader, enforce
 from midfold.wire import DIALECTS, parse, render

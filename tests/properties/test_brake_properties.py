@@ -5,6 +5,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
+from midfold.compression.fold import Edit, Span
 from midfold.compression.policy import CompressionPolicy
 from midfold.compression.pressure import (
     INEFFECTIVE_LIMIT,
@@ -15,7 +16,6 @@ from midfold.compression.pressure import (
     tier_of,
 )
 from midfold.compression.prune import prune
-from midfold.compression.results import Edit, Span
 from midfold.compression.state import CompressionState
 from midfold.messages import Media, Text, ToolResult
 from midfold.testing import conversation

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from midfold.api import compress
 from midfold.compression.flow import compress as compress_flow
+from midfold.compression.fold import Fate, count_leading_system
 from midfold.compression.policy import CompressionPolicy, Strategy, Style, Template
 from midfold.compression.prompts import find_body
-from midfold.compression.results import Fate
 from midfold.compression.run import run
 from midfold.compression.verify import find_inventions
 from midfold.messages import Message, Reasoning, Text, ToolCall, ToolResult
@@ -225,7 +225,8 @@ def test_every_message_is_kept_or_can_be_found_again(dialect, shape, policy):
     folded = {index for span in result.folded for index in span}
     kept = {index for index, item in enumerate(items) if any(item is new for new in result.messages)}
     shortened = {index for index, fate in enumerate(fates) if fate is Fate.SHORTENED}
-    assert kept | folded | shortened == set(range(len(items)))
+    noted = set(range(count_leading_system(result.before)))  # a note stands behind the system prompt
+    assert kept | folded | shortened | noted == set(range(len(items)))
     assert not kept & folded
     for index in folded | shortened:
         for words in words_of(result.before[index]):
@@ -245,7 +246,7 @@ def test_a_digest_keeps_to_its_ceiling_and_says_only_what_was_said(dialect, shap
     result, _ = fold(messages, policy)
     assume(result.summary is not None)
     assert result.tokens_after <= policy.max_tokens or result.over_budget
-    said = "\n".join(part.said() for message in messages for part in message.parts)
+    said = "\n".join(part.canonical() for message in messages for part in message.parts)
     body = re.sub(r"\[[\d, ]+\]|## Folded Messages(?s:.*)", "", find_body(result.summary))
     assert find_inventions(body, lambda: said) == ()
 

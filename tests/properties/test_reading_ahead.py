@@ -10,9 +10,8 @@ from midfold.compression.flow import compress
 from midfold.compression.ledger import Memory
 from midfold.compression.policy import CompressionPolicy, Strategy, Style
 from midfold.compression.run import run
-from midfold.compression.seals import seal
 from midfold.engines import ContextCompressor
-from midfold.messages import Message, Text, ToolCall, ToolResult
+from midfold.messages import Message, Text, ToolCall, ToolResult, digest_messages
 from midfold.testing import Dirt, conversation, transcript
 from midfold.tokens import TokenCounter
 from midfold.transcripts import load_transcript
@@ -62,7 +61,7 @@ def assert_the_same(messages, policy):
     memory = Memory(b"key")
     memory.remember(messages)
     prompts, others = [], []
-    known = fold(messages, policy, prompts, memory=memory, seals=seal(messages))
+    known = fold(messages, policy, prompts, memory=memory, digests=list(digest_messages(messages)))
     assert known == fold(messages, policy, others)
     assert prompts == others
 

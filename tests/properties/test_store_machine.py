@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from midfold import faults
-from midfold.compression.results import Compression, Fold, Span, span_digest, splice
+from midfold.compression.fold import Fold, Replacement, Span, splice
+from midfold.compression.results import Compression
 from midfold.compression.state import CompressionState
 from midfold.errors import SessionEnded, SessionNotFound, StoreError
 from midfold.messages import Message, Text
-from midfold.messages.digests import chain_digests
 from midfold.store import Call, Kind, open_store
 from midfold.store.sqlite.driver import SAFE_VERSION, sqlite_version
 from midfold.store.sqlite.health import find_problems
@@ -272,15 +272,8 @@ def fold_by_hand(items: list[object], start: int, number: int) -> Compression[ob
     """Fold all messages but those before `start` and the last one."""
     before = tuple(parse(items, "openai_chat"))
     span = Span(start, len(before) - 1)
-    fold = Fold(
-        spans=(span,),
-        at=start,
-        summary=Message("user", (Text(f"summary{number} of {len(span)} messages"),)),
-        edits=(),
-        inserts=(),
-        prefix_digest=chain_digests(before[: span.stop])[-1],
-        span_digest=span_digest(before, span),
-    )
+    summary = Message("user", (Text(f"summary{number} of {len(span)} messages"),))
+    fold = Fold((Replacement(span, summary),)).identified(before)
     return Compression(
         messages=render(splice(fold, before), "openai_chat"),
         before=before,

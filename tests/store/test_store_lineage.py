@@ -5,7 +5,8 @@ from collections.abc import Callable
 
 import pytest
 
-from midfold.compression.results import Compression, apply
+from midfold.compression.fold import apply
+from midfold.compression.results import Compression
 from midfold.errors import SessionBusy, SessionEnded, StoreError
 from midfold.messages.digests import chain_digests
 from midfold.store import Kind

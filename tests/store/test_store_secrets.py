@@ -10,11 +10,11 @@ from types import ModuleType
 
 import pytest
 
-from midfold.compression.results import Compression, Edit, Fold, Span, span_digest, splice
+from midfold.compression.fold import Edit, Fold, Replacement, Span, splice
+from midfold.compression.results import Compression
 from midfold.compression.state import CompressionState
 from midfold.errors import MidfoldError
 from midfold.messages import Message, Text
-from midfold.messages.digests import chain_digests
 from midfold.store import Call, Kind, open_store
 from midfold.store.sqlite.driver import driver
 from midfold.store.sqlite.store import SqliteStore
@@ -184,15 +184,8 @@ def _fold(store: SqliteStore, session: str, text: str) -> str:
     """Fold by hand, with a summary that nobody looked through, and a message cut short."""
     before = tuple(parse(store.messages(session), "openai_chat"))
     edit = Edit(0, ((0, Text(f"short: {text}")),))
-    fold = Fold(
-        spans=(Span(4, 10),),
-        at=4,
-        summary=Message("user", (Text(f"a summary with {text}"),)),
-        edits=(edit,),
-        inserts=(),
-        prefix_digest=chain_digests(before[:10])[-1],
-        span_digest=span_digest(before, [0, *range(4, 10)]),
-    )
+    summary = Message("user", (Text(f"a summary with {text}"),))
+    fold = Fold((Replacement(Span(4, 10), summary),), edits=(edit,)).identified(before)
     result: Compression[object] = Compression(
         messages=render(splice(fold, before), "openai_chat"),
         before=before,

@@ -7,9 +7,10 @@ from decimal import Decimal
 from pathlib import Path
 
 from midfold.agent.core import Core
+from midfold.compression.fold import Span
 from midfold.compression.pressure import Tier, reopen, tier_of
 from midfold.compression.preview import rehearse
-from midfold.compression.results import Compression, Span
+from midfold.compression.results import Compression
 from midfold.engines.passes import Pass
 from midfold.engines.reading import Reader
 from midfold.messages import Message

@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from midfold.cli.render import printable
+from midfold.compression.fold import Fate
 from midfold.compression.losses import Loss
 from midfold.compression.results import Compression, Retention
 
@@ -30,25 +31,22 @@ class Stretch:
 
 
 def stretches(result: Compression[object]) -> Iterator[Stretch]:
-    """Yield the old list as stretches of kept, shortened and folded messages; a note shortens nothing."""
-    fold, total = result.fold, len(result.before)
-    folded = {index for span in fold.spans for index in span} if fold else set()
-    edits = fold.edits if fold else ()
-    edited = {edit.index for edit in edits if edit.parts[0][0] < len(result.before[edit.index].parts)}
+    """Yield the old list as stretches of kept, shortened and folded messages."""
+    fates, summaries = result.fates, _summary_indices(result)
     start = 0
-    for index in range(1, total + 1):
-        fate = _fate(start, folded, edited)
-        if (
-            index == total
-            or _fate(index, folded, edited) != fate
-            or (fold and fold.summary and index == fold.at)
-        ):
-            yield Stretch(fate, start, index)
+    for index in range(1, len(fates) + 1):
+        if index == len(fates) or fates[index] is not fates[start] or index in summaries:
+            yield Stretch(_VERBS[fates[start]], start, index)
             start = index
 
 
-def _fate(index: int, folded: set[int], edited: set[int]) -> str:
-    return "fold" if index in folded else "shorten" if index in edited else "keep"
+_VERBS = {Fate.FOLDED: "fold", Fate.SHORTENED: "shorten", Fate.KEPT: "keep"}
+
+
+def _summary_indices(result: Compression[object]) -> frozenset[int]:
+    """Return the indices of the old list before which a summary comes in."""
+    replacements = result.fold.replacements if result.fold else ()
+    return frozenset(each.span.start for each in replacements if each.message is not None)
 
 
 def print_compression(result: Compression[object], source: str, elapsed_ms: float, console: Console) -> None:
@@ -108,9 +106,9 @@ def stretch_table(result: Compression[object]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
     for heading in ("messages", "what happens"):
         table.add_column(heading)
-    fold = result.fold
+    summaries = _summary_indices(result)
     for stretch in stretches(result):
-        if fold and fold.summary and stretch.start == fold.at:
+        if stretch.start in summaries:
             table.add_row("", Text(f"+ summary, {result.summary_tokens:,} tokens", style="bold"))
         table.add_row(stretch.label, Text(stretch.fate, style=_STYLES[stretch.fate]))
     return table

@@ -9,7 +9,8 @@ from rich.text import Text
 
 from midfold.cli.plain import printable
 from midfold.compression.flow import SummaryRequest
-from midfold.compression.results import Compression, Fate
+from midfold.compression.fold import Fate
+from midfold.compression.results import Compression
 from midfold.config import load_settings
 from midfold.providers.names import Provider, read_providers
 from midfold.providers.summarizers import (

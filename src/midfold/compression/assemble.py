@@ -5,12 +5,10 @@ from dataclasses import replace
 from hashlib import blake2b
 
 from midfold.compression import prompts
+from midfold.compression.fold import Edit, Fold, Replacement, Span, join_spans
 from midfold.compression.mend import mend
 from midfold.compression.plan import Layout
-from midfold.compression.results import Edit, Fold, Span, join_spans
-from midfold.compression.seals import Seal, join_digests, seal
-from midfold.messages import Message, Text
-from midfold.messages.digests import EMPTY_CHAIN
+from midfold.messages import Message, MessageDigest, Text
 
 _NONCE_BYTES = 6
 
@@ -28,35 +26,36 @@ def make_fold(
     at: int,
     summary: Message | None,
     edits: Sequence[Edit],
-    add_note: bool,
-    seals: Sequence[Seal] | None = None,
+    note: str | None = None,
+    digests: Sequence[MessageDigest] | None = None,
 ) -> Fold:
     """Join the spans and edits of a plan with what the messages that stay need to be legal.
 
-    `seals` of the messages spare spelling them.
+    `digests` of the messages spare computing them.
     """
     messages = layout.messages
     folded = {index for span in spans for index in span}
     kept = [index for index in range(len(messages)) if index not in folded]
     mends = mend(messages, kept, layout.pairing, layout.waiting)
-    drops = frozenset(mends.drops)
-    all_edits = _merge(edits, [*mends.edits, *(note_edits(layout) if add_note else ())], drops)
-    all_spans = join_spans([*spans, *(Span(index, index + 1) for index in mends.drops)])
-    draft = Fold(all_spans, at, summary, tuple(all_edits), mends.inserts, b"", b"")
-    seals = seal(messages[: draft.stop]) if seals is None else seals
-    return replace(
-        draft,
-        prefix_digest=seals[draft.stop - 1].link if draft.stop else EMPTY_CHAIN,
-        span_digest=join_digests(seals[index].digest for index in sorted(draft.touched)),
+    draft = Fold(
+        replacements=_replace([*spans, *(Span(index, index + 1) for index in mends.drops)], at, summary),
+        edits=tuple(_merge(edits, mends.edits, frozenset(mends.drops))),
+        inserts=mends.inserts,
+        note=note,
     )
+    return draft.identified(messages, digests)
 
 
-def note_edits(layout: Layout) -> list[Edit]:
-    """Append the note to the system prompt, once."""
-    system = layout.messages[0] if layout.lead else None
-    if system is None or prompts.SYSTEM_NOTE in system.text:
-        return []
-    return [Edit(0, ((len(system.parts), Text(prompts.SYSTEM_NOTE)),))]
+def _replace(spans: Sequence[Span], at: int, summary: Message | None) -> tuple[Replacement, ...]:
+    """Take the spans out, and put the summary in at `at`: in place of the span there, if there is one."""
+    replacements = [Replacement(span) for span in join_spans(spans)]
+    if summary is None:
+        return tuple(replacements)
+    for place, each in enumerate(replacements):
+        if at in each.span:
+            replacements[place] = replace(each, message=summary)
+            return tuple(replacements)
+    return tuple(sorted([*replacements, Replacement(Span(at, at), summary)], key=lambda each: each.span))
 
 
 def _merge(edits: Sequence[Edit], others: Sequence[Edit], drops: frozenset[int]) -> list[Edit]:

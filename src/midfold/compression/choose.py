@@ -4,9 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
-from midfold.compression.assemble import note_edits, summary_message
+from midfold.compression import prompts
+from midfold.compression.assemble import summary_message
 from midfold.compression.digest.headings import NOTES_HEADING
 from midfold.compression.excerpts import excerpt
+from midfold.compression.fold import Edit, Fold, Span, add_note
 from midfold.compression.ledger import Memory
 from midfold.compression.mend import mend
 from midfold.compression.numbering import FOLDED_HEADING, Folded
@@ -22,13 +24,11 @@ from midfold.compression.plan import (
 )
 from midfold.compression.policy import TAIL_SLACK, CompressionPolicy, Strategy, Style, free_summary_tokens
 from midfold.compression.prune import Pruned, least_tokens, prune
-from midfold.compression.results import Edit, Fold, Span, span_digest
-from midfold.compression.seals import Seal
 from midfold.compression.sections import join_sections, quote_headings, split_sections
 from midfold.compression.state import CompressionState
 from midfold.compression.tail import shrink_tail
 from midfold.compression.task import active_task
-from midfold.messages import Message, Text, ToolCall, ToolResult
+from midfold.messages import Message, MessageDigest, Text, ToolCall, ToolResult, join_digests, own_digest
 from midfold.ports import Count
 
 SHORT_MESSAGES = 4
@@ -61,7 +61,7 @@ class Job:
     is_emergency: bool
     key: bytes
     memory: Memory
-    seals: Sequence[Seal] | None
+    digests: Sequence[MessageDigest] | None
     _deltas: dict[int, tuple[Edit, int]] = field(default_factory=dict)
     """memo of `edit_delta`: edits are weighed several times, and counting is what costs"""
     _redacted: dict[str, str] = field(default_factory=dict)
@@ -100,8 +100,21 @@ class Job:
         """Count the request as the fold would leave it."""
         gone = sum(self.layout.tokens(span) for span in fold.spans)
         added = sum(self.count(insert.message) for insert in fold.inserts)
-        added += self.count(fold.summary) if fold.summary else 0
+        added += sum(map(self.count, fold.summaries)) + (self.note_tokens if fold.note else 0)
         return self.tokens_before - gone + added + sum(map(self.edit_delta, fold.edits))
+
+    @property
+    def note(self) -> str | None:
+        """What a fold adds to the system prompt."""
+        return prompts.SYSTEM_NOTE if self.policy.add_system_note else None
+
+    @property
+    def note_tokens(self) -> int:
+        """What the note takes, where the system prompt is among the messages and does not have it yet."""
+        system = self.layout.messages[0] if self.layout.lead else None
+        if system is None or self.note is None or self.note in system.text:
+            return 0
+        return self.count(add_note(system, self.note)) - self.layout.sizes[0]
 
     def edit_delta(self, edit: Edit) -> int:
         """How many tokens an edit adds; negative when it saves."""
@@ -214,13 +227,14 @@ def _lengthen(job: Job, edit: Edit, room: int) -> Edit:
     message = job.layout.messages[edit.index]
     if len(edit.parts) != 1 or job.policy.style is not Style.STUB:
         return edit
-    [(position, part)] = edit.parts
-    result = message.parts[position] if position < len(message.parts) else None
+    [(ordinal, part)] = edit.parts
+    [(position, _)] = edit.positions(message)
+    result = message.parts[position]
     if not (isinstance(result, ToolResult) and isinstance(part, ToolResult)) or result.media:
         return edit
     text, chars = job.redact(result.text), room * _FIRST_GUESS_CHARS_PER_TOKEN
     for _ in range(_LENGTHEN_ROUNDS):
-        longer = Edit(edit.index, ((position, replace(part, text=excerpt(text, chars // 2, chars // 2))),))
+        longer = Edit(edit.index, ((ordinal, replace(part, text=excerpt(text, chars // 2, chars // 2))),))
         excess = job.edit_delta(longer) - job.edit_delta(edit) - room
         if excess <= 0:
             return longer
@@ -270,7 +284,7 @@ def _shrink(job: Job, plan: Plan) -> tuple[Edit, ...]:
     tail = Span(plan.tail_start, len(job.layout.messages))
     if job.layout.tokens(tail) <= job.tail_budget * TAIL_SLACK:
         return ()
-    return shrink_tail(job.layout, tail, job.tail_budget, job.count)
+    return shrink_tail(job.layout, tail, job.tail_budget, job.count, job.redact)
 
 
 def _choose_staged(job: Job, plan: Plan, pruned: Pruned, shrunk: tuple[Edit, ...]) -> Choice:
@@ -304,7 +318,7 @@ def _choose_for_ceiling(job: Job) -> Choice:
         edits: tuple[Edit, ...] = ()
         if layout.tokens(tail) > budget * TAIL_SLACK:
             # Where there is nothing to fold, the tail has all the room there is.
-            edits = shrink_tail(layout, tail, budget if plan.spans else _room(job), job.count)
+            edits = shrink_tail(layout, tail, budget if plan.spans else _room(job), job.count, job.redact)
         choice = _choice(job, plan, edits)
         if choice.body_tokens >= MIN_SUMMARY_TOKENS or not plan.spans:
             break
@@ -320,14 +334,13 @@ def _choice(job: Job, plan: Plan, edits: Sequence[Edit]) -> Choice:
     """Work out how much room a plan leaves for the summary."""
     layout = job.layout
     folded_tokens = sum(layout.tokens(span) for span in plan.spans)
-    note = note_edits(layout) if job.policy.add_system_note else []
-    kept = job.tokens_before - folded_tokens + sum(map(job.edit_delta, (*edits, *note)))
+    kept = job.tokens_before - folded_tokens + job.note_tokens + sum(map(job.edit_delta, edits))
     room = job.policy.target_tokens - kept
     if job.policy.max_tokens is None:
         # Never more than half of what it replaces, never less than a summary needs, target or not.
         room = max(min(room, folded_tokens // 2), job.policy.summary_budget_tokens(folded_tokens))
-    ends = {index for span in plan.spans for index in (span.start, span.stop - 1)}
-    digest = span_digest(layout.messages, ends)
+    ends = sorted({index for span in plan.spans for index in (span.start, span.stop - 1)})
+    digest = join_digests(own_digest(layout.messages[index]) for index in ends)
     task = job.redact(active_task(layout.messages, layout.summary))
     folded = _name_folded(layout, plan.spans)
     shell = _shell_tokens(job, task, folded, digest)

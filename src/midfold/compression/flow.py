@@ -25,19 +25,19 @@ from midfold.compression.choose import (
     why_not,
 )
 from midfold.compression.focus import check_focus
+from midfold.compression.fold import Edit, Fold, splice
 from midfold.compression.ledger import Memory
 from midfold.compression.plan import lay_out
 from midfold.compression.policy import CompressionPolicy, Strategy
 from midfold.compression.pressure import note_attempt, note_outcome
 from midfold.compression.prune import Pruned
-from midfold.compression.results import Compression, Edit, Fold, PruneCounts, Retention, splice, texts_of
-from midfold.compression.seals import Seal
+from midfold.compression.results import Compression, PruneCounts, Retention, texts_of
 from midfold.compression.showing import Showing, explain, share_out, stated_window, window_of
 from midfold.compression.state import CompressionState
 from midfold.compression.summary import Sources, gather
 from midfold.compression.verify import check, find_inventions, repair
 from midfold.errors import SummaryUnavailable
-from midfold.messages import Message, Text, ToolCall, ToolResult
+from midfold.messages import Message, MessageDigest, Text, ToolCall, ToolResult
 from midfold.ports import Count
 
 MIN_SAVED_PART = 0.10
@@ -90,12 +90,12 @@ def compress(
     is_emergency: bool = False,
     key: bytes = b"",
     memory: Memory | None = None,
-    seals: Sequence[Seal] | None = None,
+    digests: Sequence[MessageDigest] | None = None,
 ) -> Flow:
     """Compress a conversation. Yields `SummaryRequest`, is sent the summary, returns `Compression`.
 
     `overhead_tokens` is what travels beside the messages: a system prompt kept apart, tool schemas. `sizes`
-    spare counting again, a `memory` with the same `key` reading, `seals` spelling. Without `use_model`
+    spare counting again, a `memory` with the same `key` reading, `digests` hashing. Without `use_model`
     nothing is yielded and the built-in digest summarises. Whatever happens, the input stays as it was; an
     answer that is refused or fails is replaced by the digest.
     """
@@ -114,7 +114,7 @@ def compress(
         is_emergency=is_emergency,
         key=key,
         memory=memory or Memory(key),
-        seals=seals,
+        digests=digests,
     )
     return (yield from _compress(job))
 
@@ -173,8 +173,7 @@ def _light_fold(job: Job, pruned: Pruned) -> Fold:
         at=layout.lead,
         summary=None,
         edits=pruned.edits,
-        add_note=False,
-        seals=job.seals,
+        digests=job.digests,
     )
 
 
@@ -250,8 +249,8 @@ def _fit(job: Job, choice: Choice, written: _Written) -> Fold:
         at=choice.head_stop,
         summary=message,
         edits=choice.edits,
-        add_note=job.policy.add_system_note,
-        seals=job.seals,
+        note=job.note,
+        digests=job.digests,
     )
 
 
@@ -290,9 +289,7 @@ def _finish(job: Job, fold: Fold, pruned: Pruned, written: _Written | None) -> C
         summary_tokens=job.count(fold.summary) if fold.summary else 0,
         retention=_check(job, fold, written) if written else None,
         warning=_warning(job, tokens_after, written),
-        system_note=prompts.SYSTEM_NOTE
-        if is_fold and job.policy.add_system_note and not job.layout.lead
-        else None,
+        system_note=job.note if is_fold and not job.layout.lead else None,
     )
 
 

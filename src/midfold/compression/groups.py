@@ -8,10 +8,8 @@ afterwards.
 from collections.abc import Sequence
 from itertools import accumulate
 
-from midfold.compression.results import Span
+from midfold.compression.fold import Span
 from midfold.messages import Media, Message, Pairing, Reasoning, Text, ToolResult
-
-SYSTEM_ROLES = ("system", "developer")
 
 
 def legal_cuts(messages: Sequence[Message], pairing: Pairing) -> list[bool]:
@@ -71,14 +69,6 @@ def group_around(index: int, cuts: Sequence[bool]) -> Span:
     while stop < len(cuts) - 1 and not cuts[stop]:
         stop += 1
     return Span(start, stop)
-
-
-def count_leading_system(messages: Sequence[Message]) -> int:
-    """Return how many messages at the start are the system prompt."""
-    lead = 0
-    while lead < len(messages) and messages[lead].role in SYSTEM_ROLES:
-        lead += 1
-    return lead
 
 
 def _only_results(message: Message) -> bool:

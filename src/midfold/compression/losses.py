@@ -58,12 +58,11 @@ def _touched(result: Compression[object], pairing: Pairing) -> list[int]:
 
 
 def _left(result: Compression[object]) -> Iterable[Message]:
-    """Yield the messages that stay, as they stay."""
-    folded = {index for span in result.folded for index in span}
-    edits = {edit.index: edit for edit in result.fold.edits} if result.fold else {}
-    for index, message in enumerate(result.before):
-        if index not in folded:
-            yield edits[index].apply(message) if index in edits else message
+    """Return the messages that stay, as they stay."""
+    if result.fold is None:
+        return result.before
+    steps = result.fold.walk(result.before)
+    return (step.message for step in steps if step.index is not None and step.message is not None)
 
 
 def _lost(entry: Entry, text: str) -> Iterable[Loss]:

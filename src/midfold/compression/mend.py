@@ -6,7 +6,7 @@ Clean conversations need none of this, since cuts are legal. Real transcripts ar
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from midfold.compression.results import Edit, Insert
+from midfold.compression.fold import Edit, Insert
 from midfold.messages import Location, Message, Pairing, Part, Removed, Text, ToolCall, ToolResult
 
 NO_RESULT = "[no result was recorded for this call]"
@@ -40,8 +40,11 @@ def mend(messages: Sequence[Message], kept: Sequence[int], pairing: Pairing, wai
         if len(lost) == len(messages[index].parts) or _says_nothing(messages[index]):
             drops.append(index)
         elif lost:
-            edits.append(Edit(index, tuple(lost)))
-    inserts = tuple(Insert(after, Message("tool", tuple(parts))) for after, parts in sorted(stubs.items()))
+            edits.append(Edit.at(index, messages[index], lost))
+    # One message for each result: most dialects know no message with several.
+    inserts = tuple(
+        Insert(after, Message("tool", (part,))) for after, parts in sorted(stubs.items()) for part in parts
+    )
     return Mends(tuple(drops), tuple(edits), inserts)
 
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from midfold.compression.results import Span, join_spans
+from midfold.compression.fold import Span, join_spans
 from midfold.compression.sections import split_sections
 
 FOLDED_HEADING = "Folded Messages"

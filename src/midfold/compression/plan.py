@@ -10,8 +10,8 @@ from itertools import accumulate
 
 from midfold.compression import prompts
 from midfold.compression.digest.headings import NOTED_HEADING, RULES_HEADING
+from midfold.compression.fold import Span, count_leading_system
 from midfold.compression.groups import (
-    count_leading_system,
     group_around,
     is_request,
     legal_cuts,
@@ -20,7 +20,6 @@ from midfold.compression.groups import (
 )
 from midfold.compression.numbering import Folded, number, read_folded
 from midfold.compression.policy import TAIL_SLACK, Budget, CompressionPolicy
-from midfold.compression.results import Span
 from midfold.compression.sections import join_sections, split_sections
 from midfold.messages import Message, Pairing, pair_calls
 

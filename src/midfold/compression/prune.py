@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from midfold.compression.excerpts import excerpt, is_excerpt, one_line, shorten_strings
+from midfold.compression.fold import Edit, Span
 from midfold.compression.policy import Style
 from midfold.compression.prune_kept import Kept, find_kept, is_kept_stub, write_kept_stub
-from midfold.compression.results import Edit, Span
 from midfold.compression.stubs import BUILT_IN, StubWriter, is_stub, write_pointer, write_stub
 from midfold.messages import Media, Message, Pairing, Part, Reasoning, Text, ToolCall, ToolResult, pair_calls
 from midfold.messages.pairing import Location
@@ -126,7 +126,7 @@ class _Pruner:
             if not isinstance(part, Text)
             and (shorter := self._shorten(Location(index, position), part)) is not part
         ]
-        return Edit(index, tuple(shortened)) if shortened else None
+        return Edit.at(index, self.messages[index], shortened) if shortened else None
 
     def _shorten(self, here: Location, part: Part) -> Part:
         if isinstance(part, ToolResult):

@@ -1,134 +1,13 @@
-"""A fold as data, and what a compression tells about itself.
+"""What a compression tells about itself: its fold, the new messages, and the facts."""
 
-`Fold` says what happens to a list of messages; `apply` does it, to the list the fold was made for or to a
-longer one that begins with the same messages. Everything that shows, stores, splices or undoes a
-compression works on this one value.
-"""
-
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import StrEnum
-from hashlib import sha256
 from typing import Generic, TypeVar
 
 from midfold.compression.feedback import headline
-from midfold.compression.seals import join_digests
+from midfold.compression.fold import Fate, Fold, Source, Span
 from midfold.compression.state import CompressionState
-from midfold.errors import StaleFold
-from midfold.messages import Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
-from midfold.messages.digests import spell
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Span:
-    """`messages[start:stop]`"""
-
-    start: int
-    stop: int
-
-    def __len__(self) -> int:
-        return max(0, self.stop - self.start)
-
-    def __contains__(self, index: int) -> bool:
-        return self.start <= index < self.stop
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(range(self.start, self.stop))
-
-
-def join_spans(spans: Iterable[Span]) -> tuple[Span, ...]:
-    """Sort spans and join those that touch."""
-    joined: list[Span] = []
-    for span in sorted(spans):
-        if joined and span.start <= joined[-1].stop:
-            joined[-1] = Span(joined[-1].start, max(joined[-1].stop, span.stop))
-        else:
-            joined.append(span)
-    return tuple(joined)
-
-
-@dataclass(frozen=True, slots=True)
-class Edit:
-    """Parts of `messages[index]` that are said more briefly: position and replacement of each."""
-
-    index: int
-    parts: tuple[tuple[int, Part], ...]
-
-    def apply(self, message: Message) -> Message:
-        for position, part in self.parts:
-            message = message.with_part(position, part)
-        return message
-
-
-@dataclass(frozen=True, slots=True)
-class Insert:
-    """A message that comes in behind `messages[after]`: the stub result of a call that never got one."""
-
-    after: int
-    message: Message
-
-
-@dataclass(frozen=True, slots=True)
-class Fold:
-    """What a compression does to a list.
-
-    The messages of `spans` go, `summary` comes in at the index `at` of the old list, `edits` shorten some
-    that stay, and `inserts` mend what a provider would refuse. A fold that only pruned has no spans and no
-    summary.
-    """
-
-    spans: tuple[Span, ...]
-    at: int
-    summary: Message | None
-    edits: tuple[Edit, ...]
-    inserts: tuple[Insert, ...]
-    prefix_digest: bytes
-    """chained digest of everything up to the last message the fold touches: the key to find it again by"""
-    span_digest: bytes
-    """digest of the messages the fold touches: what `apply` insists on"""
-
-    @property
-    def touched(self) -> frozenset[int]:
-        """The indices that go or are shortened."""
-        return frozenset({edit.index for edit in self.edits}.union(*self.spans))
-
-    @property
-    def stop(self) -> int:
-        """The first index that the fold leaves alone, and all after it."""
-        edited = (edit.index + 1 for edit in self.edits)
-        mended = (insert.after + 1 for insert in self.inserts)
-        return max([self.at, *(span.stop for span in self.spans), *edited, *mended])
-
-
-def apply(fold: Fold, messages: Sequence[Message]) -> list[Message]:
-    """Return the folded list; untouched messages are the same objects.
-
-    Raises `StaleFold` when the messages that the fold is about are not the ones in `messages`.
-    """
-    if fold.stop > len(messages) or span_digest(messages, fold.touched) != fold.span_digest:
-        raise StaleFold
-    return splice(fold, messages)
-
-
-def splice(fold: Fold, messages: Sequence[Message]) -> list[Message]:
-    """Do what `apply` does without asking whether the fold belongs to these messages."""
-    edits = {edit.index: edit for edit in fold.edits}
-    inserts = {insert.after: insert.message for insert in fold.inserts}
-    folded = {index for span in fold.spans for index in span}
-    result: list[Message] = []
-    for index, message in enumerate(messages):
-        if index == fold.at and fold.summary is not None:
-            result.append(fold.summary)
-        if index not in folded:
-            result.append(edits[index].apply(message) if index in edits else message)
-        if index in inserts:
-            result.append(inserts[index])
-    return result
-
-
-def span_digest(messages: Sequence[Message], touched: Iterable[int]) -> bytes:
-    """Digest the messages that a fold removes or shortens."""
-    return join_digests(sha256(spell(messages[index])).digest() for index in sorted(touched))
+from midfold.messages import Message, Opaque, Reasoning, Text, ToolCall, ToolResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,14 +28,6 @@ class Retention:
     kept: int
     missing: tuple[str, ...] = ()
     invented: tuple[str, ...] = ()
-
-
-class Fate(StrEnum):
-    """What became of a message."""
-
-    KEPT = "kept"
-    SHORTENED = "shortened"
-    FOLDED = "folded"
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,12 +100,13 @@ class Compression(Generic[M]):
     @property
     def fates(self) -> list[Fate]:
         """What became of each message of the old list, by its index."""
-        folded = {index for span in self.folded for index in span}
-        edited = {edit.index for edit in self.fold.edits} if self.fold else set()
-        return [
-            Fate.FOLDED if index in folded else Fate.SHORTENED if index in edited else Fate.KEPT
-            for index in range(len(self.before))
-        ]
+        fates = [Fate.KEPT] * len(self.before)
+        for step in self.fold.walk(self.before) if self.fold else ():
+            if step.index is not None and step.message is None:
+                fates[step.index] = Fate.FOLDED
+            elif step.index is not None and step.source is Source.SHORTENED:
+                fates[step.index] = Fate.SHORTENED
+        return fates
 
     @property
     def originals(self) -> list[object]:

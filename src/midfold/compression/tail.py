@@ -1,11 +1,11 @@
 """Shortens the results in a tail that is too large to keep, and too recent to fold."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from midfold.compression.excerpts import excerpt
+from midfold.compression.fold import Edit, Span
 from midfold.compression.plan import Layout
-from midfold.compression.results import Edit, Span
 from midfold.compression.serialize import fit_sizes
 from midfold.messages import Message, Part, ToolResult
 from midfold.ports import Count
@@ -23,8 +23,13 @@ class _Sized:
     tokens: int
 
 
-def shrink_tail(layout: Layout, tail: Span, budget_tokens: int, count: Count) -> tuple[Edit, ...]:
-    """Cut the largest results of `tail` until it fits, never those of a call that still waits for others."""
+def shrink_tail(
+    layout: Layout, tail: Span, budget_tokens: int, count: Count, redact: Callable[[str], str] = str
+) -> tuple[Edit, ...]:
+    """Cut the largest results of `tail` until it fits, never those of a call that still waits for others.
+
+    What stays of a result goes through `redact` before it is cut.
+    """
     excess = layout.tokens(tail) - budget_tokens
     results = list(_results(layout, tail, count)) if excess > 0 else []
     if not results:
@@ -34,8 +39,8 @@ def shrink_tail(layout: Layout, tail: Span, budget_tokens: int, count: Count) ->
     parts: dict[int, list[tuple[int, Part]]] = {}
     for sized in results:
         if sized.tokens > cap:
-            parts.setdefault(sized.index, []).append((sized.position, _cut(sized, cap)))
-    return tuple(Edit(index, tuple(edits)) for index, edits in parts.items())
+            parts.setdefault(sized.index, []).append((sized.position, _cut(sized, cap, redact)))
+    return tuple(Edit.at(index, layout.messages[index], edits) for index, edits in parts.items())
 
 
 def _results(layout: Layout, tail: Span, count: Count) -> Iterator[_Sized]:
@@ -48,10 +53,10 @@ def _results(layout: Layout, tail: Span, count: Count) -> Iterator[_Sized]:
                 yield _Sized(index, position, part, count(Message(message.role, (part,))))
 
 
-def _cut(sized: _Sized, cap: int) -> ToolResult:
+def _cut(sized: _Sized, cap: int, redact: Callable[[str], str]) -> ToolResult:
     result = sized.result
     chars = int(len(result.text) * cap / sized.tokens * 0.9)
     head = int(chars * _HEAD_PART)
     return ToolResult(
-        result.call_id, excerpt(result.text, head, chars - head), result.is_error, (), result.name
+        result.call_id, excerpt(redact(result.text), head, chars - head), result.is_error, (), result.name
     )

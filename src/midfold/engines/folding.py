@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from midfold.compression.fold import Fold, Insert
 from midfold.compression.pressure import note_outcome
 from midfold.compression.results import Compression
 from midfold.compression.state import CompressionState
 from midfold.errors import DialectError
 from midfold.messages import Message
-from midfold.wire import Request, render
+from midfold.wire import Request, parse, render
 from midfold.wire.validate import continues_stored_history, is_waiting, validate
 
 
@@ -26,8 +27,31 @@ def conclude(
     faults = _faults(items, request) if compression.changed else 0
     # The original is long and seldom at fault, so it is looked at only when the result is.
     if not faults or faults <= _faults(request.messages, request):
-        return compression.spelled(items)
+        return replace(compression.spelled(items), fold=_read_back(compression.fold, request.dialect))
     return _thrown_away(compression, request, before, "the result would not be legal for its provider")
+
+
+def _read_back(fold: Fold | None, dialect: str) -> Fold | None:
+    """Return the fold with its own messages as they are read once they were sent.
+
+    A history that holds them must have the same digests before it is written and after it is read again.
+    """
+    if fold is None:
+        return None
+    replacements = (
+        replace(each, message=_read_message(each.message, dialect)[0]) if each.message else each
+        for each in fold.replacements
+    )
+    inserts = (
+        Insert(each.after, message)
+        for each in fold.inserts
+        for message in _read_message(each.message, dialect)
+    )
+    return replace(fold, replacements=tuple(replacements), inserts=tuple(inserts))
+
+
+def _read_message(message: Message, dialect: str) -> list[Message]:
+    return [Message(each.role, each.parts) for each in parse(render([message], dialect), dialect)]
 
 
 def _thrown_away(

@@ -5,10 +5,11 @@ from dataclasses import dataclass, replace
 from operator import is_
 
 from midfold.compression.flow import Flow, compress
+from midfold.compression.fold import Span
 from midfold.compression.groups import group_around, is_request
 from midfold.compression.plan import lay_out, make_plan
 from midfold.compression.policy import CompressionPolicy
-from midfold.compression.results import Compression, Span
+from midfold.compression.results import Compression
 from midfold.compression.state import CompressionState
 from midfold.engines.reading import Reader
 from midfold.errors import ConfigError
@@ -56,7 +57,7 @@ class Pass:
             is_emergency=self.is_emergency and not self.is_partial,
             key=reader.memory.key,
             memory=reader.memory,
-            seals=list(reader.seals),
+            digests=list(reader.digests),
         )
 
     def unchanged(self, reason: str) -> Compression[object]:

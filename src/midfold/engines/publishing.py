@@ -6,18 +6,17 @@ from dataclasses import replace
 from midfold.compression.assemble import summary_message
 from midfold.compression.choose import TASK_HEADING
 from midfold.compression.flow import MIN_SAVED_PART, MIN_SAVED_TOKENS
-from midfold.compression.groups import count_leading_system
+from midfold.compression.fold import Fold, apply, count_leading_system
 from midfold.compression.plan import count_head, find_summary
 from midfold.compression.pressure import note_outcome
 from midfold.compression.prompts import find_body
 from midfold.compression.redact import redact
-from midfold.compression.results import Compression, Fold, apply
+from midfold.compression.results import Compression
 from midfold.compression.sections import with_section
 from midfold.compression.task import active_task
 from midfold.engines.passes import Pass
 from midfold.errors import StaleFold
-from midfold.messages import Message
-from midfold.messages.digests import spell
+from midfold.messages import Message, canonical_bytes
 from midfold.ports import Count
 
 PUBLISHED = "prepared ahead, applied now"
@@ -51,17 +50,13 @@ def publish(prepared: Compression[Message], now: Pass, *, count: Count, key: byt
 
 
 def is_current(prepared: Compression[Message], messages: Sequence[Message]) -> bool:
-    """Whether `messages` begin as they did when the fold was prepared, as far as it reaches.
-
-    What is shortened must have the same parts: edits go by position, and a digest does not see thinking.
-    """
+    """Whether `messages` begin as they did when the fold was prepared, as far as it reaches."""
     fold = prepared.fold
     if fold is None or fold.stop > len(messages):
         return False
-    edited = {edit.index for edit in fold.edits}
     return all(
-        old is new or (spell(old) == spell(new) and (index not in edited or old.parts == new.parts))
-        for index, (old, new) in enumerate(zip(prepared.before[: fold.stop], messages, strict=False))
+        old is new or canonical_bytes(old) == canonical_bytes(new)
+        for old, new in zip(prepared.before[fold.lead : fold.stop], messages[fold.lead :], strict=False)
     )
 
 
@@ -86,4 +81,4 @@ def _with_newest_task(fold: Fold, before: Sequence[Message], now: Pass, key: byt
     if body is None or task == active_task(before, earlier):
         return fold
     words = with_section(body, TASK_HEADING, redact(task, key=key))
-    return replace(fold, summary=summary_message(words, fold.span_digest, key))
+    return fold.with_summary(summary_message(words, fold.span_digest, key))

@@ -6,8 +6,7 @@ from itertools import repeat
 from operator import is_
 
 from midfold.compression.ledger import Memory
-from midfold.compression.seals import Seal, seal
-from midfold.messages import Message
+from midfold.messages import Message, MessageDigest, digest_messages
 from midfold.tokens import TokenCounter
 from midfold.tokens.counting import spell_tools
 from midfold.wire import Request, detect, parse
@@ -18,7 +17,7 @@ _GUESS = "openai_chat"
 
 @dataclass(slots=True)
 class Reader:
-    """Remembers the last list of messages with their sizes and seals, and what they say.
+    """Remembers the last list of messages with their sizes and digests, and what they say.
 
     A message is taken from memory only where the very same object stands at the same place with the very
     same content, so a caller that gives a message other content in place is noticed.
@@ -29,7 +28,7 @@ class Reader:
     dialect: str = _GUESS
     messages: list[Message] = field(default_factory=list)
     sizes: list[int] = field(default_factory=list)
-    seals: list[Seal] = field(default_factory=list)
+    digests: list[MessageDigest] = field(default_factory=list)
     tokens: int = 0
     _raws: list[object] = field(default_factory=list)
     _contents: list[object] = field(default_factory=list)
@@ -42,7 +41,7 @@ class Reader:
         if known < len(self.messages):
             self.tokens -= sum(self.sizes[known:])
             self.memory.forget(self.messages[known:])
-            del self.messages[known:], self.sizes[known:], self.seals[known:]
+            del self.messages[known:], self.sizes[known:], self.digests[known:]
             del self._raws[known:], self._contents[known:]
         if known < len(items) and not self._is_settled(items, known):
             self.dialect = detect(items)
@@ -53,7 +52,7 @@ class Reader:
         self.memory.remember(new[:-1])
         self.messages += new
         self.sizes += sizes
-        self.seals += seal(new, self.seals)
+        self.digests += digest_messages(new, self.digests)
         self.tokens += sum(sizes)
         self._raws += items[known:]
         self._contents += _contents_of(items[known:])
@@ -69,7 +68,7 @@ class Reader:
         self.memory.forget(self.messages)
         self.messages.clear()
         self.sizes.clear()
-        self.seals.clear()
+        self.digests.clear()
         self._raws.clear()
         self._contents.clear()
         self.tokens = 0

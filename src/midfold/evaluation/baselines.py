@@ -9,8 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from midfold.api import compress
+from midfold.compression.fold import splice
 from midfold.compression.prompts import wrap_summary
-from midfold.compression.results import Compression, splice
+from midfold.compression.results import Compression
 from midfold.evaluation.conversations import Conversation
 from midfold.evaluation.retention import Find
 from midfold.evaluation.texts import SEPARATOR
@@ -65,7 +66,7 @@ def fold_by_position(conversation: Conversation, ceiling: int) -> Outcome:
         return _folded(result, cpu_ms=0.0)
     text = SEPARATOR.join(conversation.source.texts[index] for span in result.folded for index in span)
     summary = _fit_excerpt(text, result.summary_tokens, conversation.count)
-    fold = replace(result.fold, summary=result.fold.summary.with_part(0, Text(summary)))
+    fold = result.fold.with_summary(result.fold.summary.with_part(0, Text(summary)))
     messages = splice(fold, conversation.messages)
     return replace(
         _folded(result, cpu_ms=(time.process_time() - started) * 1000),

@@ -5,9 +5,21 @@ object, to hand back. Digests recognise a history that a client sends again; pai
 answers which call.
 """
 
-from midfold.messages.digests import chain_digests, digest
+from midfold.messages.digests import (
+    EMPTY_CHAIN,
+    SILENT,
+    MessageDigest,
+    canonical_bytes,
+    chain_digests,
+    digest,
+    digest_messages,
+    join_digests,
+    own_digest,
+)
 from midfold.messages.pairing import Location, Pairing, pair_calls
 from midfold.messages.parts import (
+    PARTS,
+    SYSTEM_ROLES,
     Media,
     Message,
     Opaque,
@@ -20,9 +32,14 @@ from midfold.messages.parts import (
 )
 
 __all__ = [
+    "EMPTY_CHAIN",
+    "PARTS",
+    "SILENT",
+    "SYSTEM_ROLES",
     "Location",
     "Media",
     "Message",
+    "MessageDigest",
     "Opaque",
     "Pairing",
     "Part",
@@ -31,7 +48,11 @@ __all__ = [
     "Text",
     "ToolCall",
     "ToolResult",
+    "canonical_bytes",
     "chain_digests",
     "digest",
+    "digest_messages",
+    "join_digests",
+    "own_digest",
     "pair_calls",
 ]

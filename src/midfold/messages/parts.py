@@ -1,22 +1,29 @@
 """Parts and messages: frozen values, read from a wire item and never written back onto it.
 
-`said` spells what a digest covers of a part: each free text behind its length, so that no two parts can look
-like one, and nothing where the part is not covered.
+`canonical` writes what a digest covers of a part: each free text behind its length, so that no two parts can
+look like one, and nothing where the part is not covered. Clients drop thinking and empty text as they like,
+so neither is covered: `is_covered` says which parts are. `tag` names the kind of a part where one is stored.
 """
 
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
     """Words of whoever the message is from."""
 
+    tag: ClassVar[str] = "text"
+
     text: str
 
-    def said(self) -> str:
+    @property
+    def is_covered(self) -> bool:
+        return bool(self.text)
+
+    def canonical(self) -> str:
         return f"t{len(self.text)}:{self.text}" if self.text else ""
 
 
@@ -24,16 +31,24 @@ class Text:
 class Reasoning:
     """A model's thinking. A signed one is byte-exact or gone: providers check the signature."""
 
+    tag: ClassVar[str] = "reasoning"
+
     text: str
     signature: str = ""
 
-    def said(self) -> str:
+    @property
+    def is_covered(self) -> bool:
+        return False
+
+    def canonical(self) -> str:
         return ""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
     """A model's request to run a tool. `arguments` is JSON text, or free text for custom tools."""
+
+    tag: ClassVar[str] = "call"
 
     id: str
     name: str
@@ -46,8 +61,12 @@ class ToolCall:
         except (ValueError, RecursionError):
             return self.arguments
 
-    def said(self) -> str:
-        arguments = _spell_arguments(self.arguments)
+    @property
+    def is_covered(self) -> bool:
+        return True
+
+    def canonical(self) -> str:
+        arguments = _canonical_arguments(self.arguments)
         return f"c{len(self.id)}:{self.id}{len(self.name)}:{self.name}{len(arguments)}:{arguments}"
 
 
@@ -59,12 +78,18 @@ class Media:
     come without a `mime`.
     """
 
+    tag: ClassVar[str] = "media"
+
     kind: str
     mime: str
     source: str
     detail: str = ""
 
-    def said(self) -> str:
+    @property
+    def is_covered(self) -> bool:
+        return True
+
+    def canonical(self) -> str:
         return f"m{self.kind}{len(self.source)}:{self.source}"
 
 
@@ -72,14 +97,20 @@ class Media:
 class ToolResult:
     """What a tool gave back for the call `call_id`."""
 
+    tag: ClassVar[str] = "result"
+
     call_id: str
     text: str
     is_error: bool = False
     media: tuple[Media, ...] = ()
     name: str = ""
 
-    def said(self) -> str:
-        media = "".join([item.said() for item in self.media]) if self.media else ""
+    @property
+    def is_covered(self) -> bool:
+        return True
+
+    def canonical(self) -> str:
+        media = "".join([item.canonical() for item in self.media]) if self.media else ""
         return f"r{len(self.call_id)}:{self.call_id}{len(self.text)}:{self.text}{media}"
 
 
@@ -87,10 +118,16 @@ class ToolResult:
 class Opaque:
     """Something no reader knows; carried along untouched. `text` is its JSON, to count and compare."""
 
+    tag: ClassVar[str] = "opaque"
+
     kind: str
     text: str
 
-    def said(self) -> str:
+    @property
+    def is_covered(self) -> bool:
+        return True
+
+    def canonical(self) -> str:
         return f"o{len(self.kind)}:{self.kind}{len(self.text)}:{self.text}"
 
 
@@ -98,11 +135,21 @@ class Opaque:
 class Removed:
     """The place of a part that was taken out, so that the other parts keep their positions."""
 
-    def said(self) -> str:
+    tag: ClassVar[str] = "removed"
+
+    @property
+    def is_covered(self) -> bool:
+        return False
+
+    def canonical(self) -> str:
         return ""
 
 
 Part: TypeAlias = Text | Reasoning | ToolCall | ToolResult | Media | Opaque | Removed
+PARTS: dict[str, type[Part]] = {
+    kind.tag: kind for kind in (Text, Reasoning, ToolCall, ToolResult, Media, Opaque, Removed)
+}
+SYSTEM_ROLES = ("system", "developer")
 
 _NOTHING_EDITED: frozenset[int] = frozenset()
 
@@ -136,6 +183,16 @@ class Message:
         """The tool results of this message, in order."""
         return (part for part in self.parts if isinstance(part, ToolResult))
 
+    @property
+    def is_silent(self) -> bool:
+        """Whether a digest covers nothing of this message: it is thinking alone, or empty."""
+        return not any(part.is_covered for part in self.parts)
+
+    @property
+    def covered(self) -> list[int]:
+        """The positions of the parts that a digest covers."""
+        return [position for position, part in enumerate(self.parts) if part.is_covered]
+
     def with_part(self, position: int, part: Part) -> "Message":
         """Return a copy in which `part` stands at `position`; `raw` stays as it is until rendering.
 
@@ -159,24 +216,24 @@ def _read_float(text: str) -> float | int:
     return int(number) if number.is_integer() else number
 
 
-_canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
+_sorted_json = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
 # A third of the time of json.loads on texts this short.
 _read_json = json.JSONDecoder(parse_float=_read_float).raw_decode
 
 
-def _spell_arguments(arguments: str) -> str:
-    """Spell arguments by keys in order, as clients parse and dump them anew; odd text stays as it is."""
+def _canonical_arguments(arguments: str) -> str:
+    """Write arguments by keys in order, as clients parse and dump them anew; odd text stays as it is."""
     text = arguments.strip()
     try:
         found, end = _read_json(text)
         if end != len(text):
             return arguments
-        return _spell_object(found) if type(found) is dict else _spell_value(found)
+        return _canonical_object(found) if type(found) is dict else _canonical_value(found)
     except (ValueError, RecursionError):
         return arguments
 
 
-def _spell_object(fields: dict[str, object]) -> str:
+def _canonical_object(fields: dict[str, object]) -> str:
     spelled = []
     for key in sorted(fields):
         value = fields[key]
@@ -184,11 +241,11 @@ def _spell_object(fields: dict[str, object]) -> str:
         if type(value) is str:
             spelled.append(f"{len(key)}:{key}s{len(value)}:{value}")
         else:
-            spelled.append(f"{len(key)}:{key}{_spell_value(value)}")
+            spelled.append(f"{len(key)}:{key}{_canonical_value(value)}")
     return "".join(spelled)
 
 
-def _spell_value(value: object) -> str:
+def _canonical_value(value: object) -> str:
     if isinstance(value, str):
         return f"s{len(value)}:{value}"
-    return repr(value) if value is None or isinstance(value, (int, float)) else _canonical(value)
+    return repr(value) if value is None or isinstance(value, (int, float)) else _sorted_json(value)

@@ -6,7 +6,8 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Protocol, TypeAlias
 
-from midfold.compression.results import Compression, Fold
+from midfold.compression.fold import Fold
+from midfold.compression.results import Compression
 from midfold.errors import MessagesDamaged
 from midfold.tokens.usage import CanonicalUsage
 

@@ -4,15 +4,16 @@ import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from midfold.compression.results import Compression, Edit, Fold, Insert, splice
+from midfold.compression.fold import Fold, Source, splice
+from midfold.compression.results import Compression
 from midfold.errors import StoreError
 from midfold.messages import Message
-from midfold.messages.digests import chain_digests, spell
+from midfold.messages.digests import chain_digests, own_digest
 from midfold.store.base import BeforeContinue, Item
 from midfold.store.codec import pack_value
 from midfold.store.diverging import Basis, align, find_late
 from midfold.store.fold_json import fold_to_json
-from midfold.store.rows import COPY, SAID, STUB, SUMMARY, Row, agree, make_rows, read_items, short_digest
+from midfold.store.rows import COPY, SAID, STUB, SUMMARY, Row, agree, make_rows, read_items
 from midfold.wire import render
 
 
@@ -106,7 +107,7 @@ def plan_continuation(
         new is not old and new != old for new, old in zip(messages, made, strict=False)
     ):
         raise StoreError("the messages must begin with those of the compression")
-    digests = tuple(short_digest(spell(message)) for message in before)
+    digests = tuple(map(own_digest, before))
     known = min(len(stored), len(before))
     basis = None if agree(digests, stored) else _find_basis(before, digests, stored, writing)
     return Continuation(
@@ -157,20 +158,17 @@ def describe(compression: Compression[object]) -> dict[str, object]:
     }
 
 
+_ORIGINS = {Source.SUMMARY: SUMMARY, Source.STUB: STUB, Source.SHORTENED: COPY, Source.NOTED: COPY}
+
+
 def _name(fold: Fold, before: Sequence[Message], writing: Writing) -> list[Made]:
     """Go through the new list: what stays is named by its place, what is new becomes a row."""
-    edits: dict[int, Edit] = {edit.index: edit for edit in fold.edits}
-    inserts: dict[int, Insert] = {insert.after: insert for insert in fold.inserts}
-    folded = {index for span in fold.spans for index in span}
     made: list[Made] = []
-    for index, message in enumerate(before):
-        if index == fold.at and fold.summary is not None:
-            made += _own(writing.rows([fold.summary], SUMMARY))
-        if index not in folded:
-            edit = edits.get(index)
-            made += _own(writing.rows([edit.apply(message)], COPY)) if edit else [Made(index)]
-        if index in inserts:
-            made += _own(writing.rows([inserts[index].message], STUB))
+    for step in fold.walk(before):
+        if step.message is not None and step.source is Source.OLD:
+            made.append(Made(step.index))
+        elif step.message is not None:
+            made += _own(writing.rows([step.message], _ORIGINS[step.source]))
     return made
 
 

@@ -2,28 +2,35 @@
 
 from collections.abc import Mapping
 from dataclasses import fields
+from typing import Any
 
-from midfold.compression.results import Edit, Fold, Insert, Span
-from midfold.messages import Media, Message, Opaque, Part, Reasoning, Removed, Text, ToolCall, ToolResult
+from midfold.compression.fold import Edit, Fold, Insert, Replacement, Span
+from midfold.messages import PARTS, Message, Part
 from midfold.store.codec import DamagedRow
 from midfold.transcripts import decode_json
 
-_PARTS: dict[str, type[Part]] = {
-    kind.__name__: kind for kind in (Text, Reasoning, ToolCall, ToolResult, Media, Opaque, Removed)
-}
+_VERSION = 2
 
 
 def fold_to_json(fold: Fold) -> dict[str, object]:
-    """Spell a fold as a JSON value."""
+    """Return a fold as a JSON value."""
     return {
-        "spans": [[span.start, span.stop] for span in fold.spans],
-        "at": fold.at,
-        "summary": _from_message(fold.summary) if fold.summary else None,
+        "version": _VERSION,
+        "replacements": [
+            {
+                "span": [each.span.start, each.span.stop],
+                "message": None if each.message is None else _from_message(each.message),
+            }
+            for each in fold.replacements
+        ],
         "edits": [
-            {"index": edit.index, "parts": [[position, _from_part(part)] for position, part in edit.parts]}
+            {"index": edit.index, "parts": [[ordinal, _from_part(part)] for ordinal, part in edit.parts]}
             for edit in fold.edits
         ],
         "inserts": [[insert.after, _from_message(insert.message)] for insert in fold.inserts],
+        "note": fold.note,
+        "lead": fold.lead,
+        "silent": list(fold.silent),
         "prefix_digest": fold.prefix_digest.hex(),
         "span_digest": fold.span_digest.hex(),
     }
@@ -39,16 +46,25 @@ def fold_from_json(body: str) -> Fold:
 
 def _read_fold(value: object) -> Fold:
     found = _mapping(value)
-    summary = found["summary"]
+    if found["version"] != _VERSION:
+        raise ValueError(f"its version is {found['version']!r}")
+    note = found["note"]
     return Fold(
-        spans=tuple(Span(_whole(start), _whole(stop)) for start, stop in _list(found["spans"])),
-        at=_whole(found["at"]),
-        summary=_to_message(summary) if summary is not None else None,
+        replacements=tuple(_to_replacement(_mapping(each)) for each in _list(found["replacements"])),
         edits=tuple(_to_edit(_mapping(edit)) for edit in _list(found["edits"])),
         inserts=tuple(Insert(_whole(after), _to_message(made)) for after, made in _list(found["inserts"])),
+        note=None if note is None else str(note),
+        lead=_whole(found["lead"]),
+        silent=tuple(_whole(index) for index in _list(found["silent"])),
         prefix_digest=bytes.fromhex(str(found["prefix_digest"])),
         span_digest=bytes.fromhex(str(found["span_digest"])),
     )
+
+
+def _to_replacement(found: Mapping[str, object]) -> Replacement:
+    start, stop = _list(found["span"])
+    message = found["message"]
+    return Replacement(Span(_whole(start), _whole(stop)), None if message is None else _to_message(message))
 
 
 def _from_message(message: Message) -> dict[str, object]:
@@ -66,16 +82,16 @@ def _to_edit(found: Mapping[str, object]) -> Edit:
 
 
 def _from_part(part: Part) -> dict[str, object]:
-    spelled: dict[str, object] = {"part": type(part).__name__}
+    written: dict[str, object] = {"part": part.tag}
     for each in fields(part):
         value = getattr(part, each.name)
-        spelled[each.name] = [_from_part(item) for item in value] if isinstance(value, tuple) else value
-    return spelled
+        written[each.name] = [_from_part(item) for item in value] if isinstance(value, tuple) else value
+    return written
 
 
 def _to_part(value: object) -> Part:
     found = dict(_mapping(value))
-    kind = _PARTS[str(found.pop("part"))]
+    kind = PARTS[str(found.pop("part"))]
     if "media" in found:
         found["media"] = tuple(_to_part(item) for item in _list(found["media"]))
     return kind(**found)  # type: ignore[arg-type]
@@ -87,7 +103,7 @@ def _mapping(value: object) -> Mapping[str, object]:
     return value
 
 
-def _list(value: object) -> list[list[object]]:
+def _list(value: object) -> list[Any]:
     if not isinstance(value, list):
         raise TypeError("expected a list")
     return value

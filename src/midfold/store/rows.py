@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 
 from midfold.messages import Message
-from midfold.messages.digests import spell
+from midfold.messages.digests import canonical_bytes, hash_canonical
 from midfold.store.codec import clean_text, hide_text, pack_item, read_body, texts_in
 from midfold.store.search.words import index_words
 from midfold.wire import parse, render
@@ -13,8 +12,6 @@ from midfold.wire import parse, render
 SAID, SUMMARY, COPY, STUB = "said", "summary", "copy", "stub"
 """Who made a message: somebody in the conversation, or a fold."""
 MADE = (SUMMARY, COPY, STUB)
-
-_DIGEST_BYTES = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +29,7 @@ class Row:
     is_exact: bool
     """what is stored says what was said"""
     digest: bytes
-    spelled: bytes
-    """what a chained digest covers of it"""
+    """of what was said, before credentials were hidden"""
 
 
 def make_rows(
@@ -53,7 +49,7 @@ def make_rows(
         packed = pack_item(item, key)
         # An item that is stored letter by letter says what its message says.
         stored = message if packed.is_exact and message.raw is item else read_body(dialect, packed.body)
-        spelled = spell(message)
+        canonical = canonical_bytes(message)
         rows.append(
             Row(
                 origin=origin,
@@ -64,17 +60,11 @@ def make_rows(
                 tokens=tokens[index] if tokens else None,
                 finish_reason=hide_text(finish_reason, key) if finish_reason and index == last else None,
                 is_redacted=packed.is_redacted,
-                is_exact=stored is message or spell(stored) == spelled,
-                digest=short_digest(spelled),
-                spelled=spelled,
+                is_exact=stored is message or canonical_bytes(stored) == canonical,
+                digest=hash_canonical(canonical),
             )
         )
     return rows
-
-
-def short_digest(spelled: bytes) -> bytes:
-    """Digest what a message says, so that a list can be compared with what is stored of it."""
-    return sha256(spelled).digest()[:_DIGEST_BYTES]
 
 
 def agree(digests: Sequence[bytes], stored: Sequence[Sequence[bytes]]) -> bool:

@@ -11,8 +11,8 @@ from midfold.compression import prompts
 from midfold.compression.answers import judge_answer
 from midfold.compression.answers.judge import Judgement
 from midfold.compression.flow import SummaryRequest
+from midfold.compression.fold import join_spans
 from midfold.compression.redact import redact
-from midfold.compression.results import join_spans
 from midfold.compression.serialize import serialize
 from midfold.errors import SummaryUnavailable
 from midfold.trajectories.passages import TEMPLATE, Passage

@@ -4,8 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from midfold.compression.groups import SYSTEM_ROLES
-from midfold.messages import Message, Pairing, pair_calls
+from midfold.messages import SYSTEM_ROLES, Message, Pairing, pair_calls
 from midfold.trajectories.config import LEAST_SUMMARY_TOKENS, CompressionConfig
 from midfold.trajectories.passages import Numbering, Passage, number_turns
 from midfold.trajectories.plan import Group, choose_groups, group_turns

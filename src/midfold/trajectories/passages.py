@@ -5,11 +5,10 @@ from dataclasses import dataclass, replace
 
 from midfold.compression import prompts
 from midfold.compression.choose import frame
-from midfold.compression.groups import count_leading_system
+from midfold.compression.fold import Span, count_leading_system
 from midfold.compression.numbering import Folded, number, read_folded
 from midfold.compression.plan import find_summary
 from midfold.compression.policy import Template
-from midfold.compression.results import Span
 from midfold.messages import Message, Pairing
 from midfold.trajectories.wording import read_text
 

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from midfold.compression.groups import SYSTEM_ROLES, legal_cuts
-from midfold.compression.results import Span
-from midfold.messages import Message, Pairing
+from midfold.compression.fold import Span
+from midfold.compression.groups import legal_cuts
+from midfold.messages import SYSTEM_ROLES, Message, Pairing
 from midfold.trajectories.config import CompressionConfig
 
 _KNOWN_ROLES = frozenset([*SYSTEM_ROLES, "user", "assistant", "tool"])

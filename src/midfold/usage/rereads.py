@@ -71,8 +71,8 @@ def _results(
         call = messages[callers[answer].message].parts[callers[answer].part]
         result = message.parts[answer.part]
         if isinstance(call, ToolCall) and isinstance(result, ToolResult):
-            asked = ToolCall("", call.name, call.arguments).said()
-            answered = ToolResult("", result.text, result.is_error, result.media).said()
+            asked = ToolCall("", call.name, call.arguments).canonical()
+            answered = ToolResult("", result.text, result.is_error, result.media).canonical()
             yield _Result(
                 sha256((asked + answered).encode("utf-8", "surrogatepass")).digest(),
                 (record.session_id, record.seq),

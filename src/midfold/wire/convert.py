@@ -9,7 +9,18 @@ from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import chain, count
 
-from midfold.messages import Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult, pair_calls
+from midfold.messages import (
+    SYSTEM_ROLES,
+    Media,
+    Message,
+    Opaque,
+    Part,
+    Reasoning,
+    Text,
+    ToolCall,
+    ToolResult,
+    pair_calls,
+)
 from midfold.messages.pairing import Location
 from midfold.wire.dialects import get_dialect
 from midfold.wire.media import is_file_id, is_text, stub
@@ -63,7 +74,6 @@ _TARGETS = {
     ),
     "sharegpt": _Target(thinking=True, ids=False),
 }
-_SYSTEM_ROLES = ("system", "developer")
 _ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
 
@@ -250,10 +260,10 @@ def _belongs_to(previous: Message, message: Message) -> bool:
 def _set_system_apart(messages: list[Message]) -> tuple[str | None, list[Message]]:
     """Take the leading system messages out; later ones become words of the user."""
     lead = 0
-    while lead < len(messages) and messages[lead].role in _SYSTEM_ROLES:
+    while lead < len(messages) and messages[lead].role in SYSTEM_ROLES:
         lead += 1
     system = "\n\n".join(message.text for message in messages[:lead])
-    rest = [Message("user", m.parts) if m.role in _SYSTEM_ROLES else m for m in messages[lead:]]
+    rest = [Message("user", m.parts) if m.role in SYSTEM_ROLES else m for m in messages[lead:]]
     return system or None, rest
 
 

@@ -135,7 +135,7 @@ def _find_edits(places: Sequence[tuple[Path, Part]], message: Message) -> Edits:
 
 def _lost_its_words(message: Message) -> bool:
     """Whether so much was removed that only thinking is left, which no provider takes."""
-    return Removed() in message.parts and not any(part.said() for part in message.parts)
+    return Removed() in message.parts and not any(part.is_covered for part in message.parts)
 
 
 def patch(item: Item, edits: Edits, respell: Respell, add: Add) -> Item:

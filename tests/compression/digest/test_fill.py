@@ -48,7 +48,7 @@ def body_of(result):
 
 
 def everything(result):
-    return "\n".join([part.said() for message in result.before for part in message.parts])
+    return "\n".join([part.canonical() for message in result.before for part in message.parts])
 
 
 CONVERSATIONS = {

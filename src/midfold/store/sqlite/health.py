@@ -5,13 +5,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
-from hashlib import sha256
 from itertools import chain
 
-from midfold.messages.digests import spell
+from midfold.messages.digests import link, own_digest
 from midfold.store.codec import DamagedRow, read_body, read_value
 from midfold.store.fold_json import fold_from_json
-from midfold.store.rows import short_digest
 from midfold.store.seals import LOST_SEAL, SEALED, is_fold_sealed, is_sealed
 from midfold.store.search import maintain
 from midfold.store.sqlite.driver import any_text, driver, name_damage
@@ -187,23 +185,24 @@ def _complain(read: Callable[[str], object], value: str) -> Iterator[Problem]:
 def _check_chains(connection: sqlite3.Connection) -> Iterator[Problem]:
     """Work out digests again, where the message is stored as it was said."""
     rows = connection.execute(
-        "SELECT s.id, m.session, m.seq, m.dialect, m.body, m.is_exact, m.digest, m.chain FROM messages m"
+        "SELECT s.id, m.session, m.seq, m.dialect, m.body, m.is_exact, m.digest,"
+        " coalesce(m.chain, x''), m.seal FROM messages m"
         " JOIN sessions s ON s.key = m.session WHERE m.origin = 'said' ORDER BY m.session, m.seq"
     )
-    session, link = None, b""
-    for session_id, key, seq, dialect, body, is_exact, digest, chained in rows:
-        if chained is None:  # a rescue put it there, and what comes behind it is taken as it is
+    session, before = None, b""
+    for session_id, key, seq, dialect, body, is_exact, digest, chained, seal in rows:
+        if seal == LOST_SEAL:  # what comes behind a lost message is taken as it is
             session = None
             continue
-        if is_exact and not _agrees(dialect, body, digest, link if key == session else None, chained):
+        if is_exact and not _agrees(dialect, body, digest, before if key == session else None, chained):
             yield Problem(Area.MESSAGES, f"message {seq} of session {session_id} is not what was stored")
-        session, link = key, bytes(chained)
+        session, before = key, bytes(chained)
 
 
-def _agrees(dialect: str, body: str, digest: bytes, link: bytes | None, chained: bytes) -> bool:
+def _agrees(dialect: str, body: str, digest: bytes, before: bytes | None, chained: bytes) -> bool:
     try:
-        said = spell(read_body(dialect, body))
+        message = read_body(dialect, body)
     except DamagedRow:
         return False
-    follows = link is None or chained == (sha256(link + said).digest() if said else link)
-    return follows and short_digest(said) == digest
+    follows = before is None or chained == link(before, digest, message.role)
+    return follows and own_digest(message) == digest

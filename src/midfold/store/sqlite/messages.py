@@ -3,12 +3,11 @@
 import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 
 from midfold.faults import faultpoint
-from midfold.messages.digests import spell
+from midfold.messages.digests import link, own_digest
 from midfold.store.codec import DamagedRow, read_body
-from midfold.store.rows import SAID, Row, short_digest
+from midfold.store.rows import SAID, Row
 from midfold.store.seals import SEALED, sum_of
 from midfold.store.sqlite.sessions import Place
 
@@ -82,13 +81,13 @@ def insert_rows(
     return place.next_seq
 
 
-def _chain(link: bytes, rows: Sequence[Row]) -> list[bytes]:
+def _chain(chained: bytes, rows: Sequence[Row]) -> list[bytes]:
     """Go on with a chained digest; what a fold made is no part of the history."""
     chain = []
     for row in rows:
-        if row.origin == SAID and row.spelled:
-            link = sha256(link + row.spelled).digest()
-        chain.append(link)
+        if row.origin == SAID:
+            chained = link(chained, row.digest, row.role)
+        chain.append(chained)
     return chain
 
 
@@ -113,7 +112,7 @@ def _columns(
             int(row.is_redacted),
             int(row.is_exact),
             row.digest,
-            chain[index] if row.origin == SAID else None,
+            chain[index] or None if row.origin == SAID else None,
             now,
         )
         faultpoint("store.message.after")
@@ -162,7 +161,7 @@ def count_taken_over(connection: sqlite3.Connection, tenant: str, place: Place) 
 
 def _stored_digest(dialect: str, body: str) -> tuple[bytes, ...]:
     try:
-        return (short_digest(spell(read_body(dialect, body))),)
+        return (own_digest(read_body(dialect, body)),)
     except DamagedRow:
         return ()  # nobody can know it by what it says any more
 
