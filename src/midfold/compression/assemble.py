@@ -1,11 +1,10 @@
 """Puts a fold together: summary, edits, mends, and the digests it is known by."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from hashlib import blake2b
 
 from midfold.compression import prompts
-from midfold.compression.fold import Edit, Fold, Replacement, Span, join_spans
+from midfold.compression.fold import Edit, Fold, Span, replace_spans
 from midfold.compression.mend import mend
 from midfold.compression.plan import Layout
 from midfold.messages import Message, MessageDigest, Text
@@ -38,24 +37,12 @@ def make_fold(
     kept = [index for index in range(len(messages)) if index not in folded]
     mends = mend(messages, kept, layout.pairing, layout.waiting)
     draft = Fold(
-        replacements=_replace([*spans, *(Span(index, index + 1) for index in mends.drops)], at, summary),
+        replacements=replace_spans([*spans, *(Span(index, index + 1) for index in mends.drops)], at, summary),
         edits=tuple(_merge(edits, mends.edits, frozenset(mends.drops))),
         inserts=mends.inserts,
         note=note,
     )
     return draft.identified(messages, digests)
-
-
-def _replace(spans: Sequence[Span], at: int, summary: Message | None) -> tuple[Replacement, ...]:
-    """Take the spans out, and put the summary in at `at`: in place of the span there, if there is one."""
-    replacements = [Replacement(span) for span in join_spans(spans)]
-    if summary is None:
-        return tuple(replacements)
-    for place, each in enumerate(replacements):
-        if at in each.span:
-            replacements[place] = replace(each, message=summary)
-            return tuple(replacements)
-    return tuple(sorted([*replacements, Replacement(Span(at, at), summary)], key=lambda each: each.span))
 
 
 def _merge(edits: Sequence[Edit], others: Sequence[Edit], drops: frozenset[int]) -> list[Edit]:

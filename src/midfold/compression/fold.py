@@ -315,6 +315,18 @@ def splice(fold: Fold, messages: Sequence[Message]) -> list[Message]:
     return [step.message for step in fold.walk(messages) if step.message is not None]
 
 
+def replace_spans(spans: Sequence[Span], at: int, summary: Message | None) -> tuple[Replacement, ...]:
+    """Take the spans out, and put the summary in at `at`: in place of the span there, if there is one."""
+    replacements = [Replacement(span) for span in join_spans(spans)]
+    if summary is None:
+        return tuple(replacements)
+    for place, each in enumerate(replacements):
+        if at in each.span:
+            replacements[place] = replace(each, message=summary)
+            return tuple(replacements)
+    return tuple(sorted([*replacements, Replacement(Span(at, at), summary)], key=lambda each: each.span))
+
+
 def add_note(system: Message, note: str) -> Message:
     """Append a note to a system prompt, as a part of its own."""
     return system.with_part(len(system.parts), Text(note))

@@ -2,13 +2,17 @@
 
 import re
 import sqlite3
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
 from midfold.errors import SchemaTooNew, StoreUnavailable
 from midfold.faults import faultpoint
+from midfold.store.sqlite import schema_2
 from midfold.store.sqlite.driver import APPLICATION_ID, roll_back
+
+_UPGRADES = {2: schema_2.upgrade}
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +21,8 @@ class Migration:
 
     version: int
     statements: tuple[str, ...]
+    upgrade: Callable[[sqlite3.Connection], None] | None = None
+    """what SQL alone cannot do, after the statements"""
 
 
 def migrate(connection: sqlite3.Connection) -> int:
@@ -48,7 +54,12 @@ def load_migrations() -> tuple[Migration, ...]:
     found = sorted(
         (each for each in folder.iterdir() if each.name.endswith(".sql")), key=lambda each: each.name
     )
-    return tuple(Migration(int(each.name[:4]), split_statements(each.read_text("utf-8"))) for each in found)
+    return tuple(
+        Migration(
+            int(each.name[:4]), split_statements(each.read_text("utf-8")), _UPGRADES.get(int(each.name[:4]))
+        )
+        for each in found
+    )
 
 
 def split_statements(text: str) -> tuple[str, ...]:
@@ -69,6 +80,9 @@ def _apply(connection: sqlite3.Connection, step: Migration) -> None:
             for statement in step.statements:
                 faultpoint("store.migrate.statement")
                 connection.execute(statement)
+            if step.upgrade is not None:
+                step.upgrade(connection)
+                faultpoint("store.migrate.upgraded")
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version = {step.version}")
         faultpoint("store.migrate.before_commit")
