@@ -1,5 +1,6 @@
 """A reader reads what is new, and remembers just what is in the conversation."""
 
+import json
 import random
 
 import pytest
@@ -21,10 +22,12 @@ def new_reader():
 
 def change(items, other, chance):
     """Do to a list of messages what hosts do: mostly let it grow; now and then cut it, or replace one."""
-    what = chance.choice(["grow", "grow", "grow", "cut", "replace", "fold"])
+    what = chance.choice(["grow", "grow", "grow", "cut", "replace", "fold", "send again"])
     if what == "grow" or not items:
         return [*items, *other[len(items) : len(items) + chance.randrange(1, 9)]]
     place = chance.randrange(len(items))
+    if what == "send again":
+        return json.loads(json.dumps(items))
     if what == "cut":
         return items[:place]
     if what == "replace":
@@ -79,3 +82,48 @@ def test_everything_but_the_newest_message_is_read_ahead():
         memory=reader.memory,
     )
     assert asked == []
+
+
+def places_in(value):
+    """Yield every container of an item and a place in it, with what stands there."""
+    pairs = value.items() if isinstance(value, dict) else enumerate(value)
+    for place, inner in list(pairs):
+        if isinstance(inner, dict | list):
+            yield from places_in(inner)
+        elif isinstance(inner, str) and len(inner) > 20:
+            yield value, place
+
+
+@pytest.mark.parametrize("dialect", ["openai_chat", "openai_responses", "anthropic", "sharegpt"])
+@pytest.mark.parametrize("times_shown", [1, 2])
+def test_words_that_are_changed_in_place_are_noticed_wherever_they_stand(dialect, times_shown):
+    items = json.loads(json.dumps(transcript(dialect, turns=3)))
+    for number, item in enumerate(items):
+        for container, place in places_in(item):
+            reader = new_reader()
+            for _ in range(times_shown):
+                reader.read(items)
+            old, container[place] = container[place], "something else that was said"
+            assert reader.read(items) == parse(items, dialect), (number, place)
+            container[place] = old
+
+
+def test_a_list_that_is_appended_to_in_place_is_noticed():
+    items = [{"role": "user", "content": [{"type": "text", "text": "one"}]}, {"role": "user", "content": "x"}]
+    reader = new_reader()
+    reader.read(items)
+    reader.read(items)
+    items[0]["content"].append({"type": "text", "text": "two"})
+    assert reader.read(items)[0].text == "one\ntwo"
+
+
+def test_a_history_sent_again_is_remembered_as_it_was(monkeypatch):
+    items = transcript(turns=6)
+    reader = new_reader()
+    reader.read(json.loads(json.dumps(items)))
+    read = []
+    monkeypatch.setattr(Memory, "remember", lambda _, messages: read.extend(messages))
+    reader.read(json.loads(json.dumps(items)))
+    assert read == []
+    reader.read([*json.loads(json.dumps(items)), {"role": "user", "content": "and now?"}])
+    assert len(read) == 1

@@ -1,7 +1,8 @@
 """A database of an earlier schema opens, and its folds are found and used as if they were made today.
 
 `databases/schema-1.db.gz` was written by the first schema's own code: two folds in each dialect, one
-that only pruned around thinking, one that was taken back, and a branch. The JSON beside it has what its clients sent.
+that only pruned around thinking, one that was taken back, and a branch. The JSON beside it has what its
+clients sent.
 """
 
 import gzip

@@ -136,6 +136,7 @@ class Asking:
                 tools=core.tools,
             )
             items = kept.items
+            core.read_cache.admit(kept.messages, conversation.dialect)
         reason = completion.finish_reason or completion.finish.value
         problem = await conversation.keep_reply(items, call, finish_reason=reason)
         self._settle(completion, call, seconds, problem)

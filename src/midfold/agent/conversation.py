@@ -14,7 +14,7 @@ from midfold.compression.excerpts import one_line
 from midfold.compression.redact import redact
 from midfold.compression.results import Compression
 from midfold.errors import SessionEnded, SessionGrew, StoreError
-from midfold.messages import Message, Text, ToolCall, ToolResult, pair_calls
+from midfold.messages import Message, MessageCache, Text, ToolCall, ToolResult, pair_calls
 from midfold.store import Call, EndReason, Lease
 from midfold.store.base import check_sound
 from midfold.store.continuing import Continued
@@ -43,8 +43,18 @@ class ContinuedElsewhere(StoreError):
 class Conversation:
     """One session at a time, in one dialect for all its life. Writing is awaited, and never torn apart."""
 
-    def __init__(self, store: SqliteStore, *, source: str, model: str, dialect: str, system: str) -> None:
+    def __init__(
+        self,
+        store: SqliteStore,
+        *,
+        source: str,
+        model: str,
+        dialect: str,
+        system: str,
+        cache: MessageCache | None = None,
+    ) -> None:
         """Begin a session; it is in the store from its first message on."""
+        self._cache = cache or MessageCache(parse)
         self.id = secrets.token_hex(16)
         self.conversation_id = self.id
         self.dialect = dialect
@@ -63,10 +73,12 @@ class Conversation:
         """how many messages the store has of this very session, unless somebody else goes on with it"""
         self._systems: list[str] = []
         """the system prompts before the folds that were made here: the store hides credentials in its own"""
-        self._messages = Growing(self._parse)
+        self._messages = Growing(self._read)
 
     @classmethod
-    def resume(cls, store: SqliteStore, session_id: str, *, dialect: str) -> "Conversation":
+    def resume(
+        cls, store: SqliteStore, session_id: str, *, dialect: str, cache: MessageCache | None = None
+    ) -> "Conversation":
         """Go on at the tip of the chain that a session belongs to; raises `SessionNotFound`.
 
         `dialect` is for a session in which nothing was said yet.
@@ -79,6 +91,7 @@ class Conversation:
             model=session.model or "",
             dialect=session.dialect or dialect,
             system=system.system_text,
+            cache=cache,
         )
         records = store.records(session.id)
         check_sound(session.id, records)
@@ -200,7 +213,7 @@ class Conversation:
         self._check_alone()
         self.id = self._store.undo_continuation(self.id)
         self._is_open = True
-        restored = Conversation.resume(self._store, self.id, dialect=self.dialect)
+        restored = Conversation.resume(self._store, self.id, dialect=self.dialect, cache=self._cache)
         self.system = self._systems.pop() if self._systems else restored.system
         self.items, self.has_placeholders = restored.items, restored.has_placeholders
         self._own_count = restored._own_count
@@ -234,9 +247,11 @@ class Conversation:
         if not items:
             return
 
+        messages = self._read(items)
+
         def work() -> int:
             return self._store.append(
-                self.id, items, finish_reason=finish_reason, expected_count=self._own_count
+                self.id, messages, finish_reason=finish_reason, expected_count=self._own_count
             )
 
         self._write(work)
@@ -290,8 +305,8 @@ class Conversation:
         if session.ended_at is not None:
             self._reopen()
 
-    def _parse(self, items: Sequence[object]) -> list[Message]:
-        return parse(items, self.dialect)
+    def _read(self, items: Sequence[object]) -> list[Message]:
+        return self._cache.read(items, self.dialect)
 
 
 def _make_title(prompt: str) -> str:

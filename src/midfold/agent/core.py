@@ -21,6 +21,7 @@ from midfold.compression.policy import CompressionPolicy
 from midfold.compression.pressure import Tier
 from midfold.compression.state import CompressionState
 from midfold.engines.compressor import ContextCompressor
+from midfold.messages import MessageCache
 from midfold.offload import Budgets, FileSession, FileSink
 from midfold.store.base import BeforeContinue
 from midfold.store.sqlite.store import SqliteStore
@@ -68,6 +69,8 @@ class Core:
     summaries: Summaries
     live: Live
     engine: ContextCompressor
+    read_cache: MessageCache
+    """messages that were read, for whoever reads them again"""
     tools: Mapping[str, Tool] = field(default_factory=dict)
     schemas: list[object] = field(default_factory=list)
     tokens: int = 0
@@ -123,12 +126,15 @@ class Core:
                 model=self.live.ref.name,
                 dialect=self.live.dialect,
                 system=system,
+                cache=self.read_cache,
             )
         )
 
     def resume(self, session_id: str) -> None:
         """Go on with a session that is in the store."""
-        self._take(Conversation.resume(self.store, session_id, dialect=self.live.dialect))
+        self._take(
+            Conversation.resume(self.store, session_id, dialect=self.live.dialect, cache=self.read_cache)
+        )
 
     def offer(self, tools: Sequence[Tool]) -> None:
         """Say which tools the model may call; of two with one name the later one counts."""

@@ -9,6 +9,7 @@ import re
 import secrets
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from operator import is_
 
 from midfold.errors import MalformedMessage
 from midfold.messages import Message, Part, Text, ToolCall
@@ -38,6 +39,8 @@ def mend_reply(
     items = _respell(messages, dialect) if completion.dialect == dialect else None
     if items is None:
         items = _convert(messages, dialect)
+    if len(items) == len(completion.items) and all(map(is_, items, completion.items)):
+        return completion
     return replace(completion, dialect=dialect, messages=tuple(parse(items, dialect)))
 
 

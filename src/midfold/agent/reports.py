@@ -163,7 +163,7 @@ def report_spending(core: Core) -> Spending:
 def report_preview(core: Core, focus: str | None, keep_last: int | None) -> Preview:
     """Rehearse a compression that a person asks for; no model is asked and nothing changes."""
     conversation, engine = core.conversation, core.engine
-    reader = Reader(TokenCounter(core.live.ref.name))
+    reader = Reader(TokenCounter(core.live.ref.name), cache=core.read_cache)
     messages = reader.read(conversation.items) if conversation.items else []
     request = Request(conversation.dialect, list(conversation.items))
     tokens = max(core.estimate(), reader.tokens)

@@ -26,6 +26,7 @@ from midfold.engines.asking import Summarizer
 from midfold.engines.compressor import ContextCompressor
 from midfold.engines.registry import find_engine
 from midfold.errors import ConfigError
+from midfold.messages import MessageCache
 from midfold.offload import Budgets
 from midfold.providers import PROVIDERS, Provider, Secret, open_transport, read_providers
 from midfold.providers.summarizers import ModelRef
@@ -34,6 +35,7 @@ from midfold.store import open_store
 from midfold.store.base import BeforeContinue
 from midfold.store.sqlite.store import SqliteStore
 from midfold.tokens import LearntLimits, resolve_window
+from midfold.wire import parse
 
 
 class Options(TypedDict, total=False):
@@ -143,7 +145,8 @@ def build(model: str | ModelRef, options: Options, store: SqliteStore) -> Core:
         cache_ttl=options.get("cache_ttl", "5m"),
     )
     summaries = Summaries(options.get("summarizer", MAIN), main=ref, providers=providers)
-    make_engine = _EngineMaker(options, summaries, home)
+    read_cache = MessageCache(parse)
+    make_engine = _EngineMaker(options, summaries, home, read_cache)
     core = Core(
         store=store,
         outputs=open_outputs(home, store),
@@ -161,6 +164,7 @@ def build(model: str | ModelRef, options: Options, store: SqliteStore) -> Core:
         summaries=summaries,
         live=live,
         engine=make_engine(live),
+        read_cache=read_cache,
     )
     summaries.record = lambda call: core.conversation.record(call)
     core.offer([*built_in_tools(core, options), *options.get("tools", ())])
@@ -197,7 +201,8 @@ def built_in_tools(core: Core, options: Options) -> list[Tool]:
 class _EngineMaker:
     """Makes the engine for a model, always with the same settings."""
 
-    def __init__(self, options: Options, summaries: Summaries, home: Path) -> None:
+    def __init__(self, options: Options, summaries: Summaries, home: Path, read_cache: MessageCache) -> None:
+        self._read_cache = read_cache
         name = options.get("engine", "compressor")
         found = find_engine(name, home)
         if not issubclass(found, ContextCompressor):
@@ -220,6 +225,7 @@ class _EngineMaker:
             policy=policy,
             summarizer=self._summaries.summarizer,
             enabled=self._enabled,
+            cache=self._read_cache,
         )
 
 

@@ -22,8 +22,8 @@ from midfold.engines.metering import Meter
 from midfold.engines.passes import Done, Pass
 from midfold.engines.publishing import is_current, publish, serves
 from midfold.errors import StaleFold, SummaryUnavailable
-from midfold.messages import Message
-from midfold.wire import Request
+from midfold.messages import Message, MessageCache
+from midfold.wire import Request, parse
 from midfold.wire.usage import normalize_usage
 
 
@@ -47,6 +47,7 @@ class ContextCompressor(ContextEngine):
         prepare_ahead: bool = True,
         background: Background | None = None,
         patience: Patience | None = None,
+        cache: MessageCache | None = None,
     ) -> None:
         self.enabled = enabled
         self.prepare_ahead = prepare_ahead
@@ -56,6 +57,7 @@ class ContextCompressor(ContextEngine):
         self._asker = Asker(patience)
         self._policy = policy or CompressionPolicy()
         self._key = secrets.token_bytes(16)
+        self._cache = cache or MessageCache(parse)
         self._requested_focus: str | None = None
         self._is_requested = False
         self._done: Done | None = None
@@ -283,7 +285,7 @@ class ContextCompressor(ContextEngine):
 
     def _forget(self) -> None:
         """Drop what was read and learnt for another model or another conversation."""
-        self._meter = Meter(self.model, self._key)
+        self._meter = Meter(self.model, self._key, self._cache)
         self._asks_ahead = False
 
     @property

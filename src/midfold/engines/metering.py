@@ -6,17 +6,19 @@ from midfold.compression.ledger import Memory
 from midfold.compression.policy import CompressionPolicy
 from midfold.engines.reading import Reader
 from midfold.engines.worth import Pace, is_worth_it
+from midfold.messages import MessageCache
 from midfold.tokens import Calibration, CanonicalUsage, TokenCounter
 
 
 class Meter:
     """Remembers one conversation with one model: its messages, their sizes, and the reports on them.
 
-    `key` is the one that the placeholders of secrets are written with.
+    `key` is the one that the placeholders of secrets are written with; `cache` knows messages that were read
+    before, also by others.
     """
 
-    def __init__(self, model: str, key: bytes) -> None:
-        self.reader = Reader(TokenCounter(model or None), Memory(key))
+    def __init__(self, model: str, key: bytes, cache: MessageCache) -> None:
+        self.reader = Reader(TokenCounter(model or None), Memory(key), cache)
         self._model = model
         self._beside_tokens = 0
         self._pace = Pace()

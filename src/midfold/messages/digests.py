@@ -37,8 +37,11 @@ def canonical_bytes(message: Message) -> bytes:
 
 
 def own_digest(message: Message) -> bytes:
-    """Digest what one message says."""
-    return hash_canonical(canonical_bytes(message))
+    """Digest what one message says; it is worked out once."""
+    known = message.known
+    if known.digest is None:
+        known.digest = hash_canonical(canonical_bytes(message))
+    return known.digest
 
 
 def hash_canonical(canonical: bytes) -> bytes:

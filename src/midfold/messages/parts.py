@@ -154,6 +154,17 @@ SYSTEM_ROLES = ("system", "developer")
 _NOTHING_EDITED: frozenset[int] = frozenset()
 
 
+@dataclass(slots=True)
+class Known:
+    """What was worked out about a message, so that nobody works it out again."""
+
+    digest: bytes | None = None
+    """of what the message says; see `own_digest`"""
+    tokens: int = 0
+    tokens_for: str | None = None
+    """the model that the tokens were counted for"""
+
+
 @dataclass(frozen=True, slots=True)
 class Message:
     """One wire item.
@@ -167,6 +178,13 @@ class Message:
     parts: tuple[Part, ...]
     raw: object = field(default=None, compare=False, repr=False)
     edited: frozenset[int] = _NOTHING_EDITED
+    known: Known = field(default_factory=Known, init=False, compare=False, repr=False)
+
+    def with_raw(self, raw: object) -> "Message":
+        """Return the same message as read from another item that says the same."""
+        message = Message(self.role, self.parts, raw)
+        object.__setattr__(message, "known", self.known)
+        return message
 
     @property
     def text(self) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from midfold.messages import Message
-from midfold.messages.digests import canonical_bytes, hash_canonical
+from midfold.messages.digests import own_digest
 from midfold.store.codec import clean_text, hide_text, pack_item, read_body, texts_in
 from midfold.store.search.words import index_words
 from midfold.wire import parse, render
@@ -49,7 +49,6 @@ def make_rows(
         packed = pack_item(item, key)
         # An item that is stored letter by letter says what its message says.
         stored = message if packed.is_exact and message.raw is item else read_body(dialect, packed.body)
-        canonical = canonical_bytes(message)
         rows.append(
             Row(
                 origin=origin,
@@ -60,8 +59,8 @@ def make_rows(
                 tokens=tokens[index] if tokens else None,
                 finish_reason=hide_text(finish_reason, key) if finish_reason and index == last else None,
                 is_redacted=packed.is_redacted,
-                is_exact=stored is message or canonical_bytes(stored) == canonical,
-                digest=hash_canonical(canonical),
+                is_exact=stored is message or own_digest(stored) == own_digest(message),
+                digest=own_digest(message),
             )
         )
     return rows

@@ -143,7 +143,7 @@ class _Script:
             Tool.SEARCH: {"pattern": self._noun(), "path": "src"},
             Tool.TERMINAL: {"command": f"pytest -q {path}", "timeout": 60},
         }
-        return ToolCall(f"call_{self.calls:05d}", tool, json.dumps(arguments[tool], ensure_ascii=False))
+        return ToolCall(f"call_{self.calls:05d}", tool.value, json.dumps(arguments[tool], ensure_ascii=False))
 
     def _result(self, call: ToolCall) -> ToolResult:
         failed = self.chance.random() < 0.15

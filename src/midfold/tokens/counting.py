@@ -41,8 +41,14 @@ class TokenCounter:
         self._family = find_family(model)
 
     def __call__(self, message: Message, /) -> int:
-        """Count a message with the tokens its provider puts around it."""
-        return self._family.message_tokens + sum([self._count_part(part) for part in message.parts])
+        """Count a message with the tokens its provider puts around it; the same message is counted once."""
+        known = message.known
+        if known.tokens_for != self._model:
+            counted = self._family.message_tokens + sum([self._count_part(part) for part in message.parts])
+            # First the figure, then whose it is: threads may share a message.
+            known.tokens_for, known.tokens = None, counted
+            known.tokens_for = self._model
+        return known.tokens
 
     def count_text(self, text: str) -> int:
         """Count words alone, without any framing."""

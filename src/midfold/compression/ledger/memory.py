@@ -12,7 +12,7 @@ from midfold.compression.ledger.calls import read_act
 from midfold.compression.ledger.values import Act
 from midfold.compression.ledger.words import Request, Words, read_request, read_words
 from midfold.compression.redact import redact
-from midfold.messages import Message, Text, ToolCall, ToolResult
+from midfold.messages import Message, Part, Text, ToolCall, ToolResult
 
 LONG_CHARS = 50_000
 """Nothing is remembered that would be a copy of a longer text."""
@@ -31,7 +31,7 @@ class Memory:
     """the newest call of each id: ids repeat, and who folds says which result is whose"""
     _acts: dict[int, tuple[ToolCall, ToolResult, Act]] = field(default_factory=dict)
     _words: dict[int, tuple[Text, Words]] = field(default_factory=dict)
-    _requests: dict[int, tuple[Message, Request]] = field(default_factory=dict)
+    _requests: dict[int, tuple[tuple[Part, ...], Request]] = field(default_factory=dict)
     _redacted: dict[str, str] = field(default_factory=dict)
 
     def remember(self, messages: Iterable[Message]) -> None:
@@ -51,7 +51,7 @@ class Memory:
     def forget(self, messages: Iterable[Message]) -> None:
         """Let go of messages that are no longer part of the conversation."""
         for message in messages:
-            if self._requests.pop(id(message), None):
+            if self._requests.pop(id(message.parts), None):
                 self._redacted.pop(message.text, None)
             for part in message.parts:
                 if isinstance(part, ToolCall):
@@ -80,8 +80,8 @@ class Memory:
 
     def find_request(self, message: Message) -> Request | None:
         """Return what the user said in this message."""
-        known = self._requests.get(id(message))
-        return known[1] if known and known[0] is message else None
+        known = self._requests.get(id(message.parts))
+        return known[1] if known and known[0] is message.parts else None
 
     def redact(self, text: str) -> str:
         """Take secrets out of a text; one that is remembered is not looked through again."""
@@ -93,7 +93,7 @@ class Memory:
         if len(text) <= LONG_CHARS:
             self._redacted[text] = self.redact(text)
             request = read_request(text, self.redact).read_ahead()
-            self._requests[id(message)] = (message, request)
+            self._requests[id(message.parts)] = (message.parts, request)
 
     def _remember_words(self, part: Text) -> None:
         if len(part.text) <= LONG_CHARS:
