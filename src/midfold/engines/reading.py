@@ -1,6 +1,6 @@
 """Reads a growing conversation once: what was read and counted before is found again, whoever holds it."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from operator import is_
@@ -103,33 +103,35 @@ class Reader:
 class _LastItems:
     """The items of the last list, to notice which of them are still there, and as they were.
 
-    Every turn asks this of every message, so the usual case, in which nothing changed, is settled in bulk: an
-    item that is shown again has its values compared by identity from then on. The first time its hash tells.
+    An item that is shown again has its values compared by identity from then on, since every turn asks this
+    of every message; the first time its hash tells.
     """
 
     def __init__(self) -> None:
         self._items: list[object] = []
         self._hashes: list[bytes] = []
-        self._shapes: list[_Shape] = []
+        self._values = _Values()
 
     def count_same(self, items: Sequence[object], hash_item: Callable[[object], bytes]) -> int:
         """Count the items at the start that are the same objects, and say the same."""
-        known = _count_alike(self._items, items)
-        shapes = self._shapes[:known]
-        if not _are_unchanged(shapes):
-            known = next(index for index, shape in enumerate(shapes) if not _are_unchanged([shape]))
-        for index in range(len(shapes), known):
+        alike = _count_alike(self._items, items)
+        known = self._values.count_unchanged(min(alike, len(self._values)))
+        if known < min(alike, len(self._values)):
+            return known
+        for index in range(known, alike):
             if hash_item(items[index]) != self._hashes[index]:
                 return index
-            self._shapes.append(_Shape(items[index]))
-        return known
+            self._values.add(items[index])
+        return alike
 
     def replace(self, start: int, items: Sequence[object], hashes: Sequence[bytes]) -> None:
         """Go on from index `start` with other items."""
         self._items[start:] = items
         self._hashes[start:] = hashes
-        # What has no hash is told by its values from the start.
-        self._shapes[start:] = map(_Shape, items) if NO_HASH in hashes else ()
+        self._values.cut(start)
+        if NO_HASH in hashes:  # then only its values tell, from the start
+            for item in items:
+                self._values.add(item)
 
 
 def _count_alike(old: Sequence[object], new: Sequence[object]) -> int:
@@ -140,39 +142,58 @@ def _count_alike(old: Sequence[object], new: Sequence[object]) -> int:
     return next(index for index in range(most) if old[index] is not new[index])
 
 
-class _Shape:
-    """The containers of one item, and what stood in them when it was read."""
+class _Values:
+    """The containers of some items, in one list each, and the values that stood in them.
 
-    __slots__ = ("dicts", "elements", "lists", "values")
+    In the usual case, in which nothing changed, they are compared without a loop of our own.
+    """
 
-    def __init__(self, item: object) -> None:
-        self.dicts: list[dict[object, object]] = []
-        self.lists: list[list[object]] = []
+    def __init__(self) -> None:
+        self._dicts: list[dict[object, object]] = []
+        self._lists: list[list[object]] = []
+        self._in_dicts: list[object] = []
+        self._in_lists: list[object] = []
+        self._ends = [(0, 0, 0, 0)]
+        """how many of each there are, after each item"""
+
+    def __len__(self) -> int:
+        return len(self._ends) - 1
+
+    def add(self, item: object) -> None:
+        """Take down what stands in one more item."""
         waiting = [item]
         while waiting:
             container = waiting.pop()
             if isinstance(container, dict):
-                self.dicts.append(container)
+                self._dicts.append(container)
+                self._in_dicts += container.values()
                 waiting += [value for value in container.values() if isinstance(value, dict | list)]
             elif isinstance(container, list):
-                self.lists.append(container)
+                self._lists.append(container)
+                self._in_lists += container
                 waiting += [value for value in container if isinstance(value, dict | list)]
-        self.values = list(_values_of(self.dicts))
-        self.elements = list(chain.from_iterable(self.lists))
+        self._ends.append((len(self._dicts), len(self._lists), len(self._in_dicts), len(self._in_lists)))
 
+    def cut(self, count: int) -> None:
+        """Forget all but the first `count` items."""
+        if count < len(self):
+            dicts, lists, in_dicts, in_lists = self._ends[count]
+            del self._dicts[dicts:], self._lists[lists:]
+            del self._in_dicts[in_dicts:], self._in_lists[in_lists:], self._ends[count + 1 :]
 
-def _values_of(dicts: Iterable[dict[object, object]]) -> Iterator[object]:
-    return chain.from_iterable(map(dict.values, dicts))
+    def count_unchanged(self, count: int) -> int:
+        """Return how many of the first `count` items hold the same objects as they did."""
+        if self._is_unchanged(0, count):
+            return count
+        return next(index for index in range(count) if not self._is_unchanged(index, index + 1))
 
-
-def _are_unchanged(shapes: Sequence[_Shape]) -> bool:
-    dicts = [each for shape in shapes for each in shape.dicts]
-    lists = [each for shape in shapes for each in shape.lists]
-    values = chain.from_iterable([shape.values for shape in shapes])
-    elements = chain.from_iterable([shape.elements for shape in shapes])
-    sizes = sum([len(shape.values) for shape in shapes]), sum([len(shape.elements) for shape in shapes])
-    return (
-        sizes == (sum(map(len, dicts)), sum(map(len, lists)))
-        and all(map(is_, _values_of(dicts), values))
-        and all(map(is_, chain.from_iterable(lists), elements))
-    )
+    def _is_unchanged(self, start: int, stop: int) -> bool:
+        firsts, lasts = self._ends[start], self._ends[stop]
+        dicts, lists = self._dicts[firsts[0] : lasts[0]], self._lists[firsts[1] : lasts[1]]
+        in_dicts, in_lists = self._in_dicts[firsts[2] : lasts[2]], self._in_lists[firsts[3] : lasts[3]]
+        return (
+            sum(map(len, dicts)) == len(in_dicts)
+            and sum(map(len, lists)) == len(in_lists)
+            and all(map(is_, chain.from_iterable(map(dict.values, dicts)), in_dicts))
+            and all(map(is_, chain.from_iterable(lists), in_lists))
+        )
