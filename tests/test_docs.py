@@ -39,12 +39,12 @@ def test_python_blocks_run_one_after_another(page, monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def run_command():
+def run_command(tmp_path_factory):
     """Runs a command of midfold in a process of its own: run_command(arguments) -> status, output, errors."""
     with subprocess.Popen(
         [sys.executable, ROOT / "tests" / "command_worker.py"],
         cwd=ROOT,
-        env={**os.environ, "COLUMNS": "120"},
+        env={**os.environ, "COLUMNS": "120", "MIDFOLD_HOME": str(tmp_path_factory.mktemp("home"))},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
