@@ -14,6 +14,7 @@ import pytest
 from midfold.compression.fold import apply
 from midfold.messages import chain_digests
 from midfold.store import Kind, open_store
+from midfold.store.rescue.salvage import salvage
 from midfold.wire import parse, render
 from midfold.wire.validate import validate
 
@@ -101,3 +102,16 @@ def test_a_session_goes_on(store, dialect):
     undone = store.undo_continuation(tip)
     assert len(store.messages(undone)) > len(FACTS["views"][tip])
     assert store.check() == []
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_what_is_saved_from_a_damaged_one_is_brought_up_to_date(tmp_path, dialect):
+    damaged, fresh = tmp_path / "damaged.db", tmp_path / "fresh.db"
+    damaged.write_bytes(gzip.decompress((DATABASES / "schema-1.db.gz").read_bytes()))
+    assert salvage(damaged, fresh).is_whole
+    facts = FACTS[dialect]
+    with open_store(fresh, synchronous="NORMAL") as store:
+        found = store.find_fold(chain_digests(parse(facts["client"], dialect)))
+        assert found.child_id == facts["sessions"][1]
+        assert store.messages(facts["sessions"][2]) == FACTS["views"][facts["sessions"][2]]
+        assert store.check() == []

@@ -2,15 +2,13 @@
 
 import sqlite3
 from collections.abc import Container
-from hashlib import sha256
 
-from midfold.messages.digests import spell
+from midfold.messages.digests import EMPTY_CHAIN, link, own_digest
 from midfold.store.codec import DamagedRow, read_body
-from midfold.store.rows import short_digest
 from midfold.store.seals import LOST_SEAL
 
 _SAID = """
-    SELECT id, session, seq, dialect, body, seal, is_exact, digest, chain FROM messages
+    SELECT id, session, seq, role, dialect, body, seal, is_exact, digest, chain FROM messages
     WHERE origin = 'said' ORDER BY session, seq
 """
 _LAST = """
@@ -25,30 +23,24 @@ def mend_chains(connection: sqlite3.Connection, roots: Container[int]) -> dict[i
     The chain of a session among `roots` begins with nothing. Behind a message that is lost it is believed.
     """
     mended: list[tuple[bytes, bytes | None, int]] = []
-    session, link = None, None
-    for rowid, key, seq, dialect, body, seal, is_exact, digest, chained in connection.execute(_SAID):
+    session, before = None, None
+    for rowid, key, seq, role, dialect, body, seal, is_exact, digest, chained in connection.execute(_SAID):
         if key != session:
-            session, link = key, b"" if seq == 0 and key in roots else None
+            session, before = key, EMPTY_CHAIN if seq == 0 and key in roots else None
         if seal == LOST_SEAL:
-            link = None
+            before = None
             continue
-        right = (digest, chained)
-        if is_exact:
-            right = _work_out(dialect, body, link, chained)
-        if right != (digest, chained):
-            mended.append((*right, rowid))
-        link = right[1]
+        own = _own_digest(dialect, body) if is_exact else digest
+        right = chained if before is None or not own else link(before, own, role) or None
+        if (own, right) != (digest, chained):
+            mended.append((own, right, rowid))
+        before = right or EMPTY_CHAIN
     connection.executemany("UPDATE messages SET digest = ?, chain = ? WHERE id = ?", mended)
     return dict(connection.execute(_LAST).fetchall())
 
 
-def _work_out(
-    dialect: str, body: str, link: bytes | None, chained: bytes | None
-) -> tuple[bytes, bytes | None]:
+def _own_digest(dialect: str, body: str) -> bytes:
     try:
-        said = spell(read_body(dialect, body))
+        return own_digest(read_body(dialect, body))
     except DamagedRow:
-        return b"", chained
-    if link is None:
-        return short_digest(said), chained
-    return short_digest(said), sha256(link + said).digest() if said else link
+        return b""

@@ -26,6 +26,7 @@ from midfold.store.rescue.tables import (
 )
 from midfold.store.seals import LOST_SEAL
 from midfold.store.search import maintain
+from midfold.store.sqlite import schema_2
 from midfold.store.sqlite.files import Database
 from midfold.store.sqlite.reading import make_mark_item
 from midfold.store.sqlite.searching import read_texts
@@ -123,6 +124,8 @@ class _Rescue:
             insert(self._connection, "sessions", SESSION_COLUMNS, values)
         folds, calls = self._write_folds(unfolded), self._write_calls()
         self._write_rest()
+        if self._tables.plain("PRAGMA user_version") == [(1,)]:
+            schema_2.upgrade(self._connection)
         return Salvaged(
             conversations=len({(kin.tenant, kin.conversation) for kin in self._kin.values()}),
             messages=len(self._ids) - sum(len(each.positions) for each in lost),

@@ -3,7 +3,7 @@
 import sqlite3
 from collections.abc import Sequence
 
-from midfold.compression.results import Fold
+from midfold.compression.fold import Fold
 from midfold.store.base import Condition, Known, StoredFold
 from midfold.store.codec import DamagedRow, damage_noticed, read_value
 from midfold.store.fold_json import fold_from_json
@@ -15,7 +15,7 @@ _FOLD = """
         f.announced_at IS NOT NULL
     FROM folds f JOIN sessions ended ON ended.key = f.session JOIN sessions child ON child.key = f.child
 """
-NO_FOLD = Fold((), 0, None, (), (), b"", b"")
+NO_FOLD = Fold()
 """What is left of a fold that cannot be read."""
 # SQLite takes far more, but no list of digests needs to be looked up at once.
 _TOGETHER = 500

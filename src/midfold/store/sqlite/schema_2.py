@@ -27,6 +27,7 @@ from midfold.messages import (
 from midfold.messages.digests import link, own_digest
 from midfold.store.codec import DamagedRow, pack_value, read_body, read_value
 from midfold.store.fold_json import fold_to_json
+from midfold.store.seals import seal_fold
 
 _PARTS: dict[str, type[Part]] = {
     kind.__name__: kind for kind in (Text, Reasoning, ToolCall, ToolResult, Media, Opaque, Removed)
@@ -166,9 +167,9 @@ def _rewrite_fold(connection: sqlite3.Connection, stored: _StoredFold) -> None:
         fold = fold.identified([Message(role, ()) for _, _, role, _ in rows], _digests(rows))
     except (DamagedRow, KeyError, TypeError, ValueError, IndexError):
         return
+    body = seal_fold(pack_value(fold_to_json(fold), None), stored.facts)
     connection.execute(
-        "UPDATE folds SET body = ?, prefix_digest = ? WHERE key = ?",
-        (pack_value(fold_to_json(fold), None), fold.prefix_digest, stored.key),
+        "UPDATE folds SET body = ?, prefix_digest = ? WHERE key = ?", (body, fold.prefix_digest, stored.key)
     )
 
 
