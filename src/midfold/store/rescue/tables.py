@@ -10,6 +10,7 @@ from midfold.store.fold_json import fold_from_json
 from midfold.store.rescue.copies import Copy
 from midfold.store.rescue.pages import read_leaves
 from midfold.store.seals import LOST_SEAL, is_fold_sealed, is_sealed
+from midfold.store.sqlite.schema_2 import read_old_fold
 from midfold.store.sqlite.skipping import UNREADABLE, each_row
 
 Row: TypeAlias = tuple[Any, ...]
@@ -137,7 +138,7 @@ def _is_fold(row: Row) -> bool:
         len(row) == FOLD_COLUMNS.count(",") + 1
         and isinstance(row[1], str)
         and isinstance(row[4], bytes)
-        and _reads(fold_from_json, row[5])
+        and (_reads(fold_from_json, row[5]) or _reads(read_old_fold, row[5]))
         and _reads(read_value, row[6])
         and is_fold_sealed(row[5], row[6])
     )

@@ -32,6 +32,7 @@ from midfold.store.seals import seal_fold
 _PARTS: dict[str, type[Part]] = {
     kind.__name__: kind for kind in (Text, Reasoning, ToolCall, ToolResult, Media, Opaque, Removed)
 }
+_OLD_FIELDS = frozenset({"spans", "at", "summary", "edits", "inserts"})
 # The messages that a session began with, in order; those that a fold made are among them.
 _VIEW = """
     SELECT m.id, m.digest, m.role, m.dialect FROM ranges r CROSS JOIN messages m
@@ -65,6 +66,14 @@ def upgrade(connection: sqlite3.Connection) -> None:
         _rewrite_fold(connection, _StoredFold(*row))
     # What was paid for is kept by a digest of another form; such summaries live for a day.
     connection.execute("DELETE FROM summaries")
+
+
+def read_old_fold(body: str) -> Mapping[str, Any]:
+    """Return a fold of the first schema as it is stored. Raises `DamagedRow` when it is none."""
+    value = read_value(body)
+    if not isinstance(value, dict) or not value.keys() >= _OLD_FIELDS:
+        raise DamagedRow("a stored fold cannot be read")
+    return value
 
 
 def _digest_what_folds_made(connection: sqlite3.Connection) -> None:
@@ -163,7 +172,7 @@ def _rewrite_fold(connection: sqlite3.Connection, stored: _StoredFold) -> None:
     rows = connection.execute(_VIEW, (stored.tenant, stored.session)).fetchall()
     rows = [*rows, *connection.execute(_OWN, (stored.tenant, stored.session)).fetchall()][:count]
     try:
-        fold = _read_fold(connection, read_value(stored.body), rows)
+        fold = _read_fold(connection, read_old_fold(stored.body), rows)
         fold = fold.identified([Message(role, ()) for _, _, role, _ in rows], _digests(rows))
     except (DamagedRow, KeyError, TypeError, ValueError, IndexError):
         return
@@ -173,7 +182,9 @@ def _rewrite_fold(connection: sqlite3.Connection, stored: _StoredFold) -> None:
     )
 
 
-def _read_fold(connection: sqlite3.Connection, value: Any, rows: Sequence[tuple[Any, ...]]) -> Fold:
+def _read_fold(
+    connection: sqlite3.Connection, value: Mapping[str, Any], rows: Sequence[tuple[Any, ...]]
+) -> Fold:
     """Read a fold as the first schema wrote it: one summary at one index, parts by their position."""
     edits: list[Edit] = []
     note = None
