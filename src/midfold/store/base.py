@@ -299,6 +299,24 @@ class SessionStore(Protocol):
 
     def usage(self, session_id: str | None = None) -> CanonicalUsage: ...
 
+    def save_state(self, session_id: str, name: str, value: object) -> None:
+        """Keep a JSON value with the conversation of a session until that is deleted; `None` forgets it.
+
+        A branch starts with what was kept of its parent.
+        """
+        ...
+
+    def load_state(self, session_id: str, name: str) -> object | None:
+        """Return what was saved by that name with the conversation of a session."""
+        ...
+
+    def conversation_key(self, session_id: str) -> bytes:
+        """Return the key of the placeholders and fences of a conversation: always the same, known to nobody.
+
+        One that is not stored yet has the id of its first session.
+        """
+        ...
+
     def delete(self, session_id: str, *, branches: bool = False) -> Deleted: ...
 
     def close(self) -> None: ...

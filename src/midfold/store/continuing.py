@@ -47,6 +47,8 @@ class Continuation:
     base_digest: bytes
     system: str | None
     """`None` keeps that of the old session"""
+    states: Mapping[str, str | None]
+    """what engines remember after the fold, to be saved with it"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +96,7 @@ def plan_continuation(
     child_id: str,
     facts: Mapping[str, object],
     system: object = None,
+    states: Mapping[str, str | None] | None = None,
 ) -> Continuation:
     """Say what to write; `stored` are the digests of what the session says as far as the store knows.
 
@@ -124,6 +127,7 @@ def plan_continuation(
         span_digest=fold.span_digest,
         base_digest=(chain_digests(splice(fold, before)) or [b""])[-1],
         system=None if system is None else pack_value(system, writing.key),
+        states=states or {},
     )
 
 

@@ -280,6 +280,9 @@ class _Rescue:
         columns = "tenant, span_digest, model, prompt, body, created_at"
         for row in self._tables.plain(f"SELECT {columns} FROM summaries"):  # noqa: S608 - our own names
             insert(self._connection, "summaries", columns, row)
+        columns = "tenant, conversation, name, body, updated_at"
+        for row in self._tables.plain(f"SELECT {columns} FROM states"):  # noqa: S608 - our own names
+            insert(self._connection, "states", columns, row)
         self._connection.execute(
             "INSERT INTO tenants (tenant, bytes)"
             " SELECT tenant, sum(length(body)) FROM messages GROUP BY tenant"

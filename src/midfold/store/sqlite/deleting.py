@@ -10,7 +10,7 @@ from midfold.errors import StoreError
 from midfold.faults import faultpoint
 from midfold.store.base import Deleted
 from midfold.store.search import maintain
-from midfold.store.sqlite import indexing
+from midfold.store.sqlite import indexing, states
 from midfold.store.sqlite.files import Database
 from midfold.store.sqlite.marks import count_deletion
 from midfold.store.sqlite.messages import add_bytes
@@ -47,11 +47,15 @@ def _delete_sessions(connection: sqlite3.Connection, tenant: str, keys: Iterable
     """Delete these sessions; nothing else may read from them. What they said is overwritten."""
     doomed = sorted(keys)
     ids: list[str] = []
+    conversations: set[str] = set()
     count = 0
     is_index_known = True
     for key in doomed:
-        (session_id,) = connection.execute("SELECT id FROM sessions WHERE key = ?", (key,)).fetchone()
+        session_id, conversation = connection.execute(
+            "SELECT id, conversation FROM sessions WHERE key = ?", (key,)
+        ).fetchone()
         ids.append(session_id)
+        conversations.add(conversation)
         is_index_known &= indexing.remove(connection, indexing.find_indexed(connection, tenant, key))
         size, messages = connection.execute(
             "SELECT coalesce(sum(length(body)), 0), count(*) FROM messages WHERE tenant = ? AND session = ?",
@@ -63,6 +67,7 @@ def _delete_sessions(connection: sqlite3.Connection, tenant: str, keys: Iterable
     # Newest first: a session may be read from by those that came after it.
     for key in reversed(doomed):
         connection.execute("DELETE FROM sessions WHERE tenant = ? AND key = ?", (tenant, key))
+    states.delete_orphans(connection, tenant, conversations)
     maintain.close_holes(connection)
     count_deletion(connection)
     if not is_index_known:

@@ -33,6 +33,7 @@ _VALUES = (
     "SELECT raw FROM calls",
     "SELECT facts FROM folds",
     "SELECT body FROM summaries",
+    "SELECT body FROM states",
 )
 
 

@@ -15,7 +15,7 @@ from midfold.store.continuing import Continuation
 from midfold.store.diverging import Basis
 from midfold.store.rows import agree
 from midfold.store.seals import seal_fold
-from midfold.store.sqlite import messages
+from midfold.store.sqlite import messages, states
 from midfold.store.sqlite.folds import forget_summary
 from midfold.store.sqlite.leases import check_lease
 from midfold.store.sqlite.messages import (
@@ -91,6 +91,7 @@ def continue_session(
         (tenant, place.key, key, plan.prefix_digest, seal_fold(plan.fold, plan.facts), plan.facts, now),
     )
     forget_summary(connection, tenant, plan.span_digest)
+    states.save(connection, tenant, place.conversation, plan.states, now)
     faultpoint("store.continue.linked")
 
 
@@ -137,6 +138,7 @@ def branch_session(
     )
     key = insert_session(connection, tenant, branch, now)
     insert_ranges(connection, tenant, key, join_refs(refs), own_from=0)
+    states.copy(connection, tenant, parent.conversation, branch.conversation, now)
 
 
 ReadHistory = Callable[[sqlite3.Connection, str, str], list[StoredMessage]]

@@ -44,13 +44,14 @@ from midfold.store.sqlite import (
 from midfold.store.sqlite.files import Database, Status
 from midfold.store.sqlite.health import Problem
 from midfold.store.sqlite.sessions import NewSession, Place, Recalled
+from midfold.store.sqlite.states import StateVerbs
 from midfold.tokens.usage import CanonicalUsage
 from midfold.wire.dialects import get_dialect
 
 T = TypeVar("T")
 
 
-class SqliteStore:
+class SqliteStore(StateVerbs):
     """Sessions of one tenant in a SQLite file; see `SessionStore` for the verbs."""
 
     def __init__(
@@ -247,6 +248,7 @@ class SqliteStore:
         lease: Lease | None = None,
         system: object = None,
         facts: Mapping[str, object] | None = None,
+        states: Mapping[str, object] | None = None,
         expected_count: int | None = None,
     ) -> Continued:
         """Do what `continue_session` does, and say which hooks failed before it; may raise `SessionGrew`."""
@@ -263,6 +265,7 @@ class SqliteStore:
             child_id=secrets.token_hex(16),
             facts={**(facts or {}), **({"failed_hooks": failed} if failed else {})},
             system=system,
+            states=self._pack_states(session_id, states or {}),
         )
         self._write(lineage.continue_session, session_id, plan, lease, self._clock(), expected_count)
         return Continued(plan.child_id, tuple(failed))
