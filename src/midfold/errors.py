@@ -9,7 +9,8 @@
     │   └── UnreadableTranscript   source, reason
     ├── EngineError
     │   ├── EngineNotFound         name, available
-    │   └── EngineContractError    engine, promise
+    │   ├── EngineContractError    engine, promise
+    │   └── EngineUnable           engine, what
     ├── CompressionError
     │   ├── SummaryUnavailable     reason, retry_after
     │   ├── StillTooLarge          tokens, limit, breakdown
@@ -113,6 +114,15 @@ class EngineContractError(EngineError):
         super().__init__(f"the engine {engine!r} breaks a promise: {promise}")
         self.engine = engine
         self.promise = promise
+
+
+class EngineUnable(EngineError):
+    """A context engine is asked for something that engines need not be able to do."""
+
+    def __init__(self, engine: str, what: str) -> None:
+        super().__init__(f"the engine {engine!r} cannot {what}")
+        self.engine = engine
+        self.what = what
 
 
 class CompressionError(MidfoldError):

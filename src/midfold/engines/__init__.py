@@ -2,5 +2,6 @@
 
 from midfold.engines.base import ContextEngine
 from midfold.engines.compressor import ContextCompressor
+from midfold.engines.folding_engine import EngineSetup, FoldingEngine
 
-__all__ = ["ContextCompressor", "ContextEngine"]
+__all__ = ["ContextCompressor", "ContextEngine", "EngineSetup", "FoldingEngine"]

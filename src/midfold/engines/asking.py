@@ -145,6 +145,11 @@ class Asker:
             self._hanging -= 1
 
 
+def no_summary(_request: SummaryRequest) -> str:
+    """Stand in for a summariser where there is none."""
+    raise SummaryUnavailable("no summariser is configured")
+
+
 def running_loop() -> asyncio.AbstractEventLoop | None:
     """Return the event loop of the caller, if it is on one."""
     try:

@@ -94,13 +94,7 @@ class ContextEngine(ABC):
         }
 
     def update_model(
-        self,
-        model: str,
-        context_length: int,
-        *,
-        base_url: str = "",
-        api_key: str = "",
-        provider: str = "",
+        self, model: str, context_length: int, base_url: str = "", api_key: str = "", provider: str = ""
     ) -> None:
         """Another model takes over: its window sets the threshold anew."""
         self.context_length = context_length

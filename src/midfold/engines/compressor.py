@@ -3,37 +3,38 @@
 The only mutable thing around the fold; each method is a few lines over a pure function.
 """
 
-import secrets
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Self
 
-from midfold.compression.flow import DIGEST, Flow, SummaryRequest
-from midfold.compression.plan import lay_out, make_plan
+from midfold.compression.flow import DIGEST, Flow
 from midfold.compression.policy import CompressionPolicy
 from midfold.compression.pressure import decide, reopen, warn
+from midfold.compression.preview import Rehearsal, rehearse
 from midfold.compression.results import Compression
 from midfold.compression.run import arun, run
 from midfold.compression.state import CompressionState
-from midfold.engines.asking import Asker, Patience, Summarizer, running_loop
+from midfold.engines.asking import Asker, Patience, Summarizer, no_summary, running_loop
 from midfold.engines.background import Background, Phase, can_wait, is_time, prepare_from
-from midfold.engines.base import ContextEngine
 from midfold.engines.folding import conclude
+from midfold.engines.folding_engine import EngineSetup, FoldingEngine
 from midfold.engines.metering import Meter
 from midfold.engines.passes import Done, Pass
 from midfold.engines.publishing import is_current, publish, serves
-from midfold.errors import StaleFold, SummaryUnavailable
+from midfold.errors import StaleFold
 from midfold.messages import Message, MessageCache
-from midfold.wire import Request, parse
+from midfold.wire import parse
 from midfold.wire.usage import normalize_usage
 
 
-class ContextCompressor(ContextEngine):
+class ContextCompressor(FoldingEngine):
     """Keeps both ends of a conversation and folds its middle.
 
     `summarizer` is any callable from `SummaryRequest` to text; without one the built-in digest summarises.
     With one, and with `prepare_ahead`, nobody waits for it who asks `should_compress_preflight` before each
     request: it is asked in the `background`, from any thread. Elsewhere it is waited for with `patience`. An
-    async one is for async hosts, on whose event loop it is awaited.
+    async one is for async hosts, on whose event loop it is awaited. The same history, settings and `key` give
+    the same bytes.
     """
 
     def __init__(
@@ -48,16 +49,19 @@ class ContextCompressor(ContextEngine):
         background: Background | None = None,
         patience: Patience | None = None,
         cache: MessageCache | None = None,
+        key: bytes = b"",
+        state: CompressionState | None = None,
     ) -> None:
         self.enabled = enabled
         self.prepare_ahead = prepare_ahead
-        self.state = CompressionState()
+        self.state = state or CompressionState()
+        self.compression_count = self.state.count
         self._summarizer = summarizer
         self._background = background or Background()
         self._asker = Asker(patience)
         self._policy = policy or CompressionPolicy()
-        self._key = secrets.token_bytes(16)
         self._cache = cache or MessageCache(parse)
+        self._key = key
         self._requested_focus: str | None = None
         self._is_requested = False
         self._done: Done | None = None
@@ -68,10 +72,45 @@ class ContextCompressor(ContextEngine):
     def name(self) -> str:
         return "compressor"
 
+    @classmethod
+    def open(cls, setup: EngineSetup) -> Self:
+        """Build an engine from one value."""
+        return cls(
+            setup.policy.context_length,
+            model=setup.model,
+            policy=setup.policy,
+            summarizer=setup.summarizer,
+            enabled=setup.enabled,
+            prepare_ahead=setup.prepare_ahead,
+            patience=setup.patience,
+            key=setup.key,
+            state=setup.state,
+        )
+
     @property
     def policy(self) -> CompressionPolicy:
-        """The settings of this engine's compressions."""
+        """The settings of this engine's compressions; the window stays as `update_model` set it."""
         return self._policy
+
+    @policy.setter
+    def policy(self, policy: CompressionPolicy) -> None:
+        self._use_policy(policy)
+
+    @property
+    def key(self) -> bytes:
+        """The key of placeholders and fences."""
+        return self._key
+
+    def adopt(self, state: CompressionState, *, key: bytes | None = None) -> None:
+        """Go on with what was remembered of a conversation; what was prepared with other pins is given up."""
+        if (state.pins, state.unpinned) != (self.state.pins, self.state.unpinned):
+            self._background.discard("the pins changed")
+        self.state = state
+        self.compression_count = state.count
+        if key is not None and key != self._key:
+            self._key = key
+            self._background.discard("another conversation was taken up")
+            self._forget()
 
     @property
     def summarizer(self) -> Summarizer | None:
@@ -85,7 +124,12 @@ class ContextCompressor(ContextEngine):
         self._summarizer = summarizer
 
     def update_from_response(self, usage: object) -> None:
-        """Take in what a call used: the figures that decide, and how far our counts are off."""
+        """Take in what a call used: the figures that decide, and how far our counts are off.
+
+        A reply that says nothing of it changes nothing.
+        """
+        if usage is None:
+            return
         used = normalize_usage(usage)
         self.last_prompt_tokens = used.prompt_tokens
         self.last_completion_tokens = used.output_tokens
@@ -130,22 +174,13 @@ class ContextCompressor(ContextEngine):
 
     def has_content_to_compress(self, messages: Sequence[object]) -> bool:
         """Say whether there is a middle to fold."""
-        parsed = self._meter.reader.read(messages)
-        layout = lay_out(parsed, self._meter.reader.sizes, self._policy)
-        plan = make_plan(layout, self._policy, self._policy.tail_budget_tokens)
-        earlier = layout.summary
-        return any(index != earlier for span in plan.spans for index in span)
+        self._meter.reader.read(messages)
+        return self._read_pass(0).has_middle
 
     def request_compression(self, reason: str, focus: str | None = None) -> None:
         """Ask for a compression at the next safe point, as plug-ins do; `reason` says why, for people."""
         self._is_requested = bool(reason)
         self._requested_focus = focus
-
-    def compress(
-        self, messages: Sequence[object], current_tokens: int | None = None, focus_topic: str | None = None
-    ) -> list[object]:
-        """Return the compressed list, or the messages as they are."""
-        return self.compress_result(messages, current_tokens, focus_topic).messages
 
     def compress_result(
         self,
@@ -163,15 +198,8 @@ class ContextCompressor(ContextEngine):
         folded, as a person asked for it. `most_tokens` is a ceiling for the whole request, set by a refusal.
         """
         this = self._open(messages, current_tokens, focus_topic, keep_last, most_tokens)
-        at_once = self._do_at_once(this)
-        ask = self._asker.for_fold(self._summarizer or _no_summary)
-        return at_once or self._take(run(self._flow(this), ask), this)
-
-    async def acompress(
-        self, messages: Sequence[object], current_tokens: int | None = None, focus_topic: str | None = None
-    ) -> list[object]:
-        """Compress in async code; the event loop never waits for the summariser."""
-        return (await self.acompress_result(messages, current_tokens, focus_topic)).messages
+        ask = self._asker.for_fold(self._summarizer or no_summary)
+        return self._do_at_once(this) or self._take(run(self._flow(this), ask), this)
 
     async def acompress_result(
         self,
@@ -184,9 +212,8 @@ class ContextCompressor(ContextEngine):
     ) -> Compression[object]:
         """Compress in async code, and tell what was done."""
         this = self._open(messages, current_tokens, focus_topic, keep_last, most_tokens)
-        at_once = self._do_at_once(this)
-        ask = self._asker.for_fold_async(self._summarizer or _no_summary)
-        return at_once or self._take(await arun(self._flow(this), ask), this)
+        ask = self._asker.for_fold_async(self._summarizer or no_summary)
+        return self._do_at_once(this) or self._take(await arun(self._flow(this), ask), this)
 
     def cancel_preparation(self) -> None:
         """Give up the fold that is prepared or ready; whatever the summariser still says is ignored."""
@@ -213,20 +240,15 @@ class ContextCompressor(ContextEngine):
         self._background.discard("a compression was taken back")
         return restored
 
-    @property
-    def pins(self) -> tuple[str, ...]:
-        """What the user pinned by hand: kept word for word through every compression."""
-        return self.state.pins
-
-    def pin(self, text: str) -> None:
-        """Keep a sentence word for word through every compression."""
-        self.state = self.state.with_pin(text)
-        self._background.discard("the pins changed")
-
-    def unpin(self, text: str) -> None:
-        """Let go of a sentence, pinned by hand or found as a rule."""
-        self.state = self.state.without_pin(text)
-        self._background.discard("the pins changed")
+    def rehearse(
+        self, messages: Sequence[object], focus_topic: str | None = None, *, keep_last: int | None = None
+    ) -> Rehearsal:
+        """Say what a compression by hand would do; no model is asked, and nothing changes."""
+        this = self._open(messages, None, focus_topic, keep_last, None)
+        if this.refusal:
+            return Rehearsal((), this.unchanged(this.refusal).spelled(list(this.messages)))
+        this = replace(this, state=reopen(this.state), is_manual=True, is_emergency=False)
+        return rehearse(this.flow(self._meter.reader, use_model=self._summarizer is not None))
 
     def approach_warning(self) -> str | None:
         """Return a sentence for the user when the threshold is near; once, until usage drops again."""
@@ -253,20 +275,13 @@ class ContextCompressor(ContextEngine):
         """Forget the conversation: counters, earlier compressions, warnings, the pause."""
         super().on_session_reset()
         self.state = CompressionState()
-        self._is_requested = False
-        self._requested_focus = None
+        self._is_requested, self._requested_focus = False, None
         self._done = None
         self._background.forget()
         self._forget()
 
     def update_model(
-        self,
-        model: str,
-        context_length: int,
-        *,
-        base_url: str = "",
-        api_key: str = "",
-        provider: str = "",
+        self, model: str, context_length: int, base_url: str = "", api_key: str = "", provider: str = ""
     ) -> None:
         """Another model takes over: its window sets the budgets, its vocabulary counts."""
         if (model, context_length) != (self.model, self.context_length):
@@ -275,13 +290,16 @@ class ContextCompressor(ContextEngine):
 
     def _use_model(self, model: str, context_length: int) -> None:
         self.model = model
-        self._policy = replace(self._policy, context_length=context_length)
         self.context_length = context_length
+        self._use_policy(self._policy)
+        self._forget()
+
+    def _use_policy(self, policy: CompressionPolicy) -> None:
+        self._policy = replace(policy, context_length=self.context_length)
         self.threshold_percent = self._policy.threshold
         self.threshold_tokens = self._policy.threshold_tokens
         self.protect_first_n = self._policy.protect_first_n
         self.protect_last_n = self._policy.protect_last_n
-        self._forget()
 
     def _forget(self) -> None:
         """Drop what was read and learnt for another model or another conversation."""
@@ -322,10 +340,7 @@ class ContextCompressor(ContextEngine):
         return self._meter.why_wait(tokens, self._policy, uses_model=self._summarizer is not None)
 
     def _read_pass(self, tokens: int) -> Pass:
-        """Return a pass over the messages that were last read, as part of a request of `tokens`."""
-        messages, sizes = list(self._meter.reader.messages), list(self._meter.reader.sizes)
-        request = Request(self._meter.reader.dialect, [message.raw for message in messages])
-        return Pass(request, messages, sizes, tokens, self._policy, self.state)
+        return Pass.of(self._meter.reader, tokens, self._policy, self.state)
 
     def _open(
         self,
@@ -337,20 +352,12 @@ class ContextCompressor(ContextEngine):
     ) -> Pass:
         self._meter.reader.read(messages)
         tokens = self._meter.whole_request(current_tokens, self.last_prompt_tokens)
-        focus = focus_topic or self._requested_focus
-        # A host that insists although nothing calls for it is passing on what a person asked for.
-        is_due = decide(tokens, self._policy, reopen(self.state)).compress
-        is_told = focus is not None or keep_last is not None or most_tokens is not None
-        is_manual = is_told or self._is_requested or not is_due
-        this = replace(
-            self._read_pass(tokens),
-            state=reopen(self.state) if is_manual else self.state,
-            policy=replace(self._policy, max_tokens=most_tokens) if most_tokens else self._policy,
-            focus=focus,
-            is_manual=is_manual,
-            is_emergency=decide(tokens, self._policy, self.state).is_emergency,
+        return self._read_pass(tokens).asked(
+            focus=focus_topic or self._requested_focus,
+            keep_last=keep_last,
+            most_tokens=most_tokens,
+            is_requested=self._is_requested,
         )
-        return this if keep_last is None else this.keeping(keep_last)
 
     def _do_at_once(self, this: Pass) -> Compression[object] | None:
         """Do what needs no flow: refuse, or put the prepared fold in place if it belongs here and helps."""
@@ -392,10 +399,5 @@ class ContextCompressor(ContextEngine):
             self._meter.expect(result.tokens_after - this.overhead_tokens)
         self.state = result.state
         self.compression_count = result.state.count
-        self._is_requested = False
-        self._requested_focus = None
+        self._is_requested, self._requested_focus = False, None
         return result
-
-
-def _no_summary(_request: SummaryRequest) -> str:
-    raise SummaryUnavailable("no summariser is configured")

@@ -9,6 +9,7 @@ from midfold.compression.fold import Span
 from midfold.compression.groups import group_around, is_request
 from midfold.compression.plan import lay_out, make_plan
 from midfold.compression.policy import CompressionPolicy
+from midfold.compression.pressure import decide, reopen
 from midfold.compression.results import Compression
 from midfold.compression.state import CompressionState
 from midfold.engines.reading import Reader
@@ -35,6 +36,40 @@ class Pass:
     """whether a person said how much is to stay as it is"""
     refusal: str = ""
     """why there is nothing to do, where that is clear from the start"""
+
+    @classmethod
+    def of(cls, reader: Reader, tokens: int, policy: CompressionPolicy, state: CompressionState) -> "Pass":
+        """Return a pass over the messages that were last read, as part of a request of `tokens`."""
+        messages = list(reader.messages)
+        request = Request(reader.dialect, [message.raw for message in messages])
+        return cls(request, messages, list(reader.sizes), tokens, policy, state)
+
+    def asked(
+        self, *, focus: str | None, keep_last: int | None, most_tokens: int | None, is_requested: bool
+    ) -> "Pass":
+        """Return the pass as somebody asked for it.
+
+        A host that insists although nothing calls for it is passing on what a person asked for.
+        """
+        is_due = decide(self.tokens, self.policy, reopen(self.state)).compress
+        is_told = focus is not None or keep_last is not None or most_tokens is not None
+        is_manual = is_told or is_requested or not is_due
+        this = replace(
+            self,
+            state=reopen(self.state) if is_manual else self.state,
+            policy=replace(self.policy, max_tokens=most_tokens) if most_tokens else self.policy,
+            focus=focus,
+            is_manual=is_manual,
+            is_emergency=decide(self.tokens, self.policy, self.state).is_emergency,
+        )
+        return this if keep_last is None else this.keeping(keep_last)
+
+    @property
+    def has_middle(self) -> bool:
+        """Whether there is anything to fold beside an earlier summary."""
+        layout = lay_out(self.messages, self.sizes, self.policy)
+        plan = make_plan(layout, self.policy, self.policy.tail_budget_tokens)
+        return any(index != layout.summary for span in plan.spans for index in span)
 
     @property
     def overhead_tokens(self) -> int:
