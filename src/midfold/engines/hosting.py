@@ -1,0 +1,379 @@
+"""Any engine in a host: one that only keeps the plain contract is given what hosts need beside it.
+
+A plain `ContextEngine` returns lists. Its host counts the request, works the fold out of the lists, checks
+that the result is legal and smaller, and keeps the state. What the engine does wrong is reported, and the
+conversation goes on as it was.
+"""
+
+import asyncio
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
+from contextvars import copy_context
+from dataclasses import replace
+from threading import Thread
+from typing import Self, TypeAlias, TypeVar
+
+from midfold.compression.policy import CompressionPolicy
+from midfold.compression.pressure import is_paused, note_outcome, reopen
+from midfold.compression.results import Compression
+from midfold.compression.state import CompressionState
+from midfold.engines.base import ContextEngine
+from midfold.engines.folding_engine import EngineSetup, FoldingEngine
+from midfold.engines.metering import Meter
+from midfold.engines.passes import Done, Pass
+from midfold.engines.returned import NotUsed, read_returned
+from midfold.errors import EngineContractError, EngineUnable
+from midfold.tokens.usage import CanonicalUsage
+from midfold.wire.usage import normalize_usage
+
+T = TypeVar("T")
+OnFault: TypeAlias = Callable[[EngineContractError], None]
+"""Told of each promise that an engine breaks while it is hosted."""
+
+NOTHING_YET = "nothing to compress yet"
+
+
+def ignore_fault(_error: EngineContractError) -> None:
+    """Let it pass."""
+
+
+def open_engine(
+    chosen: type[ContextEngine] | ContextEngine, setup: EngineSetup, on_fault: OnFault = ignore_fault
+) -> FoldingEngine:
+    """Build an engine for a host, or take one that is built; model and window are for `update_model` to tell.
+
+    Raises `EngineContractError` where it cannot be built.
+    """
+    engine = _build(chosen, setup) if isinstance(chosen, type) else chosen
+    if not isinstance(engine, FoldingEngine):
+        return HostedEngine(engine, setup, on_fault)
+    engine.enabled = setup.enabled
+    return engine
+
+
+def _build(chosen: type[ContextEngine], setup: EngineSetup) -> ContextEngine:
+    try:
+        return chosen.open(setup) if issubclass(chosen, FoldingEngine) else chosen()
+    except TypeError as error:
+        promise = "a folding engine is built by open(setup), any other without arguments"
+        raise EngineContractError(chosen.__name__, f"{promise}; it raised {error}") from error
+
+
+class HostedEngine(FoldingEngine):
+    """A plain engine with all that hosts ask of a folding one, and the fewer facts that it tells."""
+
+    can_pin = False
+
+    def __init__(self, engine: ContextEngine, setup: EngineSetup, on_fault: OnFault = ignore_fault) -> None:
+        self.engine = engine
+        self.enabled = setup.enabled
+        self.state = setup.state
+        self.compression_count = setup.state.count
+        self._policy = setup.policy
+        self._key = setup.key
+        self._on_fault = on_fault
+        self._done: Done | None = None
+        self._is_compressing = False
+        self._model, self.context_length = setup.model, setup.policy.context_length
+        self._meter = Meter(setup.model, b"")
+        self._read_figures()
+
+    @classmethod
+    def open(cls, setup: EngineSetup) -> Self:  # noqa: ARG003 - the contract has it
+        """Raise `EngineUnable`: it hosts an engine, and is none by itself."""
+        raise EngineUnable(cls.__name__, "be chosen by itself; it hosts another engine")
+
+    @property
+    def name(self) -> str:
+        return str(self.engine.name)
+
+    @property
+    def policy(self) -> CompressionPolicy:
+        """The window, and the budgets that hosts go by; the engine has settings of its own."""
+        return self._policy
+
+    @policy.setter
+    def policy(self, policy: CompressionPolicy) -> None:
+        self._policy = replace(policy, context_length=self.context_length)
+
+    @property
+    def key(self) -> bytes:
+        """The key of the conversation; a plain engine is not told it."""
+        return self._key
+
+    def adopt(self, state: CompressionState, *, key: bytes | None = None) -> None:
+        """Go on with what was counted in a conversation."""
+        self.state = state
+        self.compression_count = state.count
+        self._key = self._key if key is None else key
+
+    # What each call used, and how large the next one is
+
+    def update_from_response(self, usage: object) -> None:
+        """Pass on what a call used."""
+        if usage is None:
+            return
+        used = usage if isinstance(usage, CanonicalUsage) else normalize_usage(usage)
+        self.last_prompt_tokens = used.prompt_tokens
+        self.last_completion_tokens = used.output_tokens
+        self.last_total_tokens = used.total_tokens
+        self.state = self.state.next_turn()
+        self._meter.observe(used)
+        self._hear("update_from_response takes any usage", None, self.engine.update_from_response, usage)
+        self._read_figures()
+
+    def estimate(
+        self, messages: Sequence[object], *, system: object = None, tools: Sequence[object] | None = None
+    ) -> int:
+        """Estimate a request: the last report and what came after it, else our own count."""
+        return self._meter.estimate(messages, system, tools)
+
+    def should_compress(self, prompt_tokens: int | None = None) -> bool:
+        """Ask the engine, unless it compressed in vain lately."""
+        tokens = self.last_prompt_tokens if prompt_tokens is None else prompt_tokens
+        if not self._may_compress(tokens):
+            return False
+        promise = "should_compress answers with a bool"
+        return bool(self._hear(promise, False, self.engine.should_compress, tokens))
+
+    def should_compress_preflight(
+        self, messages: Sequence[object], *, system: object = None, tools: Sequence[object] | None = None
+    ) -> bool:
+        """Ask the engine about the request, and about its estimated size."""
+        tokens = self.estimate(messages, system=system, tools=tools)
+        if not self._may_compress(tokens):
+            return False
+        ask = self.engine.should_compress_preflight
+        given = fit_keywords(ask, {"system": system, "tools": tools})
+        is_due = self._hear("should_compress_preflight answers with a bool", False, ask, messages, **given)
+        return bool(is_due) or self.should_compress(tokens)
+
+    def has_content_to_compress(self, messages: Sequence[object]) -> bool:
+        """Ask the engine."""
+        promise = "has_content_to_compress answers with a bool"
+        return bool(self._hear(promise, True, self.engine.has_content_to_compress, messages))
+
+    # Compressing
+
+    def compress_result(
+        self,
+        messages: Sequence[object],
+        current_tokens: int | None = None,
+        focus_topic: str | None = None,
+        *,
+        keep_last: int | None = None,
+        most_tokens: int | None = None,
+    ) -> Compression[object]:
+        """Let the engine compress, and tell what it did; raises `EngineContractError`."""
+        this = self._open(messages, current_tokens, focus_topic, most_tokens)
+        refusal = self._refuse(messages, keep_last)
+        if refusal:
+            return this.unchanged(refusal)
+        with self._noting_faults(this):
+            return self._take(self._compress(this), this)
+
+    async def acompress_result(
+        self,
+        messages: Sequence[object],
+        current_tokens: int | None = None,
+        focus_topic: str | None = None,
+        *,
+        keep_last: int | None = None,
+        most_tokens: int | None = None,
+    ) -> Compression[object]:
+        """Do the same beside the event loop; an engine that is interrupted goes on to its end unheard."""
+        this = self._open(messages, current_tokens, focus_topic, most_tokens)
+        refusal = self._refuse(messages, keep_last)
+        if refusal:
+            return this.unchanged(refusal)
+        with self._noting_faults(this):
+            return self._take(await asyncio.wrap_future(_start(lambda: self._compress(this))), this)
+
+    def undo(self, messages: Sequence[object] | None = None) -> list[object] | None:
+        """Take the last compression back, once; the engine is told."""
+        done = self._done
+        restored = done.take_back(messages) if done and messages is not None else None
+        if done is None or restored is None:
+            return None
+        self._hear("undo returns a list or None", None, self.engine.undo, messages)
+        self.adopt(done.restore(self.state))
+        self.last_prompt_tokens = done.tokens_before
+        self._meter.expect(None)
+        self._done = None
+        return restored
+
+    # The life of a conversation
+
+    def on_session_start(self, session_id: str, **info: object) -> None:
+        """Pass it on; only a continuation leaves the last compression to be undone."""
+        if info.get("boundary_reason") != "compression":
+            self._done = None
+        hook = self.engine.on_session_start
+        self._hear("on_session_start never raises", None, hook, session_id, **fit_keywords(hook, info))
+        self._read_figures()
+
+    def on_session_end(self, session_id: str, messages: Sequence[object]) -> None:
+        """Pass it on."""
+        self._done = None
+        self._hear("on_session_end never raises", None, self.engine.on_session_end, session_id, messages)
+
+    def on_session_reset(self) -> None:
+        """Forget the conversation, and have the engine forget it."""
+        super().on_session_reset()
+        self.state = CompressionState()
+        self._done = None
+        self._meter = Meter(self._model, b"")
+        self._hear("on_session_reset never raises", None, self.engine.on_session_reset)
+
+    def cancel_preparation(self) -> None:
+        """Pass it on."""
+        self._hear("cancel_preparation never raises", None, self.engine.cancel_preparation)
+
+    def update_model(
+        self, model: str, context_length: int, base_url: str = "", api_key: str = "", provider: str = ""
+    ) -> None:
+        """Pass it on, and count as that model does."""
+        self._model, self.context_length = model, context_length
+        self._policy = replace(self._policy, context_length=context_length)
+        self._meter = Meter(model, b"")
+        told = (model, context_length, base_url, api_key, provider)
+        self._hear("update_model takes a model and its window", None, self.engine.update_model, *told)
+        self._read_figures()
+
+    # What the engine offers
+
+    def get_tool_schemas(self) -> list[dict[str, object]]:
+        """Return the tools of the engine."""
+        promise = "get_tool_schemas returns a list"
+        none: list[dict[str, object]] = []
+        found: object = self._hear(promise, none, self.engine.get_tool_schemas)
+        return list(found) if isinstance(found, list | tuple) else []
+
+    def handle_tool_call(self, name: str, args: Mapping[str, object], **info: object) -> str:
+        """Have the engine answer a call of one of its tools."""
+        answer = self.engine.handle_tool_call
+        return answer(name, dict(args), **fit_keywords(answer, info))
+
+    def get_status(self) -> dict[str, object]:
+        """Return what a status line shows, and what the engine adds to it."""
+        own = super().get_status()
+        told: object = self._hear("get_status returns a mapping", own, self.engine.get_status)
+        return {**told, **own} if isinstance(told, dict) else own
+
+    def _may_compress(self, tokens: int) -> bool:
+        return self.enabled and not self._is_compressing and not is_paused(tokens, self.state)
+
+    def _open(
+        self, messages: Sequence[object], current_tokens: int | None, focus: str | None, most: int | None
+    ) -> Pass:
+        self._meter.reader.read(messages)
+        tokens = self._meter.whole_request(current_tokens, self.last_prompt_tokens)
+        policy = replace(self._policy, max_tokens=most) if most else self._policy
+        state = reopen(self.state) if focus is not None or most is not None else self.state
+        return replace(Pass.of(self._meter.reader, tokens, policy, state), focus=focus)
+
+    def _refuse(self, messages: Sequence[object], keep_last: int | None) -> str:
+        """Say why the engine is not asked, where it is not."""
+        if keep_last is not None:
+            return f"the engine {self.name!r} cannot keep a number of exchanges; compress without one"
+        if self._is_compressing:
+            return f"the engine {self.name!r} is still at work on the compression before"
+        return "" if self.has_content_to_compress(messages) else NOTHING_YET
+
+    def _compress(self, this: Pass) -> object:
+        compress: Callable[..., object] = self.engine.compress
+        given = fit_keywords(compress, {"current_tokens": this.tokens, "focus_topic": this.focus})
+        self._is_compressing = True
+        try:
+            return compress(list(this.request.messages), **given)
+        except Exception as error:
+            raise self._broken("compress returns a list", error) from error
+        finally:
+            self._is_compressing = False
+
+    @contextmanager
+    def _noting_faults(self, this: Pass) -> Iterator[None]:
+        """Count a compression that failed as one in vain, so that it is not tried again at once."""
+        try:
+            yield
+        except EngineContractError:
+            self.adopt(_note_vain(this))
+            raise
+
+    def _take(self, returned: object, this: Pass) -> Compression[object]:
+        """Go on with what the engine returned, if it can be gone on with."""
+        self._read_figures()
+        try:
+            result = read_returned(returned, this, engine=self.name, count=self._meter.reader.count)
+        except NotUsed as error:
+            return self._not_followed(this, str(error))
+        if result is None:
+            result = this.unchanged(f"the engine {self.name!r} left the messages as they are")
+            result = replace(result, state=_note_vain(this))
+        return self._remember(result, this)
+
+    def _not_followed(self, this: Pass, reason: str) -> Compression[object]:
+        """Leave everything as it was, and say why."""
+        words = f"what the engine {self.name!r} returned was not used: {reason}"
+        result = replace(this.unchanged(words), state=_note_vain(this), warning=words)
+        return self._remember(result, this)
+
+    def _remember(self, result: Compression[object], this: Pass) -> Compression[object]:
+        if result.changed:
+            self._done = Done(this.request.messages, list(result.messages), self.state, result.tokens_before)
+            self.last_prompt_tokens = result.tokens_after
+            self._meter.expect(result.tokens_after - this.overhead_tokens)
+        self.adopt(result.state)
+        return result
+
+    def _read_figures(self) -> None:
+        """Read what the engine says of itself; the window is the one that its host told it."""
+        threshold = getattr(self.engine, "threshold_tokens", 0)
+        share = getattr(self.engine, "threshold_percent", ContextEngine.threshold_percent)
+        self.threshold_percent = share if isinstance(share, int | float) else ContextEngine.threshold_percent
+        is_told = isinstance(threshold, int) and 0 < threshold <= self.context_length
+        self.threshold_tokens = threshold if is_told else int(self.context_length * self.threshold_percent)
+
+    def _hear(self, promise: str, default: T, ask: Callable[..., T], *told: object, **info: object) -> T:
+        """Ask the engine; one that raises is reported, and `default` is the answer."""
+        try:
+            return ask(*told, **info)
+        except Exception as error:  # noqa: BLE001 - anybody's code
+            self._on_fault(self._broken(promise, error))
+            return default
+
+    def _broken(self, promise: str, error: Exception) -> EngineContractError:
+        return EngineContractError(self.name, f"{promise}; it raised {type(error).__name__}: {error}")
+
+
+def fit_keywords(function: Callable[..., object], keywords: Mapping[str, object]) -> dict[str, object]:
+    """Return those of the keywords that a function takes: hosts of this family differ in what they tell."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return dict(keywords)
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+        return dict(keywords)
+    names = {parameter.name for parameter in parameters}
+    return {name: value for name, value in keywords.items() if name in names}
+
+
+def _note_vain(this: Pass) -> CompressionState:
+    return note_outcome(this.state, effective=False, is_fold=False, tokens=this.tokens)
+
+
+def _start(work: Callable[[], T]) -> "Future[T]":
+    """Begin on work in a daemon thread: one that hangs keeps nobody here."""
+    future: Future[T] = Future()
+    future.set_running_or_notify_cancel()  # what has begun cannot be taken back
+
+    def live() -> None:
+        try:
+            future.set_result(work())
+        except BaseException as error:  # noqa: BLE001 - whoever waits is told, and nobody else
+            future.set_exception(error)
+
+    Thread(target=copy_context().run, args=(live,), name="midfold-engine", daemon=True).start()
+    return future
