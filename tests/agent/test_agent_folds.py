@@ -309,7 +309,7 @@ def test_pins_survive_folds_and_restarts(make_agent, play):
 def test_a_session_that_somebody_else_folds_is_left_alone(make_agent, play):
     with Upstream(Reply("Noted.")) as up:
         agent = make_agent(up, context_length=WINDOW)
-        talk(agent, play, 3)
+        talk(agent, play, 6)
         agent.store.acquire_lease(agent.session_id, "somebody else")
         with pytest.raises(SessionBusy):
             agent.compress()

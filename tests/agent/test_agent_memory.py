@@ -9,7 +9,7 @@ from midfold.agent.memory import MAX_CHARS, MemoryFull
 from midfold.agent.tools.registry import ToolFailed
 from midfold.agent.tools.remembering import memory_tool
 from midfold.config import load_settings
-from midfold.errors import ConfigError, SessionNotFound
+from midfold.errors import ConfigError, EngineContractError, SessionNotFound
 from midfold.messages import ToolCall
 from midfold.testing.upstream import Reply, Upstream
 
@@ -223,7 +223,7 @@ def test_settings_without_a_model_say_what_to_set():
 def test_a_name_that_nobody_can_call_is_refused_before_anything_is_opened(tmp_path):
     with pytest.raises(ConfigError, match="provider/model"):
         Agent("nonsense", home=tmp_path)
-    with pytest.raises(ConfigError, match=r"context\.engine"):
+    with pytest.raises(EngineContractError, match="without arguments"):
         Agent(
             "local/x",
             base_url="http://127.0.0.1:1",

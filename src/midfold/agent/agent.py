@@ -1,16 +1,15 @@
 """The agent: a model with tools, whose conversation never outgrows its window and is never lost."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Coroutine, Iterator
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
 from contextlib import aclosing, suppress
 from types import TracebackType
 from typing import Self, TypeVar, Unpack
 
-from midfold.agent.conversation import Conversation
 from midfold.agent.core import Core
 from midfold.agent.driving import Driver
 from midfold.agent.events import Emit, Event, Interrupted, Why, ignore
-from midfold.agent.folding import fold, take_back
+from midfold.agent.folding import fold, take_back, unchanged
 from midfold.agent.live import Live
 from midfold.agent.memory import Memory
 from midfold.agent.reports import (
@@ -67,6 +66,7 @@ class Agent:
 
     def _open(self, model: str | ModelRef, options: Options, store: SqliteStore) -> None:
         self._owns_store = options.get("store") is not store
+        self._owns_transport = "transport" not in options
         self._driver = Driver()
         self._thread: LoopThread | None = None
         self._is_closed = False
@@ -145,7 +145,7 @@ class Agent:
             return await self._driver.perform(work, on_event)
         except asyncio.CancelledError:
             _pass_on_cancellation()
-            return _unchanged(self._core, INTERRUPTED)
+            return unchanged(self._core, INTERRUPTED)
 
     def preview(self, focus: str | None = None, *, keep_last: int | None = None) -> Preview:
         """Say what `compress` would do; no model is asked, and nothing changes."""
@@ -165,23 +165,20 @@ class Agent:
     def pin(self, text: str) -> None:
         """Keep a sentence word for word through every fold of this conversation.
 
-        Raises `OSError`, and `ConfigError` for one that would fill the window by itself.
+        Raises `StoreError`, `EngineUnable` where the engine keeps no pins, and `ConfigError` for a sentence
+        that would fill the window by itself.
         """
         self._driver.check()
         if len(text) > MAX_PIN_CHARS:
             raise ConfigError("pin", f"{len(text):,} characters", hint=f"at most {MAX_PIN_CHARS:,}")
-        conversation = self._core.conversation  # beginning one forgets what was pinned before it
-        self._core.engine.pin(text)
-        self._save_pins(conversation)
+        self._change_pins(self._core.engine.pin, text)
 
     def unpin(self, text: str) -> bool:
         """Let go of a sentence; false where it was not pinned by hand, and then it is no longer taken for a
         rule."""
         self._driver.check()
-        conversation = self._core.conversation
         was_pinned = text.strip() in self.pins
-        self._core.engine.unpin(text)
-        self._save_pins(conversation)
+        self._change_pins(self._core.engine.unpin, text)
         return was_pinned
 
     # The model
@@ -307,11 +304,12 @@ class Agent:
         self._is_closed = True
         await self._driver.stop()
         core = self._core
-        core.engine.on_session_end(core.conversation.id, core.conversation.items)
+        core.leave()
         with suppress(StoreError):
             core.conversation.end()
         await core.summaries.aclose()
-        await core.transport.aclose()
+        if self._owns_transport:
+            await core.transport.aclose()
         if self._owns_store:
             core.store.close()
 
@@ -335,12 +333,22 @@ class Agent:
         if self._thread is None:
             self._thread = LoopThread()
             # One that is never closed leaves no connection behind when Python ends.
-            self._thread.adopt(self._core.transport.aclose)
+            if self._owns_transport:
+                self._thread.adopt(self._core.transport.aclose)
             self._thread.adopt(self._core.summaries.aclose)
         return self._thread.run(work)
 
-    def _save_pins(self, conversation: Conversation) -> None:
-        self._core.pins.write(conversation.conversation_id, self.pins)
+    def _change_pins(self, change: Callable[[str], None], text: str) -> None:
+        """Change what is pinned and save it; where that fails, it is as it was."""
+        core = self._core
+        _ = core.conversation  # beginning one forgets what was pinned before it
+        before = core.engine.state
+        change(text)
+        try:
+            core.save_state()
+        except StoreError:
+            core.engine.adopt(before)
+            raise
 
 
 def _pass_on_cancellation() -> None:
@@ -348,17 +356,3 @@ def _pass_on_cancellation() -> None:
     task = asyncio.current_task()
     if task is not None and task.cancelling():
         raise asyncio.CancelledError
-
-
-def _unchanged(core: Core, reason: str) -> Compression[object]:
-    tokens = core.estimate()
-    return Compression(
-        messages=list(core.conversation.items),
-        before=tuple(core.conversation.messages),
-        fold=None,
-        reason=reason,
-        state=core.engine.state,
-        tokens_before=tokens,
-        tokens_after=tokens,
-        budget_tokens=core.engine.policy.target_tokens,
-    )

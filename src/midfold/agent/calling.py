@@ -258,10 +258,10 @@ class Asking:
         """Take in how large the window is: as the provider states it, or as a guess that is less wrong."""
         core, window = self.core, self.core.engine.context_length
         if core.live.learn(failure, window):
-            core.engine.update_model(core.live.ref.name, core.live.window.tokens)
+            core.tell_model()
         elif failure.kind is FailureKind.PROMPT_TOO_LONG and core.live.window.source == "probe":
             lower = next_tier(min(window, self.sent_tokens))
-            core.engine.update_model(core.live.ref.name, lower or window)
+            core.tell_model(lower or window)
 
     async def _carry_out(self, step: Step) -> bool:
         """Carry a step of the ladder out; false where it changes nothing."""

@@ -5,7 +5,7 @@ that was said, and what it says can be gone on with.
 """
 
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from midfold.agent.growing import Growing
@@ -180,9 +180,18 @@ class Conversation:
         await self._work(self._store.record_call, self.id, call)
 
     async def go_on(
-        self, compression: Compression[object], *, system: str, lease: Lease | None, facts: dict[str, object]
+        self,
+        compression: Compression[object],
+        *,
+        system: str,
+        lease: Lease | None,
+        facts: dict[str, object],
+        states: Mapping[str, object],
     ) -> Continued:
-        """End the session with a fold and go on in its continuation; raises `ContinuedElsewhere`."""
+        """End the session with a fold and go on in its continuation; raises `ContinuedElsewhere`.
+
+        `states` of engines are saved together with it.
+        """
 
         def work() -> Continued:
             return self._store.continue_session_result(
@@ -192,6 +201,7 @@ class Conversation:
                 lease=lease,
                 system=system,
                 facts=facts,
+                states=states,
                 expected_count=self._own_count,
             )
 

@@ -3,24 +3,29 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from midfold.agent.caching import ConversationCache
 from midfold.agent.conversation import Conversation
-from midfold.agent.events import ApprovalRequested
+from midfold.agent.events import ApprovalRequested, Topic
 from midfold.agent.live import Live
 from midfold.agent.memory import Memory
 from midfold.agent.mending import is_legal
+from midfold.agent.notices import Notices
 from midfold.agent.patience import Patience
-from midfold.agent.pins import Pins
+from midfold.agent.states import STATE, load_state, read_old_pins, remove_old_pins
 from midfold.agent.summaries import Summaries
 from midfold.agent.system import write_system
+from midfold.agent.tools.engine import engine_tools
 from midfold.agent.tools.paths import Workspace
 from midfold.agent.tools.registry import Tool
 from midfold.compression.policy import CompressionPolicy
 from midfold.compression.pressure import Tier
 from midfold.compression.state import CompressionState
-from midfold.engines.compressor import ContextCompressor
+from midfold.compression.state_json import state_to_json
+from midfold.engines.folding_engine import FoldingEngine
+from midfold.errors import StoreError
 from midfold.messages import MessageCache
 from midfold.offload import Budgets, FileSession, FileSink
 from midfold.store.base import BeforeContinue
@@ -32,7 +37,8 @@ if TYPE_CHECKING:
 
 Approve: TypeAlias = Callable[[ApprovalRequested], object]
 """Answers whether a tool may run, with true or false, awaited or at once."""
-MakeEngine: TypeAlias = Callable[[Live], ContextCompressor]
+PolicyFor: TypeAlias = Callable[[Live], CompressionPolicy]
+"""Returns the settings of compressions for the window of a model."""
 
 # Results are in characters, of which a token takes about four: so much of a small window one result, and all
 # results of a turn, may fill.
@@ -51,12 +57,12 @@ class Limits:
 
 @dataclass(slots=True)
 class Core:
-    """The parts of an agent. Only what stands below `engine` changes."""
+    """The parts of an agent. Only `live` and what stands below it change."""
 
     store: SqliteStore
     outputs: FileSink
+    home: Path
     memory: Memory
-    pins: Pins
     workspace: Workspace
     transport: "Transport"
     patience: Patience
@@ -65,10 +71,11 @@ class Core:
     instructions: str | None
     before_fold: Sequence[BeforeContinue]
     approve: Approve | None
-    make_engine: MakeEngine
+    notices: Notices
+    policy_for: PolicyFor
     summaries: Summaries
+    engine: FoldingEngine
     live: Live
-    engine: ContextCompressor
     read_cache: MessageCache
     """messages that were read, for whoever reads them again"""
     tools: Mapping[str, Tool] = field(default_factory=dict)
@@ -83,6 +90,9 @@ class Core:
     cache: ConversationCache = field(init=False)
     """what the provider's prompt cache does for this conversation"""
     _conversation: Conversation | None = None
+    _own_tools: tuple[Tool, ...] = ()
+    _saved: CompressionState = field(default_factory=CompressionState)
+    """what the store has of the engine's state"""
 
     def __post_init__(self) -> None:
         self._watch_cache()
@@ -137,54 +147,115 @@ class Core:
         )
 
     def offer(self, tools: Sequence[Tool]) -> None:
-        """Say which tools the model may call; of two with one name the later one counts."""
+        """Say which tools the model may call; of two with one name the later one counts.
+
+        Those of the engine come after them, unless their name is taken.
+        """
+        self._own_tools = tuple(tools)
         self.tools = {tool.name: tool for tool in tools}
+        for tool in engine_tools(self.engine, self._tell_tools, self.notices.report):
+            if tool.name in self.tools:
+                who = f"The engine {self.engine.name!r} offers a tool {tool.name!r}"
+                self.notices.add(Topic.ENGINE, f"{who}, which is there already; the engine's is left out.")
+            self.tools.setdefault(tool.name, tool)
         dialect = self._conversation.dialect if self._conversation else self.live.dialect
         self.schemas = convert_tools([tool.schema for tool in self.tools.values()], dialect)
 
-    def switch_to(self, live: Live, engine: ContextCompressor) -> None:
-        """Let another model take over, with an engine of its own that learns what was folded."""
+    def switch_to(self, live: Live) -> None:
+        """Let another model take over; the engine is told, and stays."""
         self.engine.cancel_preparation()
-        engine.state = self.engine.state
-        engine.compression_count = self.engine.compression_count
-        self.live, self.engine = live, engine
+        self.live = live
         self.summaries.main = live.ref
+        self.tell_model()
+        self.engine.policy = self.policy_for(live)
         self.cache.use_model(live.name, live.route)
 
-    def estimate(self, engine: ContextCompressor | None = None) -> int:
-        """Estimate the next request, as the engine in use or another one counts it."""
+    def tell_model(self, window_tokens: int | None = None) -> None:
+        """Tell the engine which model is talked to, and the window where it is another than is known."""
+        endpoint = self.live.model.endpoint
+        self.engine.update_model(
+            self.live.ref.name,
+            window_tokens or self.live.window.tokens,
+            endpoint.base_url,
+            endpoint.key.reveal() if endpoint.key else "",
+            endpoint.provider,
+        )
+
+    def estimate(self) -> int:
+        """Estimate the next request."""
         conversation = self.conversation
-        return (engine or self.engine).estimate(
-            conversation.items, system=conversation.system, tools=self.schemas
+        return self.engine.estimate(conversation.items, system=conversation.system, tools=self.schemas)
+
+    def save_state(self) -> None:
+        """Save what the engine remembers of the conversation, where that changed; raises `StoreError`.
+
+        A conversation in which nothing was said yet has no place in the store: it is saved with the first
+        words.
+        """
+        conversation, state = self._conversation, self.engine.state
+        if conversation is not None and conversation.is_stored and state != self._saved:
+            self.store.save_state(conversation.id, STATE, state_to_json(state))
+            self._saved = state
+
+    def try_save_state(self) -> None:
+        """Save it, or say why that cannot be done."""
+        try:
+            self.save_state()
+        except StoreError as error:
+            self.notices.add(Topic.STORE, f"What the engine remembers could not be saved: {error}")
+
+    def mark_saved(self, state: CompressionState) -> None:
+        """Note that the store has this state."""
+        self._saved = state
+
+    def tell_session(self, **info: object) -> None:
+        """Tell the engine which session goes on, and all that is known of it."""
+        conversation = self.conversation
+        self.engine.on_session_start(
+            conversation.id,
+            home=str(self.home),
+            platform=self.source,
+            model=self.live.ref.name,
+            context_length=self.engine.context_length,
+            conversation_id=conversation.conversation_id,
+            **info,
         )
 
     def _watch_cache(self) -> None:
         self.cache = ConversationCache(self.live.name, self.live.route, ttl=self.live.cache_ttl)
 
-    def _take(self, conversation: Conversation) -> None:
+    def leave(self) -> None:
+        """Let go of the session that is going on: what the engine remembers of it is saved."""
         if self._conversation is not None:
+            self.try_save_state()
             self.engine.on_session_end(self._conversation.id, self._conversation.items)
+
+    def _tell_tools(self) -> dict[str, object]:
+        conversation = self.conversation
+        return {"messages": list(conversation.items), "session_id": conversation.id}
+
+    def _take(self, conversation: Conversation) -> None:
+        self.leave()
         self._conversation = conversation
-        self.offer(list(self.tools.values()))
         self.tier, self.removed_tokens = Tier.CALM, 0
         self._watch_cache()
         # What other programs wrote may be nothing that a provider takes back.
         self.is_mended = bool(conversation.items) and not is_legal(conversation.items, conversation.dialect)
         self.engine.on_session_reset()
-        folds = self.store.folds(conversation.id) if conversation.is_stored else []
-        self.engine.state = CompressionState(
-            count=len(folds),
-            folds=sum(stored.fold.summary is not None for stored in folds),
-            pins=self.pins.read(conversation.conversation_id),
-        )
-        self.engine.compression_count = len(folds)
-        self.engine.on_session_start(
-            conversation.id,
-            platform=self.source,
-            model=self.live.ref.name,
-            context_length=self.engine.context_length,
-            conversation_id=conversation.conversation_id,
-        )
+        self._adopt_state(conversation)
+        self.tell_session()
+        self.offer(self._own_tools)
+
+    def _adopt_state(self, conversation: Conversation) -> None:
+        """Give the engine what is remembered of a conversation, and the key of its placeholders."""
+        state = self._saved = load_state(self.store, conversation)
+        for pin in read_old_pins(self.home, conversation.conversation_id):
+            state = state.with_pin(pin)
+        self.engine.adopt(state, key=self.store.conversation_key(conversation.id))
+        if conversation.is_stored:
+            self.try_save_state()
+            if self._saved == state:
+                remove_old_pins(self.home, conversation.conversation_id)
 
 
 def window_policy(

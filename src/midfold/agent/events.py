@@ -39,6 +39,7 @@ class Topic(StrEnum):
     CACHE = "cache"
     MEMORY = "memory"
     STEPS = "steps"
+    ENGINE = "engine"
 
 
 class Why(StrEnum):

@@ -21,13 +21,17 @@ from midfold.agent.events import (
     Why,
 )
 from midfold.agent.holding import hold
+from midfold.agent.notices import describe_fault
 from midfold.agent.reports import report_context
+from midfold.agent.states import STATE
 from midfold.agent.waiting import in_thread, to_the_end
 from midfold.compression.feedback import summarize_manual_compression
 from midfold.compression.pressure import Tier, advise, pause_notice, tier_of
 from midfold.compression.results import Compression
+from midfold.compression.state_json import state_to_json
+from midfold.engines.hosting import NOTHING_YET
 from midfold.engines.publishing import PUBLISHED
-from midfold.errors import StillTooLarge, StoreError
+from midfold.errors import EngineContractError, MidfoldError, StillTooLarge, StoreError
 from midfold.store import Lease, StoredFold
 
 # What a request is brought down to that would not fit: counts are off by a few per cent.
@@ -48,22 +52,66 @@ async def fold(
     Raises `StoreError`, such as `ContinuedElsewhere`, and then nothing has changed.
     """
     conversation = core.conversation
+    is_asked = why is Why.COMMAND and keep_last is None
+    if is_asked and not core.engine.has_content_to_compress(conversation.items):
+        return _leave(core, why, NOTHING_YET, emit)
     await conversation.check_alone()  # before anything is paid for
     emit(CompressionStarted(why, core.estimate()))
     for problem in await in_thread(_save_first, core):
         emit(Notice(Level.WARNING, Topic.MEMORY, problem))
     is_stored = conversation.is_stored  # one that is not needs no lease
     async with hold(core.store, conversation.id) if is_stored else nullcontext() as lease:
-        result = await core.engine.acompress_result(
-            conversation.items, focus_topic=focus, keep_last=keep_last, most_tokens=most_tokens
-        )
+        try:
+            result = await _compress(core, focus, keep_last, most_tokens)
+        except EngineContractError as error:
+            emit(Notice(Level.WARNING, Topic.ENGINE, describe_fault(error)))
+            return _leave(core, why, str(error), emit)
         if result.changed:
             facts: dict[str, object] = {"why": str(why), **({"focus": focus} if focus else {})}
             await to_the_end(_commit(core, why, result, lease, facts, emit))
         else:
             emit(_report(why, result))
+            await in_thread(core.try_save_state)
     _tell(core, result, emit)
     return result
+
+
+async def _compress(
+    core: Core, focus: str | None, keep_last: int | None, most_tokens: int | None
+) -> Compression[object]:
+    """Have the engine compress; raises `EngineContractError` where it fails at it."""
+    engine = core.engine
+    try:
+        return await engine.acompress_result(
+            core.conversation.items, focus_topic=focus, keep_last=keep_last, most_tokens=most_tokens
+        )
+    except MidfoldError:
+        raise
+    except Exception as error:  # an engine may be anybody's code
+        promise = f"compress returns a result; it raised {type(error).__name__}: {error}"
+        raise EngineContractError(engine.name, promise) from error
+
+
+def _leave(core: Core, why: Why, reason: str, emit: Emit) -> Compression[object]:
+    """Leave the conversation as it is, and say why."""
+    result = unchanged(core, reason)
+    emit(_report(why, result))
+    return result
+
+
+def unchanged(core: Core, reason: str) -> Compression[object]:
+    """Return a compression that did nothing."""
+    tokens = core.estimate()
+    return Compression(
+        messages=list(core.conversation.items),
+        before=tuple(core.conversation.messages),
+        fold=None,
+        reason=reason,
+        state=core.engine.state,
+        tokens_before=tokens,
+        tokens_after=tokens,
+        budget_tokens=core.engine.policy.target_tokens,
+    )
 
 
 async def fold_or_warn(core: Core, why: Why, emit: Emit, *, most_tokens: int | None = None) -> bool:
@@ -129,8 +177,8 @@ def take_back(core: Core) -> bool:
         conversation.has_placeholders = False
     if items is None:
         count, folds = max(engine.state.count - 1, 0), max(engine.state.folds - 1, 0)
-        engine.state = replace(engine.state, count=count, folds=folds, paused_at_tokens=core.estimate())
-        engine.compression_count = count
+        engine.adopt(replace(engine.state, count=count, folds=folds, paused_at_tokens=core.estimate()))
+    core.try_save_state()
     core.removed_tokens = max(core.removed_tokens - _removed_by(stored[-1]), 0)
     return True
 
@@ -183,18 +231,15 @@ async def _commit(
     if result.system_note and result.system_note not in system:
         system = f"{system}\n\n{result.system_note}"
     try:
-        await conversation.go_on(result, system=system, lease=lease, facts=facts)
+        states = {STATE: state_to_json(engine.state)}
+        await conversation.go_on(result, system=system, lease=lease, facts=facts, states=states)
     except StoreError:
         engine.undo(result.messages)
         raise
+    core.mark_saved(engine.state)
     core.removed_tokens += max(result.saved_tokens, 0)
     core.tier = Tier.CALM
-    engine.on_session_start(
-        conversation.id,
-        boundary_reason="compression",
-        old_session_id=old_id,
-        conversation_id=conversation.conversation_id,
-    )
+    core.tell_session(boundary_reason="compression", old_session_id=old_id)
     emit(_report(why, result))
     emit(Continued(old_id, conversation.id, engine.state.folds))
     try:

@@ -8,17 +8,13 @@ from pathlib import Path
 
 from midfold.agent.core import Core
 from midfold.compression.fold import Span
-from midfold.compression.pressure import Tier, reopen, tier_of
-from midfold.compression.preview import rehearse
+from midfold.compression.pressure import Tier, tier_of
 from midfold.compression.results import Compression
-from midfold.engines.passes import Pass
-from midfold.engines.reading import Reader
 from midfold.messages import Message
 from midfold.providers.summarizers import Forecast, forecast
 from midfold.store import Call
 from midfold.tokens import Breakdown, CanonicalUsage, Cost, TokenCounter, break_down
 from midfold.usage import Bust
-from midfold.wire import Request
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,30 +157,26 @@ def report_spending(core: Core) -> Spending:
 
 
 def report_preview(core: Core, focus: str | None, keep_last: int | None) -> Preview:
-    """Rehearse a compression that a person asks for; no model is asked and nothing changes."""
+    """Rehearse a compression that a person asks for; no model is asked and nothing changes.
+
+    Raises `EngineUnable` where the engine cannot say.
+    """
     conversation, engine = core.conversation, core.engine
-    reader = Reader(TokenCounter(core.live.ref.name), cache=core.read_cache)
-    messages = reader.read(conversation.items) if conversation.items else []
-    request = Request(conversation.dialect, list(conversation.items))
-    tokens = max(core.estimate(), reader.tokens)
-    state = reopen(engine.state)
-    this = Pass(request, messages, reader.sizes, tokens, engine.policy, state, focus, is_manual=True)
-    if keep_last is not None:
-        this = this.keeping(keep_last)
+    core.estimate()  # what travels beside the messages counts, too
+    rehearsal = engine.rehearse(conversation.items, focus, keep_last=keep_last)
     model = core.summaries.model
-    rehearsal = rehearse(this.flow(reader, use_model=core.summaries.summarizer is not None))
     result = rehearsal.result
     expected = None
     if model is not None and rehearsal.requests:
         providers = core.live.providers
         expected = forecast(rehearsal.requests, model, measured=core.summaries.calls, providers=providers)
     return Preview(
-        messages_before=len(messages),
+        messages_before=len(result.before),
         messages_after=len(result.messages),
         tokens_before=result.tokens_before,
         tokens_after=result.tokens_after,
         folded=result.folded,
-        reason=this.refusal or result.reason,
+        reason=result.reason,
         forecast=expected,
         result=result,
     )

@@ -4,18 +4,18 @@ import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 from midfold.agent.core import Approve, Core, Limits, window_policy
 from midfold.agent.live import Live
 from midfold.agent.memory import Memory
+from midfold.agent.notices import Notices
 from midfold.agent.patience import Patience
-from midfold.agent.pins import Pins
 from midfold.agent.summaries import MAIN, Summaries
 from midfold.agent.tools.files import file_tools
 from midfold.agent.tools.looking import looking_tools
 from midfold.agent.tools.paths import Workspace
-from midfold.agent.tools.private import LIMITS_FILE, PINS_FOLDER
+from midfold.agent.tools.private import LIMITS_FILE
 from midfold.agent.tools.registry import Tool
 from midfold.agent.tools.remembering import memory_tool, output_tool, recall_tool
 from midfold.agent.tools.terminal import terminal_tool
@@ -23,7 +23,9 @@ from midfold.compression.policy import CompressionPolicy
 from midfold.config import Settings, find_home
 from midfold.config.stores import STORE_FILE, open_outputs, open_own_store
 from midfold.engines.asking import Summarizer
-from midfold.engines.compressor import ContextCompressor
+from midfold.engines.base import ContextEngine
+from midfold.engines.folding_engine import EngineSetup
+from midfold.engines.hosting import open_engine
 from midfold.engines.registry import find_engine
 from midfold.errors import ConfigError
 from midfold.messages import MessageCache
@@ -36,6 +38,9 @@ from midfold.store.base import BeforeContinue
 from midfold.store.sqlite.store import SqliteStore
 from midfold.tokens import LearntLimits, resolve_window
 from midfold.wire import parse
+
+if TYPE_CHECKING:
+    from midfold.providers.http import Transport
 
 
 class Options(TypedDict, total=False):
@@ -75,8 +80,8 @@ class Options(TypedDict, total=False):
     """how to compress; the window is filled in"""
     enabled: bool
     """whether to compress without being asked"""
-    engine: str
-    """the name of the context engine"""
+    engine: str | ContextEngine
+    """the context engine: its name, or one that is made"""
     summarizer: Summarizer | str | None
     """main, the model of the conversation, if not given; provider/model; a callable; `None` is the digest"""
     budgets: Budgets | None
@@ -88,6 +93,8 @@ class Options(TypedDict, total=False):
     before_fold: Sequence[BeforeContinue]
     """called with session and messages before each fold"""
     providers: Mapping[str, Provider]
+    transport: "Transport"
+    """the connections to the model; those that are given are not closed"""
 
 
 def options_from(settings: Settings) -> Options:
@@ -134,7 +141,7 @@ def build(model: str | ModelRef, options: Options, store: SqliteStore) -> Core:
     home = find_folder(options)
     providers = options.get("providers", PROVIDERS)
     ref = _reference(model, options)
-    transport, patience = open_transport(), Patience()
+    transport, patience = options.get("transport") or open_transport(), Patience()
     live = Live.open(
         ref,
         providers=providers,
@@ -146,12 +153,32 @@ def build(model: str | ModelRef, options: Options, store: SqliteStore) -> Core:
     )
     summaries = Summaries(options.get("summarizer", MAIN), main=ref, providers=providers)
     read_cache = MessageCache(parse)
-    make_engine = _EngineMaker(options, summaries, home, read_cache)
+    notices = Notices()
+
+    def policy_for(live: Live) -> CompressionPolicy:
+        writer = summaries.model
+        other = writer if writer and writer != live.ref else None
+        window = resolve_window(other.name).tokens if other else None
+        return window_policy(options.get("policy") or CompressionPolicy(), live, summarizer_window=window)
+
+    chosen = options.get("engine", "compressor")
+    engine = open_engine(
+        find_engine(chosen, home) if isinstance(chosen, str) else chosen,
+        EngineSetup(
+            policy=policy_for(live),
+            model=live.ref.name,
+            summarizer=summaries.summarizer,
+            store=store,
+            enabled=options.get("enabled", True),
+            cache=read_cache,
+        ),
+        notices.report,
+    )
     core = Core(
         store=store,
         outputs=open_outputs(home, store),
+        home=home,
         memory=Memory(home),
-        pins=Pins(home / PINS_FOLDER),
         workspace=Workspace.open(options.get("workspace", os.curdir), options.get("allow", ()), home=home),
         transport=transport,
         patience=patience,
@@ -160,12 +187,14 @@ def build(model: str | ModelRef, options: Options, store: SqliteStore) -> Core:
         instructions=options.get("instructions"),
         before_fold=options.get("before_fold", ()),
         approve=options.get("approve"),
-        make_engine=make_engine,
+        notices=notices,
+        policy_for=policy_for,
         summaries=summaries,
+        engine=engine,
         live=live,
-        engine=make_engine(live),
         read_cache=read_cache,
     )
+    core.tell_model()
     summaries.record = lambda call: core.conversation.record(call)
     core.offer([*built_in_tools(core, options), *options.get("tools", ())])
     session = options.get("session")
@@ -196,37 +225,6 @@ def built_in_tools(core: Core, options: Options) -> list[Tool]:
         recall_tool(core.store, lambda: core.conversation.id),
         output_tool(lambda: core.sink),
     ]
-
-
-class _EngineMaker:
-    """Makes the engine for a model, always with the same settings."""
-
-    def __init__(self, options: Options, summaries: Summaries, home: Path, read_cache: MessageCache) -> None:
-        self._read_cache = read_cache
-        name = options.get("engine", "compressor")
-        found = find_engine(name, home)
-        if not issubclass(found, ContextCompressor):
-            raise ConfigError(
-                "context.engine", name, hint="an engine that tells its folds: a ContextCompressor"
-            )
-        self._class = found
-        self._policy = options.get("policy") or CompressionPolicy()
-        self._enabled = options.get("enabled", True)
-        self._summaries = summaries
-
-    def __call__(self, live: Live) -> ContextCompressor:
-        writer = self._summaries.model
-        other = writer if writer and writer != live.ref else None
-        window = resolve_window(other.name).tokens if other else None
-        policy = window_policy(self._policy, live, summarizer_window=window)
-        return self._class(
-            policy.context_length,
-            model=live.ref.name,
-            policy=policy,
-            summarizer=self._summaries.summarizer,
-            enabled=self._enabled,
-            cache=self._read_cache,
-        )
 
 
 def _reference(model: str | ModelRef, options: Options) -> ModelRef:

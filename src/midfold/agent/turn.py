@@ -7,6 +7,7 @@ from midfold.agent.core import Core
 from midfold.agent.events import Done, Emit, Level, Notice, Topic, ignore
 from midfold.agent.folding import fold_after_reply, make_room
 from midfold.agent.running import Running
+from midfold.agent.waiting import in_thread
 from midfold.errors import MidfoldError
 from midfold.wire.calls import Finish
 
@@ -64,7 +65,10 @@ class Turn:
             conversation.has_placeholders = False
             self.emit(Notice(Level.INFO, Topic.REDACTED, PLACEHOLDERS))
         if prompt is not None and prompt.strip():
+            is_first = not conversation.is_stored
             await conversation.say(prompt)
+            if is_first:  # what was pinned before the first words
+                await in_thread(self.core.try_save_state)
         elif not conversation.items or conversation.messages[-1].role == "assistant":
             raise NothingToAnswer
 
@@ -72,6 +76,7 @@ class Turn:
         """Call the model once, and run the tools that it calls; true when it is done."""
         core = self.core
         tokens = await make_room(core, self.emit)
+        self._tell()
         folded = core.engine.compression_count
         self._asking = Asking(core, self.emit, tokens)
         completion = await self._asking.ask()
@@ -86,8 +91,14 @@ class Turn:
             return False
         if core.engine.compression_count == folded:  # else a refusal has just made room
             await fold_after_reply(core, self.emit)
+        self._tell()
         self.emit(Done(completion.text, number))
         return True
+
+    def _tell(self) -> None:
+        """Tell what went wrong where nobody listened."""
+        for notice in self.core.notices.take():
+            self.emit(notice)
 
     def _warn(self, text: str) -> None:
         self.emit(Notice(Level.WARNING, Topic.REPLY, text))

@@ -83,6 +83,7 @@ class ContextCompressor(FoldingEngine):
             enabled=setup.enabled,
             prepare_ahead=setup.prepare_ahead,
             patience=setup.patience,
+            cache=setup.cache,
             key=setup.key,
             state=setup.state,
         )

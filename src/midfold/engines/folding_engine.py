@@ -16,6 +16,7 @@ from midfold.compression.state import CompressionState
 from midfold.engines.asking import Patience, Summarizer
 from midfold.engines.base import ContextEngine
 from midfold.errors import EngineUnable
+from midfold.messages import MessageCache
 
 
 class EngineStore(Protocol):
@@ -48,6 +49,8 @@ class EngineSetup:
     """whether to compress without being asked"""
     prepare_ahead: bool = True
     patience: Patience | None = None
+    cache: MessageCache | None = None
+    """messages that were read before, also by others"""
 
 
 class FoldingEngine(ContextEngine):

@@ -25,7 +25,9 @@ from midfold.engines.metering import Meter
 from midfold.engines.passes import Done, Pass
 from midfold.engines.returned import NotUsed, read_returned
 from midfold.errors import EngineContractError, EngineUnable
+from midfold.messages import MessageCache
 from midfold.tokens.usage import CanonicalUsage
+from midfold.wire import parse
 from midfold.wire.usage import normalize_usage
 
 T = TypeVar("T")
@@ -73,11 +75,12 @@ class HostedEngine(FoldingEngine):
         self.compression_count = setup.state.count
         self._policy = setup.policy
         self._key = setup.key
+        self._cache = setup.cache or MessageCache(parse)
         self._on_fault = on_fault
         self._done: Done | None = None
         self._is_compressing = False
         self._model, self.context_length = setup.model, setup.policy.context_length
-        self._meter = Meter(setup.model, b"")
+        self._meter = Meter(setup.model, b"", self._cache)
         self._read_figures()
 
     @classmethod
@@ -224,7 +227,7 @@ class HostedEngine(FoldingEngine):
         super().on_session_reset()
         self.state = CompressionState()
         self._done = None
-        self._meter = Meter(self._model, b"")
+        self._meter = Meter(self._model, b"", self._cache)
         self._hear("on_session_reset never raises", None, self.engine.on_session_reset)
 
     def cancel_preparation(self) -> None:
@@ -237,7 +240,7 @@ class HostedEngine(FoldingEngine):
         """Pass it on, and count as that model does."""
         self._model, self.context_length = model, context_length
         self._policy = replace(self._policy, context_length=context_length)
-        self._meter = Meter(model, b"")
+        self._meter = Meter(model, b"", self._cache)
         told = (model, context_length, base_url, api_key, provider)
         self._hear("update_model takes a model and its window", None, self.engine.update_model, *told)
         self._read_figures()

@@ -274,7 +274,6 @@ def test_model_with_a_slash_in_its_name_needs_its_address_once(desk, told, upstr
 def test_model_that_is_too_small_says_what_to_do_where_compression_is_off(desk, told):
     talk(desk, 3)
     desk.agent._core.engine.enabled = False
-    desk.agent._core.make_engine._enabled = False
     with pytest.raises(StillTooLarge):
         told("/model another --context-length 2000")
     assert "/compress makes room" in desk.console.file.getvalue()

@@ -1,0 +1,33 @@
+"""What went wrong where nobody listens, such as in a hook of an engine: kept until somebody does."""
+
+from midfold.agent.events import Level, Notice, Topic
+from midfold.errors import EngineContractError
+
+
+class Notices:
+    """Notices that wait to be told; each is told once."""
+
+    def __init__(self) -> None:
+        self._waiting: list[Notice] = []
+        self._told: set[str] = set()
+
+    def add(self, topic: Topic, text: str) -> None:
+        """Say something when somebody listens again."""
+        if text not in self._told:
+            self._told.add(text)
+            self._waiting.append(Notice(Level.WARNING, topic, text))
+
+    def report(self, error: EngineContractError) -> None:
+        """Say that an engine broke a promise."""
+        self.add(Topic.ENGINE, describe_fault(error))
+
+    def take(self) -> list[Notice]:
+        """Return what waits; it is told now."""
+        waiting, self._waiting = self._waiting, []
+        return waiting
+
+
+def describe_fault(error: EngineContractError) -> str:
+    """Say that an engine broke a promise, and that the conversation goes on."""
+    text = str(error)
+    return f"{text[0].upper()}{text[1:]}. The conversation goes on as it is."
