@@ -151,6 +151,13 @@ def test_files_that_a_killed_process_left_go_and_young_ones_stay(run, filled, pa
     assert [each.exists() for each in (*left, young)] == [False, False, False, True]
 
 
+def test_pins_that_an_earlier_version_left_are_no_problem(run, filled, path):
+    (path.parent / "pins").mkdir(mode=0o700)
+    (path.parent / "pins" / f"{'0a' * 16}.json").touch(0o600)
+    status, report = told(run)
+    assert (status, bad(report)) == (0, [])
+
+
 def test_bad_settings_are_problems(run, monkeypatch):
     monkeypatch.setenv("MIDFOLD_COMPRESSION__THRESHOLD", "5")
     status, report = told(run)

@@ -9,6 +9,7 @@ from midfold.compression.results import Compression
 from midfold.errors import SessionNotFound
 from midfold.store import open_store
 from midfold.store.base import Call, Deleted, Found
+from midfold.store.sqlite import states
 from midfold.store.sqlite.files import Database
 from midfold.store.sqlite.store import SqliteStore
 from midfold.testing import check_store
@@ -50,6 +51,16 @@ class Forks(SqliteStore):
         return child
 
 
+class Remembers(SqliteStore):
+    def delete(self, session_id: str, *, branches: bool = False) -> Deleted:
+        state = self.load_state(session_id, "compression")
+        deleted = super().delete(session_id, branches=branches)
+        if state is not None:
+            bodies = {"compression": '{"pins": []}'}
+            self._write(states.save, session_id, bodies, 0.0)
+        return deleted
+
+
 class RaisesAnything(SqliteStore):
     def messages(self, session_id: str) -> list[object]:
         try:
@@ -65,6 +76,7 @@ class RaisesAnything(SqliteStore):
         (CountsTwice, "counted once"),
         (FindsNothing, "found by its words"),
         (DeletesNothing, "is gone"),
+        (Remembers, "a state goes with its conversation"),
         (Forks, "names its parent"),
         (RaisesAnything, "knows no stranger"),
     ],

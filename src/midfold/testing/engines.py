@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable, Sequence
 
 from midfold.engines.base import ContextEngine
-from midfold.errors import EngineContractError, MidfoldError
+from midfold.errors import EngineContractError, ExtraMissing, MidfoldError
 from midfold.messages import Message, digest, pair_calls
 from midfold.testing.conversations import transcript
 from midfold.tokens import TokenCounter
@@ -22,8 +22,21 @@ _SEEDS = range(4)
 def check_engine(make_engine: Callable[[], ContextEngine]) -> None:
     """Prove an engine against the promises of every engine; `make_engine` returns a fresh one each time.
 
-    Raises `EngineContractError` naming the first promise that is broken.
+    First by itself, then in a host: a short chat with a scripted model, without a network. Raises
+    `EngineContractError` naming the first promise that is broken, and `ExtraMissing` where the host is not
+    installed.
     """
+    try:
+        _check_alone(make_engine)
+        _check_in_host(make_engine)
+    except MidfoldError:
+        raise
+    except Exception as error:
+        name = getattr(make_engine, "__name__", "engine")
+        raise EngineContractError(name, f"its methods do not raise; one raised {error!r}") from error
+
+
+def _check_alone(make_engine: Callable[[], ContextEngine]) -> None:
     _check_figures(make_engine())
     _check_hooks(make_engine())
     for dialect in sorted(DIALECTS):
@@ -34,6 +47,16 @@ def check_engine(make_engine: Callable[[], ContextEngine]) -> None:
             _check_compression(make_engine(), items, dialect)
             _check_compression(make_engine(), _with_open_call(items, dialect), dialect)
     _check_odd_input(make_engine())
+
+
+def _check_in_host(make_engine: Callable[[], ContextEngine]) -> None:
+    try:
+        from midfold.testing.hosting import check_in_host
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] == "midfold":
+            raise
+        raise ExtraMissing("chats that check an engine", "models") from error
+    check_in_host(make_engine)
 
 
 def _promise(engine: ContextEngine, promise: str, kept: bool) -> None:

@@ -47,6 +47,7 @@ def check_store(make_store: Callable[[], SessionStore]) -> None:
         _check_search(store)
         _check_calls(store)
         _check_deleting(store)
+        _check_states(store)
         _check_threads(store)
         session, said = _check_folding(store)
     _check_reopening(make_store, session, said)
@@ -157,6 +158,26 @@ def _check_calls(store: SessionStore) -> None:
     used = store.usage(session)
     _promise("the same call is counted once", (used.input_tokens, used.output_tokens) == (30, 3))
     _promise("calls can be listed", len(list(store.calls(session))) == 2)
+
+
+def _check_states(store: SessionStore) -> None:
+    session = store.create_session(dialect="openai_chat").id
+    store.append(session, _say("hello"))
+    _promise("what was never saved is not there", store.load_state(session, "compression") is None)
+    store.save_state(session, "compression", {"pins": ["Only metric units."]})
+    kept = {"pins": ["Only metric units."]}
+    _promise("a state comes back", store.load_state(session, "compression") == kept)
+    branch = store.create_session(parent_id=session, kind=Kind.BRANCH).id
+    _promise("a branch starts with its parent's state", store.load_state(branch, "compression") == kept)
+    key = store.conversation_key(session)
+    _promise("a branch has its parent's key", store.conversation_key(branch) == key != b"")
+    other = store.create_session().id
+    _promise("each conversation has a key of its own", store.conversation_key(other) != key)
+    store.delete(branch)
+    store.delete(session)
+    again = store.create_session(session_id=session).id
+    _promise("a state goes with its conversation", store.load_state(again, "compression") is None)
+    store.delete(again)
 
 
 def _check_deleting(store: SessionStore) -> None:

@@ -27,6 +27,7 @@ _AREA = "home"
 _FOR_OTHERS, _FOR_OTHERS_TO_WRITE = 0o077, 0o022
 _FILES = (*FILE_NAMES, "learnt_limits.json", "chat_history", "MEMORY.md", "USER.md")
 _PLUGINS = "plugins"
+# Earlier versions kept pins here; each file goes when its conversation is resumed.
 _PINS, _PINNED = "pins", re.compile(r"[0-9a-f]{32}\.json", re.ASCII)
 # The names of what is replaced in one step while that goes on. Files that people edit are not among them:
 # a copy somebody made could have such a name.
