@@ -376,6 +376,9 @@ def test_an_engine_that_takes_fewer_arguments_runs_all_the_same(make_agent, play
 
 
 class Raising(ContextCompressor):
+    def get_tool_schemas(self):
+        raise KeyError("tools")
+
     async def acompress_result(self, *args, **options):
         raise KeyError("lost")
 
@@ -384,5 +387,6 @@ def test_a_folding_engine_that_raises_is_named_too(make_agent, play):
     with Upstream(Reply("Noted.")) as up:
         agent = make_agent(up, engine=Raising(), context_length=WINDOW)
         events = talk(agent, play, 8)
-        assert "it raised KeyError" in notices(events)[0]
+        assert "it raised KeyError: 'tools'" in notices(events)[0]
+        assert "it raised KeyError: 'lost'" in notices(events)[1]
         assert len(of(events, Done)) == 8

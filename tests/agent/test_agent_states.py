@@ -117,6 +117,16 @@ def test_pins_of_an_earlier_version_are_taken_over_and_their_file_goes(make_agen
         assert not path.parent.exists()
 
 
+def test_pins_of_an_earlier_version_are_deleted_with_their_conversation(make_agent, play, tmp_path):
+    with Upstream(Reply("Noted.")) as up:
+        agent = make_agent(up)
+        play(agent, "Hello.")
+        path = put_old_pins(tmp_path / "home", agent.session_id, ["my passport number is C01X00T47"])
+        other = put_old_pins(tmp_path / "home", "another", ["Only metric units."])
+        delete_session(agent.store, open_outputs(tmp_path / "home", agent.store), agent.session_id)
+        assert (path.exists(), other.exists()) == (False, True)
+
+
 def test_a_broken_file_of_pins_is_no_reason_to_stop(make_agent, play, tmp_path):
     with Upstream(Reply("Noted.")) as up:
         agent = make_agent(up)

@@ -4,6 +4,7 @@ import sqlite3
 
 import pytest
 
+from midfold import faults
 from midfold.compression.policy import CompressionPolicy, Strategy
 from midfold.engines import ContextCompressor
 from midfold.errors import SessionNotFound, StoreError
@@ -92,6 +93,24 @@ def test_a_fold_and_the_state_after_it_are_written_together(store, talk, fold):
     result = fold(messages)
     store.continue_session_result(session, result.messages, result, states={"compression": {"count": 1}})
     assert store.load_state(session, "compression") == {"count": 1}
+
+
+def test_a_fold_that_fails_leaves_the_state_as_it_was(store, talk, fold):
+    session = store.create_session(dialect="openai_chat").id
+    messages = talk()
+    store.append(session, messages)
+    store.save_state(session, "compression", {"count": 0})
+    result = fold(messages)
+    faults.arm("store.continue.linked:raise")
+    try:
+        with pytest.raises(StoreError):
+            store.continue_session_result(
+                session, result.messages, result, states={"compression": {"count": 1}}
+            )
+    finally:
+        faults.arm(None)
+    assert store.load_state(session, "compression") == {"count": 0}
+    assert store.folds(session) == []
 
 
 def test_tenants_do_not_see_one_anothers_states(store):

@@ -52,7 +52,7 @@ class Agent:
     def __init__(self, model: str | ModelRef, **options: Unpack[Options]) -> None:
         """Make an agent. The store is opened; the network is not touched before the first prompt.
 
-        Raises `ConfigError`, `ExtraMissing` and `StoreError`.
+        Raises `ConfigError`, `EngineError`, `ExtraMissing` and `StoreError`.
         """
         self._open(model, options, open_agent_store(options))
 

@@ -14,7 +14,7 @@ from midfold.agent.memory import Memory
 from midfold.agent.mending import is_legal
 from midfold.agent.notices import Notices
 from midfold.agent.patience import Patience
-from midfold.agent.states import STATE, load_state, read_old_pins, remove_old_pins
+from midfold.agent.states import STATE, load_state
 from midfold.agent.summaries import Summaries
 from midfold.agent.system import write_system
 from midfold.agent.tools.engine import engine_tools
@@ -24,6 +24,7 @@ from midfold.compression.policy import CompressionPolicy
 from midfold.compression.pressure import Tier
 from midfold.compression.state import CompressionState
 from midfold.compression.state_json import state_to_json
+from midfold.config.old_pins import read_old_pins, remove_old_pins
 from midfold.engines.folding_engine import FoldingEngine
 from midfold.errors import StoreError
 from midfold.messages import MessageCache
@@ -247,7 +248,10 @@ class Core:
         self.offer(self._own_tools)
 
     def _adopt_state(self, conversation: Conversation) -> None:
-        """Give the engine what is remembered of a conversation, and the key of its placeholders."""
+        """Give the engine what is remembered of a conversation, and the key of its placeholders.
+
+        Pins that an earlier version kept in a file are taken over into the store.
+        """
         state = self._saved = load_state(self.store, conversation)
         for pin in read_old_pins(self.home, conversation.conversation_id):
             state = state.with_pin(pin)

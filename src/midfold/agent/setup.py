@@ -3,6 +3,7 @@
 import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
@@ -24,7 +25,7 @@ from midfold.config import Settings, find_home
 from midfold.config.stores import STORE_FILE, open_outputs, open_own_store
 from midfold.engines.asking import Summarizer
 from midfold.engines.base import ContextEngine
-from midfold.engines.folding_engine import EngineSetup
+from midfold.engines.folding_engine import EngineSetup, FoldingEngine
 from midfold.engines.hosting import open_engine
 from midfold.engines.registry import find_engine
 from midfold.errors import ConfigError
@@ -137,7 +138,7 @@ def find_folder(options: Options) -> Path:
 
 
 def build(model: str | ModelRef, options: Options, store: SqliteStore) -> Core:
-    """Put the parts together; raises `ConfigError`, `ExtraMissing` and `StoreError`."""
+    """Put the parts together; raises `ConfigError`, `EngineError`, `ExtraMissing` and `StoreError`."""
     home = find_folder(options)
     providers = options.get("providers", PROVIDERS)
     ref = _reference(model, options)
@@ -153,26 +154,15 @@ def build(model: str | ModelRef, options: Options, store: SqliteStore) -> Core:
     )
     summaries = Summaries(options.get("summarizer", MAIN), main=ref, providers=providers)
     read_cache = MessageCache(parse)
+    policy_for = partial(_policy_for, options.get("policy") or CompressionPolicy(), summaries)
     notices = Notices()
-
-    def policy_for(live: Live) -> CompressionPolicy:
-        writer = summaries.model
-        other = writer if writer and writer != live.ref else None
-        window = resolve_window(other.name).tokens if other else None
-        return window_policy(options.get("policy") or CompressionPolicy(), live, summarizer_window=window)
-
-    chosen = options.get("engine", "compressor")
-    engine = open_engine(
-        find_engine(chosen, home) if isinstance(chosen, str) else chosen,
-        EngineSetup(
-            policy=policy_for(live),
-            model=live.ref.name,
-            summarizer=summaries.summarizer,
-            store=store,
-            enabled=options.get("enabled", True),
-            cache=read_cache,
-        ),
-        notices.report,
+    setup = EngineSetup(
+        policy=policy_for(live),
+        model=ref.name,
+        summarizer=summaries.summarizer,
+        store=store,
+        enabled=options.get("enabled", True),
+        cache=read_cache,
     )
     core = Core(
         store=store,
@@ -190,7 +180,7 @@ def build(model: str | ModelRef, options: Options, store: SqliteStore) -> Core:
         notices=notices,
         policy_for=policy_for,
         summaries=summaries,
-        engine=engine,
+        engine=_open_engine(options, setup, notices),
         live=live,
         read_cache=read_cache,
     )
@@ -225,6 +215,21 @@ def built_in_tools(core: Core, options: Options) -> list[Tool]:
         recall_tool(core.store, lambda: core.conversation.id),
         output_tool(lambda: core.sink),
     ]
+
+
+def _open_engine(options: Options, setup: EngineSetup, notices: Notices) -> FoldingEngine:
+    """Open the engine that the options name; raises `EngineNotFound` and `EngineContractError`."""
+    chosen = options.get("engine", "compressor")
+    found = find_engine(chosen, find_folder(options)) if isinstance(chosen, str) else chosen
+    return open_engine(found, setup, notices.report)
+
+
+def _policy_for(policy: CompressionPolicy, summaries: Summaries, live: Live) -> CompressionPolicy:
+    """Return the settings of compressions for a model, and for the window of who writes the summaries."""
+    writer = summaries.model
+    other = writer if writer and writer != live.ref else None
+    window = resolve_window(other.name).tokens if other else None
+    return window_policy(policy, live, summarizer_window=window)
 
 
 def _reference(model: str | ModelRef, options: Options) -> ModelRef:

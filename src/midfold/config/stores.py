@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from midfold.config.home import find_home
+from midfold.config.old_pins import remove_old_pins
 from midfold.config.schema import Settings
 
 if TYPE_CHECKING:
@@ -99,7 +100,11 @@ def oldest_to_keep(settings: Settings, now: float) -> float | None:
 
 
 def clear_outputs(outputs: "FileSink", deleted: "Deleted", tenant: str) -> None:
-    """Remove what deleted sessions put aside. Rows went first, so that what is left by a crash in between is
-    output without a session, which `midfold doctor --fix` removes."""
+    """Remove what deleted sessions put aside, and pins of theirs that an earlier version kept in a file.
+
+    Rows went first, so that what is left by a crash in between is output without a session, which
+    `midfold doctor --fix` removes.
+    """
     for session_id in deleted.session_ids:
         outputs.session(session_id, tenant=tenant).clear()
+        remove_old_pins(outputs.root.parent, session_id)

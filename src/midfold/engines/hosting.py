@@ -51,7 +51,7 @@ def open_engine(
     engine = _build(chosen, setup) if isinstance(chosen, type) else chosen
     if not isinstance(engine, FoldingEngine):
         return HostedEngine(engine, setup, on_fault)
-    engine.enabled = setup.enabled
+    engine.enabled = engine.enabled and setup.enabled
     return engine
 
 

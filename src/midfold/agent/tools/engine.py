@@ -20,7 +20,13 @@ def engine_tools(
 
     A tool that no provider would take is reported and left out.
     """
-    for schema in engine.get_tool_schemas():
+    try:
+        schemas = list(engine.get_tool_schemas())
+    except Exception as error:  # noqa: BLE001 - anybody's code
+        promise = f"get_tool_schemas returns a list; it raised {type(error).__name__}: {error}"
+        on_fault(EngineContractError(engine.name, promise))
+        return
+    for schema in schemas:
         try:
             yield _make_tool(engine, schema, tell)
         except EngineContractError as error:

@@ -17,7 +17,8 @@ from midfold.cli.chat.slash.switching import Wanted as WantedModel
 from midfold.cli.chat.slash.switching import read_wanted as read_model
 from midfold.cli.chat.view.plain import PlainView
 from midfold.config import load_settings
-from midfold.errors import ConfigError, StillTooLarge
+from midfold.engines import ContextEngine
+from midfold.errors import ConfigError, EngineUnable, StillTooLarge
 from midfold.providers import read_providers
 from midfold.testing.upstream import Reply, Upstream
 
@@ -366,3 +367,36 @@ def test_bug_in_a_command_does_not_end_the_chat(desk, upstream, monkeypatch):
     monkeypatch.setenv("MIDFOLD_TRACEBACK", "1")
     with pytest.raises(AttributeError):
         hold("/context\n")
+
+
+class Plain(ContextEngine):
+    """An engine with no more than the contract."""
+
+    name = "plain"
+
+    def update_from_response(self, usage):
+        pass
+
+    def should_compress(self, prompt_tokens=None):
+        return False
+
+    def compress(self, messages, current_tokens=None, focus_topic=None):
+        return messages[-2:]
+
+
+def test_a_plain_engine_compresses_and_says_what_it_cannot_do(upstream, tmp_path):
+    console = Console(file=io.StringIO(), width=90)
+    options = {"base_url": upstream.url, "workspace": tmp_path, "home": tmp_path / "home"}
+    with Agent("scripted", **options, summarizer=None, engine=Plain()) as agent:
+        desk = Desk(agent, console, PlainView(console.file, console), load_settings())
+        talk(desk, 3)
+        for line in ("/compress --preview", "/pin never lower the lamp", "/unpin never lower the lamp"):
+            with pytest.raises(EngineUnable, match="the engine 'plain' cannot"):
+                run_command(desk, line)
+        for line in ("/compress here 1", "/compress", "/undo", "/undo", "/pins", "/status", "/context"):
+            run_command(desk, line)
+        shown = console.file.getvalue()
+    assert "cannot keep a number of exchanges" in " ".join(shown.split())
+    assert "Compressed: 6 → 2 messages" in shown
+    assert "The newest fold was taken back: 6 messages" in shown
+    assert "there is no fold to take back" in shown
