@@ -10,6 +10,7 @@ from midfold.agent import Done
 from midfold.compression.state import CompressionState
 from midfold.compression.state_json import state_from_json
 from midfold.config.stores import delete_session, open_outputs
+from midfold.engines import ContextEngine
 from midfold.errors import StoreError
 from midfold.messages.digests import chain_digests
 from midfold.store import Kind
@@ -72,6 +73,27 @@ def test_the_state_is_saved_with_the_fold_and_taken_up_again(make_agent, play):
         again = make_agent(up, context_length=WINDOW, session=session)
         assert again._core.engine.state == before
         assert again._core.engine.state.paused_at_tokens
+
+
+@pytest.mark.parametrize("value", [list, lambda _messages: None])
+def test_passes_in_vain_are_remembered(value, make_agent, play):
+    class Vain(ContextEngine):
+        name = "vain"
+
+        def update_from_response(self, usage):
+            pass
+
+        def should_compress(self, prompt_tokens=None):
+            return False
+
+        def compress(self, messages, current_tokens=None, focus_topic=None):
+            return value(messages)
+
+    with Upstream(Reply("Noted.")) as up:
+        agent = make_agent(up, engine=Vain())
+        play(agent, "Hello.")
+        assert not agent.compress().changed
+        assert (saved(agent).ineffective, saved(agent).vain_turns) == (1, (1,))
 
 
 def test_another_session_begins_with_nothing_and_the_first_is_as_it_was(make_agent, play):

@@ -195,6 +195,24 @@ def test_figures_that_an_engine_does_not_keep_come_from_its_window():
     assert (engine.context_length, engine.threshold_tokens, faults) == (40_000, 30_000, [])
 
 
+def test_a_key_is_in_no_report_of_what_an_engine_did_wrong():
+    class Quotes(Summing):
+        def update_model(self, model, context_length, base_url="", api_key="", provider=""):
+            raise ValueError(f"no such key: {api_key}\n" + "x" * 1_000)
+
+        def compress(self, messages, current_tokens=None, focus_topic=None):
+            raise ValueError("token ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8 expired")
+
+    engine, faults = host(Quotes())
+    engine.update_model("gpt-5-mini", 40_000, "https://example.com/v1", "harbour-key", "openai")
+    with pytest.raises(EngineContractError) as raised:
+        engine.compress_result(session())
+    texts = [str(faults[0]), str(raised.value)]
+    assert "no such key: ***" in texts[0]
+    assert "ghp_" not in texts[1]
+    assert all("\n" not in text and len(text) < 500 for text in texts)
+
+
 def test_engines_are_built_as_their_kind_is_built():
     class Wants(Summing):
         def __init__(self, path):

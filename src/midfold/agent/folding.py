@@ -29,7 +29,7 @@ from midfold.compression.feedback import summarize_manual_compression
 from midfold.compression.pressure import Tier, advise, pause_notice, tier_of
 from midfold.compression.results import Compression
 from midfold.compression.state_json import state_to_json
-from midfold.engines.hosting import NOTHING_YET
+from midfold.engines.hosting import NOTHING_YET, describe_error
 from midfold.engines.publishing import PUBLISHED
 from midfold.errors import EngineContractError, MidfoldError, StillTooLarge, StoreError
 from midfold.store import Lease, StoredFold
@@ -65,6 +65,7 @@ async def fold(
             result = await _compress(core, focus, keep_last, most_tokens)
         except EngineContractError as error:
             emit(Notice(Level.WARNING, Topic.ENGINE, describe_fault(error)))
+            await in_thread(core.try_save_state)
             return _leave(core, why, str(error), emit)
         if result.changed:
             facts: dict[str, object] = {"why": str(why), **({"focus": focus} if focus else {})}
@@ -88,7 +89,7 @@ async def _compress(
     except MidfoldError:
         raise
     except Exception as error:  # an engine may be anybody's code
-        promise = f"compress returns a result; it raised {type(error).__name__}: {error}"
+        promise = f"compress returns a result; it raised {describe_error(error)}"
         raise EngineContractError(engine.name, promise) from error
 
 

@@ -15,8 +15,10 @@ from dataclasses import replace
 from threading import Thread
 from typing import Self, TypeAlias, TypeVar
 
+from midfold.compression.excerpts import one_line
 from midfold.compression.policy import CompressionPolicy
 from midfold.compression.pressure import is_paused, note_outcome, reopen
+from midfold.compression.redact import redact
 from midfold.compression.results import Compression
 from midfold.compression.state import CompressionState
 from midfold.engines.base import ContextEngine
@@ -35,6 +37,8 @@ OnFault: TypeAlias = Callable[[EngineContractError], None]
 """Told of each promise that an engine breaks while it is hosted."""
 
 NOTHING_YET = "nothing to compress yet"
+_HIDDEN = "***"
+_ERROR_CHARS = 300
 
 
 def ignore_fault(_error: EngineContractError) -> None:
@@ -241,8 +245,10 @@ class HostedEngine(FoldingEngine):
         self._model, self.context_length = model, context_length
         self._policy = replace(self._policy, context_length=context_length)
         self._meter = Meter(model, b"", self._cache)
-        told = (model, context_length, base_url, api_key, provider)
-        self._hear("update_model takes a model and its window", None, self.engine.update_model, *told)
+        try:
+            self.engine.update_model(model, context_length, base_url, api_key, provider)
+        except Exception as error:  # noqa: BLE001 - anybody's code
+            self._on_fault(self._broken("update_model takes a model and its window", error, hide=api_key))
         self._read_figures()
 
     # What the engine offers
@@ -347,8 +353,14 @@ class HostedEngine(FoldingEngine):
             self._on_fault(self._broken(promise, error))
             return default
 
-    def _broken(self, promise: str, error: Exception) -> EngineContractError:
-        return EngineContractError(self.name, f"{promise}; it raised {type(error).__name__}: {error}")
+    def _broken(self, promise: str, error: Exception, *, hide: str = "") -> EngineContractError:
+        return EngineContractError(self.name, f"{promise}; it raised {describe_error(error, hide=hide)}")
+
+
+def describe_error(error: Exception, *, hide: str = "") -> str:
+    """Name an error of somebody else's code in one line; its words may quote credentials."""
+    words = str(error).replace(hide, _HIDDEN) if hide else str(error)
+    return one_line(redact(f"{type(error).__name__}: {words}"), _ERROR_CHARS)
 
 
 def fit_keywords(function: Callable[..., object], keywords: Mapping[str, object]) -> dict[str, object]:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from midfold.agent.tools.registry import Arguments, Tool, ToolFailed
 from midfold.engines.base import ContextEngine
+from midfold.engines.hosting import describe_error
 from midfold.errors import DialectError, EngineContractError
 from midfold.wire.calls.tools import convert_tools
 
@@ -23,7 +24,7 @@ def engine_tools(
     try:
         schemas = list(engine.get_tool_schemas())
     except Exception as error:  # noqa: BLE001 - anybody's code
-        promise = f"get_tool_schemas returns a list; it raised {type(error).__name__}: {error}"
+        promise = f"get_tool_schemas returns a list; it raised {describe_error(error)}"
         on_fault(EngineContractError(engine.name, promise))
         return
     for schema in schemas:
