@@ -147,6 +147,13 @@ def test_a_plain_engine_is_told_what_goes_on(make_agent, play, tmp_path):
     assert models == [("model", "local/scripted", WINDOW, f"{up.url}/v1", "key-of-the-harbour", "local")]
 
 
+def test_an_engine_that_was_never_used_is_told_of_no_session(make_agent):
+    engine = KeepLast()
+    with Upstream() as up:
+        make_agent(up, engine=engine).close()
+    assert [each[0] for each in engine.told] == ["model"]
+
+
 @pytest.mark.parametrize("engine", [KeepLast, lambda: ContextCompressor(1_000)])
 def test_another_model_is_told_to_the_engine_that_is_there(engine, make_agent, play):
     with Upstream(Reply("Noted.")) as up:

@@ -304,9 +304,8 @@ class Agent:
         self._is_closed = True
         await self._driver.stop()
         core = self._core
-        core.leave()
         with suppress(StoreError):
-            core.conversation.end()
+            core.end()
         await core.summaries.aclose()
         if self._owns_transport:
             await core.transport.aclose()

@@ -231,6 +231,12 @@ class Core:
             self.try_save_state()
             self.engine.on_session_end(self._conversation.id, self._conversation.items)
 
+    def end(self) -> None:
+        """End the session that is going on, if there is one; raises `StoreError`."""
+        self.leave()
+        if self._conversation is not None:
+            self._conversation.end()
+
     def _tell_tools(self) -> dict[str, object]:
         conversation = self.conversation
         return {"messages": list(conversation.items), "session_id": conversation.id}
