@@ -7,7 +7,7 @@ import tracemalloc
 import pytest
 
 from midfold.errors import MalformedMessage
-from midfold.messages import MessageCache
+from midfold.messages.cache import MessageCache
 from midfold.messages.digests import own_digest
 from midfold.testing import transcript
 from midfold.tokens import TokenCounter

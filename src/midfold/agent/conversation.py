@@ -14,7 +14,8 @@ from midfold.compression.excerpts import one_line
 from midfold.compression.redact import redact
 from midfold.compression.results import Compression
 from midfold.errors import SessionEnded, SessionGrew, StoreError
-from midfold.messages import Message, MessageCache, Text, ToolCall, ToolResult, pair_calls
+from midfold.messages import Message, Text, ToolCall, ToolResult, pair_calls
+from midfold.messages.cache import MessageCache
 from midfold.store import Call, EndReason, Lease
 from midfold.store.base import check_sound
 from midfold.store.continuing import Continued

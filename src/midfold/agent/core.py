@@ -27,7 +27,7 @@ from midfold.compression.state_json import state_to_json
 from midfold.config.old_pins import read_old_pins, remove_old_pins
 from midfold.engines.folding_engine import FoldingEngine
 from midfold.errors import StoreError
-from midfold.messages import MessageCache
+from midfold.messages.cache import MessageCache
 from midfold.offload import Budgets, FileSession, FileSink
 from midfold.store.base import BeforeContinue
 from midfold.store.sqlite.store import SqliteStore

@@ -29,7 +29,7 @@ from midfold.engines.folding_engine import EngineSetup, FoldingEngine
 from midfold.engines.hosting import open_engine
 from midfold.engines.registry import find_engine
 from midfold.errors import ConfigError
-from midfold.messages import MessageCache
+from midfold.messages.cache import MessageCache
 from midfold.offload import Budgets
 from midfold.providers import PROVIDERS, Provider, Secret, open_transport, read_providers
 from midfold.providers.summarizers import ModelRef

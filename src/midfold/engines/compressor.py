@@ -22,7 +22,8 @@ from midfold.engines.metering import Meter
 from midfold.engines.passes import Done, Pass
 from midfold.engines.publishing import is_current, publish, serves
 from midfold.errors import StaleFold
-from midfold.messages import Message, MessageCache
+from midfold.messages import Message
+from midfold.messages.cache import MessageCache
 from midfold.wire import parse
 from midfold.wire.usage import normalize_usage
 
@@ -62,15 +63,13 @@ class ContextCompressor(FoldingEngine):
         self._policy = policy or CompressionPolicy()
         self._cache = cache or MessageCache(parse)
         self._key = key
-        self._requested_focus: str | None = None
         self._is_requested = False
+        self._requested_focus: str | None = None
         self._done: Done | None = None
         self._has_report = False
         self._use_model(model or "", context_length)
 
-    @property
-    def name(self) -> str:
-        return "compressor"
+    name = "compressor"
 
     @classmethod
     def open(cls, setup: EngineSetup) -> Self:
@@ -125,15 +124,11 @@ class ContextCompressor(FoldingEngine):
         self._summarizer = summarizer
 
     def update_from_response(self, usage: object) -> None:
-        """Take in what a call used: the figures that decide, and how far our counts are off.
-
-        A reply that says nothing of it changes nothing.
-        """
+        """Take in what a call used: what decides, and how far our counts are off; `None` changes nothing."""
         if usage is None:
             return
         used = normalize_usage(usage)
-        self.last_prompt_tokens = used.prompt_tokens
-        self.last_completion_tokens = used.output_tokens
+        self.last_prompt_tokens, self.last_completion_tokens = used.prompt_tokens, used.output_tokens
         self.last_total_tokens = used.total_tokens
         self.state = self.state.next_turn()
         self._has_report = True

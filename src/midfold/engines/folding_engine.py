@@ -16,7 +16,7 @@ from midfold.compression.state import CompressionState
 from midfold.engines.asking import Patience, Summarizer
 from midfold.engines.base import ContextEngine
 from midfold.errors import EngineUnable
-from midfold.messages import MessageCache
+from midfold.messages.cache import MessageCache
 
 
 class EngineStore(Protocol):

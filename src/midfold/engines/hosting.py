@@ -27,7 +27,7 @@ from midfold.engines.metering import Meter
 from midfold.engines.passes import Done, Pass
 from midfold.engines.returned import NotUsed, read_returned
 from midfold.errors import EngineContractError, EngineUnable
-from midfold.messages import MessageCache
+from midfold.messages.cache import MessageCache
 from midfold.tokens.usage import CanonicalUsage
 from midfold.wire import parse
 from midfold.wire.usage import normalize_usage

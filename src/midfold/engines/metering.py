@@ -6,7 +6,7 @@ from midfold.compression.ledger import Memory
 from midfold.compression.policy import CompressionPolicy
 from midfold.engines.reading import Reader
 from midfold.engines.worth import Pace, is_worth_it
-from midfold.messages import MessageCache
+from midfold.messages.cache import MessageCache
 from midfold.tokens import Calibration, CanonicalUsage, TokenCounter
 
 

@@ -6,8 +6,8 @@ from itertools import chain
 from operator import is_
 
 from midfold.compression.ledger import Memory
-from midfold.messages import Message, MessageCache, MessageDigest, digest_messages
-from midfold.messages.cache import NO_HASH
+from midfold.messages import Message, MessageDigest, digest_messages
+from midfold.messages.cache import NO_HASH, MessageCache
 from midfold.tokens import TokenCounter
 from midfold.tokens.counting import spell_tools
 from midfold.wire import Request, detect, parse

@@ -5,7 +5,6 @@ object, to hand back. Digests recognise a history that a client sends again; pai
 answers which call.
 """
 
-from midfold.messages.cache import MessageCache
 from midfold.messages.digests import (
     EMPTY_CHAIN,
     SILENT,
@@ -40,7 +39,6 @@ __all__ = [
     "Location",
     "Media",
     "Message",
-    "MessageCache",
     "MessageDigest",
     "Opaque",
     "Pairing",
