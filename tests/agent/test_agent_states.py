@@ -1,7 +1,7 @@
 """What the engine remembers lives in the store with its conversation, and is deleted with it."""
 
 import json
-import sqlite3
+from contextlib import closing
 from hashlib import sha256
 
 import pytest
@@ -14,6 +14,7 @@ from midfold.engines import ContextEngine
 from midfold.errors import StoreError
 from midfold.messages.digests import chain_digests
 from midfold.store import Kind
+from midfold.store.sqlite.driver import driver
 from midfold.testing.upstream import Reply, Upstream
 
 WINDOW = 12_000
@@ -166,7 +167,7 @@ def test_looking_at_a_session_writes_nothing(make_agent, play, tmp_path):
         agent.close()
 
         def updated():
-            with sqlite3.connect(tmp_path / "home" / "sessions.db") as connection:
+            with closing(driver.connect(tmp_path / "home" / "sessions.db")) as connection:
                 return connection.execute("SELECT updated_at FROM states").fetchall()
 
         before = updated()
@@ -184,7 +185,7 @@ def test_a_state_that_says_something_else_is_begun_anew(body, make_agent, play, 
         agent.pin("Only metric units.")
         session = agent.session_id
         agent.close()
-        with sqlite3.connect(tmp_path / "home" / "sessions.db") as connection:
+        with closing(driver.connect(tmp_path / "home" / "sessions.db")) as connection, connection:
             connection.execute("UPDATE states SET body = ?", (body,))
         again = make_agent(up, session=session)
         assert again.pins == ()

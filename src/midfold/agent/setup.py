@@ -153,17 +153,9 @@ def build(model: str | ModelRef, options: Options, store: SqliteStore) -> Core:
         cache_ttl=options.get("cache_ttl", "5m"),
     )
     summaries = Summaries(options.get("summarizer", MAIN), main=ref, providers=providers)
-    read_cache = MessageCache(parse)
     policy_for = partial(_policy_for, options.get("policy") or CompressionPolicy(), summaries)
-    notices = Notices()
-    setup = EngineSetup(
-        policy=policy_for(live),
-        model=ref.name,
-        summarizer=summaries.summarizer,
-        store=store,
-        enabled=options.get("enabled", True),
-        cache=read_cache,
-    )
+    read_cache, notices = MessageCache(parse), Notices()
+    setup = EngineSetup(policy_for(live), ref.name, summaries.summarizer, store=store, cache=read_cache)
     core = Core(
         store=store,
         outputs=open_outputs(home, store),
@@ -221,7 +213,7 @@ def _open_engine(options: Options, setup: EngineSetup, notices: Notices) -> Fold
     """Open the engine that the options name; raises `EngineNotFound` and `EngineContractError`."""
     chosen = options.get("engine", "compressor")
     found = find_engine(chosen, find_folder(options)) if isinstance(chosen, str) else chosen
-    return open_engine(found, setup, notices.report)
+    return open_engine(found, replace(setup, enabled=options.get("enabled", True)), notices.report)
 
 
 def _policy_for(policy: CompressionPolicy, summaries: Summaries, live: Live) -> CompressionPolicy:

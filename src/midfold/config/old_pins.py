@@ -5,13 +5,15 @@ from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
+from midfold.files.reading import read_bytes
+
 PINS_FOLDER = "pins"
 
 
 def read_old_pins(home: Path, conversation_id: str) -> tuple[str, ...]:
     """Return the pins of a conversation that are in a file; none where there is no file, or a broken one."""
     try:
-        found = json.loads(_path(home, conversation_id).read_text("utf-8"))
+        found = json.loads(read_bytes(_path(home, conversation_id)))
     except (OSError, ValueError):
         return ()
     return tuple(pin for pin in found if isinstance(pin, str)) if isinstance(found, list) else ()

@@ -383,8 +383,6 @@ class SqliteStore(StateVerbs):
         self._recalled.clear()
         return deleting.delete(self._database, self._tenant, session_id, branches=branches)
 
-    # How the verbs reach the database
-
     def _write(self, work: Callable[..., T], *arguments: object) -> T:
         return self._database.write(lambda connection: work(connection, self._tenant, *arguments))
 
