@@ -143,15 +143,7 @@ def build(model: str | ModelRef, options: Options, store: SqliteStore) -> Core:
     providers = options.get("providers", PROVIDERS)
     ref = _reference(model, options)
     transport, patience = options.get("transport") or open_transport(), Patience()
-    live = Live.open(
-        ref,
-        providers=providers,
-        limits=LearntLimits(home / LIMITS_FILE),
-        transport=transport,
-        retries=patience.retries,
-        explicit_window=options.get("context_length"),
-        cache_ttl=options.get("cache_ttl", "5m"),
-    )
+    live = _open_live(ref, options, transport, patience)
     summaries = Summaries(options.get("summarizer", MAIN), main=ref, providers=providers)
     policy_for = partial(_policy_for, options.get("policy") or CompressionPolicy(), summaries)
     read_cache, notices = MessageCache(parse), Notices()
@@ -207,6 +199,18 @@ def built_in_tools(core: Core, options: Options) -> list[Tool]:
         recall_tool(core.store, lambda: core.conversation.id),
         output_tool(lambda: core.sink),
     ]
+
+
+def _open_live(ref: ModelRef, options: Options, transport: "Transport", patience: Patience) -> Live:
+    return Live.open(
+        ref,
+        providers=options.get("providers", PROVIDERS),
+        limits=LearntLimits(find_folder(options) / LIMITS_FILE),
+        transport=transport,
+        retries=patience.retries,
+        explicit_window=options.get("context_length"),
+        cache_ttl=options.get("cache_ttl", "5m"),
+    )
 
 
 def _open_engine(options: Options, setup: EngineSetup, notices: Notices) -> FoldingEngine:
