@@ -73,13 +73,16 @@ class RawServer:
         server = await asyncio.start_server(self._accept, sock=listener, limit=2**20)
         await self._stop.wait()
         server.close()
-        for task, writer in self._lines.items():
-            task.cancel()
-            writer.transport.abort()
-        await asyncio.gather(*self._lines, return_exceptions=True)
-        for writer in self._lines.values():
-            with suppress(OSError):
-                await writer.wait_closed()
+        while len(asyncio.all_tasks()) > 1 or self._lines:  # a line may still be on its way in
+            lines, self._lines = self._lines, {}
+            for task, writer in lines.items():
+                task.cancel()
+                writer.transport.abort()
+            await asyncio.gather(*lines, return_exceptions=True)
+            for writer in lines.values():
+                with suppress(OSError):
+                    await writer.wait_closed()
+            await asyncio.sleep(0)
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._lines[asyncio.create_task(self._talk(reader, writer))] = writer
