@@ -132,6 +132,8 @@ class Known:
     """the tip of the chain it belongs to"""
     length: int
     """how many of the messages are known"""
+    is_end: bool = True
+    """whether nothing was said after them; a history that goes on from earlier is a branch"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,9 +84,10 @@ def _find_among(
 ) -> Known | None:
     marks = _marks(digests)
     rows = connection.execute(
-        f"SELECT m.chain, s.id, s.key FROM messages m JOIN sessions s ON s.key = m.session"  # noqa: S608
+        f"SELECT m.chain, s.id, s.key, 0 FROM messages m JOIN sessions s ON s.key = m.session"  # noqa: S608
         f" WHERE m.tenant = ? AND m.chain IN ({marks})"
-        f" UNION ALL SELECT base_digest, id, key FROM sessions WHERE tenant = ? AND base_digest IN ({marks})",
+        f" UNION ALL SELECT base_digest, id, key, 1 FROM sessions"
+        f" WHERE tenant = ? AND base_digest IN ({marks})",
         (tenant, *digests, tenant, *digests),
     ).fetchall()
     if not rows:
@@ -94,10 +95,16 @@ def _find_among(
     first = stop - len(digests)
     # A message that says nothing repeats the digest before it: the last place counts.
     lengths = {digest: first + index + 1 for index, digest in enumerate(digests)}
-    length, _key, session_id = max(
-        (lengths[bytes(chain)], key, session_id) for chain, session_id, key in rows
-    )
-    return Known(find_tip(connection, tenant, session_id), length)
+    longest = max(lengths[bytes(chain)] for chain, *_ in rows)
+    found = []
+    for chain, session_id, key, is_base in rows:
+        if lengths[bytes(chain)] == longest:
+            tip = find_place(connection, tenant, find_tip(connection, tenant, session_id))
+            # The list that a continuation began with is no part of its chain.
+            is_end = tip.key == key and tip.next_seq == tip.own_from if is_base else tip.last_chain == chain
+            found.append((is_end, key, tip.id))
+    is_end, _key, tip_id = max(found)
+    return Known(tip_id, longest, is_end)
 
 
 def _marks(values: Sequence[object]) -> str:

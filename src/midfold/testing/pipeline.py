@@ -1,0 +1,146 @@
+"""What a proxy between clients and providers does with each request, in its smallest form.
+
+The history that a client sends is read and recorded, the folds that were made for it are found and applied one
+on another, and where the list is still too long it is folded once more.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from midfold.compression.flow import SummaryRequest, compress
+from midfold.compression.fold import apply
+from midfold.compression.policy import CompressionPolicy
+from midfold.compression.pressure import decide
+from midfold.compression.results import Compression
+from midfold.compression.run import run
+from midfold.compression.state import CompressionState
+from midfold.engines.folding import conclude
+from midfold.errors import SummaryUnavailable
+from midfold.messages import Message, chain_digests
+from midfold.store.base import Known, SessionStore, StoredFold
+from midfold.tokens import TokenCounter
+from midfold.wire import Request, parse, render
+
+
+class FoldStore(SessionStore, Protocol):
+    """A session store that knows histories and folds by their digests."""
+
+    def find_history(self, chain: Sequence[bytes]) -> Known | None:
+        """Find the session that a history belongs to, by its chained digests."""
+        ...
+
+    def find_fold(self, chain: Sequence[bytes]) -> StoredFold | None:
+        """Find the fold that reaches furthest into a history, by its chained digests."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Refolded:
+    """A history with the folds that were found for it, oldest first."""
+
+    messages: list[Message]
+    folds: tuple[StoredFold, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Handled:
+    """What became of a request. `sent` is what goes to the provider."""
+
+    session_id: str
+    sent: list[object]
+    refolded: Refolded
+    compression: Compression[object] | None
+    """the fold that was made for this request, or why none was"""
+
+    @property
+    def note(self) -> str | None:
+        """What belongs into a system prompt that travels beside the messages."""
+        made = self.compression.fold if self.compression else None
+        folds = [*(found.fold for found in self.refolded.folds), *([made] if made else [])]
+        return next((fold.note for fold in reversed(folds) if fold.note), None)
+
+
+def _unavailable(_: SummaryRequest) -> str:
+    raise SummaryUnavailable("there is no summariser")
+
+
+class Pipeline:
+    """Handles the requests of one client, whatever conversation each belongs to.
+
+    `key` hides secrets and marks summaries; workers that share a store share it. What a compression remembers
+    is kept here by conversation, so a restart forgets it.
+    """
+
+    def __init__(
+        self,
+        store: FoldStore,
+        dialect: str,
+        policy: CompressionPolicy,
+        *,
+        summarize: Callable[[SummaryRequest], str] | None = None,
+        key: bytes = b"",
+    ) -> None:
+        self.store = store
+        self._dialect = dialect
+        self._policy = policy
+        self._summarize = summarize
+        self._key = key
+        self._count = TokenCounter()
+        self._states: dict[str, CompressionState] = {}
+
+    def handle(self, items: Sequence[object]) -> Handled:
+        """Record a request and say what to send in its place."""
+        messages = parse(items, self._dialect)
+        session_id = self._record(items, chain_digests(messages))
+        refolded = self.refold(messages)
+        sent = render(refolded.messages, self._dialect)
+        compression = self._compress(sent, session_id)
+        if compression is not None and compression.changed:
+            session_id = self.store.continue_session(session_id, compression.messages, compression)
+            sent = compression.messages
+        return Handled(session_id, sent, refolded, compression)
+
+    def refold(self, messages: list[Message]) -> Refolded:
+        """Apply the folds that were made for a history: each finds the next."""
+        folds: list[StoredFold] = []
+        while (found := self.store.find_fold(chain_digests(messages))) is not None:
+            messages = apply(found.fold, messages)
+            folds.append(found)
+        return Refolded(messages, tuple(folds))
+
+    def _record(self, items: Sequence[object], chain: Sequence[bytes]) -> str:
+        """Add what is new to the session that the history belongs to; a branch is a session of its own."""
+        known = self.store.find_history(chain)
+        if known is None or not known.is_end:
+            session_id = self.store.create_session(dialect=self._dialect).id
+            self.store.append(session_id, items)
+            return session_id
+        if known.length < len(items):
+            self.store.append(known.session_id, items[known.length :])
+        return known.session_id
+
+    def _compress(self, items: list[object], session_id: str) -> Compression[object] | None:
+        """Fold what would be sent, where it is too long."""
+        conversation = self.store.session(session_id).conversation_id
+        state = self._states.get(conversation, CompressionState()).next_turn()
+        messages = parse(items, self._dialect)
+        sizes = [self._count(message) for message in messages]
+        decision = decide(sum(sizes), self._policy, state)
+        self._states[conversation] = state
+        if not decision.compress:
+            return None
+        flow = compress(
+            messages,
+            policy=self._policy,
+            count=self._count,
+            state=state,
+            sizes=sizes,
+            use_model=self._summarize is not None,
+            is_emergency=decision.is_emergency,
+            key=self._key,
+        )
+        made = run(flow, self._summarize or _unavailable)
+        compression = conclude(made, Request(self._dialect, items), state)
+        self._states[conversation] = compression.state
+        return compression

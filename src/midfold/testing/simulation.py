@@ -1,0 +1,271 @@
+"""A client that sends its history again and again, and proof that its folds are paid for once.
+
+`Simulation.request` plays one request and checks every promise that a fold makes to such a client:
+what is sent is legal, a fold that was paid for is found, what was sent before is sent again byte by byte,
+and the newest request stands word for word behind the summary.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from midfold.compression.flow import SummaryRequest
+from midfold.compression.groups import newest_request
+from midfold.compression.policy import CompressionPolicy
+from midfold.messages import SYSTEM_ROLES, Message, canonical_bytes, chain_digests, own_digest, pair_calls
+from midfold.testing.clients import Habit, resend
+from midfold.testing.pipeline import FoldStore, Handled, Pipeline, Refolded
+from midfold.testing.stores import StoreContractError
+from midfold.wire import parse, render
+from midfold.wire.validate import is_waiting, validate
+
+SMALL = CompressionPolicy(context_length=8_000)
+"""A window that ten turns fill, so that folds come often."""
+
+_NOTES = """## Goal
+Make the parking meter follow its tariff.
+
+## Completed Actions
+{actions}
+
+## Remaining Work
+Go on with the newest request.
+"""
+_FACTS = 8
+
+
+@dataclass
+class Summarizer:
+    """Writes plausible notes and counts how often it was asked."""
+
+    calls: int = 0
+
+    def __call__(self, request: SummaryRequest) -> str:
+        self.calls += 1
+        facts = "\n".join(f"{place}. Looked at `{fact}`" for place, fact in enumerate(request.facts[:_FACTS], 1))
+        return _NOTES.format(actions=facts or "1. Read the code")
+
+
+@dataclass
+class Figures:
+    """What a simulation came to."""
+
+    requests: int = 0
+    folds: int = 0
+    deepest: int = 0
+    """the most folds that one request stood on"""
+    refolded: int = 0
+    """folds that were found and applied instead of being paid for again"""
+
+    def add(self, other: "Figures") -> None:
+        self.requests += other.requests
+        self.folds += other.folds
+        self.deepest = max(self.deepest, other.deepest)
+        self.refolded += other.refolded
+
+
+@dataclass(frozen=True, slots=True)
+class _Paid:
+    """A fold in the line of the client's history."""
+
+    child_id: str
+    reach: int
+    """how many messages of the history, of those that say something, it is about"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    """What a client without habits would have been sent for."""
+
+    history: list[object]
+    folds: tuple[str, ...]
+    spelled: list[str]
+
+
+@dataclass
+class Simulation:
+    """One client, and the workers that handle its requests.
+
+    `make_store` opens one and the same store each time.
+    """
+
+    make_store: Callable[[], FoldStore]
+    dialect: str
+    policy: CompressionPolicy = SMALL
+    summarize: Summarizer | None = None
+    key: bytes = b"a key of the simulation"
+    figures: Figures = field(default_factory=Figures)
+
+    def __post_init__(self) -> None:
+        self._workers = [self._open()]
+        self._line: list[_Paid] = []
+        self._prefixes: set[bytes] = set()
+        self._last: _Sent | None = None
+
+    def _open(self) -> Pipeline:
+        return Pipeline(
+            self.make_store(), self.dialect, self.policy, summarize=self.summarize, key=self.key
+        )
+
+    def restart(self) -> None:
+        """Close the store and forget everything else."""
+        self.close()
+        self._workers = [self._open()]
+
+    def add_worker(self) -> None:
+        """Let another worker with a store of its own on the same file take every second request."""
+        self._workers.append(self._open())
+
+    def close(self) -> None:
+        """Close the stores."""
+        for worker in self._workers:
+            worker.store.close()
+
+    def request(self, history: Sequence[object], habits: Iterable[Habit] = ()) -> Handled:
+        """Send a history as a client with these habits does; raises where a promise is broken."""
+        worker = self._workers[self.figures.requests % len(self._workers)]
+        items = resend(history, self.dialect, habits, self.figures.requests)
+        clean = parse(list(history), self.dialect)
+        found = worker.refold(clean)
+        self._check_found(clean, found)
+        asked = self.summarize.calls if self.summarize else 0
+        handled = worker.handle(items)
+        _promise(
+            "a client's habits find the same folds",
+            _ids(handled.refolded) == _ids(found),
+            f"{len(found.folds)} folds, with habits {len(handled.refolded.folds)}",
+        )
+        self._check_paid(handled, asked)
+        again = worker.refold(clean)
+        self._note_fold(clean, handled, again)
+        self._check_sent(items, handled, again)
+        self._check_bytes(history, again)
+        self._count(again, handled)
+        return handled
+
+    def _check_found(self, clean: list[Message], found: Refolded) -> None:
+        """Every fold about messages that this history begins with is found, in the same order."""
+        common = _common_said(self._last.history if self._last else [], clean, self.dialect)
+        self._line = [paid for paid in self._line if paid.reach <= common]
+        expected = [paid.child_id for paid in self._line]
+        _promise(
+            "a fold that was paid for is found again",
+            _ids(found)[: len(expected)] == expected,
+            f"{len(found.folds)} of {len(expected)} folds",
+        )
+        said = _count_said(clean)
+        for fold in found.folds[len(expected) :]:
+            # A fold that was made for another branch, about what both have in common.
+            self._line.append(_Paid(fold.child_id, min(said, common)))
+
+    def _check_paid(self, handled: Handled, asked: int) -> None:
+        made = handled.compression.fold if handled.compression else None
+        if self.summarize is not None and self.summarize.calls > asked:
+            _promise("what was paid for is kept", made is not None, str(handled.compression))
+        if made is not None:
+            _promise("no fold is paid for twice", made.prefix_digest not in self._prefixes)
+            self._prefixes.add(made.prefix_digest)
+
+    def _note_fold(self, clean: list[Message], handled: Handled, again: Refolded) -> None:
+        made = handled.compression if handled.compression and handled.compression.changed else None
+        expected = [*_ids(handled.refolded), *([handled.session_id] if made else [])]
+        _promise("a fold is found as soon as it is made", _ids(again) == expected)
+        if made is None or made.fold is None:
+            return
+        behind = _count_said(made.before[made.fold.stop :])
+        reach = max([_count_said(clean) - behind, *(paid.reach for paid in self._line)])
+        self._line.append(_Paid(handled.session_id, reach))
+
+    def _check_sent(self, items: list[dict[str, object]], handled: Handled, again: Refolded) -> None:
+        dialect = self.dialect
+        broken = _faults(handled.sent, dialect) - _faults(items, dialect)
+        _promise("what is sent is legal", not broken, str(broken))
+        sent = parse(handled.sent, dialect)
+        _promise("what is sent says what a client without habits is sent", _said(sent) == _said(again.messages))
+        for messages in (handled.refolded.messages, again.messages):
+            reread = parse(render(messages, dialect), dialect)
+            _promise("what was written reads as the same", chain_digests(reread) == chain_digests(messages))
+        clean = parse(items, dialect)
+        newest = own_digest(clean[newest_request(clean)])
+        digests = [own_digest(message) for message in sent]
+        _promise("the newest request stays word for word", newest in digests)
+        place = len(digests) - 1 - digests[::-1].index(newest)
+        made = handled.compression.fold if handled.compression else None
+        folds = [*(found.fold for found in handled.refolded.folds), *([made] if made else [])]
+        summaries = {own_digest(message) for fold in folds for message in fold.summaries}
+        _promise(
+            "the newest request stands behind the summary",
+            all(digest not in summaries for digest in digests[place:]),
+        )
+
+    def _check_bytes(self, history: Sequence[object], again: Refolded) -> None:
+        """Compare bytes as a client without habits is sent them: all that it changes itself is left out."""
+        spelled = [json.dumps(item) for item in render(again.messages, self.dialect)]
+        last, self._last = self._last, _Sent(list(history), tuple(_ids(again)), spelled)
+        if last is None or last.folds != self._last.folds:
+            return
+        if list(history[: len(last.history)]) == last.history:
+            _promise(
+                "what was sent before is sent again byte by byte",
+                spelled[: len(last.spelled)] == last.spelled,
+            )
+
+    def _count(self, again: Refolded, handled: Handled) -> None:
+        self.figures.add(
+            Figures(
+                requests=1,
+                folds=int(handled.compression is not None and handled.compression.changed),
+                deepest=len(again.folds),
+                refolded=len(handled.refolded.folds),
+            )
+        )
+
+
+def find_requests(history: Sequence[object], dialect: str) -> list[int]:
+    """Return how long a history was at each request: whenever the model had to answer."""
+    messages = parse(list(history), dialect)
+    lengths = []
+    for index in range(1, len(messages) + 1):
+        is_turn = index == len(messages) or messages[index].role == "assistant"
+        if is_turn and messages[index - 1].role != "assistant" and not pair_calls(messages[:index]).open_calls:
+            lengths.append(index)
+    return lengths
+
+
+def _promise(promise: str, kept: bool, facts: str = "") -> None:
+    if not kept:
+        raise StoreContractError(f"{promise} ({facts})" if facts else promise)
+
+
+def _ids(refolded: Refolded) -> list[str]:
+    return [fold.child_id for fold in refolded.folds]
+
+
+def _faults(items: Sequence[object], dialect: str) -> Counter[str]:
+    found = validate(items, dialect=dialect)
+    return Counter(fault.code for fault in found if fault.severity == "error" and not is_waiting(fault))
+
+
+def _said(messages: Iterable[Message]) -> list[bytes]:
+    """Spell what messages say, without what clients change as they like: thinking, markers, system prompt."""
+    lead = True
+    said = []
+    for message in messages:
+        lead = lead and message.role in SYSTEM_ROLES
+        if not lead and not message.is_silent:
+            said.append(canonical_bytes(message))
+    return said
+
+
+def _count_said(messages: Iterable[Message]) -> int:
+    return len(_said(messages))
+
+
+def _common_said(history: list[object], clean: list[Message], dialect: str) -> int:
+    """Count the messages with which two histories begin, of those that say something."""
+    old, new = _said(parse(history, dialect)), _said(clean)
+    common = 0
+    while common < min(len(old), len(new)) and old[common] == new[common]:
+        common += 1
+    return common
