@@ -23,6 +23,19 @@ class Basis:
     late_from: int
     """from here on, stored messages came in after the list was taken and follow it"""
 
+    @property
+    def changed(self) -> tuple[int | tuple[Row, ...], ...]:
+        """The list up to the last message that the store has: what it has not is said there in other words."""
+        stop = len(self.messages)
+        while stop and not isinstance(self.messages[stop - 1], int):
+            stop -= 1
+        return self.messages[:stop]
+
+    @property
+    def unsaved(self) -> tuple[tuple[Row, ...], ...]:
+        """What comes after that: the history goes on with it."""
+        return tuple(each for each in self.messages[len(self.changed) :] if not isinstance(each, int))
+
 
 def align(digests: Sequence[bytes], stored: Sequence[Sequence[bytes]]) -> list[int | None]:
     """Return, for each message, the stored one that says the same; the order is kept on both sides."""

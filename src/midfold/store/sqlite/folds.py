@@ -1,7 +1,9 @@
 """Folds in SQLite: finding one again for a history that a client sends once more, and summaries paid for."""
 
 import sqlite3
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from midfold.compression.fold import Fold
 from midfold.store.base import Condition, Known, StoredFold
@@ -73,15 +75,27 @@ def find_history(connection: sqlite3.Connection, tenant: str, chain: Sequence[by
     A client that sends folded lists is known by the list that a continuation began with.
     """
     for stop in range(len(chain), 0, -_TOGETHER):
-        found = _find_among(connection, tenant, chain[max(0, stop - _TOGETHER) : stop], stop)
-        if found is not None:
-            return found
+        digests = chain[max(0, stop - _TOGETHER) : stop]
+        rows = _find_said(connection, tenant, digests)
+        if rows:
+            places = {digest: place for place, digest in enumerate(digests)}
+            newest = max((row.chained for row in rows), key=places.__getitem__)
+            rows = [row for row in rows if row.chained == newest]
+            return _choose(connection, tenant, rows, chain.index(newest), chain.count(newest))
     return None
 
 
-def _find_among(
-    connection: sqlite3.Connection, tenant: str, digests: Sequence[bytes], stop: int
-) -> Known | None:
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """A message that a chained digest is known by, or the list that a continuation began with."""
+
+    chained: bytes
+    session_id: str
+    key: int
+    is_base: bool
+
+
+def _find_said(connection: sqlite3.Connection, tenant: str, digests: Sequence[bytes]) -> list[_Said]:
     marks = _marks(digests)
     rows = connection.execute(
         f"SELECT m.chain, s.id, s.key, 0 FROM messages m JOIN sessions s ON s.key = m.session"  # noqa: S608
@@ -89,22 +103,29 @@ def _find_among(
         f" UNION ALL SELECT base_digest, id, key, 1 FROM sessions"
         f" WHERE tenant = ? AND base_digest IN ({marks})",
         (tenant, *digests, tenant, *digests),
-    ).fetchall()
-    if not rows:
-        return None
-    first = stop - len(digests)
-    # A message that says nothing repeats the digest before it: the last place counts.
-    lengths = {digest: first + index + 1 for index, digest in enumerate(digests)}
-    longest = max(lengths[bytes(chain)] for chain, *_ in rows)
+    )
+    return [_Said(bytes(chained), session_id, key, bool(base)) for chained, session_id, key, base in rows]
+
+
+def _choose(
+    connection: sqlite3.Connection, tenant: str, rows: Sequence[_Said], first: int, repeats: int
+) -> Known:
+    """Choose the session that goes on, of those that know a history up to the message `first`.
+
+    A message that says nothing repeats the digest before it: of `repeats` such messages as many are known as
+    the session has.
+    """
+    tips = [find_place(connection, tenant, find_tip(connection, tenant, row.session_id)) for row in rows]
+    counts = Counter(tip.key for row, tip in zip(rows, tips, strict=True) if not row.is_base)
     found = []
-    for chain, session_id, key, is_base in rows:
-        if lengths[bytes(chain)] == longest:
-            tip = find_place(connection, tenant, find_tip(connection, tenant, session_id))
-            # The list that a continuation began with is no part of its chain.
-            is_end = tip.key == key and tip.next_seq == tip.own_from if is_base else tip.last_chain == chain
-            found.append((is_end, key, tip.id))
-    is_end, _key, tip_id = max(found)
-    return Known(tip_id, longest, is_end)
+    for row, tip in zip(rows, tips, strict=True):
+        # The list that a continuation began with is no part of its chain.
+        begins = row.is_base and tip.key == row.key and tip.next_seq == tip.own_from
+        is_end = begins or tip.last_chain == row.chained
+        length = first + max(1, min(counts[tip.key], repeats))
+        found.append((length, is_end, row.key, tip.id))
+    length, is_end, _key, tip_id = max(found)
+    return Known(tip_id, length, is_end)
 
 
 def _marks(values: Sequence[object]) -> str:

@@ -187,17 +187,18 @@ def _check_chains(connection: sqlite3.Connection) -> Iterator[Problem]:
     """Work out digests again, where the message is stored as it was said."""
     rows = connection.execute(
         "SELECT s.id, m.session, m.seq, m.dialect, m.body, m.is_exact, m.digest,"
-        " coalesce(m.chain, x''), m.seal FROM messages m"
+        " coalesce(m.chain, x''), m.seal, m.seq >= s.own_from FROM messages m"
         " JOIN sessions s ON s.key = m.session WHERE m.origin = 'said' ORDER BY m.session, m.seq"
     )
     session, before = None, b""
-    for session_id, key, seq, dialect, body, is_exact, digest, chained, seal in rows:
+    for session_id, key, seq, dialect, body, is_exact, digest, chained, seal, is_own in rows:
         if seal == LOST_SEAL:  # what comes behind a lost message is taken as it is
             session = None
             continue
         if is_exact and not _agrees(dialect, body, digest, before if key == session else None, chained):
             yield Problem(Area.MESSAGES, f"message {seq} of session {session_id} is not what was stored")
-        session, before = key, bytes(chained)
+        # What a list said in other words is no link of its chain, and the first link follows another session.
+        session, before = key if is_own else None, bytes(chained)
 
 
 def _agrees(dialect: str, body: str, digest: bytes, before: bytes | None, chained: bytes) -> bool:

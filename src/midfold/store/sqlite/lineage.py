@@ -23,6 +23,7 @@ from midfold.store.sqlite.messages import (
     count_taken_over,
     insert_ranges,
     insert_rows,
+    insert_unchained,
     join_refs,
     read_refs,
 )
@@ -247,8 +248,10 @@ def _write_basis(
     new = _like(connection, place, basis.session_id, Kind.CONTINUATION, place.conversation, place.last_chain)
     key = insert_session(connection, tenant, new, now)
     session = Place(key, new.id, place.conversation, place.dialect, 0, 0, place.last_chain, None)
-    rows = [row for each in basis.messages if not isinstance(each, int) for row in each]
-    insert_rows(connection, tenant, session, rows, now)
+    rows = [row for each in basis.changed if not isinstance(each, int) for row in each]
+    insert_unchained(connection, tenant, session, rows, now)
+    unsaved = [row for each in basis.unsaved for row in each]
+    insert_rows(connection, tenant, replace(session, next_seq=len(rows)), unsaved, now)
     refs: list[list[Ref]] = []
     own = 0
     for each in basis.messages:
@@ -256,9 +259,8 @@ def _write_basis(
         refs.append([stored[each]] if isinstance(each, int) else [Ref(key, own + n) for n in range(count)])
         own += 0 if isinstance(each, int) else count
     late = stored[basis.late_from :]
-    insert_ranges(
-        connection, tenant, key, join_refs([ref for each in refs for ref in each] + late), own_from=own
-    )
+    taken = [ref for each in refs[: len(basis.changed)] for ref in each]
+    insert_ranges(connection, tenant, key, join_refs([*taken, *late]), own_from=len(rows))
     session = find_place(connection, tenant, new.id)
     _end(connection, tenant, session, EndReason.COMPRESSION, now)
     faultpoint("store.continue.diverged")

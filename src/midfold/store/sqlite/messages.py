@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from midfold.faults import faultpoint
 from midfold.messages.digests import link, own_digest
@@ -70,15 +70,35 @@ def insert_rows(
     connection: sqlite3.Connection, tenant: str, place: Place, rows: Sequence[Row], now: float
 ) -> int:
     """Add rows to a session and to the index; return the number of the first."""
-    (first_id,) = connection.execute("SELECT coalesce(max(id), 0) + 1 FROM messages").fetchone()
     chain = _chain(place.last_chain, rows)
+    links = [chained if row.origin == SAID else b"" for row, chained in zip(rows, chain, strict=True)]
+    grown = replace(place, last_chain=chain[-1] if chain else place.last_chain)
+    _insert(connection, tenant, grown, rows, links, now)
+    return place.next_seq
+
+
+def insert_unchained(
+    connection: sqlite3.Connection, tenant: str, place: Place, rows: Sequence[Row], now: float
+) -> None:
+    """Add rows that say in other words what was said; the chain of the history leaves them out."""
+    _insert(connection, tenant, place, rows, [b""] * len(rows), now)
+
+
+def _insert(
+    connection: sqlite3.Connection,
+    tenant: str,
+    place: Place,
+    rows: Sequence[Row],
+    chain: Sequence[bytes],
+    now: float,
+) -> None:
+    (first_id,) = connection.execute("SELECT coalesce(max(id), 0) + 1 FROM messages").fetchone()
     connection.executemany(_INSERT, _columns(first_id, tenant, place, rows, chain, now))
     connection.execute(
         "UPDATE sessions SET next_seq = ?, last_chain = ? WHERE key = ?",
-        (place.next_seq + len(rows), chain[-1] if chain else place.last_chain, place.key),
+        (place.next_seq + len(rows), place.last_chain, place.key),
     )
     add_bytes(connection, tenant, sum(len(row.body) for row in rows))
-    return place.next_seq
 
 
 def _chain(chained: bytes, rows: Sequence[Row]) -> list[bytes]:
@@ -112,7 +132,7 @@ def _columns(
             int(row.is_redacted),
             int(row.is_exact),
             row.digest,
-            chain[index] or None if row.origin == SAID else None,
+            chain[index] or None,
             now,
         )
         faultpoint("store.message.after")
