@@ -49,6 +49,14 @@ def test_of_two_that_know_the_same_the_one_that_ends_there_is_found(store: Sqlit
     assert known(store, ASKED) == Known(first, 2)
 
 
+def test_thinking_that_another_branch_goes_on_with_is_not_known(store: SqliteStore) -> None:
+    first = store.create_session(dialect="openai_responses").id
+    store.append(first, [*ASKED, THOUGHT, say("assistant", "41")])
+    second = store.create_session(dialect="openai_responses").id
+    store.append(second, ASKED)
+    assert known(store, [*ASKED, THOUGHT, say("assistant", "42")]) == Known(second, 2)
+
+
 def in_chat(store: SqliteStore, items: list[object]) -> Known | None:
     return store.find_history(chain_digests(parse(items, "openai_chat")))
 

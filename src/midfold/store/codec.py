@@ -1,7 +1,7 @@
 """How wire items become rows and come back.
 
-One choke point: nothing reaches a table but through `pack_item` and `pack_value`, which put placeholders
-where credentials were and mend what a database cannot hold.
+One choke point: nothing reaches a table but through `pack_item`, `pack_value` and `pack_exact`, which put
+placeholders where credentials were and mend, or escape, what a database cannot hold.
 """
 
 import json
@@ -29,6 +29,7 @@ _MAX_DEPTH = 100
 _OUTLINE_CHARS = 256
 _LEAST_SECRET_CHARS = 16
 _encode = msgspec.json.Encoder().encode
+_encode_ascii = json.JSONEncoder(separators=(",", ":")).encode
 _encode_anything = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 _WHOLE_FIELD = "[REDACTED:secret]"
 
@@ -78,6 +79,16 @@ def _pack(item: object, key: bytes | None) -> Packed:
 def pack_value(value: object, key: bytes | None) -> str:
     """Spell any JSON value for storing."""
     return pack_item(value, key).body
+
+
+def pack_exact(value: object, key: bytes | None) -> str:
+    """Spell a JSON value so that it comes back letter by letter: in ASCII nothing has to be mended.
+
+    Only where credentials are left in it do they go, as everywhere.
+    """
+    redacted = value if key is None else _redact_strings(value, key)
+    packed = pack_item(redacted, key)
+    return packed.body if packed.is_redacted else _encode_ascii(redacted)
 
 
 def hide_text(text: str, key: bytes | None) -> str:

@@ -10,7 +10,7 @@ from midfold.errors import StoreError
 from midfold.messages import Message
 from midfold.messages.digests import chain_digests, own_digest
 from midfold.store.base import BeforeContinue, Item
-from midfold.store.codec import pack_value
+from midfold.store.codec import pack_exact, pack_value
 from midfold.store.diverging import Basis, align, find_late
 from midfold.store.fold_json import fold_to_json
 from midfold.store.rows import COPY, SAID, STUB, SUMMARY, Row, agree, make_rows, read_items
@@ -121,7 +121,7 @@ def plan_continuation(
         made=tuple(_name(fold, before, writing)),
         since=tuple(writing.rows(read_items(messages[len(made) :], writing.dialect), SAID)),
         basis=basis,
-        fold=pack_value(fold_to_json(fold), writing.key),
+        fold=pack_exact(fold_to_json(fold), writing.key),
         facts=pack_value({**describe(compression), **facts}, writing.key),
         prefix_digest=fold.prefix_digest,
         span_digest=fold.span_digest,

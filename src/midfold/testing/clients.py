@@ -17,6 +17,8 @@ _MARKER = {"type": "ephemeral"}
 _THINKING_FIELDS = ("reasoning_content", "reasoning")
 _THINKING_BLOCKS = ("thinking", "redacted_thinking")
 _TEXT_BLOCKS = ("text", "input_text", "output_text")
+CLEARED = "[old tool result cleared]"
+"""What stands in the place of a result that a client cleared."""
 _SAFE_INTEGER = 2**53
 """From here on a number is another one once a client that only knows floats has read it."""
 _EVERY = 3
@@ -52,6 +54,23 @@ def resend(items: Iterable[object], dialect: str, habits: Iterable[Habit], reque
         chance = random.Random(f"{habit} {request}")  # noqa: S311 - made to be repeated
         sent = _HABITS[habit](sent, dialect, chance)
     return sent
+
+
+def clear_results(items: Iterable[object], stop: int) -> list[object]:
+    """Return a history in which the client itself cleared the tool results before message `stop`.
+
+    This is no habit: it says less than before, so a fold about such a result is about another history.
+    """
+    cleared: Items = json.loads(json.dumps(list(items)))
+    for item in cleared[:stop]:
+        if item.get("role") == "tool":
+            item["content"] = CLEARED
+        elif item.get("type") == "function_call_output":
+            item["output"] = CLEARED
+        for block in _blocks(item):
+            if block["type"] == "tool_result":
+                block["content"] = CLEARED
+    return list(cleared)
 
 
 def _drop_thinking(items: Items, dialect: str, _: random.Random) -> Items:

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from midfold.compression.flow import SummaryRequest, compress
-from midfold.compression.fold import apply
+from midfold.compression.fold import Fold, Source, apply
+from midfold.compression.groups import newest_request
 from midfold.compression.policy import CompressionPolicy
 from midfold.compression.pressure import decide
 from midfold.compression.results import Compression
@@ -61,6 +62,18 @@ class Handled:
         return next((fold.note for fold in reversed(folds) if fold.note), None)
 
 
+def _leaves_request(fold: Fold, messages: Sequence[Message]) -> bool:
+    """Whether the newest request is still there once the fold is applied, and behind the summary."""
+    newest = newest_request(messages)
+    is_there = newest is None
+    for step in fold.walk(messages):
+        if step.index == newest and step.index is not None:
+            is_there = step.message is not None
+        elif step.source is Source.SUMMARY and newest is not None:
+            is_there = False
+    return is_there
+
+
 def _unavailable(_: SummaryRequest) -> str:
     raise SummaryUnavailable("there is no summariser")
 
@@ -104,10 +117,22 @@ class Pipeline:
     def refold(self, messages: list[Message]) -> Refolded:
         """Apply the folds that were made for a history: each finds the next."""
         folds: list[StoredFold] = []
-        while (found := self.store.find_fold(chain_digests(messages))) is not None:
+        while (found := self._find_fold(messages)) is not None:
             messages = apply(found.fold, messages)
             folds.append(found)
         return Refolded(messages, tuple(folds))
+
+    def _find_fold(self, messages: Sequence[Message]) -> StoredFold | None:
+        """Find the fold that reaches furthest and leaves the newest request alone.
+
+        A client that goes back to an earlier message may ask what a later fold has put into its summary.
+        """
+        chain = chain_digests(messages)
+        while (found := self.store.find_fold(chain)) is not None:
+            if _leaves_request(found.fold, messages):
+                return found
+            chain = chain[: chain.index(found.fold.prefix_digest)]
+        return None
 
     def _record(self, items: Sequence[object], chain: Sequence[bytes]) -> str:
         """Add what is new to the session that the history belongs to; a branch is a session of its own."""

@@ -14,6 +14,7 @@ from midfold.compression.flow import SummaryRequest
 from midfold.compression.groups import newest_request
 from midfold.compression.policy import CompressionPolicy
 from midfold.messages import SYSTEM_ROLES, Message, canonical_bytes, chain_digests, own_digest, pair_calls
+from midfold.store.codec import clean_text
 from midfold.testing.clients import Habit, resend
 from midfold.testing.pipeline import FoldStore, Handled, Pipeline, Refolded
 from midfold.testing.stores import StoreContractError
@@ -98,10 +99,12 @@ class Simulation:
     figures: Figures = field(default_factory=Figures)
 
     def __post_init__(self) -> None:
-        self._workers = [self._open()]
+        self.workers = [self._open()]
         self._line: list[_Paid] = []
         self._prefixes: set[bytes] = set()
         self._last: _Sent | None = None
+        self._conversation = ""
+        self._has_branched = False
 
     def _open(self) -> Pipeline:
         return Pipeline(
@@ -111,24 +114,24 @@ class Simulation:
     def restart(self) -> None:
         """Close the store and forget everything else."""
         self.close()
-        self._workers = [self._open()]
+        self.workers = [self._open()]
 
     def add_worker(self) -> None:
         """Let another worker with a store of its own on the same file take every second request."""
-        self._workers.append(self._open())
+        self.workers.append(self._open())
 
     def close(self) -> None:
         """Close the stores."""
-        for worker in self._workers:
+        for worker in self.workers:
             worker.store.close()
 
     def request(self, history: Sequence[object], habits: Iterable[Habit] = ()) -> Handled:
         """Send a history as a client with these habits does; raises where a promise is broken."""
-        worker = self._workers[self.figures.requests % len(self._workers)]
+        worker = self.workers[self.figures.requests % len(self.workers)]
         items = resend(history, self.dialect, habits, self.figures.requests)
         clean = parse(list(history), self.dialect)
         found = worker.refold(clean)
-        self._check_found(clean, found)
+        is_branch = self._check_found(clean, found)
         asked = self.summarize.calls if self.summarize else 0
         handled = worker.handle(items)
         _promise(
@@ -141,11 +144,15 @@ class Simulation:
         self._note_fold(clean, handled, again)
         self._check_sent(items, handled, again)
         self._check_bytes(history, again)
+        self._check_session(worker.store, clean, handled, is_branch)
         self._count(again, handled)
         return handled
 
-    def _check_found(self, clean: list[Message], found: Refolded) -> None:
-        """Every fold about messages that this history begins with is found, in the same order."""
+    def _check_found(self, clean: list[Message], found: Refolded) -> bool:
+        """Every fold about messages that this history begins with is found, in the same order.
+
+        Returns whether this history goes another way than the last one.
+        """
         common = _common_said(self._last.history if self._last else [], clean, self.dialect)
         self._line = [paid for paid in self._line if paid.reach <= common]
         expected = [paid.child_id for paid in self._line]
@@ -158,6 +165,7 @@ class Simulation:
         for fold in found.folds[len(expected) :]:
             # A fold that was made for another branch, about what both have in common.
             self._line.append(_Paid(fold.child_id, min(said, common)))
+        return self._last is None or common < _count_said(parse(self._last.history, self.dialect))
 
     def _check_paid(self, handled: Handled, asked: int) -> None:
         made = handled.compression.fold if handled.compression else None
@@ -211,6 +219,22 @@ class Simulation:
                 spelled[: len(last.spelled)] == last.spelled,
             )
 
+    def _check_session(
+        self, store: FoldStore, clean: list[Message], handled: Handled, is_branch: bool
+    ) -> None:
+        conversation = store.session(handled.session_id).conversation_id
+        last, self._conversation = self._conversation, conversation
+        # The answer to a branch may happen to be the one that was given before.
+        is_free, self._has_branched = is_branch or self._has_branched, is_branch
+        _promise("a history goes on in one conversation", is_free or conversation == last)
+        records = store.records(handled.session_id)
+        if any(record.is_redacted for record in records):
+            return
+        said = _storable(parse([record.item for record in records], self.dialect))
+        # A branch is recorded as the client sent it, until it is folded itself.
+        sent = _storable(parse(handled.sent, self.dialect))
+        _promise("the session says what was sent", said in (sent, _storable(clean)))
+
     def _count(self, again: Refolded, handled: Handled) -> None:
         self.figures.add(
             Figures(
@@ -256,6 +280,11 @@ def _said(messages: Iterable[Message]) -> list[bytes]:
         if not lead and not message.is_silent:
             said.append(canonical_bytes(message))
     return said
+
+
+def _storable(messages: Iterable[Message]) -> list[str]:
+    """Spell what messages say as a database can hold it."""
+    return [clean_text(said.decode("utf-8", "surrogatepass")) for said in _said(messages)]
 
 
 def _count_said(messages: Iterable[Message]) -> int:

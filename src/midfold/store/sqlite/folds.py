@@ -123,8 +123,8 @@ def _choose(
         begins = row.is_base and tip.key == row.key and tip.next_seq == tip.own_from
         is_end = begins or tip.last_chain == row.chained
         length = first + max(1, min(counts[tip.key], repeats))
-        found.append((length, is_end, row.key, tip.id))
-    length, is_end, _key, tip_id = max(found)
+        found.append((is_end, length, row.key, tip.id))
+    is_end, length, _key, tip_id = max(found)
     return Known(tip_id, length, is_end)
 
 
