@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from midfold.compression.excerpts import redact_arguments
 from midfold.compression.fold import Span
 from midfold.compression.policy import Style
 from midfold.compression.prune import PLACEHOLDER, prune
+from midfold.compression.redact import redact
 from midfold.messages import Media, Message, Reasoning, Text, ToolCall, ToolResult, pair_calls
 from midfold.testing import conversation
 from midfold.wire import DIALECTS, parse, render
@@ -339,3 +341,17 @@ def test_the_stubs_of_real_conversations_are_short_lines(corpus):
         stubs = [new for old, new in zip(before, after, strict=True) if new != old]
         assert all("\n" not in stub and len(stub) <= 400 for stub in stubs), name
         assert PLACEHOLDER not in stubs
+
+
+def test_what_stays_of_long_arguments_hides_secrets_and_stays_json():
+    secret = "ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    messages = [asked(content=f"{secret} " * 40, token=secret), answered(text="ok")]
+    [call] = prune_all(messages, redact=redact)[0].calls
+    assert secret not in call.arguments
+    assert set(json.loads(call.arguments)) == {"content", "token"}
+
+
+def test_redacting_never_breaks_arguments():
+    arguments = json.dumps({"a": "x", "b": "y"})
+    assert redact_arguments(arguments, lambda text: text.replace('", "b', "")) == '{"a":"x","b":"y"}'
+    assert redact_arguments("not JSON x", lambda text: text.replace("x", "y")) == "not JSON y"

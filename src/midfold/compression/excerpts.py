@@ -5,7 +5,7 @@ Each looks at a bounded piece of its input, and none raises, whatever a tool pri
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -71,6 +71,30 @@ def shorten_strings(arguments: str) -> str:
     except (ValueError, RecursionError):
         return arguments
     return spelled if len(spelled) < len(arguments) else arguments
+
+
+def redact_arguments(arguments: str, redact: Callable[[str], str]) -> str:
+    """Take secrets out of arguments; what was JSON stays JSON."""
+    redacted = redact(arguments)
+    if redacted == arguments:
+        return arguments
+    try:
+        value = json.loads(arguments)
+    except (ValueError, RecursionError):
+        return redacted
+    try:
+        json.loads(redacted)
+    except (ValueError, RecursionError):
+        return json.dumps(_redact_strings(value, redact), separators=(",", ":"))
+    return redacted
+
+
+def _redact_strings(value: object, redact: Callable[[str], str]) -> object:
+    if isinstance(value, str):
+        return redact(value)
+    if isinstance(value, dict):
+        return {redact(key): _redact_strings(inner, redact) for key, inner in value.items()}
+    return [_redact_strings(inner, redact) for inner in value] if isinstance(value, list) else value
 
 
 def _shorten(value: object) -> object:

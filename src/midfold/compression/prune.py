@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
-from midfold.compression.excerpts import excerpt, is_excerpt, one_line, shorten_strings
+from midfold.compression.excerpts import excerpt, is_excerpt, one_line, redact_arguments, shorten_strings
 from midfold.compression.fold import Edit, Span
 from midfold.compression.policy import Style
 from midfold.compression.prune_kept import Kept, find_kept, is_kept_stub, write_kept_stub
@@ -53,7 +53,7 @@ def prune(
     """Say the messages of `span` more briefly; those after it are only looked at, for copies.
 
     A message with a call that waits for its result stays as it is, and so do the results of its other calls.
-    What is quoted of a result goes through `redact` before it is cut.
+    What is quoted goes through `redact` before it is cut.
     """
     pairing = pair_calls(messages) if pairing is None else pairing
     calls = {result: call for call, result in pairing.answers.items()}
@@ -137,7 +137,7 @@ class _Pruner:
             return shorter
         if isinstance(part, Media) and here.message in self.span:
             self.counts["media"] += 1
-            return Text(describe_media([part]))
+            return Text(self.redact(describe_media([part])))
         return part
 
     def _shorten_call(self, here: Location, call: ToolCall) -> ToolCall:
@@ -147,8 +147,10 @@ class _Pruner:
         parts = self.messages[here.message].parts
         if any(isinstance(part, Reasoning) and part.signature for part in parts):
             return call
-        arguments = shorten_strings(call.arguments)
-        return call if arguments is call.arguments else replace(call, arguments=arguments)
+        if shorten_strings(call.arguments) is call.arguments:
+            return call
+        arguments = shorten_strings(redact_arguments(call.arguments, self.redact))
+        return replace(call, arguments=redact_arguments(arguments, self.redact))
 
     def _shorten_result(self, here: Location, result: ToolResult) -> ToolResult:
         asked_at = self.calls.get(here)
@@ -164,7 +166,7 @@ class _Pruner:
         if result.media:
             note = describe_media(result.media)
             self.counts["media"] += len(result.media)
-        return _with_text(result, _join_note(said, note))
+        return _with_text(result, self.redact(_join_note(said, note)))
 
     def _say(self, here: Location, asked_at: Location | None, result: ToolResult) -> str:
         """Choose the words that stand for a result: a pointer to a later copy, fewer words, or its own."""
@@ -173,7 +175,7 @@ class _Pruner:
         if len(text) <= RESULT_CHARS or _is_ours(call, result):
             return text
         if text in self.whole:
-            pointer = write_pointer(call, result, self._call(self.calls.get(self.whole[text])))
+            pointer = self.redact(write_pointer(call, result, self._call(self.calls.get(self.whole[text]))))
             if len(pointer) < len(text):
                 self.counts["duplicates"] += 1
                 return pointer

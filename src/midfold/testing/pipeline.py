@@ -63,15 +63,15 @@ class Handled:
 
 
 def _leaves_request(fold: Fold, messages: Sequence[Message]) -> bool:
-    """Whether the newest request is still there once the fold is applied, and behind the summary."""
+    """Whether the newest request is still there word for word once the fold is applied, behind the summary."""
     newest = newest_request(messages)
-    is_there = newest is None
+    is_left = newest is None
     for step in fold.walk(messages):
-        if step.index == newest and step.index is not None:
-            is_there = step.message is not None
-        elif step.source is Source.SUMMARY and newest is not None:
-            is_there = False
-    return is_there
+        if newest is not None and step.index == newest:
+            is_left = step.message is messages[newest]
+        elif newest is not None and step.source is Source.SUMMARY:
+            is_left = False
+    return is_left
 
 
 def _unavailable(_: SummaryRequest) -> str:

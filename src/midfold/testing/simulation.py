@@ -153,8 +153,13 @@ class Simulation:
 
         Returns whether this history goes another way than the last one.
         """
-        common = _common_said(self._last.history if self._last else [], clean, self.dialect)
-        self._line = [paid for paid in self._line if paid.reach <= common]
+        last = parse(self._last.history, self.dialect) if self._last else []
+        common = _count_common(last, clean)
+        is_branch = common < _count_said(last)
+        newest = newest_request(clean)
+        # A fold that has put the request into its summary, which a client went back to, is of no use to it.
+        until = _count_said(clean[:newest]) if is_branch else common
+        self._line = [paid for paid in self._line if paid.reach <= min(common, until)]
         expected = [paid.child_id for paid in self._line]
         _promise(
             "a fold that was paid for is found again",
@@ -165,7 +170,7 @@ class Simulation:
         for fold in found.folds[len(expected) :]:
             # A fold that was made for another branch, about what both have in common.
             self._line.append(_Paid(fold.child_id, min(said, common)))
-        return self._last is None or common < _count_said(parse(self._last.history, self.dialect))
+        return is_branch or not last
 
     def _check_paid(self, handled: Handled, asked: int) -> None:
         made = handled.compression.fold if handled.compression else None
@@ -291,10 +296,7 @@ def _count_said(messages: Iterable[Message]) -> int:
     return len(_said(messages))
 
 
-def _common_said(history: list[object], clean: list[Message], dialect: str) -> int:
+def _count_common(one: Sequence[Message], other: Sequence[Message]) -> int:
     """Count the messages with which two histories begin, of those that say something."""
-    old, new = _said(parse(history, dialect)), _said(clean)
-    common = 0
-    while common < min(len(old), len(new)) and old[common] == new[common]:
-        common += 1
-    return common
+    pairs = list(zip(_said(one), _said(other), strict=False))
+    return next((place for place, (old, new) in enumerate(pairs) if old != new), len(pairs))
