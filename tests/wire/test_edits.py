@@ -342,3 +342,10 @@ def test_a_sanitised_id_is_legal_on_both_sides():
         result.with_part(0, ToolResult("a_b", "long")),
     ]
     assert validate(render(mended, "anthropic"), dialect="anthropic") == []
+
+
+def test_words_around_a_result_keep_their_places_when_the_result_is_edited():
+    turn = {"from": "tool", "value": 'before\n<tool_response>\n{"content": "long"}\n</tool_response>\nafter'}
+    [message] = parse([turn], "sharegpt")
+    edited = message.with_part(1, ToolResult("", "short"))
+    assert parse(render([edited], "sharegpt"), "sharegpt")[0].parts == edited.parts

@@ -160,7 +160,8 @@ def rewrite(item: Item, message: Message, edits: Edits) -> Item:
         case _, parts if message.role == "tool" and not any(message.results):
             return {**item, "from": "human", "value": _spell(parts)}
         case _, parts:
-            return {**item, "value": _spell(parts)}
+            ordered = _results_first(parts) if message.role == "user" else parts
+            return {**item, "value": _spell(ordered)}
 
 
 def _refuse_unsayable(part: Part, role: str) -> None:
@@ -190,9 +191,12 @@ def build(message: Message) -> list[object]:
 
 
 def _spell(parts: Sequence[Part]) -> str:
-    """Spell a turn, results first: that is where they are looked for."""
-    results_first = sorted(parts, key=lambda part: not isinstance(part, ToolResult))
-    return "\n".join(filter(None, map(_spell_part, results_first)))
+    return "\n".join(filter(None, map(_spell_part, parts)))
+
+
+def _results_first(parts: Sequence[Part]) -> list[Part]:
+    """Put results where they are looked for in a turn of the user."""
+    return sorted(parts, key=lambda part: not isinstance(part, ToolResult))
 
 
 def _spell_part(part: Part) -> str:
