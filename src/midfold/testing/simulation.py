@@ -254,11 +254,15 @@ class Simulation:
 def find_requests(history: Sequence[object], dialect: str) -> list[int]:
     """Return how long a history was at each request: whenever the model had to answer."""
     messages = parse(list(history), dialect)
-    lengths = []
-    for index in range(1, len(messages) + 1):
-        is_turn = index == len(messages) or messages[index].role == "assistant"
-        if is_turn and messages[index - 1].role != "assistant" and not pair_calls(messages[:index]).open_calls:
-            lengths.append(index)
+    answered: dict[int, int] = {}
+    for call, result in pair_calls(messages).answers.items():
+        answered[call.message] = max(result.message, answered.get(call.message, 0))
+    lengths, waits_until = [], -1
+    for index, message in enumerate(messages):
+        waits_until = max(waits_until, answered.get(index, -1))
+        is_turn = index + 1 == len(messages) or messages[index + 1].role == "assistant"
+        if is_turn and message.role != "assistant" and waits_until <= index:
+            lengths.append(index + 1)
     return lengths
 
 
