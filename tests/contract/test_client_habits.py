@@ -44,6 +44,17 @@ def test_all_habits_together_ten_folds_deep(client, history, dialect, summarize)
     assert one.figures.deepest >= DEEP
 
 
+@pytest.mark.parametrize("dirt", [Dirt.UNANSWERED_CALL, Dirt.ORPHAN_RESULT, Dirt.DUPLICATE_ID, Dirt.NUL])
+@pytest.mark.parametrize("dialect", DIALECTS[:3])
+def test_a_dirty_history_keeps_its_folds(client, history, dialect, dirt):
+    for seed in range(3):
+        items = [*history(dialect, seed=seed, turns=3, dirt=frozenset({dirt})), *history(dialect, suffix="_b")]
+        with client(dialect, policy=TIGHT) as one:
+            for length in find_requests(items, dialect)[::2]:
+                one.request(items[:length], [Habit.REWORDS_SYSTEM, Habit.SWITCHES_BLOCKS])
+        assert one.figures.folds >= 2
+
+
 shapes = st.fixed_dictionaries(
     {
         "seed": st.integers(0, 2**32),

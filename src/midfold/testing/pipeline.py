@@ -18,7 +18,7 @@ from midfold.compression.run import run
 from midfold.compression.state import CompressionState
 from midfold.engines.folding import conclude
 from midfold.errors import SummaryUnavailable
-from midfold.messages import Message, chain_digests
+from midfold.messages import Media, Message, Part, Text, chain_digests
 from midfold.store.base import Known, SessionStore, StoredFold
 from midfold.tokens import TokenCounter
 from midfold.wire import Request, parse, render
@@ -68,10 +68,15 @@ def _leaves_request(fold: Fold, messages: Sequence[Message]) -> bool:
     is_left = newest is None
     for step in fold.walk(messages):
         if newest is not None and step.index == newest:
-            is_left = step.message is messages[newest]
+            is_left = step.message is not None and words_of(step.message) == words_of(messages[newest])
         elif newest is not None and step.source is Source.SUMMARY:
             is_left = False
     return is_left
+
+
+def words_of(request: Message) -> list[Part]:
+    """Return what the user says or shows; a result that rides in the same message is not the user's."""
+    return [part for part in request.parts if part.is_covered and isinstance(part, Text | Media)]
 
 
 def _unavailable(_: SummaryRequest) -> str:
