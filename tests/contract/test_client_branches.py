@@ -28,7 +28,10 @@ def play(client, items, habits=(), *, start=0):
 
 def reach_of(client, items):
     """Return how many messages a history needs for its newest fold to be found."""
-    refold, folds = client.workers[0].refold, len(client.workers[0].refold(parse(items, client.dialect)).folds)
+    refold, folds = (
+        client.workers[0].refold,
+        len(client.workers[0].refold(parse(items, client.dialect)).folds),
+    )
     return next(
         length
         for length in range(len(items))
@@ -85,6 +88,18 @@ def test_the_newest_request_stays_when_a_client_goes_back_to_one_that_is_folded(
         play(one, items)
         for length in reversed(find_requests(items, dialect)):
             one.request(items[:length])
+
+
+def test_a_request_that_rides_with_a_long_result_keeps_its_fold(client):
+    items = [{"role": "user", "content": "Request 0"}]
+    for number in range(1, 6):
+        call = {"type": "tool_use", "id": f"c{number}", "name": "read", "input": {"n": number}}
+        result = {"type": "tool_result", "tool_use_id": f"c{number}", "content": "a long line\n" * 2_000}
+        words = {"type": "text", "text": f"Request {number}"}
+        items += [{"role": "assistant", "content": [call]}, {"role": "user", "content": [result, words]}]
+    with client("anthropic", policy=TIGHT) as one:
+        play(one, items)
+    assert one.figures.folds >= 3
 
 
 def test_results_that_the_client_cleared_behind_the_fold_leave_it_in_place(client, history, dialect):
@@ -182,7 +197,7 @@ class Play:
         self.length = length if ends_in_request else self.length
 
 
-@settings(max_examples=15)
+@settings(max_examples=10)
 @given(st.sampled_from(DIALECTS), st.integers(0, 2**32), st.booleans())
 def test_whatever_clients_do_in_whatever_order(client, history, dialect, seed, by_model):
     with client(dialect, policy=TIGHT, summarize=Summarizer() if by_model else None) as one:

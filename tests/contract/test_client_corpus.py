@@ -12,8 +12,8 @@ from midfold.tokens import TokenCounter
 from midfold.wire import convert, parse
 
 DIALECTS = ("openai_chat", "anthropic", "openai_responses")
-# Long ones, of different agents: parallel calls, thinking, Korean, research.
-CHOSEN = ("cc-entire-2b611443", "codex-ko-105ce37d", "deerflow-5aa47db1", "hermes-20260219_011410_8b7098a3")
+# Long ones, of different agents: parallel calls, Korean, research.
+CHOSEN = ("codex-ko-105ce37d", "deerflow-5aa47db1", "hermes-20260219_011410_8b7098a3")
 REQUESTS = 16
 WINDOWS = 8
 """A window takes about one part in so many of the conversation, so that it is folded often."""

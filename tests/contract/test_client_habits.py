@@ -32,8 +32,10 @@ def test_no_habit_costs_a_fold(client, history, dialect, habit):
     assert one.figures.refolded > one.figures.folds
 
 
-@pytest.mark.parametrize("summarize", [None, Summarizer()], ids=["digest", "model"])
-@pytest.mark.parametrize("dialect", DIALECTS[:3])
+@pytest.mark.parametrize(
+    ("dialect", "summarize"),
+    [("openai_chat", Summarizer()), ("anthropic", None), ("openai_responses", Summarizer())],
+)
 def test_all_habits_together_ten_folds_deep(client, history, dialect, summarize):
     items = history(dialect, seed=2, turns=32, steps=1, result_chars=6_000, images=True)
     with client(dialect, policy=TIGHT, summarize=summarize) as one:
@@ -47,12 +49,11 @@ def test_all_habits_together_ten_folds_deep(client, history, dialect, summarize)
 @pytest.mark.parametrize("dirt", [Dirt.UNANSWERED_CALL, Dirt.ORPHAN_RESULT, Dirt.DUPLICATE_ID, Dirt.NUL])
 @pytest.mark.parametrize("dialect", DIALECTS[:3])
 def test_a_dirty_history_keeps_its_folds(client, history, dialect, dirt):
-    for seed in range(3):
-        items = [*history(dialect, seed=seed, turns=3, dirt=frozenset({dirt})), *history(dialect, suffix="_b")]
-        with client(dialect, policy=TIGHT) as one:
-            for length in find_requests(items, dialect)[::2]:
-                one.request(items[:length], [Habit.REWORDS_SYSTEM, Habit.SWITCHES_BLOCKS])
-        assert one.figures.folds >= 2
+    items = [*history(dialect, turns=3, dirt=frozenset({dirt})), *history(dialect, suffix="_b", turns=6)]
+    with client(dialect, policy=TIGHT) as one:
+        for length in find_requests(items, dialect)[::2]:
+            one.request(items[:length], [Habit.REWORDS_SYSTEM, Habit.SWITCHES_BLOCKS])
+    assert one.figures.folds >= 2
 
 
 shapes = st.fixed_dictionaries(
@@ -79,7 +80,7 @@ policies = st.builds(
 )
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(st.sampled_from(DIALECTS), shapes, policies, st.booleans(), st.data())
 def test_any_habits_from_request_to_request(client, history, dialect, shape, policy, by_model, data):
     check_any_habits(client, history, dialect, shape, policy, by_model, data)

@@ -25,7 +25,7 @@ SECRETS = (
     "password: hunter2hunter2",
     'export AWS_SECRET_ACCESS_KEY="wJalrXUtnFEMI/K7MDENG/bPxRfiCYzz9KEYQQQQ"',
     "postgres://admin:s3cr3tpassw0rd@db.example.com/main",
-    "Authorization: Bearer eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U",
+    "Authorization: Bearer eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlF",
     '{"api_key": "sk-proj-Ab3dEf6hIj9kLm2nOp5qRs8tUv1wXy4z"}',
     "-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA7bq\n-----END RSA PRIVATE KEY-----",
     '\\"token\\": \\"xoxb-123456789012-abcdefghijklmnopqrstuvwx\\"',
@@ -52,7 +52,9 @@ def plant(value: object, chance: random.Random, words: tuple[str, ...]) -> objec
     return f"{word}\n{value}\n{word}"
 
 
-def make_fold(items: list[object], dialect: str, policy: CompressionPolicy, key: bytes) -> Compression[object]:
+def make_fold(
+    items: list[object], dialect: str, policy: CompressionPolicy, key: bytes
+) -> Compression[object]:
     flow = compress(parse(items, dialect), policy=policy, count=COUNT, key=key)
     return conclude(run(flow, lambda _: ""), Request(dialect, items), CompressionState())
 

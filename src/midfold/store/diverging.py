@@ -25,7 +25,7 @@ class Basis:
 
     @property
     def changed(self) -> tuple[int | tuple[Row, ...], ...]:
-        """The list up to the last message that the store has: what it has not is said there in other words."""
+        """The list up to the last message that the store has; others in it say in other words what it has."""
         stop = len(self.messages)
         while stop and not isinstance(self.messages[stop - 1], int):
             stop -= 1

@@ -137,9 +137,10 @@ def _switch(content: object, kind: str) -> object:
     if isinstance(content, str) and content:
         return [{"type": kind, "text": content}]
     match content:
-        case [{"type": "text" | "input_text" | "output_text", "text": str(text)} as block] if len(block) == 2:
+        case [{"type": str(known), "text": str(text), **rest}] if known in _TEXT_BLOCKS and not rest:
             return text
-    return content
+        case _:
+            return content
 
 
 def _dump_arguments(items: Items, _dialect: str, chance: random.Random) -> Items:

@@ -1,7 +1,7 @@
 """What a proxy between clients and providers does with each request, in its smallest form.
 
-The history that a client sends is read and recorded, the folds that were made for it are found and applied one
-on another, and where the list is still too long it is folded once more.
+The history that a client sends is read and recorded, the folds that were made for it are found and applied,
+one on another, and where the list is still too long it is folded once more.
 """
 
 from collections.abc import Callable, Sequence
@@ -63,7 +63,7 @@ class Handled:
 
 
 def _leaves_request(fold: Fold, messages: Sequence[Message]) -> bool:
-    """Whether the newest request is still there word for word once the fold is applied, behind the summary."""
+    """Whether a fold leaves the newest request word for word, and behind the summary."""
     newest = newest_request(messages)
     is_left = newest is None
     for step in fold.walk(messages):

@@ -44,7 +44,9 @@ class Summarizer:
 
     def __call__(self, request: SummaryRequest) -> str:
         self.calls += 1
-        facts = "\n".join(f"{place}. Looked at `{fact}`" for place, fact in enumerate(request.facts[:_FACTS], 1))
+        facts = "\n".join(
+            f"{place}. Looked at `{fact}`" for place, fact in enumerate(request.facts[:_FACTS], 1)
+        )
         return _NOTES.format(actions=facts or "1. Read the code")
 
 
@@ -107,9 +109,7 @@ class Simulation:
         self._has_branched = False
 
     def _open(self) -> Pipeline:
-        return Pipeline(
-            self.make_store(), self.dialect, self.policy, summarize=self.summarize, key=self.key
-        )
+        return Pipeline(self.make_store(), self.dialect, self.policy, summarize=self.summarize, key=self.key)
 
     def restart(self) -> None:
         """Close the store and forget everything else."""
@@ -195,7 +195,9 @@ class Simulation:
         broken = _faults(handled.sent, dialect) - _faults(items, dialect)
         _promise("what is sent is legal", not broken, str(broken))
         sent = parse(handled.sent, dialect)
-        _promise("what is sent says what a client without habits is sent", _said(sent) == _said(again.messages))
+        _promise(
+            "what is sent says what a client without habits is sent", _said(sent) == _said(again.messages)
+        )
         for messages in (handled.refolded.messages, again.messages):
             reread = parse(render(messages, dialect), dialect)
             _promise("what was written reads as the same", chain_digests(reread) == chain_digests(messages))
