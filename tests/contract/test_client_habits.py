@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from midfold.compression.policy import CompressionPolicy, Strategy, Style
 from midfold.testing import Dirt
-from midfold.testing.clients import Habit
+from midfold.testing.clients import Habit, resend
 from midfold.testing.simulation import Summarizer, find_requests
 
 DIALECTS = ("openai_chat", "anthropic", "openai_responses", "sharegpt")
@@ -44,6 +44,15 @@ def test_all_habits_together_ten_folds_deep(client, history, dialect, summarize)
                 one.restart()
             one.request(items[:length], Habit)
     assert one.figures.deepest >= DEEP
+
+
+@pytest.mark.parametrize("dialect", DIALECTS[:3])
+def test_empty_texts_in_the_blocks_of_results_cost_no_fold(client, history, dialect):
+    items = resend(history(dialect, seed=1, turns=7, images=True), dialect, [Habit.SWITCHES_BLOCKS])
+    with client(dialect, policy=TIGHT) as one:
+        for length in find_requests(items, dialect):
+            one.request(items[:length], [Habit.EMPTY_PARTS])
+    assert one.figures.folds >= 2
 
 
 @pytest.mark.parametrize("dirt", [Dirt.UNANSWERED_CALL, Dirt.ORPHAN_RESULT, Dirt.DUPLICATE_ID, Dirt.NUL])

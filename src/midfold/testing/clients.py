@@ -234,13 +234,14 @@ def _count_system(items: Items, dialect: str) -> int:
 def _add_empty_parts(items: Items, dialect: str, chance: random.Random) -> Items:
     """Add empty texts to lists of blocks, and write no content as an empty one."""
     for item in items:
-        content = item.get("content")
         if chance.random() < 0.5:
             continue
-        if isinstance(content, list) and item.get("role") != "tool":
-            # Thinking comes first, and results come first: an empty text may stand behind both.
-            content.append({"type": _text_kind(item, dialect), "text": ""})
-        elif content is None and item.get("tool_calls"):
+        results = [block.get("content") for block in _blocks(item) if block["type"] == "tool_result"]
+        for content in (item.get("content"), item.get("output"), *results):
+            if isinstance(content, list):
+                # Thinking comes first, and results come first: an empty text may stand behind both.
+                content.append({"type": _text_kind(item, dialect), "text": ""})
+        if item.get("content") is None and item.get("tool_calls"):
             item["content"] = ""
     return items
 

@@ -60,7 +60,8 @@ def read_result(
     if not isinstance(content, list):
         raise Unreadable(f"a tool result is {describe(content)}; expected text or a list of blocks")
     parts = [read(block) for block in content]
-    words = "\n".join([part.text for part in parts if isinstance(part, Text | Opaque)])
+    # Clients add and drop empty texts as they like.
+    words = "\n".join([part.text for part in parts if isinstance(part, Text | Opaque) and part.text])
     media = tuple([part for part in parts if isinstance(part, Media)])
     return ToolResult(call_id, words, is_error, media, name)
 
