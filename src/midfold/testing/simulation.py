@@ -103,7 +103,7 @@ class Simulation:
     def __post_init__(self) -> None:
         self.workers = [self._open()]
         self._line: list[_Paid] = []
-        self._prefixes: set[bytes] = set()
+        self._made: set[tuple[bytes, bytes]] = set()
         self._last: _Sent | None = None
         self._conversation = ""
         self._has_branched = False
@@ -177,8 +177,10 @@ class Simulation:
         if self.summarize is not None and self.summarize.calls > asked:
             _promise("what was paid for is kept", made is not None, str(handled.compression))
         if made is not None:
-            _promise("no fold is paid for twice", made.prefix_digest not in self._prefixes)
-            self._prefixes.add(made.prefix_digest)
+            # A client that went back may need another fold of the same prefix: its newest request is in it.
+            identity = (made.prefix_digest, made.span_digest)
+            _promise("no fold is paid for twice", identity not in self._made)
+            self._made.add(identity)
 
     def _note_fold(self, clean: list[Message], handled: Handled, again: Refolded) -> None:
         made = handled.compression if handled.compression and handled.compression.changed else None
