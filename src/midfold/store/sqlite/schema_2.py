@@ -25,7 +25,7 @@ from midfold.messages import (
     ToolResult,
 )
 from midfold.messages.digests import link, own_digest
-from midfold.store.codec import DamagedRow, pack_value, read_body, read_value
+from midfold.store.codec import DamagedRow, pack_exact, read_body, read_value
 from midfold.store.fold_json import fold_to_json
 from midfold.store.seals import seal_fold
 
@@ -176,7 +176,7 @@ def _rewrite_fold(connection: sqlite3.Connection, stored: _StoredFold) -> None:
         fold = fold.identified([Message(role, ()) for _, _, role, _ in rows], _digests(rows))
     except (DamagedRow, KeyError, TypeError, ValueError, IndexError):
         return
-    body = seal_fold(pack_value(fold_to_json(fold), None), stored.facts)
+    body = seal_fold(pack_exact(fold_to_json(fold), None), stored.facts)
     connection.execute(
         "UPDATE folds SET body = ?, prefix_digest = ? WHERE key = ?", (body, fold.prefix_digest, stored.key)
     )
