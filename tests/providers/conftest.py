@@ -73,16 +73,17 @@ class RawServer:
         server = await asyncio.start_server(self._accept, sock=listener, limit=2**20)
         await self._stop.wait()
         server.close()
-        while len(asyncio.all_tasks()) > 1 or self._lines:  # a line may still be on its way in
-            lines, self._lines = self._lines, {}
-            for task, writer in lines.items():
-                task.cancel()
+        for _ in range(3):  # a line may still be on its way in
+            for writer in self._lines.values():
                 writer.transport.abort()
-            await asyncio.gather(*lines, return_exceptions=True)
-            for writer in lines.values():
-                with suppress(OSError):
-                    await writer.wait_closed()
+            tasks = asyncio.all_tasks() - {asyncio.current_task()}
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
             await asyncio.sleep(0)
+        for writer in self._lines.values():
+            with suppress(OSError):
+                await writer.wait_closed()
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._lines[asyncio.create_task(self._talk(reader, writer))] = writer
