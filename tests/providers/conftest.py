@@ -73,14 +73,14 @@ class RawServer:
         server = await asyncio.start_server(self._accept, sock=listener, limit=2**20)
         await self._stop.wait()
         server.close()
-        for _ in range(3):  # a line may still be on its way in
-            for writer in self._lines.values():
-                writer.transport.abort()
-            tasks = asyncio.all_tasks() - {asyncio.current_task()}
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+        for _ in range(10):  # a line that is on its way in is closed only once it has come
             await asyncio.sleep(0)
+        for writer in self._lines.values():
+            writer.transport.abort()
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
         for writer in self._lines.values():
             with suppress(OSError):
                 await writer.wait_closed()
