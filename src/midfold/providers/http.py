@@ -276,11 +276,15 @@ _FRAMING = ("Host", "Content-Length", "Transfer-Encoding")
 
 @asynccontextmanager
 async def _open_until_left(response: aiohttp.ClientResponse) -> AsyncIterator[None]:
-    """Give up what is not read of an answer, and the connection with it."""
+    """Give up what is not read of an answer, or not sent of its request, and the connection with it."""
     try:
         with _ending_with_its_connection(response):
             yield
     finally:
+        connection = response.connection
+        if connection is not None and connection.transport is not None:
+            # Closing would wait until all that is buffered is sent, and a server that refuses reads no more.
+            connection.transport.abort()
         response.release()
 
 
