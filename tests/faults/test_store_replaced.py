@@ -3,6 +3,8 @@
 import os
 import shutil
 import stat
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -44,6 +46,16 @@ def remove_log(path):
     path.with_name("sessions.db-wal").unlink()
 
 
+def remove_index(path):
+    path.with_name("sessions.db-shm").unlink()
+
+
+def move_index_copy_over(path):
+    copy = path.with_name("copy")
+    subprocess.run(["cp", f"{path}-shm", copy], check=True)  # closing it here would drop our locks
+    copy.replace(path.with_name("sessions.db-shm"))
+
+
 def remove_all(path):
     for part in path.parent.iterdir():
         part.unlink()
@@ -68,7 +80,16 @@ def exchange_folder(path):
     path.parent.with_name("copy").rename(path.parent)
 
 
-ALL = [remove_log, remove_all, move_copy_over, move_away, move_folder, exchange_folder]
+ALL = [
+    remove_log,
+    remove_index,
+    move_index_copy_over,
+    remove_all,
+    move_copy_over,
+    move_away,
+    move_folder,
+    exchange_folder,
+]
 
 
 @pytest.mark.parametrize("replace", ALL)
@@ -90,6 +111,31 @@ def test_what_was_acknowledged_is_found_somewhere_after_the_files_were_replaced(
         store.append("s", say("not acknowledged"))
     where = Path(told.value.kept_as) if told.value.kept_as else path.parent.with_name("moved") / path.name
     assert said(where)[: len(TURNS)] == TURNS
+
+
+@pytest.mark.parametrize("replace", [remove_index, move_index_copy_over])
+def test_two_processes_with_different_indexes_of_the_log_do_not_overwrite_each_other(replace, store, path):
+    replace(path)
+    other = (
+        "import sys; from midfold.store import open_store\n"
+        "with open_store(sys.argv[1]) as store:\n"
+        "    store.create_session(session_id='other', dialect='openai_chat')\n"
+        "    for n in range(30): store.append('other', {'role': 'user', 'content': f'{n} ' + 'x' * 500})\n"
+    )
+    subprocess.run([sys.executable, "-c", other, str(path)], check=True)
+    with pytest.raises(StoreReplaced):
+        store.append("s", say("not acknowledged"))
+    with pytest.raises(StoreReplaced):  # SQLite shares the old index with all connections of this process
+        open_store(path)
+    look = (
+        "import sys; from midfold.store import open_store\n"
+        "with open_store(sys.argv[1]) as store:\n"
+        "    print(len(store.messages('s')), len(store.messages('other')), store.check())\n"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", look, str(path)], check=True, capture_output=True, text=True
+    )
+    assert found.stdout.split() == ["20", "30", "[]"]
 
 
 def test_the_copy_is_its_owners_alone_and_a_whole_store(store, path):

@@ -1,11 +1,15 @@
 """A rescue saves every sound row, whatever leads to it, and says exactly what is lost."""
 
+import contextlib
+import os
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from midfold.compression.results import Compression
+from midfold.errors import StoreCorrupt
 from midfold.store import Call, Kind, open_store
 from midfold.store.base import Condition
 from midfold.store.rescue import LostMessages, replace_damaged
@@ -213,3 +217,81 @@ def test_what_is_in_the_log_alone_is_saved(tmp_path: Path) -> None:
             left.with_name(left.name + suffix).write_bytes(path.with_name(path.name + suffix).read_bytes())
     overwrite(left, 0, 40)
     assert replace_damaged(left).salvaged.messages == 50
+
+
+def test_sessions_of_which_every_message_is_lost_are_saved_with_marks(written: tuple[Path, Views]) -> None:
+    path, views = written
+    for offset in find_pages(path, "messages", "leaf"):
+        overwrite(path, offset, PAGE)
+    saved = replace_damaged(path).salvaged
+    assert saved.messages == 0
+    assert {each.session for each in saved.lost} >= {"s0", "s1", "s5"}
+    with open_store(path) as store:
+        assert {each.condition for each in store.records("s0")} == {Condition.LOST}
+        assert len(store.records("s0")) == len(views["s0"])
+
+
+def leave_behind(tmp_path: Path) -> Path:
+    """Return a store as a process leaves it that was killed: what was said is in the log."""
+    path, left = tmp_path / "s.db", tmp_path / "left" / "s.db"
+    left.parent.mkdir()
+    with open_store(path, synchronous="NORMAL") as store:
+        store.create_session(session_id="kept", dialect="openai_chat")
+        store.append("kept", [{"role": "user", "content": f"word{number}"} for number in range(50)])
+        for suffix in ("", "-wal", ".mark"):
+            subprocess.run(["cp", f"{path}{suffix}", f"{left}{suffix}"], check=True)
+    return left
+
+
+@pytest.mark.parametrize("size", [0, 1])
+def test_an_emptied_file_is_not_taken_for_a_new_store_and_its_log_is_saved(tmp_path: Path, size: int) -> None:
+    path = leave_behind(tmp_path)
+    os.truncate(path, size)
+    with pytest.raises(StoreCorrupt, match="empty"):
+        open_store(path)
+    assert path.with_name("s.db-wal").stat().st_size > 0
+    assert replace_damaged(path).salvaged.messages == 50
+
+
+def test_an_emptied_file_without_a_log_is_told_by_its_mark(written: tuple[Path, Views]) -> None:
+    path, _ = written
+    os.truncate(path, 0)
+    with pytest.raises(StoreCorrupt, match="empty"):
+        open_store(path)
+    assert replace_damaged(path).salvaged.has_read_nothing
+
+
+def test_where_somebody_removed_a_store_a_new_one_is_made(written: tuple[Path, Views]) -> None:
+    path, _ = written
+    path.unlink()
+    with open_store(path) as store:
+        assert store.sessions() == []
+        assert store.status.warning is None
+
+
+@pytest.mark.parametrize("step", range(6))
+def test_a_rescue_that_is_killed_is_finished_by_whoever_opens_the_store(
+    tmp_path: Path, step: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Killed(BaseException):
+        pass
+
+    path, steps, rename = leave_behind(tmp_path), iter(range(10)), Path.rename
+
+    def rename_or_die(self: Path, target: Path) -> Path:
+        if next(steps) == step:
+            raise Killed
+        return rename(self, target)
+
+    overwrite(path, 100, 200)
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "rename", rename_or_die)
+        with contextlib.suppress(Killed):
+            replace_damaged(path)
+    try:
+        open_store(path).close()
+    except StoreCorrupt:
+        replace_damaged(path)
+    with open_store(path) as store:
+        assert len(store.messages("kept")) == 50
+        assert store.status.warning is None

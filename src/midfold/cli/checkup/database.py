@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from midfold.cli.checkup.findings import Finding, Level, fine
@@ -22,6 +23,7 @@ from midfold.store.rescue import (
     replace_damaged,
 )
 from midfold.store.sqlite.health import Area, Problem
+from midfold.store.sqlite.replacing import finish_replacing
 
 _AREA = "store"
 _LARGE_LOG_BYTES = 256_000_000
@@ -31,6 +33,8 @@ _MOST_PROBLEMS = 5
 
 def check_store(path: Path, settings: Settings) -> Iterator[Finding]:
     """Look at the file of the store; it is opened by SQLite alone."""
+    with suppress(OSError):  # opening it says what is the matter
+        finish_replacing(path)
     if not path.exists():
         yield fine(_AREA, f"{path} does not exist yet; the first session makes it")
         return

@@ -4,6 +4,7 @@ Where the beginning of the file is damaged, the copy gets that of an empty store
 same tables at the same places.
 """
 
+import os
 import shutil
 import sqlite3
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from midfold.store.guards import guard
 from midfold.store.opening import open_store
 from midfold.store.rescue.pages import PAGE_BYTES
 from midfold.store.sqlite.driver import any_text, driver
+from midfold.store.sqlite.emptied import EMPTY_BYTES
 from midfold.store.sqlite.skipping import UNREADABLE
 
 _SIDE_FILES = ("-wal", "-shm", ".mark", ".writer")
@@ -42,6 +44,7 @@ def copied(damaged: Path, beside: Path) -> Iterator[Copy]:
             with suppress(FileNotFoundError):
                 shutil.copyfile(f"{damaged}{suffix}", f"{path}{suffix}")
                 Path(f"{path}{suffix}").chmod(0o600)
+        _keep_log(path)
         connection = (
             _open(path) or _open_with(path, empty, _HEADER_BYTES) or _open_with(path, empty, PAGE_BYTES)
         )
@@ -55,6 +58,12 @@ def copied(damaged: Path, beside: Path) -> Iterator[Copy]:
             connection.close()
         _remove(path)
         _remove(empty)
+
+
+def _keep_log(path: Path) -> None:
+    """Give an empty copy a page of zeros: SQLite would throw the log of an empty file away."""
+    if path.exists() and path.stat().st_size <= EMPTY_BYTES and Path(f"{path}-wal").exists():
+        os.truncate(path, PAGE_BYTES)
 
 
 def _open(path: Path) -> sqlite3.Connection | None:

@@ -219,8 +219,9 @@ class _Rescue:
 
     def _free_id(self, before: int, after: int | None) -> int:
         """Return a number for a message between two others: its own is free, since it is lost."""
-        stop = max([before, *self._ids]) + 2 if after is None else after
-        return next((each for each in range(before + 1, stop) if each not in self._ids), max(self._ids) + 1)
+        last = max([before, *self._ids])
+        stop = last + 2 if after is None else after
+        return next((each for each in range(before + 1, stop) if each not in self._ids), last + 1)
 
     def _write_ranges(self) -> list[int]:
         """Write what sessions took over; return those that take over all, as nobody knows what."""

@@ -20,9 +20,11 @@ from midfold.store.sqlite.driver import (
     sqlite_version,
     translated,
 )
-from midfold.store.sqlite.identity import Files
+from midfold.store.sqlite.emptied import refuse_emptied
+from midfold.store.sqlite.identity import Files, refuse_left_open
 from midfold.store.sqlite.marks import Loss, Mark, read_loss, write_loss
 from midfold.store.sqlite.migrations import check_version, migrate
+from midfold.store.sqlite.replacing import finish_replacing
 from midfold.store.sqlite.searching import read_texts
 from midfold.store.sqlite.single import SingleWriter
 from midfold.store.sqlite.writer import Writer
@@ -93,6 +95,10 @@ def read_key(connection: sqlite3.Connection) -> bytes:
 
 def _open_for_writing(path: Path, synchronous: str) -> Access:
     make_private_folder(path.parent)
+    with translated(path):
+        finish_replacing(path)
+    refuse_emptied(path)
+    refuse_left_open(path)
     single = SingleWriter(path) if sqlite_version() < SAFE_VERSION else None
     try:
         return replace(_start(open_writer(path, synchronous=synchronous), path), single=single)

@@ -19,38 +19,43 @@ _SECONDS_BETWEEN_LOOKS = 0.01
 # A handle that cannot read: closing it leaves the locks of the process alone.
 _NO_ACCESS = getattr(os, "O_PATH", None)
 _PRIVATE_FILE = 0o600
-_LEFT_OPEN: list[sqlite3.Connection] = []
+_WITHOUT_LOG = "its log, or the index of that, was replaced or removed while it was open"
 
 _Identity = tuple[int, int]
+_LEFT_OPEN: list[sqlite3.Connection] = []
+_LEFT_FILES: list[tuple[_Identity | None, ...]] = []
 
 
 class Files:
-    """The database and its log, as they were when the connection that writes had just opened them."""
+    """The database, its log and the index of that, as they were when the writer had just opened them.
+
+    Processes agree over the index on who writes where in the log: two that have each its own overwrite what
+    the other one committed.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._database = str(path)
-        # SQLite keeps the log beside the file that a link leads to.
-        self._log = f"{os.path.realpath(path)}-wal"
-        self._expected = _identify(self._database), _identify(self._log)
-        self._handle = _watch(self._log)
+        self._beside = _beside(path)
+        self.expected = _look(path, self._beside)
+        self._handles = [handle for name in self._beside if (handle := _watch(name)) is not None]
         self._next_look = 0.0
 
     def close(self) -> None:
         """Let go of what is watched; nothing is checked any more."""
-        handle, self._handle = self._handle, None
-        if handle is not None:
+        handles, self._handles = self._handles, []
+        for handle in handles:
             os.close(handle)
 
     def check(self) -> None:
         """Raise `StoreReplaced` where other files, or none, have the names by now."""
         try:
-            database, log = _identify(self._database), _identify(self._log)
+            found = _look(self._path, self._beside)
         except OSError:  # whoever may not look cannot tell, and what is open stays open
             return
-        if database != self._expected[0]:
+        if found[0] != self.expected[0]:
             raise self._replaced()
-        if log != self._expected[1]:
+        if found != self.expected:
             raise self._without_log()
 
     def check_before_writing(self) -> None:
@@ -61,36 +66,53 @@ class Files:
             self.check()
 
     def check_before_answering(self) -> None:
-        """Look at what costs least: who has the name of the database, and whether the log has a name."""
-        if self._handle is None:
+        """Look at what costs least: who has the name of the database, and whether the others have names."""
+        if not self._handles:
             self.check()
             return
         try:
             database = _identify(self._database)
         except OSError:
             return
-        if database != self._expected[0]:
+        if database != self.expected[0]:
             raise self._replaced()
-        if not os.fstat(self._handle).st_nlink:
+        if not all(os.fstat(handle).st_nlink for handle in self._handles):
             raise self._without_log()
 
     def _replaced(self) -> StoreReplaced:
         return StoreReplaced(str(self._path), "it was replaced, moved or removed while it was open")
 
     def _without_log(self) -> StoreReplaced:
-        return StoreReplaced(str(self._path), "its log was replaced or removed while it was open")
+        return StoreReplaced(str(self._path), _WITHOUT_LOG)
 
 
-def leave_open(connection: sqlite3.Connection) -> None:
+def leave_open(connection: sqlite3.Connection, files: Files | None) -> None:
     """Never close a connection whose files were replaced, not even when Python ends.
 
     SQLite's last act would be to remove the log by its name, which is by now that of somebody else's log.
     """
     _LEFT_OPEN.append(connection)
+    if files is not None:
+        _LEFT_FILES.append(files.expected)
     if sys.implementation.name == "cpython":
         import ctypes  # here, because it is hardly ever needed
 
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
+
+
+def refuse_left_open(path: Path) -> None:
+    """Raise `StoreReplaced` for a file that this process has open with a log or an index which is replaced.
+
+    All connections of a process to one file share the index, so another one would write by the old one, too.
+    """
+    if not _LEFT_FILES:
+        return
+    try:
+        found = _look(path, _beside(path))
+    except OSError:
+        return
+    if any(found[0] == left[0] and found != left for left in _LEFT_FILES):
+        raise StoreReplaced(str(path), _WITHOUT_LOG)
 
 
 def keep_copy(connection: sqlite3.Connection, path: Path) -> Path | None:
@@ -114,6 +136,17 @@ def keep_copy(connection: sqlite3.Connection, path: Path) -> Path | None:
         copy.unlink(missing_ok=True)
         return None
     return copy
+
+
+def _look(path: Path, beside: tuple[str, ...]) -> tuple[_Identity | None, ...]:
+    """Identify a database, its log and the index of that."""
+    return _identify(str(path)), *map(_identify, beside)
+
+
+def _beside(path: Path) -> tuple[str, str]:
+    """Name the log and its index, which SQLite keeps beside the file that a link leads to."""
+    real = os.path.realpath(path)
+    return f"{real}-wal", f"{real}-shm"
 
 
 def _identify(path: str) -> _Identity | None:

@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 from zlib import crc32
 
 from midfold.store.sqlite.driver import driver
@@ -27,6 +28,9 @@ SECONDS_BETWEEN = 0.02
 
 _BYTES = 384
 _NEW_FILE = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+_OLD_FILE = (
+    os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
+)
 _PRIVATE = 0o600
 _DELETIONS, _TICKS, _LOSS = "deletions", "ticks", "log_loss"
 _STAND = """
@@ -109,6 +113,21 @@ def forget_loss(connection: sqlite3.Connection) -> None:
     connection.execute("DELETE FROM meta WHERE name = ?", (_LOSS,))
 
 
+def was_used(path: Path) -> bool:
+    """Whether the mark beside a file, whichever store's it is, says that something was stored."""
+    try:
+        handle = os.open(path.with_name(path.name + SUFFIX), _OLD_FILE)
+    except OSError:
+        return False
+    try:
+        known = _parse(os.read(handle, _BYTES))
+        return any(known.get(name, 0) > 0 for name in ("messages", "sessions"))
+    except (OSError, ValueError, TypeError, AttributeError):
+        return False
+    finally:
+        os.close(handle)
+
+
 class Mark:
     """The file beside a store. `key` is the store's own: a file that came from elsewhere says nothing."""
 
@@ -174,11 +193,17 @@ class Mark:
             return None
         try:
             os.lseek(self._handle, 0, os.SEEK_SET)
-            text, _, checked = os.read(self._handle, _BYTES).decode().strip().rpartition(" ")
-            if int(checked, 16) != crc32(text.encode()):
-                return None
-            known = json.loads(text)
+            known = _parse(os.read(self._handle, _BYTES))
             is_ours = known.pop("store") == self._store
             return Stand(**known) if is_ours else None
         except (OSError, ValueError, TypeError, KeyError, AttributeError):
             return None
+
+
+def _parse(data: bytes) -> dict[str, Any]:
+    """Read the line of a mark; raises `ValueError` where it is damaged."""
+    text, _, checked = data.decode().strip().rpartition(" ")
+    if int(checked, 16) != crc32(text.encode()):
+        raise ValueError(checked)
+    known: dict[str, Any] = json.loads(text)
+    return known

@@ -194,7 +194,7 @@ class Writer:
         if not isinstance(self.trouble.error, StoreReplaced):
             copy = keep_copy(self._connection, self._path)
             self.trouble.end(StoreReplaced(replaced.path, replaced.reason, str(copy) if copy else None))
-            leave_open(self._connection)
+            leave_open(self._connection, self._files)
 
     def _await_turn(self) -> bool:
         """Take the turn once there is something to do, and say whether it is the last time."""
