@@ -185,6 +185,57 @@ def test_the_given_list_is_not_the_engines_to_change():
     assert items == before
 
 
+@pytest.mark.parametrize("dialect", sorted(DIALECTS))
+def test_messages_that_an_engine_changes_in_place_are_put_back(dialect):
+    class Cuts(Summing):
+        def compress(self, messages, current_tokens=None, focus_topic=None):
+            for message in messages[:-1]:
+                content = message.get("content")
+                if isinstance(content, list) and content:
+                    content[0]["text"] = "cut"
+                    del content[1:]
+                message["content"] = message["value"] = "cut"
+            return messages
+
+    engine, _ = host(Cuts())
+    items = transcript(dialect, turns=12, result_chars=1_500)
+    before = copy.deepcopy(items)
+    with pytest.raises(EngineContractError, match="compress never changes the messages"):
+        engine.compress_result(items)
+    assert items == before
+    assert engine.state.ineffective == 1
+
+
+def test_messages_that_an_engine_changes_before_it_fails_are_put_back():
+    class Fails(Summing):
+        def compress(self, messages, current_tokens=None, focus_topic=None):
+            messages[0]["content"] = "cut"
+            raise ValueError("no")
+
+    engine, _ = host(Fails())
+    items = session()
+    before = copy.deepcopy(items)
+    with pytest.raises(EngineContractError, match="ValueError: no"):
+        engine.compress_result(items)
+    assert items == before
+
+
+@pytest.mark.parametrize("error", [SystemExit(3), asyncio.CancelledError()])
+def test_an_engine_that_exits_ends_neither_its_host_nor_the_loop(error):
+    class Exits(Summing):
+        def compress(self, messages, current_tokens=None, focus_topic=None):
+            raise error
+
+        def should_compress(self, prompt_tokens=None):
+            raise error
+
+    engine, faults = host(Exits())
+    with pytest.raises(EngineContractError, match=type(error).__name__):
+        asyncio.run(engine.acompress_result(session()))
+    assert not engine.should_compress(WINDOW)
+    assert len(faults) == 1
+
+
 def test_figures_that_an_engine_does_not_keep_come_from_its_window():
     class Silent(Summing):
         def update_model(self, model, context_length, *rest):

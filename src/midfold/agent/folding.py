@@ -29,8 +29,9 @@ from midfold.compression.feedback import summarize_manual_compression
 from midfold.compression.pressure import Tier, advise, pause_notice, tier_of
 from midfold.compression.results import Compression
 from midfold.compression.state_json import state_to_json
-from midfold.engines.hosting import NOTHING_YET, describe_error
+from midfold.engines.hosting import NOTHING_YET
 from midfold.engines.publishing import PUBLISHED
+from midfold.engines.raised import describe_error
 from midfold.errors import EngineContractError, MidfoldError, StillTooLarge, StoreError
 from midfold.store import Lease, StoredFold
 

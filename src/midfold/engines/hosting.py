@@ -15,17 +15,17 @@ from dataclasses import replace
 from threading import Thread
 from typing import Self, TypeAlias, TypeVar
 
-from midfold.compression.excerpts import one_line
 from midfold.compression.policy import CompressionPolicy
 from midfold.compression.pressure import is_paused, note_outcome, reopen
-from midfold.compression.redact import redact
 from midfold.compression.results import Compression
 from midfold.compression.state import CompressionState
 from midfold.engines.base import ContextEngine
 from midfold.engines.folding_engine import EngineSetup, FoldingEngine
 from midfold.engines.metering import Meter
 from midfold.engines.passes import Done, Pass
+from midfold.engines.raised import RAISED, describe_error
 from midfold.engines.returned import NotUsed, read_returned
+from midfold.engines.snapshot import Snapshot
 from midfold.errors import EngineContractError, EngineUnable
 from midfold.messages.cache import MessageCache
 from midfold.tokens.usage import CanonicalUsage
@@ -37,8 +37,6 @@ OnFault: TypeAlias = Callable[[EngineContractError], None]
 """Told of each promise that an engine breaks while it is hosted."""
 
 NOTHING_YET = "nothing to compress yet"
-_HIDDEN = "***"
-_ERROR_CHARS = 300
 
 
 def ignore_fault(_error: EngineContractError) -> None:
@@ -247,7 +245,7 @@ class HostedEngine(FoldingEngine):
         self._meter = Meter(model, b"", self._cache)
         try:
             self.engine.update_model(model, context_length, base_url, api_key, provider)
-        except Exception as error:  # noqa: BLE001 - anybody's code
+        except RAISED as error:
             self._on_fault(self._broken("update_model takes a model and its window", error, hide=api_key))
         self._read_figures()
 
@@ -294,13 +292,18 @@ class HostedEngine(FoldingEngine):
     def _compress(self, this: Pass) -> object:
         compress: Callable[..., object] = self.engine.compress
         given = fit_keywords(compress, {"current_tokens": this.tokens, "focus_topic": this.focus})
+        before = Snapshot(this.request.messages)
         self._is_compressing = True
         try:
-            return compress(list(this.request.messages), **given)
-        except Exception as error:
+            returned = compress(list(this.request.messages), **given)
+        except RAISED as error:
+            before.restore()
             raise self._broken("compress returns a list", error) from error
         finally:
             self._is_compressing = False
+        if before.restore():
+            raise EngineContractError(self.name, "compress never changes the messages that it is given")
+        return returned
 
     @contextmanager
     def _noting_faults(self, this: Pass) -> Iterator[None]:
@@ -349,18 +352,12 @@ class HostedEngine(FoldingEngine):
         """Ask the engine; one that raises is reported, and `default` is the answer."""
         try:
             return ask(*told, **info)
-        except Exception as error:  # noqa: BLE001 - anybody's code
+        except RAISED as error:
             self._on_fault(self._broken(promise, error))
             return default
 
-    def _broken(self, promise: str, error: Exception, *, hide: str = "") -> EngineContractError:
+    def _broken(self, promise: str, error: BaseException, *, hide: str = "") -> EngineContractError:
         return EngineContractError(self.name, f"{promise}; it raised {describe_error(error, hide=hide)}")
-
-
-def describe_error(error: Exception, *, hide: str = "") -> str:
-    """Name an error of somebody else's code in one line; its words may quote credentials."""
-    words = str(error).replace(hide, _HIDDEN) if hide else str(error)
-    return one_line(redact(f"{type(error).__name__}: {words}"), _ERROR_CHARS)
 
 
 def fit_keywords(function: Callable[..., object], keywords: Mapping[str, object]) -> dict[str, object]:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from midfold.agent.tools.registry import Arguments, Tool, ToolFailed
 from midfold.engines.base import ContextEngine
-from midfold.engines.hosting import describe_error
+from midfold.engines.raised import describe_error
 from midfold.errors import DialectError, EngineContractError
 from midfold.wire.calls.tools import convert_tools
 
