@@ -46,3 +46,9 @@ def test_a_result_whose_call_was_folded_goes_with_it():
 
 def test_an_empty_turn_goes():
     assert mended([USER, Message("assistant", (Text(" "),)), Message("assistant", ())]).drops == (1, 2)
+
+
+def test_stubs_of_parallel_calls_come_in_one_message():
+    mends = mended([USER, calls("a", "b"), USER])
+    [insert] = mends.inserts
+    assert (insert.after, [result.call_id for result in insert.message.results]) == (1, ["a", "b"])

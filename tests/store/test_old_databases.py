@@ -2,7 +2,7 @@
 
 `databases/schema-1.db.gz` was written by the first schema's own code: two folds in each dialect, one
 that only pruned around thinking, one that was taken back, and a branch. The JSON beside it has what its
-clients sent.
+clients sent. `schema-1-stubs` has folds with parallel calls that never got their results.
 """
 
 import gzip
@@ -115,3 +115,17 @@ def test_what_is_saved_from_a_damaged_one_is_brought_up_to_date(tmp_path, dialec
         assert found.child_id == facts["sessions"][1]
         assert store.messages(facts["sessions"][2]) == FACTS["views"][facts["sessions"][2]]
         assert store.check() == []
+
+
+@pytest.mark.parametrize("dialect", ["anthropic", "openai_chat", "sharegpt"])
+def test_stub_results_of_parallel_calls_stand_as_they_were_sent(tmp_path, dialect):
+    path = tmp_path / "sessions.db"
+    path.write_bytes(gzip.decompress((DATABASES / "schema-1-stubs.db.gz").read_bytes()))
+    facts = json.loads(gzip.decompress((DATABASES / "schema-1-stubs.json.gz").read_bytes()))[dialect]
+    messages = parse(facts["client"], dialect)
+    with open_store(path, synchronous="NORMAL") as store:
+        found = store.find_fold(chain_digests(messages))
+        assert found.child_id == facts["child"]
+        folded = apply(found.fold, messages)
+        assert render(folded, dialect) == facts["after"] == store.messages(facts["child"])
+        assert store.find_history(chain_digests(folded)).session_id == facts["child"]

@@ -41,10 +41,8 @@ def mend(messages: Sequence[Message], kept: Sequence[int], pairing: Pairing, wai
             drops.append(index)
         elif lost:
             edits.append(Edit.at(index, messages[index], lost))
-    # One message for each result: most dialects know no message with several.
-    inserts = tuple(
-        Insert(after, Message("tool", (part,))) for after, parts in sorted(stubs.items()) for part in parts
-    )
+    # Results of parallel calls belong in one message; where a dialect has none such, it writes several.
+    inserts = tuple(Insert(after, Message("tool", tuple(parts))) for after, parts in sorted(stubs.items()))
     return Mends(tuple(drops), tuple(edits), inserts)
 
 

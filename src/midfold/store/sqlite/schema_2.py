@@ -28,6 +28,7 @@ from midfold.messages.digests import link, own_digest
 from midfold.store.codec import DamagedRow, pack_exact, read_body, read_value
 from midfold.store.fold_json import fold_to_json
 from midfold.store.seals import seal_fold
+from midfold.wire import parse, render
 
 _PARTS: dict[str, type[Part]] = {
     kind.__name__: kind for kind in (Text, Reasoning, ToolCall, ToolResult, Media, Opaque, Removed)
@@ -200,9 +201,9 @@ def _read_fold(
     if summary is not None:
         made = Message(summary["role"], tuple(map(_read_part, summary["parts"])))
     inserts = [
-        Insert(after, Message(_stub_role(rows[after][3]), (_read_part(part),)))
-        for after, message in value["inserts"]
-        for part in message["parts"]
+        Insert(after, message)
+        for after, stub in value["inserts"]
+        for message in _read_stub(stub, rows[after][3])
     ]
     return Fold(
         replacements=replace_spans([Span(start, stop) for start, stop in value["spans"]], value["at"], made),
@@ -212,9 +213,10 @@ def _read_fold(
     )
 
 
-def _stub_role(dialect: str) -> str:
-    """Return the role that a result is read with."""
-    return "user" if dialect == "anthropic" else "tool"
+def _read_stub(value: Mapping[str, Any], dialect: str) -> list[Message]:
+    """Return the results of calls that never got one as they are read once they were sent."""
+    results = Message(value["role"], tuple(map(_read_part, value["parts"])))
+    return [Message(each.role, each.parts) for each in parse(render([results], dialect), dialect)]
 
 
 def _read_message(connection: sqlite3.Connection, row: tuple[Any, ...]) -> Message:
