@@ -110,6 +110,13 @@ def test_it_does_not_matter_how_many_messages_the_system_prompt_takes(lead):
     assert texts(apply(fold, [*prompts, *messages[1:]])) == [*map(str, range(lead)), "SUMMARY", "c"]
 
 
+def test_an_empty_message_before_the_system_prompt_shifts_nothing():
+    messages = [user(""), system("s"), user("a"), assistant("b"), user("c")]
+    fold = fold_of(messages, Replacement(Span(2, 4), SUMMARY))
+    assert texts(apply(fold, messages)) == ["", "s", "SUMMARY", "c"]
+    assert texts(apply(fold, messages[1:])) == ["s", "SUMMARY", "c"]
+
+
 def test_the_note_is_added_once():
     messages = [system("s"), user("a"), assistant("b"), user("c")]
     fold = fold_of(messages, Replacement(Span(1, 3), SUMMARY), note="[Note: folded]")

@@ -333,10 +333,16 @@ def add_note(system: Message, note: str) -> Message:
 
 
 def count_leading_system(messages: Sequence[Message]) -> int:
-    """Return how many messages at the start are the system prompt."""
+    """Return how many messages at the start are the system prompt, and silent ones between them.
+
+    As in a chain of digests, a message that says nothing ends no system prompt.
+    """
     lead = 0
-    while lead < len(messages) and messages[lead].role in SYSTEM_ROLES:
-        lead += 1
+    for index, message in enumerate(messages):
+        if message.role in SYSTEM_ROLES:
+            lead = index + 1
+        elif not message.is_silent:
+            break
     return lead
 
 

@@ -182,7 +182,7 @@ class _Values:
             del self._in_dicts[in_dicts:], self._in_lists[in_lists:], self._ends[count + 1 :]
 
     def count_unchanged(self, count: int) -> int:
-        """Return how many of the first `count` items hold the same objects as they did."""
+        """Return how many of the first `count` items hold the same values as they did."""
         if self._is_unchanged(0, count):
             return count
         return next(index for index in range(count) if not self._is_unchanged(index, index + 1))
@@ -191,9 +191,6 @@ class _Values:
         firsts, lasts = self._ends[start], self._ends[stop]
         dicts, lists = self._dicts[firsts[0] : lasts[0]], self._lists[firsts[1] : lasts[1]]
         in_dicts, in_lists = self._in_dicts[firsts[2] : lasts[2]], self._in_lists[firsts[3] : lasts[3]]
-        return (
-            sum(map(len, dicts)) == len(in_dicts)
-            and sum(map(len, lists)) == len(in_lists)
-            and all(map(is_, chain.from_iterable(map(dict.values, dicts)), in_dicts))
-            and all(map(is_, chain.from_iterable(lists), in_lists))
-        )
+        # Lists compare their elements by identity first, which is all that it takes where nothing changed.
+        are_dicts_alike = [*chain.from_iterable(map(dict.values, dicts))] == in_dicts
+        return are_dicts_alike and [*chain.from_iterable(lists)] == in_lists

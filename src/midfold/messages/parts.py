@@ -178,12 +178,19 @@ class Message:
     parts: tuple[Part, ...]
     raw: object = field(default=None, compare=False, repr=False)
     edited: frozenset[int] = _NOTHING_EDITED
-    known: Known = field(default_factory=Known, init=False, compare=False, repr=False)
+    _known: Known | None = field(default=None, init=False, compare=False, repr=False)
+
+    @property
+    def known(self) -> Known:
+        """What was worked out about this message."""
+        if self._known is None:
+            object.__setattr__(self, "_known", Known())
+        return self._known  # type: ignore[return-value]
 
     def with_raw(self, raw: object) -> "Message":
         """Return the same message as read from another item that says the same."""
         message = Message(self.role, self.parts, raw)
-        object.__setattr__(message, "known", self.known)
+        object.__setattr__(message, "_known", self.known)
         return message
 
     @property
