@@ -14,14 +14,14 @@ from pathlib import Path
 
 from benchmarks.timing import best_cpu, report
 from midfold.store.base import Order
-from midfold.store.search import maintain
-from midfold.store.search.find import Rows, find
 from midfold.store.search.query import read_query
-from midfold.store.search.scope import Filters
 from midfold.store.search.snippets import make_snippet
 from midfold.store.search.words import index_words
 from midfold.store.sqlite.driver import open_reader, open_writer, sqlite_version
 from midfold.store.sqlite.migrations import migrate
+from midfold.store.sqlite.search import maintain
+from midfold.store.sqlite.search.find import Rows, find
+from midfold.store.sqlite.search.scope import Filters
 
 ROOT = Path(__file__).parents[1]
 MESSAGES = 100_000

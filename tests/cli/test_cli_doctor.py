@@ -18,7 +18,7 @@ from midfold.config import find_home, load_settings
 from midfold.config.stores import STORE_FILE, open_own_store
 from midfold.errors import StoreError
 from midfold.store import Call, Kind, open_store
-from midfold.store.rescue import find_kept, replace_damaged
+from midfold.store.opening import find_kept, replace_damaged
 from midfold.store.sqlite.driver import driver
 from midfold.testing import transcript
 from midfold.tokens.usage import CanonicalUsage

@@ -11,7 +11,7 @@ from midfold.cli.checkup.findings import Level
 from midfold.config import find_home, load_settings
 from midfold.config.stores import OUTPUT_FOLDER, STORE_FILE, open_own_outputs, open_own_store
 from midfold.offload import FileSink
-from midfold.store.rescue import read_store_id
+from midfold.store.opening import read_facts
 
 DAY = 86_400
 
@@ -177,4 +177,4 @@ def test_output_that_a_message_mentions_stays(run, outputs, words):
 
 def test_a_store_has_one_id_wherever_it_is_moved(home, outputs, tmp_path):
     (home / STORE_FILE).rename(tmp_path / "moved.db")
-    assert read_store_id(tmp_path / "moved.db") == outputs.store
+    assert read_facts(tmp_path / "moved.db", 0.0).store_id == outputs.store

@@ -15,10 +15,10 @@ import pytest
 import midfold
 from midfold.errors import MessagesDamaged, StoreCorrupt, StoreError
 from midfold.store import Call, open_store
-from midfold.store.rescue import replace_damaged
+from midfold.store.base import Area
+from midfold.store.opening import replace_damaged
 from midfold.store.sqlite import marks
 from midfold.store.sqlite.driver import driver
-from midfold.store.sqlite.health import Area
 from midfold.store.sqlite.store import SqliteStore
 from midfold.tokens.usage import CanonicalUsage
 

@@ -55,7 +55,7 @@ def test_row_12_nothing_but_sqlite_opens_the_file(run_script: Script) -> None:
 def test_row_13_an_old_sqlite_lets_one_process_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Row 13: below 3.51.3 a second writer is told what to do, and takes over when the first is gone."""
     monkeypatch.setattr("midfold.store.sqlite.access.sqlite_version", lambda: (3, 40, 1))
-    monkeypatch.setattr("midfold.store.sqlite.files._SECONDS_BETWEEN_TRIES", 0.0)
+    monkeypatch.setattr("midfold.store.sqlite.database._SECONDS_BETWEEN_TRIES", 0.0)
     path = tmp_path / "new" / "s.db"
     first = open_store(path)
     session = first.create_session().id

@@ -15,10 +15,10 @@ import pytest
 
 from midfold.errors import StoreUnavailable
 from midfold.store import open_store
-from midfold.store.search import maintain
 from midfold.store.sqlite import indexing
 from midfold.store.sqlite import writer as sqlite_writer
 from midfold.store.sqlite.driver import driver
+from midfold.store.sqlite.search import maintain
 from midfold.store.sqlite.store import SqliteStore
 from midfold.store.sqlite.writer import Writer
 

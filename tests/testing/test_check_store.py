@@ -10,7 +10,7 @@ from midfold.errors import SessionNotFound
 from midfold.store import open_store
 from midfold.store.base import Call, Deleted, Found
 from midfold.store.sqlite import states
-from midfold.store.sqlite.files import Database
+from midfold.store.sqlite.database import Database
 from midfold.store.sqlite.store import SqliteStore
 from midfold.testing import check_store
 from midfold.testing.stores import StoreContractError

@@ -32,7 +32,7 @@ from midfold.messages import Message
 from midfold.providers import LoopThread
 from midfold.providers.blocking import LoopClosed
 from midfold.providers.summarizers import ModelRef
-from midfold.store.sqlite.store import SqliteStore
+from midfold.store.base import Store
 from midfold.tokens import Breakdown
 
 _T = TypeVar("_T")
@@ -64,7 +64,7 @@ class Agent:
         agent._open(model, {**options_from(settings), **options}, open_agent_store(options, settings))
         return agent
 
-    def _open(self, model: str | ModelRef, options: Options, store: SqliteStore) -> None:
+    def _open(self, model: str | ModelRef, options: Options, store: Store) -> None:
         self._owns_store = options.get("store") is not store
         self._owns_transport = "transport" not in options
         self._driver = Driver()
@@ -258,7 +258,7 @@ class Agent:
         return self._core.conversation.system
 
     @property
-    def store(self) -> SqliteStore:
+    def store(self) -> Store:
         """Where sessions are kept: to list them, to search, to ask what was used."""
         return self._core.store
 

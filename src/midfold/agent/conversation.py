@@ -17,9 +17,7 @@ from midfold.errors import SessionEnded, SessionGrew, StoreError
 from midfold.messages import Message, Text, ToolCall, ToolResult, pair_calls
 from midfold.messages.cache import MessageCache
 from midfold.store import Call, EndReason, Lease
-from midfold.store.base import check_sound
-from midfold.store.continuing import Continued
-from midfold.store.sqlite.store import SqliteStore
+from midfold.store.base import Continued, Store, check_sound
 from midfold.wire import Request, parse, render
 
 _T = TypeVar("_T")
@@ -46,7 +44,7 @@ class Conversation:
 
     def __init__(
         self,
-        store: SqliteStore,
+        store: Store,
         *,
         source: str,
         model: str,
@@ -78,7 +76,7 @@ class Conversation:
 
     @classmethod
     def resume(
-        cls, store: SqliteStore, session_id: str, *, dialect: str, cache: MessageCache | None = None
+        cls, store: Store, session_id: str, *, dialect: str, cache: MessageCache | None = None
     ) -> "Conversation":
         """Go on at the tip of the chain that a session belongs to; raises `SessionNotFound`.
 

@@ -29,8 +29,7 @@ from midfold.engines.folding_engine import FoldingEngine
 from midfold.errors import StoreError
 from midfold.messages.cache import MessageCache
 from midfold.offload import Budgets, FileSession, FileSink
-from midfold.store.base import BeforeContinue
-from midfold.store.sqlite.store import SqliteStore
+from midfold.store.base import BeforeContinue, Store
 from midfold.wire.calls.tools import convert_tools
 
 if TYPE_CHECKING:
@@ -60,7 +59,7 @@ class Limits:
 class Core:
     """The parts of an agent. Only `live` and what stands below it change."""
 
-    store: SqliteStore
+    store: Store
     outputs: FileSink
     home: Path
     memory: Memory

@@ -8,12 +8,12 @@ from contextlib import asynccontextmanager
 from midfold.agent.waiting import in_thread, to_the_end
 from midfold.errors import SessionBusy
 from midfold.store import Lease
+from midfold.store.base import Store
 from midfold.store.leasing import Holding
-from midfold.store.sqlite.store import SqliteStore
 
 
 @asynccontextmanager
-async def hold(store: SqliteStore, session_id: str) -> AsyncIterator[Lease]:
+async def hold(store: Store, session_id: str) -> AsyncIterator[Lease]:
     """Hold a session until the end of the block; raises `SessionBusy` where somebody alive has it."""
     holding = Holding(store, session_id)
     try:
@@ -23,7 +23,7 @@ async def hold(store: SqliteStore, session_id: str) -> AsyncIterator[Lease]:
         await to_the_end(in_thread(holding.__exit__, None, None, None))
 
 
-def _enter(store: SqliteStore, session_id: str, holding: Holding) -> None:
+def _enter(store: Store, session_id: str, holding: Holding) -> None:
     try:
         holding.__enter__()
     except SessionBusy as busy:

@@ -35,8 +35,7 @@ from midfold.providers import PROVIDERS, Provider, Secret, open_transport, read_
 from midfold.providers.summarizers import ModelRef
 from midfold.providers.urls import tidy_base_url
 from midfold.store import open_store
-from midfold.store.base import BeforeContinue
-from midfold.store.sqlite.store import SqliteStore
+from midfold.store.base import BeforeContinue, Store
 from midfold.tokens import LearntLimits, resolve_window
 from midfold.wire import parse
 
@@ -62,7 +61,7 @@ class Options(TypedDict, total=False):
     """further folders that file tools may use"""
     home: Path | str
     """where sessions, memory and long output are kept; `MIDFOLD_HOME` if not given"""
-    store: SqliteStore | Path | str
+    store: Store | Path | str
     """where sessions are kept; one that is given open is not closed"""
     session: str | None
     """the session to go on with"""
@@ -122,10 +121,10 @@ def main_model(settings: Settings) -> str:
     return settings.model.name
 
 
-def open_agent_store(options: Options, settings: Settings | None = None) -> SqliteStore:
+def open_agent_store(options: Options, settings: Settings | None = None) -> Store:
     """Open the store that the options name, else the one of the settings, else the one in the home folder."""
     given = options.get("store")
-    if isinstance(given, SqliteStore):
+    if given is not None and not isinstance(given, str | Path):
         return given
     if given is None and settings is not None:
         return open_own_store(settings, environment={**os.environ, "MIDFOLD_HOME": str(find_folder(options))})
@@ -137,7 +136,7 @@ def find_folder(options: Options) -> Path:
     return Path(options.get("home") or find_home())
 
 
-def build(model: str | ModelRef, options: Options, store: SqliteStore) -> Core:
+def build(model: str | ModelRef, options: Options, store: Store) -> Core:
     """Put the parts together; raises `ConfigError`, `EngineError`, `ExtraMissing` and `StoreError`."""
     home = find_folder(options)
     providers = options.get("providers", PROVIDERS)

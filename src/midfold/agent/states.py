@@ -5,13 +5,13 @@ from dataclasses import replace
 from midfold.agent.conversation import Conversation
 from midfold.compression.state import CompressionState
 from midfold.compression.state_json import state_from_json
-from midfold.store.sqlite.store import SqliteStore
+from midfold.store.base import Store
 
 STATE = "compression"
 """The name that the state is saved by."""
 
 
-def load_state(store: SqliteStore, conversation: Conversation) -> CompressionState:
+def load_state(store: Store, conversation: Conversation) -> CompressionState:
     """Return what was remembered of a conversation; how often it was folded is what the store has of it.
 
     Raises `StoreError`.

@@ -16,8 +16,7 @@ from midfold.cli.console import make_console
 from midfold.config import check_settings, find_home
 from midfold.config.stores import OUTPUT_FOLDER, own_store_url
 from midfold.errors import ConfigError
-from midfold.store.opening import _read_path as read_path
-from midfold.store.rescue import find_kept
+from midfold.store.opening import find_kept, read_path
 
 _STYLES = {Level.OK: "green", Level.WARN: "yellow", Level.PROBLEM: "bold red"}
 _AREA_CELLS = 10

@@ -8,8 +8,7 @@ import click
 from midfold.config import load_settings
 from midfold.config.stores import open_own_store
 from midfold.errors import SessionNotFound
-from midfold.store.base import Kind, Session
-from midfold.store.sqlite.store import SqliteStore
+from midfold.store.base import Kind, Session, Store
 
 ID_CHARS = 8
 """How much of an id is shown."""
@@ -19,7 +18,7 @@ _MOST_NAMED = 5
 
 
 @contextmanager
-def own_store() -> Iterator[SqliteStore]:
+def own_store() -> Iterator[Store]:
     """Open the store that the settings name for the block."""
     store = open_own_store(load_settings())
     try:
@@ -29,7 +28,7 @@ def own_store() -> Iterator[SqliteStore]:
         store.close()
 
 
-def warn_of(store: SqliteStore) -> None:
+def warn_of(store: Store) -> None:
     """Say on standard error what the person should know about a store that works."""
     if store.status.warning:
         click.echo(f"midfold: warning: {store.status.warning}; see midfold doctor", err=True)
@@ -61,7 +60,7 @@ def _is_text(text: str) -> bool:
     return True
 
 
-def find_session(store: SqliteStore, name: str) -> Session:
+def find_session(store: Store, name: str) -> Session:
     """Find a session by its id, by the beginning of one, or as `latest`: the newest conversation's tip."""
     if name == LATEST:
         return _find_latest(store)
@@ -77,7 +76,7 @@ def find_session(store: SqliteStore, name: str) -> Session:
     return found[0]
 
 
-def _find_latest(store: SqliteStore) -> Session:
+def _find_latest(store: Store) -> Session:
     for session in store.sessions(limit=EVERYTHING):
         if session.kind is not Kind.SUBAGENT:
             return store.session(store.get_compression_tip(session.id))

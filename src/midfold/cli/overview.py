@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from midfold.cli.finding import EVERYTHING
 from midfold.cli.plain import printable
 from midfold.compression.redact import redact
-from midfold.store.base import Kind, Session, StoredMessage
-from midfold.store.sqlite.store import SqliteStore
+from midfold.store.base import Kind, Session, Store, StoredMessage
 from midfold.wire import parse
 
 # The first words of a request say what it is about; nobody reads megabytes of it in a table.
@@ -28,7 +27,7 @@ class Overview:
     words: str
 
 
-def list_conversations(store: SqliteStore, *, limit: int, source: str | None = None) -> list[Overview]:
+def list_conversations(store: Store, *, limit: int, source: str | None = None) -> list[Overview]:
     """List conversations, the newest first."""
     chains: dict[str, list[Session]] = {}
     for session in store.sessions(source=source, limit=EVERYTHING):
@@ -37,7 +36,7 @@ def list_conversations(store: SqliteStore, *, limit: int, source: str | None = N
     return [_look_at(store, chain) for chain in list(chains.values())[:limit]]
 
 
-def describe(store: SqliteStore, session: Session) -> str:
+def describe(store: Store, session: Session) -> str:
     """Return the title of a session, else the beginning of what was asked in it; fit to be shown."""
     return show_line(session.title or _find_words(store, session), _READ_CHARS)
 
@@ -66,7 +65,7 @@ def find_branches(sessions: Iterable[Session], conversation: str) -> list[Sessio
     return found
 
 
-def _look_at(store: SqliteStore, chain: list[Session]) -> Overview:
+def _look_at(store: Store, chain: list[Session]) -> Overview:
     tip = chain[0]
     return Overview(
         tip=tip,
@@ -77,7 +76,7 @@ def _look_at(store: SqliteStore, chain: list[Session]) -> Overview:
     )
 
 
-def _find_words(store: SqliteStore, session: Session) -> str:
+def _find_words(store: Store, session: Session) -> str:
     """Return the first words of the user; what agents write in the user's name begins with a tag."""
     said: list[str] = []
     for start, stop in ((0, _FIRST_MESSAGES), (_FIRST_MESSAGES, _MOST_MESSAGES)):

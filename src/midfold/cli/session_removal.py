@@ -12,8 +12,7 @@ from midfold.cli.session_json import print_json
 from midfold.cli.when import read_moment, read_size
 from midfold.config import load_settings
 from midfold.config.stores import delete_session, oldest_to_keep, open_own_outputs, prune_sessions
-from midfold.store.base import Deleted, Session
-from midfold.store.sqlite.store import SqliteStore
+from midfold.store.base import Deleted, Session, Store
 
 _MOST_NAMED = 8
 
@@ -70,7 +69,7 @@ def prune(older_than: float | None, keep_bytes: int | None, dry_run: bool, as_js
     _report("would delete" if dry_run else "deleted", deleted, as_json)
 
 
-def _check_clock(store: SqliteStore, older_than: float | None) -> None:
+def _check_clock(store: Store, older_than: float | None) -> None:
     """Keep a clock that was set far ahead from emptying the store in the name of a setting."""
     would_go = store.prune(older_than=older_than, dry_run=True).session_ids
     if would_go and len(would_go) == len(store.sessions(limit=EVERYTHING)):
@@ -89,7 +88,7 @@ def _confirm(question: str) -> bool:
         raise click.UsageError("there is nobody to ask; --yes deletes without asking.") from None
 
 
-def _question(store: SqliteStore, session: Session, children: list[Session]) -> str:
+def _question(store: Store, session: Session, children: list[Session]) -> str:
     chain = store.chain(session.id)
     messages = store.count_history(session.id)
     words = printable(describe(store, chain[-1]), 60) or session.id[:ID_CHARS]

@@ -14,7 +14,7 @@ from midfold.cli.plain import printable
 from midfold.cli.session_json import print_json
 from midfold.cli.streams import OutputClosed
 from midfold.errors import DialectError
-from midfold.store.sqlite.store import SqliteStore
+from midfold.store.base import Store
 from midfold.store.transfer import (
     Form,
     Imported,
@@ -108,7 +108,7 @@ def import_command(files: tuple[str, ...], as_json: bool, **how: Unpack[Reading]
     return 0
 
 
-def _import(store: SqliteStore, incoming: Incoming, how: Reading) -> Imported:
+def _import(store: Store, incoming: Incoming, how: Reading) -> Imported:
     named = replace(incoming, title=how["title"]) if how["title"] else incoming
     return import_session(store, named, again=how["again"])
 

@@ -14,8 +14,7 @@ from midfold.cli.plain import printable
 from midfold.cli.speech import print_messages
 from midfold.cli.when import tell_date
 from midfold.errors import StoreCorrupt
-from midfold.store.base import Condition, Session, StoredMessage
-from midfold.store.sqlite.store import SqliteStore
+from midfold.store.base import Condition, Session, Store, StoredMessage
 
 _DEFAULT_LAST = 20
 _AROUND = 3
@@ -49,7 +48,7 @@ class SessionView:
     is_system_damaged: bool = False
 
 
-def take_excerpt(store: SqliteStore, session: Session, wanted: Excerpt) -> SessionView:
+def take_excerpt(store: Store, session: Session, wanted: Excerpt) -> SessionView:
     """Read the part of a session that is asked for."""
     records = store.history(session.id) if wanted["history"] else store.records(session.id)
     place = wanted["around"]
@@ -127,7 +126,7 @@ def _facts(view: SessionView) -> list[str]:
 
 
 def _find_message(
-    store: SqliteStore, session: Session, records: list[StoredMessage], number: int
+    store: Store, session: Session, records: list[StoredMessage], number: int
 ) -> tuple[list[StoredMessage], int]:
     """Find a message by its number, in what the session says or else in all that was said."""
     for view in (records, store.history(session.id)):

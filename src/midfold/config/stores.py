@@ -16,8 +16,7 @@ from midfold.config.schema import Settings
 
 if TYPE_CHECKING:
     from midfold.offload import FileSink
-    from midfold.store.base import Deleted
-    from midfold.store.sqlite.store import SqliteStore
+    from midfold.store.base import Deleted, Store
 
 STORE_FILE = "sessions.db"
 OUTPUT_FOLDER = "outputs"
@@ -36,7 +35,7 @@ def open_own_store(
     synchronous: str = "FULL",
     clock: Callable[[], float] = time.time,
     environment: Mapping[str, str] = os.environ,
-) -> "SqliteStore":
+) -> "Store":
     """Open the store that the settings name; a file that is missing is made."""
     from midfold.store import open_store
 
@@ -50,26 +49,24 @@ def open_own_store(
     )
 
 
-def open_own_outputs(store: "SqliteStore", environment: Mapping[str, str] = os.environ) -> "FileSink":
+def open_own_outputs(store: "Store", environment: Mapping[str, str] = os.environ) -> "FileSink":
     """Return the sink of tool output that sessions of the store put aside."""
     return open_outputs(find_home(environment), store)
 
 
-def open_outputs(home: Path, store: "SqliteStore") -> "FileSink":
+def open_outputs(home: Path, store: "Store") -> "FileSink":
     """Return the sink in a home folder for the sessions of a store; nothing of it need exist.
 
     Every file says which store keeps its session, as one home may serve several. Output of a store in memory
     is nobody's, and goes when it is old.
     """
     from midfold.offload import FileSink
-    from midfold.store.rescue import read_store_id
 
-    path = Path(store.status.path)
-    return FileSink(home / OUTPUT_FOLDER, store=read_store_id(path) if path.exists() else "")
+    return FileSink(home / OUTPUT_FOLDER, store=store.status.store_id)
 
 
 def delete_session(
-    store: "SqliteStore", outputs: "FileSink", session_id: str, *, branches: bool = False, tenant: str = ""
+    store: "Store", outputs: "FileSink", session_id: str, *, branches: bool = False, tenant: str = ""
 ) -> "Deleted":
     """Delete a conversation and the output that its sessions put aside."""
     deleted = store.delete(session_id, branches=branches)
@@ -78,7 +75,7 @@ def delete_session(
 
 
 def prune_sessions(
-    store: "SqliteStore",
+    store: "Store",
     outputs: "FileSink",
     *,
     older_than: float | None,
@@ -86,7 +83,7 @@ def prune_sessions(
     dry_run: bool = False,
     tenant: str = "",
 ) -> "Deleted":
-    """Delete old conversations, see `SqliteStore.prune`, and the output that they put aside."""
+    """Delete old conversations, see `Store.prune`, and the output that they put aside."""
     deleted = store.prune(older_than=older_than, keep_bytes=keep_bytes, dry_run=dry_run)
     if not dry_run:
         clear_outputs(outputs, deleted, tenant)

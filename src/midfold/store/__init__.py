@@ -12,6 +12,7 @@ from midfold.store.base import (
     Order,
     Session,
     SessionStore,
+    Store,
     StoredFold,
     StoredMessage,
 )
@@ -29,6 +30,7 @@ __all__ = [
     "Order",
     "Session",
     "SessionStore",
+    "Store",
     "StoredFold",
     "StoredMessage",
     "open_store",

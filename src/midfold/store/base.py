@@ -1,210 +1,90 @@
-"""What a session store is: the values it gives, and the verbs that every kind of store has."""
+"""What a session store is: the verbs that every kind of store has, cut by use.
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from decimal import Decimal
-from enum import StrEnum
-from typing import Protocol, TypeAlias
+`Store` is all of them, in groups of at most eight verbs. Code that needs less asks for less: `Holding` takes
+`Leases`. `Messages`, what sessions hold, and `States`, what engines remember, are groups of their own, as
+`Sessions` and `Upkeep` are full without them.
+"""
 
-from midfold.compression.fold import Fold
+from collections.abc import Mapping, Sequence
+from typing import Protocol, Self, TypeAlias
+
 from midfold.compression.results import Compression
-from midfold.errors import MessagesDamaged
+from midfold.store.values import (
+    LEASE_SECONDS,
+    OWN,
+    Area,
+    BeforeContinue,
+    Call,
+    Condition,
+    Continued,
+    Deleted,
+    EndReason,
+    EngineVersion,
+    Found,
+    Hit,
+    Item,
+    Kind,
+    Known,
+    Lease,
+    LostMessages,
+    Order,
+    Problem,
+    Replaced,
+    Said,
+    Salvaged,
+    Session,
+    Status,
+    StoredFold,
+    StoredMessage,
+    StoreFacts,
+    check_sound,
+)
 from midfold.tokens.usage import CanonicalUsage
 
-Item: TypeAlias = object
-"""A wire item, as a provider spells it."""
-
-OWN = ""
-"""The tenant of whoever keeps only their own sessions."""
-
-
-class Kind(StrEnum):
-    """How a session came to be."""
-
-    ROOT = "root"
-    CONTINUATION = "continuation"
-    BRANCH = "branch"
-    SUBAGENT = "subagent"
-
-
-class EndReason(StrEnum):
-    """Why a session takes no more messages. Hosts may write words of their own."""
-
-    COMPRESSION = "compression"
-    UNDONE = "undone"
-    CLOSED = "closed"
-    EXPIRED = "expired"
-
-
-class Condition(StrEnum):
-    """Whether what was stored is what was read."""
-
-    SOUND = "sound"
-    DAMAGED = "damaged"
-    """it cannot be read, or is not what was stored; `midfold doctor --fix` saves all else"""
-    LOST = "lost"
-    """a rescue put a mark in the place of what was damaged"""
-
-
-@dataclass(frozen=True, slots=True)
-class Session:
-    """One session of a chain. `conversation_id` is the id of the chain's first one and never changes."""
-
-    id: str
-    conversation_id: str
-    kind: Kind
-    parent_id: str | None
-    source: str
-    model: str | None
-    title: str | None
-    dialect: str | None
-    started_at: float
-    ended_at: float | None
-    end_reason: str | None
-    is_undone: bool
-    message_count: int
-    """messages of its own; what it took over from its parent is not counted"""
+__all__ = [
+    "LEASE_SECONDS",
+    "OWN",
+    "Area",
+    "BeforeContinue",
+    "Call",
+    "Chains",
+    "Condition",
+    "Continued",
+    "Deleted",
+    "EndReason",
+    "EngineVersion",
+    "Found",
+    "Hit",
+    "Item",
+    "Kind",
+    "Known",
+    "Lease",
+    "Leases",
+    "LostMessages",
+    "Messages",
+    "Order",
+    "Problem",
+    "Replaced",
+    "Said",
+    "Salvaged",
+    "Search",
+    "Session",
+    "SessionStore",
+    "Sessions",
+    "States",
+    "Status",
+    "Store",
+    "StoreFacts",
+    "StoredFold",
+    "StoredMessage",
+    "Upkeep",
+    "Usage",
+    "check_sound",
+]
 
 
-@dataclass(frozen=True, slots=True)
-class StoredMessage:
-    """A message as it is kept, with what is known about it.
-
-    `session_id` and `seq` are where it was written, which is an earlier session for what a fold kept.
-    """
-
-    session_id: str
-    seq: int
-    origin: str
-    """`said`, or what a fold made: `summary`, `copy` or `stub`"""
-    role: str
-    item: Item
-    tools: tuple[str, ...]
-    tokens: int | None
-    finish_reason: str | None
-    is_redacted: bool
-    created_at: float
-    condition: Condition = Condition.SOUND
-    """where it is not sound, `item` is a mark in its place that says so"""
-
-    @property
-    def is_damaged(self) -> bool:
-        """Whether `item` is a mark in the place of a message that cannot be read."""
-        return self.condition is not Condition.SOUND
-
-
-def check_sound(session_id: str, records: Sequence[StoredMessage]) -> None:
-    """Raise `MessagesDamaged` where a message is damaged; what a rescue put a mark for is not any more."""
-    damaged = [index for index, each in enumerate(records) if each.condition is Condition.DAMAGED]
-    if damaged:
-        raise MessagesDamaged(session_id, damaged)
-
-
-@dataclass(frozen=True, slots=True)
-class StoredFold:
-    """A fold that is in place: what it was made for, what came of it, and its facts for people."""
-
-    session_id: str
-    child_id: str
-    fold: Fold
-    facts: Mapping[str, object]
-    created_at: float
-    is_announced: bool
-    condition: Condition = Condition.SOUND
-    """where it is damaged, `fold` is empty"""
-
-
-@dataclass(frozen=True, slots=True)
-class Lease:
-    """The right to fold a session, until it expires or somebody takes it over; then its epoch is old."""
-
-    session_id: str
-    holder: str
-    epoch: int
-    expires_at: float
-
-
-@dataclass(frozen=True, slots=True)
-class Known:
-    """Where a history that a client sent was seen before."""
-
-    session_id: str
-    """the tip of the chain it belongs to"""
-    length: int
-    """how many of the messages are known"""
-    is_end: bool = True
-    """whether nothing was said after them; a history that goes on from earlier is a branch"""
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """One call of a model, as it was reported. `cost` is `None` where it is not known.
-
-    `id` makes recording safe to repeat: the same call is counted once.
-    """
-
-    usage: CanonicalUsage
-    model: str
-    purpose: str = "chat"
-    id: str | None = None
-    cost: Decimal | None = None
-    cost_kind: str = "unknown"
-    """reported, computed, partial or unknown"""
-    raw: object = None
-    facts: Mapping[str, object] = field(default_factory=dict)
-    """what else is worth knowing: tokens a fold removed, re-reads, seconds"""
-    created_at: float | None = None
-    session_id: str | None = None
-    source: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """A stored message that was searched for. `marks` are the ranges of `snippet` that match."""
-
-    session_id: str
-    conversation_id: str
-    seq: int
-    role: str
-    tools: tuple[str, ...]
-    created_at: float
-    snippet: str
-    marks: tuple[tuple[int, int], ...]
-    title: str | None = None
-    is_damaged: bool = False
-    """the message is not what was stored; `snippet` says so"""
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """What a search gave; incomplete when it was cut off at its time limit."""
-
-    hits: tuple[Hit, ...]
-    is_incomplete: bool = False
-
-
-class Order(StrEnum):
-    """What comes first in the results of a search."""
-
-    NEWEST = "newest"
-    RELEVANCE = "relevance"
-
-
-@dataclass(frozen=True, slots=True)
-class Deleted:
-    """What a deletion took away; the files of these sessions are for their sinks to remove."""
-
-    session_ids: tuple[str, ...]
-    messages: int
-
-
-BeforeContinue: TypeAlias = Callable[[str, Sequence[Item]], None]
-"""Called with a session and its messages before a fold ends it, to save what must outlive it."""
-
-
-class SessionStore(Protocol):
-    """Sessions that only ever grow. Every method returns when the work is durable, and may be called from any
-    thread; what belongs to another tenant does not exist."""
+class Sessions(Protocol):
+    """Opening, finding, naming and ending sessions."""
 
     def create_session(
         self,
@@ -220,6 +100,52 @@ class SessionStore(Protocol):
     ) -> Session:
         """Open a session. A branch begins with all that its parent says."""
         ...
+
+    def import_conversation(
+        self,
+        said: Sequence[Said],
+        *,
+        dialect: str,
+        session_id: str | None = None,
+        source: str = "",
+        model: str | None = None,
+        title: str | None = None,
+        system: object = None,
+        started_at: float | None = None,
+    ) -> Session:
+        """Write a whole conversation as a session of its own, each message dated as it was said; all of it,
+        or nothing."""
+        ...
+
+    def session(self, session_id: str) -> Session:
+        """Return what is known about a session, or raise `SessionNotFound`, as every verb does."""
+        ...
+
+    def sessions(
+        self, *, source: str | None = None, limit: int = 50, before: float | None = None
+    ) -> list[Session]:
+        """List sessions, the newest first, those that started before a time."""
+        ...
+
+    def system(self, session_id: str) -> object:
+        """Return the system prompt that was kept with a session; a continuation has that of its parent."""
+        ...
+
+    def end_session(self, session_id: str, reason: str = EndReason.CLOSED) -> None:
+        """End a session; it stays readable. Ending it twice changes nothing."""
+        ...
+
+    def reopen_session(self, session_id: str) -> None:
+        """Go on with a session that was closed; one that a fold ended raises `SessionEnded`."""
+        ...
+
+    def set_title(self, session_id: str, title: str) -> None:
+        """Name a session."""
+        ...
+
+
+class Messages(Protocol):
+    """What sessions say: it only ever grows."""
 
     def append(
         self,
@@ -247,6 +173,21 @@ class SessionStore(Protocol):
         a record that says so."""
         ...
 
+    def history(self, session_id: str) -> list[StoredMessage]:
+        """Return everything that was said in a conversation, folded or not, in the order it was said in.
+
+        A branch begins with all that was said before it.
+        """
+        ...
+
+    def count_history(self, session_id: str) -> int:
+        """Count what `history` returns, without reading it."""
+        ...
+
+
+class Chains(Protocol):
+    """Folds: each ends a session and opens its continuation, until it is taken back."""
+
     def continue_session(
         self,
         session_id: str,
@@ -260,6 +201,25 @@ class SessionStore(Protocol):
         """End a session with a fold and open its continuation, in one transaction; return the new id."""
         ...
 
+    def continue_session_result(
+        self,
+        session_id: str,
+        messages: Sequence[object],
+        compression: Compression[object],
+        *,
+        lease: Lease | None = None,
+        system: object = None,
+        facts: Mapping[str, object] | None = None,
+        states: Mapping[str, object] | None = None,
+        expected_count: int | None = None,
+    ) -> Continued:
+        """Do what `continue_session` does, save states with it, and say which hooks failed before it.
+
+        Raises `SessionGrew` where the session's `message_count` is not the one that is expected, and
+        `SessionBusy` where the lease was lost.
+        """
+        ...
+
     def undo_continuation(self, session_id: str) -> str:
         """Take back the newest fold of a chain; return the session that goes on with everything in it."""
         ...
@@ -269,16 +229,36 @@ class SessionStore(Protocol):
         ...
 
     def chain(self, session_id: str) -> list[Session]:
-        """List the sessions of a chain from the first to the tip."""
+        """List the sessions of a chain from the first to the tip, without those that were taken back."""
         ...
 
-    def session(self, session_id: str) -> Session: ...
+    def folds(self, session_id: str | None = None, *, unannounced: bool = False) -> list[StoredFold]:
+        """List the folds of a chain, or of all, from the first to the newest; or those nobody was told of."""
+        ...
 
-    def sessions(
-        self, *, source: str | None = None, limit: int = 50, before: float | None = None
-    ) -> list[Session]: ...
+    def mark_announced(self, child_id: str) -> None:
+        """Note that engine and memory were told of the fold that opened this session."""
+        ...
 
-    def end_session(self, session_id: str, reason: str = EndReason.CLOSED) -> None: ...
+
+class Leases(Protocol):
+    """The right to fold a session: one holder at a time, and nobody commits under a lease that was lost."""
+
+    def acquire_lease(self, session_id: str, holder: str, seconds: float = LEASE_SECONDS) -> Lease:
+        """Take the right to fold a session, or raise `SessionBusy`; the epoch rises each time."""
+        ...
+
+    def renew_lease(self, lease: Lease, seconds: float = LEASE_SECONDS) -> Lease:
+        """Keep it; raises `SessionBusy` when somebody took it over."""
+        ...
+
+    def release_lease(self, lease: Lease) -> None:
+        """Give it back; one that somebody took over is left alone."""
+        ...
+
+
+class Search(Protocol):
+    """Finding messages by what they say, and conversations by the history that a client sends again."""
 
     def search(
         self,
@@ -291,15 +271,51 @@ class SessionStore(Protocol):
         until: float | None = None,
         order: Order = Order.NEWEST,
         limit: int = 20,
-    ) -> Found: ...
+    ) -> Found:
+        """Find messages by words, phrases and prefixes; whatever the query says, it is never an error.
 
-    def record_call(self, session_id: str, call: Call) -> None: ...
+        `session_id` keeps to its conversation, and for a branch to what was said before it.
+        """
+        ...
+
+    def find_substring(self, session_id: str, text: str, limit: int = 20) -> Found:
+        """Find a text letter by letter in what one session says, newest first."""
+        ...
+
+    def find_history(self, chain: Sequence[bytes]) -> Known | None:
+        """Find the session that a history belongs to, by its chained digests, oldest first."""
+        ...
+
+    def find_fold(self, chain: Sequence[bytes]) -> StoredFold | None:
+        """Find the fold that reaches furthest into a history, by its chained digests."""
+        ...
+
+
+class Usage(Protocol):
+    """What calls of models used and cost."""
+
+    def record_call(self, session_id: str, call: Call) -> None:
+        """Record what a call used, at once; the same call twice is counted once."""
+        ...
 
     def calls(
-        self, session_id: str | None = None, *, since: float | None = None, until: float | None = None
-    ) -> Iterable[Call]: ...
+        self,
+        session_id: str | None = None,
+        *,
+        whole_chain: bool = False,
+        since: float | None = None,
+        until: float | None = None,
+    ) -> list[Call]:
+        """List recorded calls, oldest first: of a session, of its whole chain, or of all."""
+        ...
 
-    def usage(self, session_id: str | None = None) -> CanonicalUsage: ...
+    def usage(self, session_id: str | None = None, *, whole_chain: bool = False) -> CanonicalUsage:
+        """Add up what calls used."""
+        ...
+
+
+class States(Protocol):
+    """What engines remember: with a conversation, and of summaries that were paid for and not used yet."""
 
     def save_state(self, session_id: str, name: str, value: object) -> None:
         """Keep a JSON value with the conversation of a session until that is deleted; `None` forgets it.
@@ -319,6 +335,65 @@ class SessionStore(Protocol):
         """
         ...
 
-    def delete(self, session_id: str, *, branches: bool = False) -> Deleted: ...
+    def remember_summary(self, span_digest: bytes, model: str, prompt: str, summary: object) -> None:
+        """Keep a summary that was paid for until its fold is in place, a day at most."""
+        ...
 
-    def close(self) -> None: ...
+    def recall_summary(self, span_digest: bytes, model: str, prompt: str) -> object | None:
+        """Return a summary that was paid for and not used."""
+        ...
+
+
+class Upkeep(Protocol):
+    """Deleting, checking and closing a store."""
+
+    @property
+    def status(self) -> Status:
+        """Say how the store is doing."""
+        ...
+
+    def for_tenant(self, tenant: str) -> "Store":
+        """Return the same store as another tenant sees it; `close` closes it for all of them."""
+        ...
+
+    def delete(self, session_id: str, *, branches: bool = False) -> Deleted:
+        """Delete a conversation: every session of its chain, their index and their sub-agents.
+
+        Where it has branches, that is a `StoreError` unless these are to go, too.
+        """
+        ...
+
+    def prune(
+        self, *, older_than: float | None = None, keep_bytes: int | None = None, dry_run: bool = False
+    ) -> Deleted:
+        """Delete conversations untouched since `older_than`, then the oldest down to `keep_bytes`."""
+        ...
+
+    def check(self, *, deep: bool = True) -> list[Problem]:
+        """Look for damage, in what all tenants keep; `deep` reads every message."""
+        ...
+
+    def rebuild_index(self) -> int:
+        """Make the search index anew from the messages; return how many there are."""
+        ...
+
+    def forget_loss(self) -> None:
+        """Put away the warning of `status` that something is missing."""
+        ...
+
+    def close(self) -> None:
+        """Finish what is waiting and let go; for every tenant."""
+        ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *_error: object) -> None: ...
+
+
+class Store(Sessions, Messages, Chains, Leases, Search, Usage, States, Upkeep, Protocol):
+    """Sessions that only ever grow. Every method returns when the work is durable, and may be called from any
+    thread; what belongs to another tenant does not exist."""
+
+
+SessionStore: TypeAlias = Store
+"""The name that earlier versions had for it."""

@@ -68,14 +68,6 @@ class Writing:
         return make_rows([message] * len(items), items, self.dialect, self.key, origin=origin)
 
 
-@dataclass(frozen=True, slots=True)
-class Continued:
-    """A session that goes on after a fold, and the hooks that failed before it: harmless, worth saying."""
-
-    session_id: str
-    failed_hooks: tuple[str, ...] = ()
-
-
 def run_hooks(hooks: Sequence[BeforeContinue], session_id: str, messages: Sequence[Item]) -> list[str]:
     """Let others save what must outlive a fold; what goes wrong there is returned and stops nothing."""
     failed = []

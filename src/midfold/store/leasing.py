@@ -10,23 +10,11 @@ import threading
 import time
 from collections.abc import Callable
 from types import TracebackType
-from typing import Protocol
 
 from midfold.errors import SessionBusy, StoreError
-from midfold.store.base import Lease
+from midfold.store.base import LEASE_SECONDS, Lease, Leases
 
-LEASE_SECONDS = 45.0
 RENEW_SECONDS = 15.0
-
-
-class Leases(Protocol):
-    """What is needed of a store."""
-
-    def acquire_lease(self, session_id: str, holder: str, seconds: float = LEASE_SECONDS) -> Lease: ...
-
-    def renew_lease(self, lease: Lease, seconds: float = LEASE_SECONDS) -> Lease: ...
-
-    def release_lease(self, lease: Lease) -> None: ...
 
 
 class Holding:

@@ -1,12 +1,13 @@
 """Turns what callers hand over into rows: finds out how it is spelled and hides its credentials."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 
-from midfold.errors import StoreError, UnknownDialect
+from midfold.errors import SessionNotFound, StoreError, UnknownDialect
 from midfold.messages import Message
-from midfold.store.codec import hide_text, pack_value
+from midfold.store.base import Kind
+from midfold.store.codec import clean_text, hide_text, pack_value
 from midfold.store.rows import Row, make_rows, read_items, spell_items
 from midfold.wire.dialect import Evidence
 from midfold.wire.dialects import Verdict, judge
@@ -15,8 +16,30 @@ DEFAULT_DIALECT = "openai_chat"
 """How what shows no dialect of its own is spelled."""
 MAX_NAME_CHARS = 4_096
 """As much is kept of a title, a source, a reason: of whatever is no message, and so counts for no quota."""
-
+MAX_ID_CHARS = 256
+"""Ids are 32 hex digits unless a host chooses its own."""
+_MAX_STATE_NAME_CHARS = 256
 _CUT_DIGEST_BYTES = 16
+
+
+def check_id(session_id: str) -> None:
+    """Raise `SessionNotFound` for what can be no id: ids are compared letter by letter and never mended."""
+    if not session_id or len(session_id) > MAX_ID_CHARS or clean_text(session_id) != session_id:
+        raise SessionNotFound(session_id)
+
+
+def check_new_id(session_id: str) -> None:
+    """Raise `StoreError` for what no session can be called."""
+    if len(session_id) > MAX_ID_CHARS or clean_text(session_id) != session_id:
+        raise StoreError(f"the id of a session is text of at most {MAX_ID_CHARS} characters, without NUL")
+
+
+def check_kind(kind: Kind, parent_id: str | None) -> None:
+    """Raise `StoreError` where a session of this kind cannot be opened under that parent."""
+    if kind is Kind.CONTINUATION:
+        raise StoreError("a continuation comes from continue_session")
+    if (parent_id is None) is not (kind is Kind.ROOT):
+        raise StoreError("a branch and a sub-agent have a parent, and a root has none")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +109,15 @@ class Hiding:
     def value(self, value: object, conversation: str) -> str:
         """Spell a JSON value that may be stored."""
         return pack_value(value, self.key(conversation))
+
+    def states(self, values: Mapping[str, object], conversation: str) -> dict[str, str | None]:
+        """Spell states of a conversation by their names; `None` is one to be forgotten."""
+        for name in values:
+            if not name or len(name) > _MAX_STATE_NAME_CHARS or clean_text(name) != name:
+                raise StoreError(f"the name of a state is text of 1 to {_MAX_STATE_NAME_CHARS} characters")
+        return {
+            name: None if value is None else self.value(value, conversation) for name, value in values.items()
+        }
 
 
 def _as_list(messages: object) -> list[object]:

@@ -13,7 +13,7 @@ from midfold.errors import EngineContractError, MidfoldError
 from midfold.messages import ToolCall
 from midfold.providers.http import Answer, Transport
 from midfold.store import open_store
-from midfold.store.sqlite.store import SqliteStore
+from midfold.store.base import Store
 from midfold.testing.upstream.composing import Response, compose
 from midfold.testing.upstream.received import Received, read_json
 from midfold.testing.upstream.script import Reply
@@ -77,7 +77,7 @@ def _open_agent(
     engine: ContextEngine,
     api: str,
     home: Path,
-    store: SqliteStore,
+    store: Store,
     script: "_Script",
     session: str | None = None,
 ) -> Agent:

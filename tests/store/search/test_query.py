@@ -1,10 +1,20 @@
-"""What people type, and what the database is asked."""
+"""What people type, the tree that it is, and what the database is asked."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from midfold.store.search.query import MAX_QUERY_CHARS, MAX_QUERY_WORDS, Term, read_query
+from midfold.store.search.query import (
+    MAX_QUERY_CHARS,
+    MAX_QUERY_WORDS,
+    AllOf,
+    AnyOf,
+    Phrase,
+    Term,
+    Without,
+    read_query,
+)
+from midfold.store.sqlite.search.match import to_match
 
 
 @pytest.mark.parametrize(
@@ -30,7 +40,13 @@ from midfold.store.search.query import MAX_QUERY_CHARS, MAX_QUERY_WORDS, Term, r
     ],
 )
 def test_the_language(text, match):
-    assert read_query(text).match == match
+    assert to_match(read_query(text).tree) == match
+
+
+def test_a_query_is_a_tree():
+    tree = read_query("(fold OR prun*) -cache").tree
+    assert tree == Without(AnyOf((Phrase("fold"), Phrase("prun", is_prefix=True))), Phrase("cache"))
+    assert read_query("login error").tree == AllOf((Phrase("login"), Phrase("error")))
 
 
 @pytest.mark.parametrize(
@@ -55,20 +71,20 @@ def test_the_language(text, match):
     ],
 )
 def test_what_does_not_fit_is_a_word_to_look_for(text, match):
-    assert read_query(text).match == match
+    assert to_match(read_query(text).tree) == match
 
 
 @pytest.mark.parametrize(
     "text", ["", "   ", "!!!", '"', '""', "()", "(" * 900, "- -", "*", "\0", "\ud800", "🫡"]
 )
 def test_a_text_without_words_asks_for_nothing(text):
-    assert read_query(text).match == ""
+    assert read_query(text).tree is None
 
 
 def test_a_long_text_is_cut_and_says_so():
     query = read_query("x" * 2_000)
     assert query.is_cut
-    assert query.match == f'"{"x" * MAX_QUERY_CHARS}" *'
+    assert query.tree == Phrase("x" * MAX_QUERY_CHARS, is_prefix=True)
     many = read_query(" ".join(f"w{number}" for number in range(40)))
     assert many.is_cut
     assert len(many.terms) == MAX_QUERY_WORDS
@@ -82,7 +98,7 @@ def test_what_a_hit_cannot_show_is_no_term():
 
 @given(st.text(st.sampled_from('ab安"*()- :^{}+,.AND\0\ud800ORNT')) | st.text(st.characters()))
 def test_no_text_is_an_error_and_all_of_it_is_quoted(text):
-    match = read_query(text).match
+    match = to_match(read_query(text).tree)
     match.encode()
     bare = "".join(match.split('"')[::2])
     assert set(bare) <= set("() *ANDORT")

@@ -14,16 +14,8 @@ from midfold.cli.when import tell_size
 from midfold.config import Settings
 from midfold.config.stores import open_own_store
 from midfold.errors import SchemaTooNew, StoreCorrupt, StoreError, StoreUnavailable
-from midfold.store.rescue import (
-    LostMessages,
-    Salvaged,
-    find_kept,
-    parts_of,
-    read_facts,
-    replace_damaged,
-)
-from midfold.store.sqlite.health import Area, Problem
-from midfold.store.sqlite.replacing import finish_replacing
+from midfold.store.base import Area, LostMessages, Problem, Salvaged
+from midfold.store.opening import find_kept, finish_replacing, parts_of, read_facts, replace_damaged
 
 _AREA = "store"
 _LARGE_LOG_BYTES = 256_000_000

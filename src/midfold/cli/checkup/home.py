@@ -21,7 +21,7 @@ from midfold.offload.names import is_reference
 from midfold.offload.sinks.files import is_temporary
 from midfold.offload.sinks.records import SUFFIX
 from midfold.offload.sinks.usage import walk
-from midfold.store.rescue import find_kept, parts_of
+from midfold.store.opening import find_kept, parts_of
 
 _AREA = "home"
 _FOR_OTHERS, _FOR_OTHERS_TO_WRITE = 0o077, 0o022

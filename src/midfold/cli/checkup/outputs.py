@@ -18,7 +18,8 @@ from midfold.offload.names import REFERENCE, name_folder
 from midfold.offload.sinks.files import is_temporary
 from midfold.offload.sinks.records import SUFFIX
 from midfold.offload.sinks.usage import KeptFile, Place, walk
-from midfold.store.rescue import StoreFacts, find_in_bodies, read_facts
+from midfold.store.base import StoreFacts
+from midfold.store.opening import find_in_bodies, read_facts
 
 _AREA = "outputs"
 _MARK = "persisted-output reference="

@@ -9,7 +9,7 @@ from midfold.cli.checkup.findings import Finding, Level, fine
 from midfold.cli.config import find_remarks
 from midfold.cli.plain import printable
 from midfold.config import CheckedSettings
-from midfold.store.sqlite.driver import SAFE_VERSION, sqlite_version
+from midfold.store.opening import engine_version
 from midfold.tokens import TokenCounter
 
 _MOST_CHARS = 300
@@ -44,15 +44,14 @@ def _check_settings(checked: CheckedSettings) -> Iterator[Finding]:
 
 
 def _check_sqlite() -> Finding:
-    version = ".".join(map(str, sqlite_version()))
-    if sqlite_version() >= SAFE_VERSION:
-        return fine("sqlite", f"{version}, safe for several processes that write")
-    needed = ".".join(map(str, SAFE_VERSION))
+    engine = engine_version()
+    if engine.is_safe:
+        return fine("sqlite", f"{engine.version}, safe for several processes that write")
     return Finding(
         "sqlite",
         Level.WARN,
-        f"{version}, which is safe for one process that writes at a time",
-        f"install pysqlite3, or a Python with SQLite {needed} or later",
+        f"{engine.version}, which is safe for one process that writes at a time",
+        f"install pysqlite3, or a Python with SQLite {engine.safe_version} or later",
     )
 
 

@@ -1,4 +1,4 @@
-"""A small query language, and what it becomes for the database.
+"""A small query language, and the tree that each store compiles for its index.
 
     login error            both words
     "connection reset"     the words next to each other
@@ -8,14 +8,14 @@
     (fold OR prune) cache  groups
 
 The three operators are spelled in capitals. Everything else is words to look for, and so is an operator, a
-bracket or a quotation mark that does not fit: no text is an error, and none reaches the database but inside
-quotation marks.
+bracket or a quotation mark that does not fit: no text is an error.
 """
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import TypeAlias
 
 from midfold.store.search.words import WORD, segment, split_identifier
 
@@ -38,11 +38,44 @@ class Term:
 
 
 @dataclass(frozen=True, slots=True)
+class Phrase:
+    """The words of a text next to each other; of a prefix, the last word may go on."""
+
+    text: str
+    is_prefix: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AllOf:
+    """Every one of the parts."""
+
+    parts: "tuple[Node, ...]"
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOf:
+    """At least one of the parts."""
+
+    parts: "tuple[Node, ...]"
+
+
+@dataclass(frozen=True, slots=True)
+class Without:
+    """The one, and not the other."""
+
+    wanted: "Node"
+    unwanted: "Node"
+
+
+Node: TypeAlias = Phrase | AllOf | AnyOf | Without
+
+
+@dataclass(frozen=True, slots=True)
 class Query:
     """What to look for."""
 
-    match: str
-    """the expression for the database; empty where the text had no words"""
+    tree: Node | None
+    """`None` where the text had no words"""
     terms: tuple[Term, ...]
     """what a hit may show, for marking it"""
     is_cut: bool
@@ -61,7 +94,7 @@ def read_query(text: str) -> Query:
     parser = _Parser(list(_lex(kept)))
     found = parser.read_group()
     is_cut = parser.is_cut or len(text) > MAX_QUERY_CHARS
-    return Query(found.match, found.terms, is_cut) if found else Query("", (), is_cut)
+    return Query(found.node, found.terms, is_cut) if found else Query(None, (), is_cut)
 
 
 class _Kind(Enum):
@@ -106,9 +139,9 @@ def _lex(text: str) -> Iterator[_Lexeme]:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """An expression of the database, and the terms that a hit may show."""
+    """A part of the tree, and the terms that a hit may show."""
 
-    match: str
+    node: Node
     terms: tuple[Term, ...]
 
 
@@ -125,18 +158,18 @@ class _Group:
         wanted = self.wanted or self.spelled
         if not wanted:
             return None
-        found = _join(wanted, " AND ")
+        found = _join(wanted, AllOf)
         if not self.wanted or not self.unwanted:
             return found
-        return _Found(f"({found.match} NOT {_join(self.unwanted, ' OR ').match})", found.terms)
+        return _Found(Without(found.node, _join(self.unwanted, AnyOf).node), found.terms)
 
 
-def _join(found: list[_Found], operator: str) -> _Found:
+def _join(found: list[_Found], kind: type[AllOf] | type[AnyOf]) -> _Found:
     found = list(dict.fromkeys(found))
     if len(found) == 1:
         return found[0]
     terms = tuple(term for each in found for term in each.terms)
-    return _Found(f"({operator.join(each.match for each in found)})", terms)
+    return _Found(kind(tuple(each.node for each in found)), terms)
 
 
 class _Parser:
@@ -161,7 +194,7 @@ class _Parser:
                 self._read_operand(lexeme, groups[-1])
                 has_left = True
         found = [each for group in groups if (each := group.close())]
-        return _join(found, " OR ") if found else None
+        return _join(found, AnyOf) if found else None
 
     def _read_operand(self, lexeme: _Lexeme, group: _Group) -> None:
         is_not = lexeme.is_operator("NOT")
@@ -194,7 +227,7 @@ class _Parser:
             self.is_cut = True
             spellings, is_prefix = [_cut(spellings[0], self._words_left)], False
         self._words_left -= min(words, self._words_left)
-        return _join([_quote(each, is_prefix) for each in spellings], " OR ") if spellings[0] else None
+        return _join([_phrase(each, is_prefix) for each in spellings], AnyOf) if spellings[0] else None
 
     def _next(self) -> _Lexeme | None:
         if self._position == len(self._lexemes):
@@ -214,6 +247,5 @@ def _cut(text: str, words: int) -> str:
     return text[: ends[-1]] if ends else ""
 
 
-def _quote(text: str, is_prefix: bool) -> _Found:
-    quoted = f'"{text.replace(chr(34), chr(34) * 2)}"'
-    return _Found(f"{quoted} *" if is_prefix else quoted, (Term(tuple(WORD.findall(text)), is_prefix),))
+def _phrase(text: str, is_prefix: bool) -> _Found:
+    return _Found(Phrase(text, is_prefix), (Term(tuple(WORD.findall(text)), is_prefix),))

@@ -3,11 +3,11 @@
 import secrets
 import sqlite3
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from pathlib import Path
 
 from midfold.errors import StoreUnavailable
 from midfold.store.codec import DamagedRow
-from midfold.store.search import maintain
 from midfold.store.sqlite import indexing
 from midfold.store.sqlite.driver import (
     SAFE_VERSION,
@@ -25,12 +25,14 @@ from midfold.store.sqlite.identity import Files, refuse_left_open
 from midfold.store.sqlite.marks import Loss, Mark, read_loss, write_loss
 from midfold.store.sqlite.migrations import check_version, migrate
 from midfold.store.sqlite.replacing import finish_replacing
+from midfold.store.sqlite.search import maintain
 from midfold.store.sqlite.searching import read_texts
 from midfold.store.sqlite.single import SingleWriter
 from midfold.store.sqlite.writer import Writer
 
 MEMORY = Path(":memory:")
 _KEY_BYTES = 32
+_ID_CHARS = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,11 @@ def open_any_reader(path: Path, *, has_writer: bool) -> sqlite3.Connection:
         # In WAL mode even a reader wants to write beside the file, unless it is told that nobody does.
         return open_reader(path, immutable=True)
     return connection
+
+
+def name_store(key: bytes) -> str:
+    """Return what tells a store from others. Every store has a key of its own, which nobody must learn."""
+    return sha256(b"store\0" + key).hexdigest()[:_ID_CHARS]
 
 
 def read_key(connection: sqlite3.Connection) -> bytes:

@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterable, Iterator
 from midfold.errors import StoreError
 from midfold.faults import faultpoint
 from midfold.store.base import Deleted
-from midfold.store.search import maintain
 from midfold.store.sqlite import indexing, states
-from midfold.store.sqlite.files import Database
+from midfold.store.sqlite.database import Database
 from midfold.store.sqlite.marks import count_deletion
 from midfold.store.sqlite.messages import add_bytes
+from midfold.store.sqlite.search import maintain
 from midfold.store.sqlite.searching import read_texts
 from midfold.store.sqlite.sessions import find_place
 

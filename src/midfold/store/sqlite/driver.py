@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from midfold.errors import StoreCorrupt, StoreError, StoreUnavailable
 from midfold.store.codec import DamagedRow
-from midfold.store.guards import guard
+from midfold.store.sqlite.guards import guard
 
 
 def _load() -> Any:

@@ -9,7 +9,7 @@ from midfold.compression.fold import Fold
 from midfold.store.base import Condition, Known, StoredFold
 from midfold.store.codec import DamagedRow, damage_noticed, read_value
 from midfold.store.fold_json import fold_from_json
-from midfold.store.seals import is_fold_sealed
+from midfold.store.sqlite.seals import is_fold_sealed
 from midfold.store.sqlite.sessions import find_place, find_tip
 
 _FOLD = """

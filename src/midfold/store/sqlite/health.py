@@ -3,16 +3,15 @@
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from enum import StrEnum
 from itertools import chain
 
 from midfold.messages.digests import link, own_digest
+from midfold.store.base import Area, Problem
 from midfold.store.codec import DamagedRow, read_body, read_value
 from midfold.store.fold_json import fold_from_json
-from midfold.store.seals import LOST_SEAL, SEALED, is_fold_sealed, is_sealed
-from midfold.store.search import maintain
 from midfold.store.sqlite.driver import any_text, driver, name_damage
+from midfold.store.sqlite.seals import LOST_SEAL, SEALED, is_fold_sealed, is_sealed
+from midfold.store.sqlite.search import maintain
 from midfold.store.sqlite.searching import read_texts
 
 _MANY_TIPS = """
@@ -35,23 +34,6 @@ _VALUES = (
     "SELECT body FROM summaries",
     "SELECT body FROM states",
 )
-
-
-class Area(StrEnum):
-    """What a problem is about; only the index can be made anew without losing anything."""
-
-    FILE = "file"
-    INDEX = "index"
-    MESSAGES = "messages"
-    LINEAGE = "lineage"
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """Something that is not as it must be."""
-
-    area: Area
-    text: str
 
 
 Check = Callable[[sqlite3.Connection], Iterator[Problem]]

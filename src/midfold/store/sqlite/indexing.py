@@ -12,9 +12,9 @@ from collections.abc import Iterable, Sequence
 from midfold.faults import faultpoint
 from midfold.store.codec import DamagedRow, read_body
 from midfold.store.rows import words_of
-from midfold.store.seals import LOST_SEAL, SEALED, is_sealed
-from midfold.store.search import maintain
 from midfold.store.sqlite.driver import any_text
+from midfold.store.sqlite.seals import LOST_SEAL, SEALED, is_sealed
+from midfold.store.sqlite.search import maintain
 
 # What is indexed in one transaction, since others wait for it: some ten milliseconds of work.
 MAX_MESSAGES = 500

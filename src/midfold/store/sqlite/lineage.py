@@ -14,7 +14,6 @@ from midfold.store.base import EndReason, Kind, Lease, StoredMessage
 from midfold.store.continuing import Continuation
 from midfold.store.diverging import Basis
 from midfold.store.rows import agree
-from midfold.store.seals import seal_fold
 from midfold.store.sqlite import messages, states
 from midfold.store.sqlite.folds import forget_summary
 from midfold.store.sqlite.leases import check_lease
@@ -27,6 +26,7 @@ from midfold.store.sqlite.messages import (
     join_refs,
     read_refs,
 )
+from midfold.store.sqlite.seals import seal_fold
 from midfold.store.sqlite.sessions import (
     NewSession,
     Place,

@@ -8,7 +8,7 @@ from midfold.faults import faultpoint
 from midfold.messages.digests import link, own_digest
 from midfold.store.codec import DamagedRow, read_body
 from midfold.store.rows import SAID, Row
-from midfold.store.seals import SEALED, sum_of
+from midfold.store.sqlite.seals import SEALED, sum_of
 from midfold.store.sqlite.sessions import Place
 
 # The ranges a session took over, in order, and behind them its own messages.

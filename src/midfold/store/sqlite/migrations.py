@@ -50,7 +50,7 @@ def check_version(connection: sqlite3.Connection) -> None:
 @cache
 def load_migrations() -> tuple[Migration, ...]:
     """Read the numbered SQL files that come with the package."""
-    folder = files("midfold.store") / "sql" / "sqlite"
+    folder = files("midfold.store.sqlite") / "sql"
     found = sorted(
         (each for each in folder.iterdir() if each.name.endswith(".sql")), key=lambda each: each.name
     )

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from midfold.errors import StoreFull
 from midfold.store.base import Deleted
+from midfold.store.sqlite.database import Database
 from midfold.store.sqlite.deleting import delete_found
-from midfold.store.sqlite.files import Database
 
 
 @dataclass(frozen=True, slots=True)

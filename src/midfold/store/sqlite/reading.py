@@ -16,8 +16,8 @@ from midfold.messages import Message, Text
 from midfold.store.base import Condition, StoredMessage
 from midfold.store.codec import DAMAGED_TEXT, DamagedRow, read_value
 from midfold.store.rows import MADE, SAID
-from midfold.store.seals import LOST_SEAL, SEALED_COLUMNS, is_sealed
 from midfold.store.sqlite.messages import RECORD, RECORDS
+from midfold.store.sqlite.seals import LOST_SEAL, SEALED_COLUMNS, is_sealed
 from midfold.store.sqlite.sessions import Place, find_place
 from midfold.store.sqlite.skipping import UNREADABLE, each_row
 from midfold.wire import render

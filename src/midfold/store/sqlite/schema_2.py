@@ -27,7 +27,7 @@ from midfold.messages import (
 from midfold.messages.digests import link, own_digest
 from midfold.store.codec import DamagedRow, pack_exact, read_body, read_value
 from midfold.store.fold_json import fold_to_json
-from midfold.store.seals import seal_fold
+from midfold.store.sqlite.seals import seal_fold
 from midfold.wire import parse, render
 
 _PARTS: dict[str, type[Part]] = {

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 from midfold.store.base import Found, Hit, Order
 from midfold.store.codec import DAMAGED_TEXT, DamagedRow, read_body, texts_in
-from midfold.store.search.find import COLUMNS, MAX_ROWS, Row, find
 from midfold.store.search.query import read_query
-from midfold.store.search.scan import scan
-from midfold.store.search.scope import Filters
 from midfold.store.search.snippets import Snippet, make_snippet, make_substring_snippet
+from midfold.store.sqlite.search.find import COLUMNS, MAX_ROWS, Row, find
+from midfold.store.sqlite.search.match import to_match
+from midfold.store.sqlite.search.scan import scan
+from midfold.store.sqlite.search.scope import Filters
 from midfold.store.sqlite.sessions import find_place
 from midfold.store.sqlite.skipping import UNREADABLE
 
@@ -56,13 +57,13 @@ def search(connection: sqlite3.Connection, tenant: str, wanted: Wanted) -> Found
 def search_damaged(connection: sqlite3.Connection, tenant: str, wanted: Wanted) -> Found:
     """Do what `search` does where pages are damaged: message by message, past those that cannot be read."""
     query = read_query(wanted.query)
-    if not query.match:
+    if query.tree is None:
         return Found(())
     conversation = None
     if wanted.session_id is not None:
         conversation = find_place(connection, tenant, wanted.session_id).conversation
     hits: list[Hit] = []
-    for row in _read_singly(connection, tenant, query.match):
+    for row in _read_singly(connection, tenant, to_match(query.tree)):
         is_wanted = (
             (conversation is None or row.conversation_id == conversation)
             and (wanted.role is None or row.role == wanted.role)

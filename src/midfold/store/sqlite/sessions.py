@@ -7,7 +7,8 @@ from typing import Any
 
 from midfold.errors import SessionEnded, SessionGrew, SessionNotFound, StoreError
 from midfold.store.base import EndReason, Kind, Session
-from midfold.store.codec import clean_text, damage_noticed, read_value
+from midfold.store.codec import damage_noticed, read_value
+from midfold.store.preparing import check_id, check_new_id
 
 _COLUMNS = """
     s.id, s.conversation, s.kind, p.id, s.source, s.model, s.title, s.dialect,
@@ -18,8 +19,6 @@ _FROM = "FROM sessions s LEFT JOIN sessions p ON p.key = s.parent"
 # What these words say is said of a session together with the one that follows it.
 _OF_FOLDS = (EndReason.COMPRESSION, EndReason.UNDONE)
 _RECALLED_SESSIONS = 1_000
-MAX_ID_CHARS = 256
-"""Ids are 32 hex digits unless a host chooses its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,16 +73,9 @@ class NewSession:
     base_digest: bytes | None = None
 
 
-def check_id(session_id: str) -> None:
-    """Raise `SessionNotFound` for what can be no id: ids are compared letter by letter and never mended."""
-    if not session_id or len(session_id) > MAX_ID_CHARS or clean_text(session_id) != session_id:
-        raise SessionNotFound(session_id)
-
-
 def insert_session(connection: sqlite3.Connection, tenant: str, new: NewSession, now: float) -> int:
     """Open a session and return its key."""
-    if len(new.id) > MAX_ID_CHARS or clean_text(new.id) != new.id:
-        raise StoreError(f"the id of a session is text of at most {MAX_ID_CHARS} characters, without NUL")
+    check_new_id(new.id)
     cursor = connection.execute(
         "INSERT INTO sessions (tenant, id, conversation, kind, parent, source, model, title, dialect, system,"
         " started_at, last_chain, base_digest) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",

@@ -1,58 +1,10 @@
 """What engines remember of a conversation, in SQLite: saved by name, deleted with the conversation."""
 
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping
-from typing import TypeVar
+from collections.abc import Iterable, Mapping
 
-from midfold.errors import SessionNotFound, StoreError
-from midfold.store.codec import clean_text, read_value
-from midfold.store.preparing import Hiding
-from midfold.store.sqlite.sessions import Place, find_place
-
-T = TypeVar("T")
-
-_MAX_NAME_CHARS = 256
-
-
-class StateVerbs:
-    """The verbs of a store for the state of engines."""
-
-    _hiding: Hiding
-    _clock: Callable[[], float]
-    _write: Callable[..., None]
-    _read: Callable[..., object]
-    _recall: Callable[[str], Place]
-
-    def save_state(self, session_id: str, name: str, value: object) -> None:
-        """Keep a JSON value with the conversation of a session; `None` forgets it."""
-        bodies = self._pack_states(session_id, {name: value})
-        self._write(_save_of_session, session_id, bodies, self._clock())
-
-    def load_state(self, session_id: str, name: str) -> object | None:
-        """Return what was saved by that name with the conversation of a session."""
-        return self._read(load, session_id, name)
-
-    def conversation_key(self, session_id: str) -> bytes:
-        """Return the key of the placeholders and fences of a conversation.
-
-        One that is not stored yet has the id of its first session.
-        """
-        try:
-            conversation = self._recall(session_id).conversation
-        except SessionNotFound:
-            conversation = session_id
-        return self._hiding.secret_of(conversation)
-
-    def _pack_states(self, session_id: str, values: Mapping[str, object]) -> dict[str, str | None]:
-        """Spell states for storing, with placeholders where credentials were."""
-        conversation = self._recall(session_id).conversation
-        for name in values:
-            if not name or len(name) > _MAX_NAME_CHARS or clean_text(name) != name:
-                raise StoreError(f"the name of a state is text of 1 to {_MAX_NAME_CHARS} characters")
-        return {
-            name: None if value is None else self._hiding.value(value, conversation)
-            for name, value in values.items()
-        }
+from midfold.store.codec import read_value
+from midfold.store.sqlite.sessions import find_place
 
 
 def save(
@@ -105,7 +57,7 @@ def delete_orphans(connection: sqlite3.Connection, tenant: str, conversations: I
         )
 
 
-def _save_of_session(
+def save_of_session(
     connection: sqlite3.Connection,
     tenant: str,
     session_id: str,

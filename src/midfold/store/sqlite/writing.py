@@ -8,7 +8,7 @@ from midfold.errors import MessagesDamaged, StoreCorrupt
 from midfold.store.base import Condition, Found, Item, StoredMessage, check_sound
 from midfold.store.preparing import Prepared
 from midfold.store.sqlite import indexing, lineage, reading, searching
-from midfold.store.sqlite.files import Database
+from midfold.store.sqlite.database import Database
 from midfold.store.sqlite.messages import Ref, insert_rows, read_refs
 from midfold.store.sqlite.pruning import check_quota
 from midfold.store.sqlite.sessions import check_count, find_open, find_place

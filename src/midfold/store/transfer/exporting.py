@@ -13,9 +13,8 @@ from pathlib import Path
 from midfold.errors import StoreCorrupt
 from midfold.files import replace_file
 from midfold.messages import Message, Text
-from midfold.store.base import Condition, Session, StoredFold, StoredMessage
+from midfold.store.base import Condition, Session, Store, StoredFold, StoredMessage
 from midfold.store.codec import Packed, pack_item, pack_value
-from midfold.store.sqlite.store import SqliteStore
 from midfold.transcripts import decode_json
 from midfold.wire import convert, parse
 
@@ -80,7 +79,7 @@ class _Conversation:
 
 
 def export_session(
-    store: SqliteStore, session_id: str, *, form: Form = Form.JSON, view: View = View.HISTORY
+    store: Store, session_id: str, *, form: Form = Form.JSON, view: View = View.HISTORY
 ) -> Export:
     """Spell the conversation of a session: all that was said in it, or what its tip says."""
     conversation = _read(store, session_id, view)
@@ -115,7 +114,7 @@ def write_export(path: Path, text: str) -> None:
         raise OSError(error.errno, error.strerror, str(path)) from error
 
 
-def _read(store: SqliteStore, session_id: str, view: View) -> _Conversation:
+def _read(store: Store, session_id: str, view: View) -> _Conversation:
     tip = store.get_compression_tip(session_id)
     records = store.history(session_id) if view is View.HISTORY else store.records(tip)
     try:

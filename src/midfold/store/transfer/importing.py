@@ -5,11 +5,9 @@ from dataclasses import dataclass
 
 from midfold.errors import SessionNotFound
 from midfold.messages.digests import chain_digests
-from midfold.store.base import Session
+from midfold.store.base import Session, Store
 from midfold.store.codec import pack_item
-from midfold.store.sqlite.store import SqliteStore
 from midfold.store.transfer.incoming import Incoming
-from midfold.store.transfer.writing import write_conversation
 from midfold.wire import parse
 
 # What exports are redacted with.
@@ -26,7 +24,7 @@ class Imported:
 
 
 def import_session(
-    store: SqliteStore, incoming: Incoming, *, again: bool = False, session_id: str | None = None
+    store: Store, incoming: Incoming, *, again: bool = False, session_id: str | None = None
 ) -> Imported:
     """Write a conversation as a session of its own, dated as the file says; all of it, or nothing.
 
@@ -37,11 +35,20 @@ def import_session(
     known = None if again else _find_known(store, incoming)
     if known is not None:
         return Imported(store.session(known), len(incoming.said), is_new=False)
-    written = write_conversation(store, incoming, session_id)
-    return Imported(store.session(written), len(incoming.said), is_new=True)
+    session = store.import_conversation(
+        incoming.said,
+        dialect=incoming.dialect,
+        session_id=session_id,
+        source=incoming.source,
+        model=incoming.model,
+        title=incoming.title,
+        system=incoming.system,
+        started_at=incoming.started_at,
+    )
+    return Imported(session, len(incoming.said), is_new=True)
 
 
-def _find_known(store: SqliteStore, incoming: Incoming) -> str | None:
+def _find_known(store: Store, incoming: Incoming) -> str | None:
     items = [said.item for said in incoming.said]
     known = store.find_history(chain_digests(parse(items, incoming.dialect)))
     if known is not None and known.length == len(items):
@@ -49,7 +56,7 @@ def _find_known(store: SqliteStore, incoming: Incoming) -> str | None:
     return _find_exported(store, incoming.conversation_id, items)
 
 
-def _find_exported(store: SqliteStore, conversation_id: str | None, items: list[object]) -> str | None:
+def _find_exported(store: Store, conversation_id: str | None, items: list[object]) -> str | None:
     """Find the conversation that a file of ours was made from: where that had credentials, the file has
     placeholders, and only the file of what is stored looks the same."""
     if conversation_id is None:

@@ -6,23 +6,13 @@ from dataclasses import dataclass
 
 from midfold.errors import UnreadableTranscript
 from midfold.files import BelongsToStore, read_bytes
+from midfold.store.base import Said
 from midfold.store.transfer.exporting import FORMAT, VERSION
 from midfold.store.transfer.times import read_time, read_times
 from midfold.transcripts import MAX_BYTES, Transcript, decode_transcript
 from midfold.wire import DIALECTS
 
 _IMPORTED = "import"
-
-
-@dataclass(frozen=True, slots=True)
-class Said:
-    """A message on its way in, and what a file knows about it."""
-
-    item: object
-    at: float | None = None
-    tokens: int | None = None
-    finish_reason: str | None = None
-    is_redacted: bool = False
 
 
 @dataclass(frozen=True, slots=True)

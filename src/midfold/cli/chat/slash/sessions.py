@@ -13,15 +13,14 @@ from midfold.cli.overview import list_conversations, show_line
 from midfold.cli.session_tables import print_conversations, print_hits
 from midfold.errors import SessionNotFound
 from midfold.messages import Message
-from midfold.store.base import Session
-from midfold.store.sqlite.store import SqliteStore
+from midfold.store.base import Session, Store
 
 SOURCE = "chat"
 _MOST_LISTED = 15
 _MOST_WORDS_CHARS = 160
 
 
-def find_chat(store: SqliteStore, name: str) -> Session:
+def find_chat(store: Store, name: str) -> Session:
     """Find a session by its id, the beginning of one, or as `latest`: the newest chat.
 
     Raises `SessionNotFound`, and `UsageProblem` where several begin so.

@@ -1,0 +1,271 @@
+"""Writes everything that is sound in a damaged store into a new one, and says what is lost.
+
+Sessions, messages, folds and calls keep their ids and numbers. In the place of a message that is lost there
+is a mark, so that nothing moves up: every fold, range and position still means what it meant.
+"""
+
+import sqlite3
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from midfold.store.base import LostMessages, Salvaged
+from midfold.store.codec import pack_value
+from midfold.store.sqlite import schema_2
+from midfold.store.sqlite.database import Database
+from midfold.store.sqlite.reading import make_mark_item
+from midfold.store.sqlite.rescue.chains import mend_chains
+from midfold.store.sqlite.rescue.copies import copied
+from midfold.store.sqlite.rescue.families import Kin, make_kin, put_in_order, read_kin
+from midfold.store.sqlite.rescue.tables import (
+    CALL_COLUMNS,
+    FOLD_COLUMNS,
+    MESSAGE_COLUMNS,
+    SESSION_COLUMNS,
+    Row,
+    Tables,
+    insert,
+    is_placed,
+    is_sound,
+)
+from midfold.store.sqlite.seals import LOST_SEAL
+from midfold.store.sqlite.search import maintain
+from midfold.store.sqlite.searching import read_texts
+
+# A session that says it has so many more messages than can be found is not believed.
+_MOST_MISSING = 100_000
+_DIGEST_BYTES, _CHAIN_BYTES = 16, 32
+
+
+def salvage(damaged: Path, fresh: Path) -> Salvaged:
+    """Write what can be read of the file `damaged` into a new store at `fresh`; nobody may have it open."""
+    with copied(damaged, fresh) as copy:
+        database = Database(fresh, synchronous="NORMAL")
+        try:
+            return database.write(lambda connection: _Rescue(connection, Tables(copy)).run())
+        finally:
+            database.close()
+
+
+@dataclass
+class _Messages:
+    """Which messages of a session were written, by number, and what is known of damaged ones."""
+
+    ids: dict[int, int] = field(default_factory=dict)
+    damaged: dict[int, Row] = field(default_factory=dict)
+
+
+class _Rescue:
+    """One rescue, in one transaction of the new store."""
+
+    def __init__(self, connection: sqlite3.Connection, tables: Tables) -> None:
+        self._connection = connection
+        self._tables = tables
+        self._kin = {key: read_kin(row) for key, row in tables.sessions().items()}
+        self._messages: dict[int, _Messages] = {}
+        self._ids: set[int] = set()
+
+    def run(self) -> Salvaged:
+        """Write all there is."""
+        self._connection.execute("PRAGMA defer_foreign_keys = ON")
+        self._write_meta()
+        self._write_sound_messages()
+        unnamed = self._name_strays()
+        self._kin = put_in_order(self._kin)
+        self._believe_counts()
+        lost = [each for key in sorted(self._kin) if (each := self._mark_lost(key))]
+        roots = {key for key, kin in self._kin.items() if kin.kind in ("root", "subagent")}
+        for key, link in mend_chains(self._connection, roots).items():
+            self._kin[key] = replace(self._kin[key], last_chain=link)
+        unfolded = self._write_ranges()
+        for kin in self._kin.values():
+            values = tuple(getattr(kin, name) for name in SESSION_COLUMNS.split(", "))
+            insert(self._connection, "sessions", SESSION_COLUMNS, values)
+        folds, calls = self._write_folds(unfolded), self._write_calls()
+        self._write_rest()
+        if self._tables.plain("PRAGMA user_version") == [(1,)]:
+            schema_2.upgrade(self._connection)
+        return Salvaged(
+            conversations=len({(kin.tenant, kin.conversation) for kin in self._kin.values()}),
+            messages=len(self._ids) - sum(len(each.positions) for each in lost),
+            lost=tuple(lost),
+            lost_folds=folds,
+            lost_calls=calls,
+            unfolded=tuple(self._kin[key].id for key in unfolded),
+            unnamed=unnamed,
+            has_read_nothing=not self._kin,
+        )
+
+    def _write_meta(self) -> None:
+        rows = self._tables.plain("SELECT name, value FROM meta WHERE name = 'redaction_key'")
+        for name, value in rows:
+            if isinstance(value, bytes):
+                self._connection.execute(
+                    "INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)", (name, value)
+                )
+
+    def _write_sound_messages(self) -> None:
+        for row in self._tables.messages():
+            if not is_placed(row):
+                continue
+            session, seq = row[2], row[3]
+            known = self._messages.setdefault(session, _Messages())
+            if seq in known.ids:
+                continue
+            if is_sound(row):
+                self._write_message(known, row)
+            else:
+                known.damaged.setdefault(seq, row)
+
+    def _write_message(self, known: _Messages, row: Row) -> None:
+        rowid = row[0] if row[0] not in self._ids else self._free_id(max(self._ids), None)
+        kin = self._kin.get(row[2])
+        tenant = kin.tenant if kin else row[1] if isinstance(row[1], str) else ""
+        insert(self._connection, "messages", MESSAGE_COLUMNS, (rowid, tenant, *row[2:10], *_mended(row)))
+        self._ids.add(rowid)
+        known.ids[row[3]] = rowid
+
+    def _name_strays(self) -> tuple[str, ...]:
+        """Make sessions for messages whose own cannot be read."""
+        strays = [key for key, known in self._messages.items() if key not in self._kin and known.ids]
+        for key in strays:
+            [(tenant, dialect)] = self._connection.execute(
+                "SELECT tenant, dialect FROM messages WHERE session = ? LIMIT 1", (key,)
+            )
+            self._kin[key] = make_kin(key, tenant, dialect)
+        return tuple(self._kin[key].id for key in strays)
+
+    def _believe_counts(self) -> None:
+        """Find out how many messages each session has."""
+        longest = self._tables.longest()
+        for key, kin in self._kin.items():
+            known = self._messages.setdefault(key, _Messages())
+            least = max(known.ids, default=-1) + 1
+            claims = [kin.next_seq, longest.get(key, 0)]
+            most = max([least, *(claim for claim in claims if claim - len(known.ids) <= _MOST_MISSING)])
+            self._kin[key] = replace(kin, next_seq=most, own_from=min(kin.own_from, most))
+
+    def _mark_lost(self, key: int) -> LostMessages | None:
+        """Put marks in the places of messages that are lost."""
+        kin, known = self._kin[key], self._messages[key]
+        missing = [seq for seq in range(kin.next_seq) if seq not in known.ids]
+        for seq in missing:
+            row = known.damaged.get(seq)
+            rowid = row[0] if row and row[0] not in self._ids else None
+            if rowid is None:
+                before = known.ids.get(seq - 1, 0)
+                after = min((known.ids[each] for each in known.ids if each > seq), default=None)
+                rowid = self._free_id(before, after)
+            self._write_mark(kin, seq, rowid, row)
+            known.ids[seq] = rowid
+            self._ids.add(rowid)
+        # Marks of an earlier rescue were told of then.
+        fresh = [seq for seq in missing if seq not in known.damaged or known.damaged[seq][9] != LOST_SEAL]
+        return LostMessages(kin.conversation, kin.id, tuple(fresh)) if fresh else None
+
+    def _write_mark(self, kin: Kin, seq: int, rowid: int, row: Row | None) -> None:
+        role = row[5] if row and isinstance(row[5], str) else "user"
+        dialect = kin.dialect or "openai_chat"
+        mark = make_mark_item(role, dialect)
+        at = row[16] if row and isinstance(row[16], float) else kin.started_at
+        body = (kin.key, seq, "said", role, "", dialect, pack_value(mark, None), LOST_SEAL)
+        insert(
+            self._connection,
+            "messages",
+            MESSAGE_COLUMNS,
+            (rowid, kin.tenant, *body, None, None, 0, 0, _digest(row), None, at),
+        )
+
+    def _free_id(self, before: int, after: int | None) -> int:
+        """Return a number for a message between two others: its own is free, since it is lost."""
+        last = max([before, *self._ids])
+        stop = last + 2 if after is None else after
+        return next((each for each in range(before + 1, stop) if each not in self._ids), last + 1)
+
+    def _write_ranges(self) -> list[int]:
+        """Write what sessions took over; return those that take over all, as nobody knows what."""
+        found = self._tables.ranges({key: (key, kin.tenant) for key, kin in self._kin.items()})
+        pieces: dict[int, list[tuple[int, int, int]]] = {}
+        unfolded: list[int] = []
+        for key in sorted(self._kin):
+            kin = self._kin[key]
+            taken_over = self._valid_ranges(found[key])
+            parent = pieces.get(kin.parent) if kin.parent is not None else None
+            if kin.kind in ("continuation", "branch") and parent and not taken_over:
+                taken_over = parent
+                unfolded.append(key)
+            for position, piece in enumerate(taken_over or ()):
+                columns = "tenant, session, position, source, start, stop"
+                insert(self._connection, "ranges", columns, (kin.tenant, key, position, *piece))
+            own = (key, kin.own_from, kin.next_seq)
+            pieces[key] = [*(taken_over or ()), *([own] if kin.own_from < kin.next_seq else [])]
+        return unfolded
+
+    def _valid_ranges(self, rows: Iterable[Row]) -> list[tuple[int, int, int]] | None:
+        """Return ranges if all of them can be true."""
+        valid: list[tuple[int, int, int]] = []
+        for number, (position, source, start, stop) in enumerate(rows):
+            kin = self._kin.get(source)
+            if position != number or kin is None or not 0 <= start < stop <= kin.next_seq:
+                return None
+            valid.append((source, start, stop))
+        return valid
+
+    def _write_folds(self, unfolded: list[int]) -> int:
+        """Write the folds; return how many are lost."""
+        seen: set[int] = set()
+        for row in self._tables.folds().values():
+            session, child = row[2], row[3]
+            parts = self._kin.get(session), self._kin.get(child)
+            if None in parts or child in seen or child in unfolded:
+                continue
+            seen.add(child)
+            created, announced = (each if isinstance(each, float) else None for each in row[7:9])
+            values = (row[0], self._kin[child].tenant, *row[2:7], created or 0.0, announced)
+            insert(self._connection, "folds", FOLD_COLUMNS, values)
+        return max(0, self._tables.count("folds") - len(seen))
+
+    def _write_calls(self) -> int:
+        """Write the calls; return how many are lost."""
+        seen: set[tuple[str, str]] = set()
+        for row in self._tables.calls().values():
+            kin = self._kin.get(row[2])
+            if kin is None or (kin.tenant, row[3]) in seen:
+                continue
+            seen.add((kin.tenant, row[3]))
+            insert(self._connection, "calls", CALL_COLUMNS, (row[0], kin.tenant, *row[2:]))
+        return max(0, self._tables.count("calls") - len(seen))
+
+    def _write_rest(self) -> None:
+        columns = "tenant, span_digest, model, prompt, body, created_at"
+        for row in self._tables.plain(f"SELECT {columns} FROM summaries"):  # noqa: S608 - our own names
+            insert(self._connection, "summaries", columns, row)
+        columns = "tenant, conversation, name, body, updated_at"
+        for row in self._tables.plain(f"SELECT {columns} FROM states"):  # noqa: S608 - our own names
+            insert(self._connection, "states", columns, row)
+        self._connection.execute(
+            "INSERT INTO tenants (tenant, bytes)"
+            " SELECT tenant, sum(length(body)) FROM messages GROUP BY tenant"
+        )
+        maintain.rebuild(self._connection, read_texts)
+
+
+def _mended(row: Row) -> tuple[object, ...]:
+    """Return the columns of a message that no sum covers, as they can be."""
+    tokens, finish_reason, is_redacted, is_exact, _, chain, created_at = row[10:]
+    has_chain = isinstance(chain, bytes) and len(chain) in (0, _CHAIN_BYTES)
+    return (
+        tokens if type(tokens) is int else None,
+        finish_reason if isinstance(finish_reason, str) else None,
+        int(is_redacted == 1),
+        int(is_exact == 1),
+        _digest(row),
+        chain if has_chain and row[4] == "said" else None,
+        created_at if isinstance(created_at, float) else 0.0,
+    )
+
+
+def _digest(row: Row | None) -> bytes:
+    """Return what a message is compared by; what is damaged agrees with nothing."""
+    digest = row[14] if row else None
+    return digest if isinstance(digest, bytes) and len(digest) == _DIGEST_BYTES else b""

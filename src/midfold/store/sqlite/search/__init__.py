@@ -1,0 +1,1 @@
+"""The executing half of search: queries compiled for the index of SQLite, within a bounded time."""
