@@ -8,12 +8,67 @@ import pytest
 from midfold.compression.results import Compression
 from midfold.errors import SessionNotFound
 from midfold.store import open_store
-from midfold.store.base import Call, Deleted, Found
+from midfold.store.base import (
+    Call,
+    Chains,
+    Deleted,
+    Found,
+    Leases,
+    Messages,
+    Search,
+    Sessions,
+    SessionStore,
+    States,
+    Store,
+    Upkeep,
+    Usage,
+)
 from midfold.store.sqlite import states
 from midfold.store.sqlite.database import Database
 from midfold.store.sqlite.store import SqliteStore
 from midfold.testing import check_store
 from midfold.testing.stores import StoreContractError
+
+GROUPS = (Sessions, Messages, Chains, Leases, Search, Usage, States, Upkeep)
+
+
+def verbs_of(group: type) -> set[str]:
+    return {name for name in vars(group) if not name.startswith("_")}
+
+
+ALL_VERBS = set().union(*map(verbs_of, GROUPS))
+
+
+class Recording:
+    """A store that notes which of its verbs were used."""
+
+    def __init__(self, store: Store, used: set[str]) -> None:
+        self._store, self._used = store, used
+
+    def __getattr__(self, name: str) -> object:
+        self._used.add(name)
+        found = getattr(self._store, name)
+        if name == "for_tenant":
+            return lambda tenant: Recording(found(tenant), self._used)
+        return found
+
+
+def test_every_verb_of_the_protocol_is_proved_and_nothing_else_is_used(tmp_path: Path) -> None:
+    used: set[str] = set()
+    check_store(lambda: Recording(open_store(tmp_path / "s.db", synchronous="NORMAL"), used))  # type: ignore[arg-type,return-value]
+    assert used == ALL_VERBS
+
+
+def test_no_group_of_the_protocol_has_more_than_eight_verbs() -> None:
+    assert {group.__name__: len(verbs_of(group)) for group in GROUPS if len(verbs_of(group)) > 8} == {}
+
+
+def test_whatever_the_sqlite_store_offers_is_in_the_protocol() -> None:
+    assert {name for name in dir(SqliteStore) if not name.startswith("_")} == ALL_VERBS
+
+
+def test_the_name_of_earlier_versions_is_the_protocol() -> None:
+    assert SessionStore is Store
 
 
 def test_the_sqlite_store_keeps_every_promise(tmp_path: Path) -> None:

@@ -11,10 +11,9 @@ import pytest
 from midfold.compression.results import Compression
 from midfold.errors import StoreCorrupt
 from midfold.store import Call, Kind, open_store
-from midfold.store.base import Condition
-from midfold.store.sqlite.driver import driver
-from midfold.store.base import LostMessages
+from midfold.store.base import Condition, LostMessages
 from midfold.store.opening import replace_damaged
+from midfold.store.sqlite.driver import driver
 from midfold.tokens.usage import CanonicalUsage
 
 PAGE = 4_096
