@@ -6,7 +6,7 @@ from hashlib import blake2b
 
 from midfold.errors import SessionNotFound, StoreError, UnknownDialect
 from midfold.messages import Message
-from midfold.store.base import Kind
+from midfold.store.base import EndReason, Kind
 from midfold.store.codec import clean_text, hide_text, pack_value
 from midfold.store.rows import Row, make_rows, read_items, spell_items
 from midfold.wire.dialect import Evidence
@@ -32,6 +32,12 @@ def check_new_id(session_id: str) -> None:
     """Raise `StoreError` for what no session can be called."""
     if len(session_id) > MAX_ID_CHARS or clean_text(session_id) != session_id:
         raise StoreError(f"the id of a session is text of at most {MAX_ID_CHARS} characters, without NUL")
+
+
+def check_end_reason(reason: str) -> None:
+    """Raise `StoreError` for a word that is said of a session together with the one that follows it."""
+    if reason in (EndReason.COMPRESSION, EndReason.UNDONE):
+        raise StoreError(f"a session ends with {reason!r} by a fold, or by taking one back")
 
 
 def check_kind(kind: Kind, parent_id: str | None) -> None:

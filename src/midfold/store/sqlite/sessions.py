@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from midfold.errors import SessionEnded, SessionGrew, SessionNotFound, StoreError
-from midfold.store.base import EndReason, Kind, Session
+from midfold.store.base import Kind, Session
 from midfold.store.codec import damage_noticed, read_value
-from midfold.store.preparing import check_id, check_new_id
+from midfold.store.preparing import check_end_reason, check_id, check_new_id
 
 _COLUMNS = """
     s.id, s.conversation, s.kind, p.id, s.source, s.model, s.title, s.dialect,
@@ -16,8 +16,6 @@ _COLUMNS = """
 """
 _FROM = "FROM sessions s LEFT JOIN sessions p ON p.key = s.parent"
 
-# What these words say is said of a session together with the one that follows it.
-_OF_FOLDS = (EndReason.COMPRESSION, EndReason.UNDONE)
 _RECALLED_SESSIONS = 1_000
 
 
@@ -200,8 +198,7 @@ def end_session(
     connection: sqlite3.Connection, tenant: str, session_id: str, reason: str, now: float
 ) -> None:
     """End a session that is still open; ending it twice changes nothing."""
-    if reason in _OF_FOLDS:
-        raise StoreError(f"a session ends with {reason!r} by a fold, or by taking one back")
+    check_end_reason(reason)
     place = find_place(connection, tenant, session_id)
     connection.execute(
         "UPDATE sessions SET ended_at = ?, end_reason = ? WHERE key = ? AND ended_at IS NULL",

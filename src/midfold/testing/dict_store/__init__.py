@@ -1,0 +1,9 @@
+"""A store of dictionaries: small enough to read, and it keeps every promise of `check_store`.
+
+It is an example for those who write a store, and a quick one for tests. Everything goes with the process.
+"""
+
+from midfold.testing.dict_store.shelf import Shelf
+from midfold.testing.dict_store.store import DictStore
+
+__all__ = ["DictStore", "Shelf"]

@@ -1,0 +1,125 @@
+"""Searches in dictionaries: every message is looked at, by the rules of the query tree."""
+
+from collections.abc import Callable, Sequence
+
+from midfold.store.base import Found, Hit, Known, Order, StoredFold
+from midfold.store.codec import read_body, texts_in
+from midfold.store.rows import SAID, SUMMARY
+from midfold.store.search.matching import matches, words_in
+from midfold.store.search.query import Query, read_query
+from midfold.store.search.snippets import Snippet, make_snippet, make_substring_snippet
+from midfold.testing.dict_store.base import Verbs
+from midfold.testing.dict_store.shelf import Entry, Written
+
+
+class SearchVerbs(Verbs):
+    """`Search` of `midfold.store.base`."""
+
+    def search(
+        self,
+        query: str,
+        *,
+        session_id: str | None = None,
+        role: str | None = None,
+        tool: str | None = None,
+        since: float | None = None,
+        until: float | None = None,
+        order: Order = Order.NEWEST,
+        limit: int = 20,
+    ) -> Found:
+        """Find messages by words, phrases and prefixes; no query is an error."""
+        asked = read_query(query)
+        with self._lock:
+            looked_at = self._scope(session_id)
+            if asked.tree is None:
+                return Found(())
+            found = [
+                (_rank(asked, words), each)
+                for each in looked_at
+                if each.row.origin in (SAID, SUMMARY)
+                and role in (None, each.row.role)
+                and (tool is None or tool in each.row.tools.split())
+                and (since is None or each.created_at >= since)
+                and (until is None or each.created_at < until)
+                and matches(asked.tree, words := words_in(_texts(each)))
+            ]
+            found.sort(key=lambda pair: (pair[0] if order is Order.RELEVANCE else 0, pair[1].number))
+            best = [each for _rank_, each in reversed(found)][: max(0, limit)]
+            return self._hits(best, lambda texts: make_snippet(texts, asked))
+
+    def find_substring(self, session_id: str, text: str, limit: int = 20) -> Found:
+        """Find a text letter by letter in what one session says, newest first."""
+        wanted = text.casefold()
+        with self._lock:
+            view = self._find(session_id).view
+            found = [
+                each
+                for each in reversed(view)
+                if wanted and any(wanted in said.casefold() for said in _texts(each))
+            ]
+            return self._hits(found[: max(0, limit)], lambda texts: make_substring_snippet(texts, text))
+
+    def find_history(self, chain: Sequence[bytes]) -> Known | None:
+        """Find the session that a history belongs to, by its chained digests."""
+        # A message that says nothing repeats the digest before it: the last place counts.
+        lengths = {digest: index + 1 for index, digest in enumerate(chain)}
+        with self._lock:
+            found = [
+                (lengths[digest], number, entry)
+                for number, entry in enumerate(self._tenant.entries.values())
+                for digest in (entry.base_digest, *(each.chain for each in entry.written))
+                if digest and digest in lengths
+            ]
+            if not found:
+                return None
+            length, _number, entry = max(found, key=lambda each: each[:2])
+            return Known(self._find_tip(entry).id, length)
+
+    def find_fold(self, chain: Sequence[bytes]) -> StoredFold | None:
+        """Find the fold that reaches furthest into a history."""
+        places = {digest: place for place, digest in enumerate(chain)}
+        with self._lock:
+            found = [
+                (places[kept.prefix_digest], number, kept.stored)
+                for number, (child_id, kept) in enumerate(self._tenant.folds.items())
+                if kept.prefix_digest in places and not self._find(child_id).session.is_undone
+            ]
+            return max(found, key=lambda each: each[:2])[2] if found else None
+
+    def _scope(self, session_id: str | None) -> list[Written]:
+        if session_id is None:
+            return list(self._tenant.all_written())
+        entries = self._tenant.in_conversation(self._find(session_id).conversation)
+        known = {each.number: each for entry in entries for each in _all_of(entry)}
+        return list(known.values())
+
+    def _hits(self, found: Sequence[Written], cut_out: Callable[[list[str]], Snippet]) -> Found:
+        return Found(tuple(self._hit(each, cut_out(_texts(each))) for each in found))
+
+    def _hit(self, written: Written, cut: Snippet) -> Hit:
+        session = self._find(written.session_id).session
+        return Hit(
+            session_id=session.id,
+            conversation_id=session.conversation_id,
+            seq=written.seq,
+            role=written.row.role,
+            tools=tuple(written.row.tools.split()),
+            created_at=written.created_at,
+            snippet=cut.text,
+            marks=tuple((mark.start, mark.stop) for mark in cut.marks),
+            title=session.title,
+        )
+
+
+def _all_of(entry: Entry) -> list[Written]:
+    return [*entry.before, *entry.view, *entry.written]
+
+
+def _texts(written: Written) -> list[str]:
+    return list(texts_in(read_body(written.row.dialect, written.row.body)))
+
+
+def _rank(query: Query, words: Sequence[str]) -> float:
+    """Say how much of a message is what was looked for."""
+    wanted = {word.casefold() for term in query.terms for word in term.words}
+    return sum(word in wanted for word in words) / len(words) if words else 0.0
