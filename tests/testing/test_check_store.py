@@ -1,5 +1,6 @@
 """`check_store` lets our own store pass, and finds a store that breaks a promise."""
 
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -13,13 +14,18 @@ from midfold.store.base import (
     Chains,
     Deleted,
     Found,
+    Lease,
     Leases,
     Messages,
+    Said,
     Search,
+    Session,
     Sessions,
     SessionStore,
     States,
     Store,
+    StoredFold,
+    StoredMessage,
     Upkeep,
     Usage,
 )
@@ -65,6 +71,11 @@ def test_no_group_of_the_protocol_has_more_than_eight_verbs() -> None:
 
 def test_whatever_the_sqlite_store_offers_is_in_the_protocol() -> None:
     assert {name for name in dir(SqliteStore) if not name.startswith("_")} == ALL_VERBS
+
+
+def test_every_verb_is_written_about() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "stores.md").read_text("utf-8")
+    assert {verb for verb in ALL_VERBS if not re.search(rf"`[^`]*\b{verb}\b", page)} == set()
 
 
 def test_the_name_of_earlier_versions_is_the_protocol() -> None:
@@ -124,6 +135,45 @@ class RaisesAnything(SqliteStore):
             raise KeyError(session_id) from error
 
 
+class SharesTenants(SqliteStore):
+    def for_tenant(self, tenant: str) -> SqliteStore:
+        return self
+
+
+class LosesTheFolded(SqliteStore):
+    def history(self, session_id: str) -> list[StoredMessage]:
+        return self.records(session_id)
+
+
+class GivesLeasesToAnybody(SqliteStore):
+    def acquire_lease(self, session_id: str, holder: str, seconds: float = 45.0) -> Lease:
+        return super().acquire_lease(session_id, "anybody", seconds)
+
+
+class ImportsBitByBit(SqliteStore):
+    def import_conversation(self, said: Sequence[Said], **options: object) -> Session:
+        session_id = options.get("session_id")
+        assert session_id is None or isinstance(session_id, str)
+        session = self.create_session(dialect="openai_chat", session_id=session_id, source="file").id
+        for each in said:
+            self.append(session, each.item)
+        return self.session(session)
+
+
+class PrunesNothing(SqliteStore):
+    def prune(self, **options: object) -> Deleted:
+        return Deleted((), 0)
+
+    def for_tenant(self, tenant: str) -> SqliteStore:
+        return PrunesNothing(self._database, tenant=tenant)
+
+
+class ForgetsNoFold(SqliteStore):
+    def find_fold(self, chain: Sequence[bytes]) -> StoredFold | None:
+        self.kept = super().find_fold(chain) or getattr(self, "kept", None)
+        return self.kept
+
+
 @pytest.mark.parametrize(
     ("kind", "promise"),
     [
@@ -134,6 +184,12 @@ class RaisesAnything(SqliteStore):
         (Remembers, "a state goes with its conversation"),
         (Forks, "names its parent"),
         (RaisesAnything, "knows no stranger"),
+        (SharesTenants, "a tenant begins with nothing"),
+        (LosesTheFolded, "a history has all that was said"),
+        (GivesLeasesToAnybody, "names its session and holder"),
+        (ImportsBitByBit, "what is known of an import is kept"),
+        (PrunesNothing, "a rehearsal says what would go"),
+        (ForgetsNoFold, "taken back is not found"),
     ],
 )
 def test_a_broken_promise_is_named(
