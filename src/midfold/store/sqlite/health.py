@@ -19,6 +19,11 @@ _MANY_TIPS = """
         SELECT 1 FROM sessions c WHERE c.parent = s.key AND c.kind = 'continuation' AND c.undone_at IS NULL
     ) GROUP BY tenant, conversation HAVING count(*) <> 1
 """
+_OVERLAPPING = """
+    SELECT s.id, after.id FROM sessions s
+    JOIN sessions after ON after.tenant = s.tenant AND after.conversation = s.conversation
+    WHERE after.key > s.key AND after.first_position < s.first_position + s.next_seq
+"""
 _HALF_ENDED = """
     SELECT id FROM sessions s
     WHERE undone_at IS NULL AND (coalesce(end_reason, '') = 'compression') <> EXISTS (
@@ -111,6 +116,8 @@ def _check_sequences(connection: sqlite3.Connection) -> Iterator[Problem]:
 def _check_lineage(connection: sqlite3.Connection) -> Iterator[Problem]:
     for conversation, count in connection.execute(_MANY_TIPS):
         yield Problem(Area.LINEAGE, f"conversation {conversation} has {count} newest sessions")
+    for session_id, next_id in connection.execute(_OVERLAPPING):
+        yield Problem(Area.LINEAGE, f"session {next_id} does not follow session {session_id}, as it must")
     for (session_id,) in connection.execute(_HALF_ENDED):
         yield Problem(Area.LINEAGE, f"session {session_id} ended by a fold without going on, or goes on open")
 

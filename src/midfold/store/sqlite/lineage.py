@@ -47,10 +47,11 @@ _BRANCH = """
             AND first.kind <> 'continuation'),
         (SELECT count(*) FROM sessions s CROSS JOIN messages m ON m.tenant = s.tenant AND m.session = s.key
             WHERE s.tenant = :tenant AND s.conversation = parent.conversation AND m.origin = 'said'
-            AND m.id <= (
-                SELECT max(m.id) FROM ranges r CROSS JOIN messages m
-                    ON m.tenant = r.tenant AND m.session = r.source AND m.seq = r.stop - 1
+            AND s.first_position + m.seq < (
+                SELECT max(source.first_position + r.stop) FROM ranges r
+                JOIN sessions source ON source.key = r.source
                 WHERE r.tenant = :tenant AND r.session = branch.key
+                AND source.conversation = parent.conversation
             ))
     FROM sessions branch JOIN sessions parent ON parent.key = branch.parent
     WHERE branch.tenant = :tenant AND branch.conversation = :conversation AND branch.kind = 'branch'

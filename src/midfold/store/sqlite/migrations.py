@@ -9,10 +9,10 @@ from importlib.resources import files
 
 from midfold.errors import SchemaTooNew, StoreUnavailable
 from midfold.faults import faultpoint
-from midfold.store.sqlite import schema_2
+from midfold.store.sqlite import schema_2, schema_3
 from midfold.store.sqlite.driver import APPLICATION_ID, roll_back
 
-_UPGRADES = {2: schema_2.upgrade}
+_UPGRADES = {2: schema_2.upgrade, 3: schema_3.upgrade}
 
 
 @dataclass(frozen=True, slots=True)

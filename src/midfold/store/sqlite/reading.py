@@ -32,7 +32,7 @@ _ROW_COLUMNS = RECORD.removeprefix("m.session, ").replace("m.", "").replace("s.i
 _HISTORY = f"""
     SELECT {RECORD.replace("m.body", "CASE m.origin WHEN 'said' THEN m.body END")}
     FROM sessions s JOIN messages m ON m.tenant = s.tenant AND m.session = s.key
-    WHERE s.tenant = ? AND s.conversation = ? ORDER BY m.id
+    WHERE s.tenant = ? AND s.conversation = ?
 """  # noqa: S608 - constants only
 _place_of = itemgetter(0, 1)
 
@@ -89,9 +89,9 @@ def read_history(connection: sqlite3.Connection, tenant: str, conversation: str)
     rows = connection.execute(RECORDS, (tenant, first.key, 1 << 60, -1, 0)).fetchall() if taken_over else []
     _check_places(first.id, rows, taken_over)
     own = connection.execute(_HISTORY, (tenant, conversation)).fetchall()
-    _check_places(
-        first.id, sorted(own, key=_place_of), [Piece(each.key, 0, each.next_seq) for each in sessions]
-    )
+    order = {each.key: number for number, each in enumerate(sessions)}
+    own.sort(key=lambda row: (order.get(row[0], -1), row[1]))
+    _check_places(first.id, own, [Piece(each.key, 0, each.next_seq) for each in sessions])
     return [_record(row) for row in (*rows, *(row for row in own if row[2] not in MADE))]
 
 
@@ -111,7 +111,6 @@ def read_damaged_history(
     """Do what `read_history` does where not every row can be read: each by itself."""
     first, sessions = _find_sessions(connection, tenant, conversation)
     pieces = read_pieces(connection, tenant, first)[:-1]
-    # The sessions of a chain follow one another: the order of their messages is that of the sessions.
     own = [Piece(each.key, 0, each.next_seq) for each in sessions]
     said = _read_singly(connection, tenant, first.dialect, own)
     return [
@@ -123,10 +122,10 @@ def read_damaged_history(
 def _find_sessions(
     connection: sqlite3.Connection, tenant: str, conversation: str
 ) -> tuple[Place, list[Place]]:
-    """Return the first session of a conversation, and all of them."""
+    """Return the first session of a conversation, and all of them in the order in which they were used."""
     rows = connection.execute(
         "SELECT key, id, conversation, dialect, own_from, next_seq, last_chain, ended_at, kind FROM sessions"
-        " WHERE tenant = ? AND conversation = ? ORDER BY key",
+        " WHERE tenant = ? AND conversation = ? ORDER BY first_position, key",
         (tenant, conversation),
     ).fetchall()
     first = next((Place(*row[:-1]) for row in rows if row[-1] != "continuation"), None)

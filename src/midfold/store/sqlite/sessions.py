@@ -15,6 +15,14 @@ _COLUMNS = """
     s.started_at, s.ended_at, s.end_reason, s.undone_at IS NOT NULL, s.next_seq - s.own_from
 """
 _FROM = "FROM sessions s LEFT JOIN sessions p ON p.key = s.parent"
+# A session begins behind all that was written in its conversation.
+_INSERT = """
+    INSERT INTO sessions (tenant, id, conversation, kind, parent, source, model, title, dialect, system,
+        started_at, last_chain, base_digest, first_position)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13,
+        (SELECT coalesce(max(first_position + next_seq), 0) FROM sessions
+            WHERE tenant = ?1 AND conversation = ?3))
+"""
 
 _RECALLED_SESSIONS = 1_000
 
@@ -75,8 +83,7 @@ def insert_session(connection: sqlite3.Connection, tenant: str, new: NewSession,
     """Open a session and return its key."""
     check_new_id(new.id)
     cursor = connection.execute(
-        "INSERT INTO sessions (tenant, id, conversation, kind, parent, source, model, title, dialect, system,"
-        " started_at, last_chain, base_digest) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        _INSERT,
         (
             tenant,
             new.id,

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from midfold.store.base import LostMessages, Salvaged
 from midfold.store.codec import pack_value
-from midfold.store.sqlite import schema_2
+from midfold.store.sqlite import schema_2, schema_3
 from midfold.store.sqlite.database import Database
 from midfold.store.sqlite.reading import make_mark_item
 from midfold.store.sqlite.rescue.chains import mend_chains
@@ -85,6 +85,7 @@ class _Rescue:
         self._write_rest()
         if self._tables.plain("PRAGMA user_version") == [(1,)]:
             schema_2.upgrade(self._connection)
+        schema_3.upgrade(self._connection)
         return Salvaged(
             conversations=len({(kin.tenant, kin.conversation) for kin in self._kin.values()}),
             messages=len(self._ids) - sum(len(each.positions) for each in lost),

@@ -23,6 +23,9 @@ SESSION_COLUMNS = (
     "key, tenant, id, conversation, parent, kind, source, model, title, dialect, system, started_at,"
     " ended_at, end_reason, undone_at, own_from, next_seq, last_chain, base_digest"
 )
+_SESSION_COUNT = SESSION_COLUMNS.count(",") + 1
+# Where a session begins in its conversation is worked out again; rows of earlier schemas do not have it.
+_STORED_SESSION_COUNTS = (_SESSION_COUNT, _SESSION_COUNT + 1)
 FOLD_COLUMNS = "key, tenant, session, child, prefix_digest, body, facts, created_at, announced_at"
 CALL_COLUMNS = (
     "key, tenant, session, id, model, purpose, input_tokens, output_tokens, cache_read_tokens,"
@@ -50,7 +53,8 @@ class Tables:
     def sessions(self) -> dict[int, Row]:
         """Return the sessions by their keys."""
         found = {row[0]: row for row in self._scan("sessions", "key", SESSION_COLUMNS)}
-        return {row[0]: row for row in self._leaves if _is_session(row)} | found
+        leaves = (row[:_SESSION_COUNT] for row in self._leaves if len(row) in _STORED_SESSION_COUNTS)
+        return {row[0]: row for row in leaves if _is_session(row)} | found
 
     def folds(self) -> dict[int, Row]:
         """Return the folds by their keys."""
@@ -126,7 +130,7 @@ def is_placed(row: Row) -> bool:
 
 def _is_session(row: Row) -> bool:
     return (
-        len(row) == SESSION_COLUMNS.count(",") + 1
+        len(row) == _SESSION_COUNT
         and row[5] in _KINDS
         and all(isinstance(each, str) for each in (row[1], row[2], row[3], row[6]))
         and _is_count(row[16])

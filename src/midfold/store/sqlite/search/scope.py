@@ -16,7 +16,7 @@ ROW_CONDITIONS = """
     m.tenant = :tenant AND m.origin IN ('said', 'summary')
     AND (:sessions IS NULL OR m.session IN (SELECT value FROM json_each(:sessions)))
     AND (:bounds IS NULL OR
-        NOT EXISTS (SELECT 1 FROM json_each(:bounds) WHERE key = m.session AND m.id > value))
+        NOT EXISTS (SELECT 1 FROM json_each(:bounds) WHERE key = m.session AND m.seq >= value))
     AND (:role IS NULL OR m.role = :role)
     AND (:tool IS NULL OR instr(' ' || m.tools || ' ', ' ' || :tool || ' ') > 0)
     AND (:since IS NULL OR m.created_at >= :since) AND (:until IS NULL OR m.created_at < :until)
@@ -30,20 +30,21 @@ _SESSIONS_BY_ID = """
 """
 # A branch begins with what its parent said, up to the newest message that it took over, and so on upwards.
 _SESSIONS_OF_CONVERSATION = """
-    WITH RECURSIVE line (conversation, newest) AS (
+    WITH RECURSIVE line (conversation, stop) AS (
         SELECT :conversation, NULL
         UNION
-        SELECT parent.conversation, min(coalesce(line.newest, :last), coalesce((
-            SELECT max(m.id) FROM ranges r CROSS JOIN messages m
-                ON m.tenant = r.tenant AND m.session = r.source AND m.seq = r.stop - 1
+        SELECT parent.conversation, coalesce((
+            SELECT max(source.first_position + r.stop) FROM ranges r
+            JOIN sessions source ON source.key = r.source
             WHERE r.tenant = :tenant AND r.session = branch.key
-        ), 0))
+            AND source.conversation = parent.conversation
+        ), 0)
         FROM line
         JOIN sessions branch ON branch.tenant = :tenant AND branch.conversation = line.conversation
         JOIN sessions parent ON parent.key = branch.parent
         WHERE branch.kind = 'branch'
     )
-    SELECT s.key, line.newest FROM line
+    SELECT s.key, line.stop - s.first_position FROM line
     JOIN sessions s ON s.tenant = :tenant AND s.conversation = line.conversation
 """
 _ENDS = """
@@ -87,7 +88,7 @@ class Conditions:
 class _Scope:
     """The sessions that are looked at, as a JSON list, and between which ids their messages are.
 
-    `bounds` is a JSON object: of these sessions only messages up to an id count.
+    `bounds` is a JSON object: of these sessions only messages before a number count.
     """
 
     sessions: str | None
@@ -122,12 +123,11 @@ def _read_scope(connection: sqlite3.Connection, filters: Filters) -> _Scope:
         "tenant": clean_text(filters.tenant),
         "conversation": _clean(filters.conversation),
         "ids": json.dumps([clean_text(each) for each in filters.sessions]),
-        "last": LAST_ID,
     }
     statement = _SESSIONS_BY_ID if filters.sessions else _SESSIONS_OF_CONVERSATION
     found = dict(connection.execute(statement, parameters).fetchall())
     keys = json.dumps(list(found))
-    bounds = {key: newest for key, newest in found.items() if newest is not None}
+    bounds = {key: stop for key, stop in found.items() if stop is not None}
     first, newest = connection.execute(_ENDS, {"tenant": parameters["tenant"], "sessions": keys}).fetchone()
     return _Scope(keys, json.dumps(bounds) if bounds else None, first or 0, min(last, newest or -1))
 
