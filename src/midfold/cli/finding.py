@@ -13,7 +13,7 @@ from midfold.store.base import Kind, Session, Store
 ID_CHARS = 8
 """How much of an id is shown."""
 LATEST = "latest"
-EVERYTHING = 1 << 40
+_PAGE = 200
 _MOST_NAMED = 5
 
 
@@ -67,7 +67,7 @@ def find_session(store: Store, name: str) -> Session:
     try:
         return store.session(read_text(name))
     except SessionNotFound:
-        found = [each for each in store.sessions(limit=EVERYTHING) if name and each.id.startswith(name)]
+        found = list(every_session(store, prefix=name)) if name else []
     if not found:
         raise SessionNotFound(name)
     if len(found) > 1:
@@ -77,7 +77,18 @@ def find_session(store: Store, name: str) -> Session:
 
 
 def _find_latest(store: Store) -> Session:
-    for session in store.sessions(limit=EVERYTHING):
-        if session.kind is not Kind.SUBAGENT:
-            return store.session(store.get_compression_tip(session.id))
+    page = store.conversations(limit=_PAGE)
+    while page:
+        for tip in page:
+            if tip.kind is not Kind.SUBAGENT:
+                return tip
+        page = store.conversations(limit=_PAGE, after=page[-1].id)
     raise NoSessions
+
+
+def every_session(store: Store, *, prefix: str = "") -> Iterator[Session]:
+    """Yield sessions page by page, the newest first."""
+    page = store.sessions(limit=_PAGE, prefix=prefix)
+    while page:
+        yield from page
+        page = store.sessions(limit=_PAGE, prefix=prefix, after=page[-1].id)

@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from midfold.cli.finding import EVERYTHING
 from midfold.cli.plain import printable
 from midfold.compression.redact import redact
 from midfold.store.base import Kind, Session, Store, StoredMessage
@@ -29,11 +28,7 @@ class Overview:
 
 def list_conversations(store: Store, *, limit: int, source: str | None = None) -> list[Overview]:
     """List conversations, the newest first."""
-    chains: dict[str, list[Session]] = {}
-    for session in store.sessions(source=source, limit=EVERYTHING):
-        if not session.is_undone:
-            chains.setdefault(session.conversation_id, []).append(session)
-    return [_look_at(store, chain) for chain in list(chains.values())[:limit]]
+    return [_look_at(store, tip) for tip in store.conversations(source=source, limit=limit)]
 
 
 def describe(store: Store, session: Session) -> str:
@@ -65,11 +60,10 @@ def find_branches(sessions: Iterable[Session], conversation: str) -> list[Sessio
     return found
 
 
-def _look_at(store: Store, chain: list[Session]) -> Overview:
-    tip = chain[0]
+def _look_at(store: Store, tip: Session) -> Overview:
     return Overview(
         tip=tip,
-        sessions=len(chain),
+        sessions=len(store.chain(tip.id)),
         folds=len(store.folds(tip.id)),
         messages=store.count_history(tip.id),
         words=describe(store, tip),

@@ -5,7 +5,7 @@ import time
 
 import click
 
-from midfold.cli.finding import EVERYTHING, ID_CHARS, find_session, own_store
+from midfold.cli.finding import ID_CHARS, every_session, find_session, own_store
 from midfold.cli.overview import count_of, describe, find_branches
 from midfold.cli.plain import printable
 from midfold.cli.session_json import print_json
@@ -26,7 +26,7 @@ def delete(name: str, branches: bool, yes: bool, as_json: bool) -> int:
     """Delete a conversation for good: all its sessions, their sub-agents, and output they put aside."""
     with own_store() as store:
         session = find_session(store, name)
-        children = find_branches(store.sessions(limit=EVERYTHING), session.conversation_id)
+        children = find_branches(every_session(store), session.conversation_id)
         if children and not branches:
             raise click.UsageError(f"{_name(children)} branched from it; --branches deletes them, too.")
         if not yes and not _confirm(_question(store, session, children)):
@@ -72,7 +72,7 @@ def prune(older_than: float | None, keep_bytes: int | None, dry_run: bool, as_js
 def _check_clock(store: Store, older_than: float | None) -> None:
     """Keep a clock that was set far ahead from emptying the store in the name of a setting."""
     would_go = store.prune(older_than=older_than, dry_run=True).session_ids
-    if would_go and len(would_go) == len(store.sessions(limit=EVERYTHING)):
+    if would_go and len(would_go) == len(store.sessions(limit=len(would_go) + 1)):
         raise click.UsageError(
             f"store.keep_days lets all {count_of(len(would_go), 'session')} go; "
             "if the clock is right, say --older-than."

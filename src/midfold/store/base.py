@@ -10,77 +10,36 @@ from typing import Protocol, Self, TypeAlias
 
 from midfold.compression.results import Compression
 from midfold.store.values import (
-    LEASE_SECONDS,
-    OWN,
-    Area,
-    BeforeContinue,
-    Call,
-    Condition,
-    Continued,
-    Deleted,
-    EndReason,
-    EngineVersion,
-    Found,
-    Hit,
-    Item,
-    Kind,
-    Known,
-    Lease,
-    LostMessages,
-    Order,
-    Problem,
-    Replaced,
-    Said,
-    Salvaged,
-    Session,
-    Status,
-    StoredFold,
-    StoredMessage,
-    StoreFacts,
-    check_sound,
+    LEASE_SECONDS as LEASE_SECONDS,
+    OWN as OWN,
+    Area as Area,
+    BeforeContinue as BeforeContinue,
+    Call as Call,
+    Condition as Condition,
+    Continued as Continued,
+    Deleted as Deleted,
+    EndReason as EndReason,
+    EngineVersion as EngineVersion,
+    Found as Found,
+    Hit as Hit,
+    Item as Item,
+    Kind as Kind,
+    Known as Known,
+    Lease as Lease,
+    LostMessages as LostMessages,
+    Order as Order,
+    Problem as Problem,
+    Replaced as Replaced,
+    Said as Said,
+    Salvaged as Salvaged,
+    Session as Session,
+    Status as Status,
+    StoredFold as StoredFold,
+    StoredMessage as StoredMessage,
+    StoreFacts as StoreFacts,
+    check_sound as check_sound,
 )
 from midfold.tokens.usage import CanonicalUsage
-
-__all__ = [
-    "LEASE_SECONDS",
-    "OWN",
-    "Area",
-    "BeforeContinue",
-    "Call",
-    "Chains",
-    "Condition",
-    "Continued",
-    "Deleted",
-    "EndReason",
-    "EngineVersion",
-    "Found",
-    "Hit",
-    "Item",
-    "Kind",
-    "Known",
-    "Lease",
-    "Leases",
-    "LostMessages",
-    "Messages",
-    "Order",
-    "Problem",
-    "Replaced",
-    "Said",
-    "Salvaged",
-    "Search",
-    "Session",
-    "SessionStore",
-    "Sessions",
-    "States",
-    "Status",
-    "Store",
-    "StoreFacts",
-    "StoredFold",
-    "StoredMessage",
-    "Upkeep",
-    "Usage",
-    "check_sound",
-]
 
 
 class Sessions(Protocol):
@@ -122,9 +81,18 @@ class Sessions(Protocol):
         ...
 
     def sessions(
-        self, *, source: str | None = None, limit: int = 50, before: float | None = None
+        self,
+        *,
+        source: str | None = None,
+        limit: int = 50,
+        before: float | None = None,
+        prefix: str = "",
+        after: str | None = None,
     ) -> list[Session]:
-        """List sessions, the newest first, those that started before a time."""
+        """List sessions, the newest first: those that started before a time, those whose ids begin so.
+
+        A page ends at `limit`; the next one comes `after` the id of its last session.
+        """
         ...
 
     def system(self, session_id: str) -> object:
@@ -230,6 +198,15 @@ class Chains(Protocol):
 
     def chain(self, session_id: str) -> list[Session]:
         """List the sessions of a chain from the first to the tip, without those that were taken back."""
+        ...
+
+    def conversations(
+        self, *, source: str | None = None, limit: int = 50, after: str | None = None
+    ) -> list[Session]:
+        """List conversations by their tips, the newest first.
+
+        A page ends at `limit`; the next one comes `after` the id of its last tip.
+        """
         ...
 
     def folds(self, session_id: str | None = None, *, unannounced: bool = False) -> list[StoredFold]:

@@ -42,7 +42,7 @@ _BRANCH = """
     SELECT parent.conversation,
         (SELECT coalesce(sum(stop - start), 0) FROM ranges WHERE tenant = :tenant AND session = branch.key),
         (SELECT coalesce(sum(r.stop - r.start), 0) FROM sessions first
-            JOIN ranges r ON r.tenant = :tenant AND r.session = first.key
+            CROSS JOIN ranges r ON r.tenant = :tenant AND r.session = first.key
             WHERE first.tenant = :tenant AND first.conversation = parent.conversation
             AND first.kind <> 'continuation'),
         (SELECT count(*) FROM sessions s CROSS JOIN messages m ON m.tenant = s.tenant AND m.session = s.key

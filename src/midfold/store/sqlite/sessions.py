@@ -25,6 +25,7 @@ _INSERT = """
 """
 
 _RECALLED_SESSIONS = 1_000
+_LAST_KEY = (1 << 63) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,13 +153,43 @@ def get_session(connection: sqlite3.Connection, tenant: str, session_id: str) ->
 
 
 def list_sessions(
-    connection: sqlite3.Connection, tenant: str, *, source: str | None, before: float | None, limit: int
+    connection: sqlite3.Connection,
+    tenant: str,
+    *,
+    source: str | None,
+    before: float | None,
+    prefix: str,
+    after: str | None,
+    limit: int,
 ) -> list[Session]:
     """List the newest sessions first."""
+    last = _LAST_KEY if after is None else find_place(connection, tenant, after).key
+    # All ids that begin so, and no others, lie between the beginning and it with the last of all characters.
     rows = connection.execute(
         f"SELECT {_COLUMNS} {_FROM} WHERE s.tenant = ?1 AND (?2 IS NULL OR s.source = ?2)"
-        " AND (?3 IS NULL OR s.started_at < ?3) ORDER BY s.key DESC LIMIT ?4",
-        (tenant, source, before, limit),
+        " AND (?3 IS NULL OR s.started_at < ?3) AND s.key < ?4"
+        f"{' AND s.id >= ?6 AND s.id <= ?7' if prefix else ''} ORDER BY s.key DESC LIMIT ?5",
+        (tenant, source, before, last, _bound(limit), *((prefix, f"{prefix}\U0010ffff") if prefix else ())),
+    )
+    return [_session(row) for row in rows]
+
+
+def _bound(limit: int) -> int:
+    """Return a number of rows that the database can be told."""
+    return max(0, min(limit, _LAST_KEY))
+
+
+def list_conversations(
+    connection: sqlite3.Connection, tenant: str, *, source: str | None, after: str | None, limit: int
+) -> list[Session]:
+    """List the tips of conversations, the newest first."""
+    last = _LAST_KEY if after is None else find_place(connection, tenant, after).key
+    rows = connection.execute(
+        f"SELECT {_COLUMNS} {_FROM} WHERE s.tenant = ?1 AND (?2 IS NULL OR s.source = ?2)"  # noqa: S608
+        " AND s.key < ?3 AND s.undone_at IS NULL AND NOT EXISTS (SELECT 1 FROM sessions c"
+        " WHERE c.tenant = ?1 AND c.parent = s.key AND c.kind = 'continuation' AND c.undone_at IS NULL)"
+        " ORDER BY s.key DESC LIMIT ?4",
+        (tenant, source, last, _bound(limit)),
     )
     return [_session(row) for row in rows]
 

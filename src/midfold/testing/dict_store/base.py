@@ -77,6 +77,12 @@ class Verbs:
         said = [each for one in entries for each in one.written if each.row.origin == SAID]
         return [*entries[0].before, *sorted(said, key=lambda each: each.number)]
 
+    def _newest_first(self, source: str | None, after: str | None) -> list[Entry]:
+        """Return the sessions of a source, those older than `after`."""
+        entries = list(reversed(self._tenant.entries.values()))
+        first = 0 if after is None else entries.index(self._find(after)) + 1
+        return [entry for entry in entries[first:] if source in (None, entry.session.source)]
+
     @staticmethod
     def _check_count(entry: Entry, expected_count: int | None) -> None:
         if expected_count is not None and entry.message_count != expected_count:

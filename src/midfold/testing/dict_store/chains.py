@@ -148,6 +148,18 @@ class ChainVerbs(LeaseVerbs):
             entries = self._tenant.in_conversation(self._find(session_id).conversation)
             return [self._describe(entry) for entry in entries if not entry.session.is_undone]
 
+    def conversations(
+        self, *, source: str | None = None, limit: int = 50, after: str | None = None
+    ) -> list[Session]:
+        """List conversations by their tips; the next page comes `after` the last tip of this one."""
+        with self._lock:
+            found = [
+                self._describe(entry)
+                for entry in self._newest_first(source, after)
+                if self._find_tip(entry) is entry
+            ]
+            return found[: max(0, limit)]
+
     def folds(self, session_id: str | None = None, *, unannounced: bool = False) -> list[StoredFold]:
         """List the folds of a chain, or of all, that were not taken back."""
         with self._lock:

@@ -71,17 +71,22 @@ class SessionVerbs(Verbs):
             return self._describe(self._find(session_id))
 
     def sessions(
-        self, *, source: str | None = None, limit: int = 50, before: float | None = None
+        self,
+        *,
+        source: str | None = None,
+        limit: int = 50,
+        before: float | None = None,
+        prefix: str = "",
+        after: str | None = None,
     ) -> list[Session]:
-        """List sessions, the newest first."""
+        """List sessions, the newest first; the next page comes `after` the last session of this one."""
         with self._lock:
             found = [
                 self._describe(entry)
-                for entry in reversed(self._tenant.entries.values())
-                if source in (None, entry.session.source)
-                and (before is None or entry.session.started_at < before)
+                for entry in self._newest_first(source, after)
+                if entry.id.startswith(prefix) and (before is None or entry.session.started_at < before)
             ]
-            return found[:limit]
+            return found[: max(0, limit)]
 
     def system(self, session_id: str) -> object:
         """Return the system prompt that was kept with a session."""

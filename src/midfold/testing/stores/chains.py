@@ -21,6 +21,13 @@ def check_folding(store: Store) -> tuple[str, list[object]]:
     promise("a fold ends its session", store.session(first).end_reason == EndReason.COMPRESSION)
     promise("any session leads to the tip", store.get_compression_tip(first) == second)
     promise("a chain is listed in order", [each.id for each in store.chain(second)] == [first, second])
+    newest, older = store.conversations(limit=2)
+    promise("conversations are listed by their tips, newest first", newest == opened)
+    promise("each conversation is listed once", older.conversation_id != newest.conversation_id)
+    page = [each.id for each in store.conversations(limit=1, after=newest.id)]
+    promise("the next page comes after the last tip of this one", page == [older.id])
+    listed = [each.id for each in store.conversations(limit=1, source="chat")]
+    promise("conversations are listed by their source", listed == [second])
     again = "a session is folded once"
     refuses(SessionEnded, lambda: store.continue_session(first, result.messages, result), again)
     refuses(SessionEnded, lambda: store.append(first, say("x")), "a folded session takes no more")

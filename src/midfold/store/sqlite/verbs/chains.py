@@ -75,6 +75,12 @@ class ChainVerbs(Verbs):
         """List the sessions of a chain from the first to the tip."""
         return self._read(sessions.list_chain, session_id)
 
+    def conversations(
+        self, *, source: str | None = None, limit: int = 50, after: str | None = None
+    ) -> list[Session]:
+        """List conversations by their tips; the next page comes `after` the last tip of this one."""
+        return self._read(partial(sessions.list_conversations, source=source, after=after, limit=limit))
+
     def folds(self, session_id: str | None = None, *, unannounced: bool = False) -> list[StoredFold]:
         """List the folds of a chain, or of all."""
         return self._read(partial(folds.list_folds, unannounced=unannounced), session_id)

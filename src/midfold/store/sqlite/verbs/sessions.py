@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from midfold.store.base import EndReason, Kind, Said, Session
+from midfold.store.codec import clean_text
 from midfold.store.dated import prepare_runs
 from midfold.store.preparing import check_kind
 from midfold.store.sqlite import importing, lineage, sessions
@@ -66,10 +67,25 @@ class SessionVerbs(Verbs):
         return self._read(sessions.get_session, session_id)
 
     def sessions(
-        self, *, source: str | None = None, limit: int = 50, before: float | None = None
+        self,
+        *,
+        source: str | None = None,
+        limit: int = 50,
+        before: float | None = None,
+        prefix: str = "",
+        after: str | None = None,
     ) -> list[Session]:
-        """List sessions, the newest first."""
-        return self._read(partial(sessions.list_sessions, source=source, before=before, limit=limit))
+        """List sessions, the newest first; the next page comes `after` the last session of this one."""
+        return self._read(
+            partial(
+                sessions.list_sessions,
+                source=source,
+                before=before,
+                prefix=clean_text(prefix),
+                after=after,
+                limit=limit,
+            )
+        )
 
     def system(self, session_id: str) -> object:
         """Return the system prompt that was kept with a session."""
