@@ -174,7 +174,10 @@ class Pair:
             assert states[0] == states[1]
             chain = digests_of(self.stores[0].messages(ids[0]))
             known = [store.find_history(chain) for store in self.stores]
-            told = [each and (names[at].get(each.session_id), each.length) for at, each in enumerate(known)]
+            told = [
+                each and (names[at].get(each.session_id), each.length, each.is_end)
+                for at, each in enumerate(known)
+            ]
             assert told[0] == told[1]
             found = [store.find_fold(chain) for store in self.stores]
             opened = [each and names[at].get(each.child_id) for at, each in enumerate(found)]

@@ -177,6 +177,25 @@ def test_messages_are_read_for_a_bounded_time_and_calls_all_counted(store, clock
     assert (whole.tools_of, whole.totals.usage) == (2, insights.totals.usage)
 
 
+class OneByOne:
+    """A store of which nobody may read the folds of all conversations."""
+
+    def __init__(self, store):
+        self._store = store
+
+    def __getattr__(self, name):
+        return getattr(self._store, name)
+
+    def folds(self, session_id=None):
+        assert session_id is not None
+        return self._store.folds(session_id)
+
+
+def test_folds_are_read_of_the_conversations_of_the_period_alone(store, clock, folded):
+    now = clock.now
+    assert read_insights(OneByOne(store), now=now, zone=UTC) == read_insights(store, now=now, zone=UTC)
+
+
 def test_an_empty_store_has_nothing_to_report(store, clock):
     insights = read_insights(store, now=clock.now, days=2, zone=UTC)
     assert insights.totals.calls == 0

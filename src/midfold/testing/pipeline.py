@@ -6,7 +6,6 @@ one on another, and where the list is still too long it is folded once more.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from midfold.compression.flow import SummaryRequest, compress
 from midfold.compression.fold import Fold, Source, apply
@@ -19,21 +18,9 @@ from midfold.compression.state import CompressionState
 from midfold.engines.folding import conclude
 from midfold.errors import SummaryUnavailable
 from midfold.messages import Media, Message, Part, Text, chain_digests
-from midfold.store.base import Known, SessionStore, StoredFold
+from midfold.store.base import Store, StoredFold
 from midfold.tokens import TokenCounter
 from midfold.wire import Request, parse, render
-
-
-class FoldStore(SessionStore, Protocol):
-    """A session store that knows histories and folds by their digests."""
-
-    def find_history(self, chain: Sequence[bytes]) -> Known | None:
-        """Find the session that a history belongs to, by its chained digests."""
-        ...
-
-    def find_fold(self, chain: Sequence[bytes]) -> StoredFold | None:
-        """Find the fold that reaches furthest into a history, by its chained digests."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +79,7 @@ class Pipeline:
 
     def __init__(
         self,
-        store: FoldStore,
+        store: Store,
         dialect: str,
         policy: CompressionPolicy,
         *,

@@ -14,9 +14,10 @@ from midfold.compression.flow import SummaryRequest
 from midfold.compression.groups import newest_request
 from midfold.compression.policy import CompressionPolicy
 from midfold.messages import SYSTEM_ROLES, Message, canonical_bytes, chain_digests, own_digest, pair_calls
+from midfold.store.base import Store
 from midfold.store.codec import clean_text
 from midfold.testing.clients import Habit, resend
-from midfold.testing.pipeline import FoldStore, Handled, Pipeline, Refolded, words_of
+from midfold.testing.pipeline import Handled, Pipeline, Refolded, words_of
 from midfold.testing.stores import StoreContractError
 from midfold.wire import parse, render
 from midfold.wire.validate import is_waiting, validate
@@ -93,7 +94,7 @@ class Simulation:
     `make_store` opens one and the same store each time.
     """
 
-    make_store: Callable[[], FoldStore]
+    make_store: Callable[[], Store]
     dialect: str
     policy: CompressionPolicy = SMALL
     summarize: Summarizer | None = None
@@ -230,9 +231,7 @@ class Simulation:
                 spelled[: len(last.spelled)] == last.spelled,
             )
 
-    def _check_session(
-        self, store: FoldStore, clean: list[Message], handled: Handled, is_branch: bool
-    ) -> None:
+    def _check_session(self, store: Store, clean: list[Message], handled: Handled, is_branch: bool) -> None:
         conversation = store.session(handled.session_id).conversation_id
         last, self._conversation = self._conversation, conversation
         # The answer to a branch may happen to be the one that was given before.

@@ -197,12 +197,8 @@ def _active(store: UsageStore, since: float) -> dict[str, list[Call]]:
 
 
 def _folds_of(store: UsageStore, conversations: Mapping[str, object]) -> dict[str, list[StoredFold]]:
-    found: dict[str, list[StoredFold]] = {}
-    for fold in store.folds():
-        home = store.session(fold.session_id).conversation_id
-        if home in conversations:
-            found.setdefault(home, []).append(fold)
-    return found
+    """Return the folds of these conversations; those of all others are not read."""
+    return {name: store.folds(name) for name in conversations}
 
 
 def _read_conversation(store: UsageStore, session_id: str) -> _Conversation:

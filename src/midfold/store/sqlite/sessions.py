@@ -169,14 +169,9 @@ def list_sessions(
         f"SELECT {_COLUMNS} {_FROM} WHERE s.tenant = ?1 AND (?2 IS NULL OR s.source = ?2)"
         " AND (?3 IS NULL OR s.started_at < ?3) AND s.key < ?4"
         f"{' AND s.id >= ?6 AND s.id <= ?7' if prefix else ''} ORDER BY s.key DESC LIMIT ?5",
-        (tenant, source, before, last, _bound(limit), *((prefix, f"{prefix}\U0010ffff") if prefix else ())),
+        (tenant, source, before, last, limit, *((prefix, f"{prefix}\U0010ffff") if prefix else ())),
     )
     return [_session(row) for row in rows]
-
-
-def _bound(limit: int) -> int:
-    """Return a number of rows that the database can be told."""
-    return max(0, min(limit, _LAST_KEY))
 
 
 def list_conversations(
@@ -189,7 +184,7 @@ def list_conversations(
         " AND s.key < ?3 AND s.undone_at IS NULL AND NOT EXISTS (SELECT 1 FROM sessions c"
         " WHERE c.tenant = ?1 AND c.parent = s.key AND c.kind = 'continuation' AND c.undone_at IS NULL)"
         " ORDER BY s.key DESC LIMIT ?4",
-        (tenant, source, last, _bound(limit)),
+        (tenant, source, last, max(0, min(limit, _LAST_KEY))),
     )
     return [_session(row) for row in rows]
 

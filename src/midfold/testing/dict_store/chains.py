@@ -226,13 +226,17 @@ class ChainVerbs(LeaseVerbs):
         stored = entry.view
         session = self._open_after(entry, basis.session_id, now)
         named = [
-            [stored[each]] if isinstance(each, int) else self._shelf.write(session, each, now)
-            for each in basis.messages
+            [stored[each]]
+            if isinstance(each, int)
+            else self._shelf.write(session, each, now, is_chained=False)
+            for each in basis.changed
         ]
         late = stored[basis.late_from :]
         session.view = [*(each for some in named for each in some), *late]
         session.opening = len(session.view)
-        return session, named, late
+        unsaved = [self._shelf.write(session, rows, now) for rows in basis.unsaved]
+        session.view += [each for some in unsaved for each in some]
+        return session, [*named, *unsaved], late
 
     def _open_after(self, entry: Entry, child_id: str, now: float) -> Entry:
         session = replace(

@@ -1,6 +1,8 @@
 """Searches in dictionaries: every message is looked at, by the rules of the query tree."""
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 from midfold.store.base import Found, Hit, Known, Order, StoredFold
 from midfold.store.codec import read_body, texts_in
@@ -10,6 +12,16 @@ from midfold.store.search.query import Query, read_query
 from midfold.store.search.snippets import Snippet, make_snippet, make_substring_snippet
 from midfold.testing.dict_store.base import Verbs
 from midfold.testing.dict_store.shelf import Entry, Written
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """A message that a chained digest is known by, or the list that a continuation began with."""
+
+    chained: bytes
+    entry: Entry
+    number: int
+    is_base: bool
 
 
 class SearchVerbs(Verbs):
@@ -61,19 +73,15 @@ class SearchVerbs(Verbs):
 
     def find_history(self, chain: Sequence[bytes]) -> Known | None:
         """Find the session that a history belongs to, by its chained digests."""
-        # A message that says nothing repeats the digest before it: the last place counts.
-        lengths = {digest: index + 1 for index, digest in enumerate(chain)}
+        places = {digest: place for place, digest in enumerate(chain) if digest}
         with self._lock:
-            found = [
-                (lengths[digest], number, entry)
-                for number, entry in enumerate(self._tenant.entries.values())
-                for digest in (entry.base_digest, *(each.chain for each in entry.written))
-                if digest and digest in lengths
-            ]
-            if not found:
+            known = [each for each in self._find_said() if each.chained in places]
+            if not known:
                 return None
-            length, _number, entry = max(found, key=lambda each: each[:2])
-            return Known(self._find_tip(entry).id, length)
+            newest = max((each.chained for each in known), key=places.__getitem__)
+            return self._choose(
+                [each for each in known if each.chained == newest], chain.index(newest), chain.count(newest)
+            )
 
     def find_fold(self, chain: Sequence[bytes]) -> StoredFold | None:
         """Find the fold that reaches furthest into a history."""
@@ -85,6 +93,29 @@ class SearchVerbs(Verbs):
                 if kept.prefix_digest in places and not self._find(child_id).session.is_undone
             ]
             return max(found, key=lambda each: each[:2])[2] if found else None
+
+    def _find_said(self) -> Iterator["_Said"]:
+        for number, entry in enumerate(self._tenant.entries.values()):
+            yield _Said(entry.base_digest, entry, number, is_base=True)
+            for each in entry.written:
+                yield _Said(each.chain or b"", entry, number, is_base=False)
+
+    def _choose(self, known: Sequence["_Said"], first: int, repeats: int) -> Known:
+        """Choose the session that goes on, of those that know a history up to the message `first`.
+
+        A message that says nothing repeats the digest before it: of `repeats` such messages as many are known
+        as the session has.
+        """
+        tips = [self._find_tip(each.entry) for each in known]
+        counts = Counter(tip.id for each, tip in zip(known, tips, strict=True) if not each.is_base)
+        found = []
+        for each, tip in zip(known, tips, strict=True):
+            # The list that a continuation began with is no part of its chain.
+            begins = each.is_base and tip is each.entry and tip.message_count == 0
+            is_end = begins or tip.last_chain == each.chained
+            found.append((is_end, first + max(1, min(counts[tip.id], repeats)), each.number, tip.id))
+        is_end, length, _number, tip_id = max(found)
+        return Known(tip_id, length, is_end)
 
     def _scope(self, session_id: str | None) -> list[Written]:
         if session_id is None:

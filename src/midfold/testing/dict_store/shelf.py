@@ -140,14 +140,19 @@ class Shelf:
         self.tenants: dict[str, Tenant] = {}
         self._next_number = 0
 
-    def write(self, entry: Entry, rows: Sequence[Row], now: float) -> list[Written]:
-        """Write rows in a session without saying that it says them."""
+    def write(
+        self, entry: Entry, rows: Sequence[Row], now: float, *, is_chained: bool = True
+    ) -> list[Written]:
+        """Write rows in a session without saying that it says them.
+
+        Rows that say in other words what was said are left out of the chain of the history.
+        """
         made: list[Written] = []
         for row in rows:
-            is_said = row.origin == SAID
-            if is_said:
+            is_link = is_chained and row.origin == SAID
+            if is_link:
                 entry.last_chain = link(entry.last_chain, row.digest, row.role)
-            chain = entry.last_chain or None if is_said else None
+            chain = entry.last_chain or None if is_link else None
             made.append(Written(entry.id, len(entry.written) + len(made), self._next_number, row, chain, now))
             self._next_number += 1
         entry.written += made

@@ -23,6 +23,7 @@ def check_folding(store: Store) -> tuple[str, list[object]]:
     promise("a chain is listed in order", [each.id for each in store.chain(second)] == [first, second])
     newest, older = store.conversations(limit=2)
     promise("conversations are listed by their tips, newest first", newest == opened)
+    promise("a page may be larger than anything", store.conversations(limit=1 << 80)[0] == newest)
     promise("each conversation is listed once", older.conversation_id != newest.conversation_id)
     page = [each.id for each in store.conversations(limit=1, after=newest.id)]
     promise("the next page comes after the last tip of this one", page == [older.id])

@@ -86,8 +86,7 @@ def check_kinds(store: Store) -> None:
     promise("sessions are listed by their source", listed == [branch.id])
     second = [each.id for each in store.sessions(limit=1, after=helper.id)]
     promise("the next page comes after the last session of this one", second == [branch.id])
-    promise("a page may be empty", store.sessions(limit=0) == [] == store.sessions(limit=-1))
-    promise("or larger than anything", len(store.sessions(limit=1 << 80)) > 0)
+    promise("a page may be empty", store.sessions(limit=0) == [])
     named = store.create_session(session_id="check-kinds-named").id
     found = [each.id for each in store.sessions(prefix="check-kinds-")]
     promise("sessions are listed by the beginning of their ids", found == [named])
