@@ -9,7 +9,7 @@ import sqlite3
 from midfold.errors import SessionBusy
 from midfold.faults import faultpoint
 from midfold.store.base import Lease
-from midfold.store.sqlite.sessions import Place, find_open, find_place
+from midfold.store.sqlite.sessions import SessionRow, find_open, find_place
 
 
 def acquire(
@@ -54,7 +54,7 @@ def release(connection: sqlite3.Connection, tenant: str, lease: Lease) -> None:
     )
 
 
-def check_lease(connection: sqlite3.Connection, tenant: str, place: Place, lease: Lease) -> None:
+def check_lease(connection: sqlite3.Connection, tenant: str, place: SessionRow, lease: Lease) -> None:
     """Raise `SessionBusy` unless the lease still is the newest; running out alone takes nothing away."""
     row = _read(connection, tenant, place)
     if row is None or row[1] != lease.epoch or row[0] != lease.holder:
@@ -62,7 +62,7 @@ def check_lease(connection: sqlite3.Connection, tenant: str, place: Place, lease
 
 
 def _read(
-    connection: sqlite3.Connection, tenant: str, place: Place
+    connection: sqlite3.Connection, tenant: str, place: SessionRow
 ) -> tuple[str | None, int, float, float] | None:
     row: tuple[str | None, int, float, float] | None = connection.execute(
         "SELECT holder, epoch, renewed_at, expires_at FROM leases WHERE tenant = ? AND session = ?",

@@ -29,7 +29,7 @@ from midfold.store.sqlite.messages import (
 from midfold.store.sqlite.seals import seal_fold
 from midfold.store.sqlite.sessions import (
     NewSession,
-    Place,
+    SessionRow,
     check_count,
     ended,
     find_place,
@@ -84,7 +84,7 @@ def continue_session(
         place, refs, late = _write_basis(connection, tenant, place, plan.basis, now)
     key = insert_session(connection, tenant, _child(connection, place, plan), now)
     faultpoint("store.continue.opened")
-    child = Place(key, plan.child_id, place.conversation, place.dialect, 0, 0, place.last_chain, None)
+    child = SessionRow(key, plan.child_id, place.conversation, place.dialect, 0, 0, place.last_chain, None)
     _write_view(connection, tenant, child, plan, refs, late, now)
     faultpoint("store.continue.written")
     connection.execute(
@@ -193,7 +193,7 @@ def _find_branch(connection: sqlite3.Connection, tenant: str, conversation: str)
     return _Branch(*row) if row else None
 
 
-def find_as_of_origin(connection: sqlite3.Connection, tenant: str, session_id: str) -> Place:
+def find_as_of_origin(connection: sqlite3.Connection, tenant: str, session_id: str) -> SessionRow:
     """Find a session as one of the conversation that its own branched from, or that one from another.
 
     By that conversation credentials are hidden, so that one has the same placeholder wherever it is read.
@@ -212,7 +212,7 @@ def open_below(
     insert_session(connection, tenant, replace(new, parent=parent.key), now)
 
 
-def _end(connection: sqlite3.Connection, tenant: str, place: Place, reason: str, now: float) -> None:
+def _end(connection: sqlite3.Connection, tenant: str, place: SessionRow, reason: str, now: float) -> None:
     closing = connection.execute(
         "UPDATE sessions SET ended_at = ?, end_reason = ? WHERE key = ? AND ended_at IS NULL",
         (now, reason, place.key),
@@ -222,8 +222,8 @@ def _end(connection: sqlite3.Connection, tenant: str, place: Place, reason: str,
 
 
 def _bring_up_to_date(
-    connection: sqlite3.Connection, tenant: str, place: Place, plan: Continuation, now: float
-) -> tuple[Place, list[list[Ref]], list[Ref]]:
+    connection: sqlite3.Connection, tenant: str, place: SessionRow, plan: Continuation, now: float
+) -> tuple[SessionRow, list[list[Ref]], list[Ref]]:
     """Write what the caller had in its list and not in the store, so that nothing folded is ever unsaved.
 
     Returns where each message of the list is, and what came after it.
@@ -240,15 +240,15 @@ def _bring_up_to_date(
 
 
 def _write_basis(
-    connection: sqlite3.Connection, tenant: str, place: Place, basis: Basis, now: float
-) -> tuple[Place, list[list[Ref]], list[Ref]]:
+    connection: sqlite3.Connection, tenant: str, place: SessionRow, basis: Basis, now: float
+) -> tuple[SessionRow, list[list[Ref]], list[Ref]]:
     """Open and end a session that says what the caller's list said, so that the fold can be taken back."""
     stored = read_refs(connection, tenant, place)
     if len(stored) < basis.stored:
         raise SessionBusy(place.id)
     new = _like(connection, place, basis.session_id, Kind.CONTINUATION, place.conversation, place.last_chain)
     key = insert_session(connection, tenant, new, now)
-    session = Place(key, new.id, place.conversation, place.dialect, 0, 0, place.last_chain, None)
+    session = SessionRow(key, new.id, place.conversation, place.dialect, 0, 0, place.last_chain, None)
     rows = [row for each in basis.changed if not isinstance(each, int) for row in each]
     insert_unchained(connection, tenant, session, rows, now)
     unsaved = [row for each in basis.unsaved for row in each]
@@ -268,14 +268,19 @@ def _write_basis(
     return session, refs, late
 
 
-def _child(connection: sqlite3.Connection, parent: Place, plan: Continuation) -> NewSession:
+def _child(connection: sqlite3.Connection, parent: SessionRow, plan: Continuation) -> NewSession:
     new = _like(connection, parent, plan.child_id, Kind.CONTINUATION, parent.conversation, parent.last_chain)
     system = new.system if plan.system is None else plan.system
     return replace(new, base_digest=plan.base_digest, system=system)
 
 
 def _like(
-    connection: sqlite3.Connection, parent: Place, child_id: str, kind: Kind, conversation: str, chain: bytes
+    connection: sqlite3.Connection,
+    parent: SessionRow,
+    child_id: str,
+    kind: Kind,
+    conversation: str,
+    chain: bytes,
 ) -> NewSession:
     source, model, title, dialect, system = connection.execute(
         "SELECT source, model, title, dialect, system FROM sessions WHERE key = ?", (parent.key,)
@@ -288,7 +293,7 @@ def _like(
 def _write_view(
     connection: sqlite3.Connection,
     tenant: str,
-    child: Place,
+    child: SessionRow,
     plan: Continuation,
     refs: Sequence[Sequence[Ref]],
     late: Sequence[Ref],
@@ -313,7 +318,9 @@ def _write_view(
     insert_rows(connection, tenant, replace(child, next_seq=own), plan.since[known:], now)
 
 
-def _find_fold(connection: sqlite3.Connection, tenant: str, tip: Place) -> tuple[Place, Place, list[int]]:
+def _find_fold(
+    connection: sqlite3.Connection, tenant: str, tip: SessionRow
+) -> tuple[SessionRow, SessionRow, list[int]]:
     """Return the session that the newest fold opened, the one it ended, and the keys since then."""
     since: list[int] = []
     session_id, parent_id = tip.id, ""

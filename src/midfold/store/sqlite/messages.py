@@ -9,7 +9,7 @@ from midfold.messages.digests import link, own_digest
 from midfold.store.codec import DamagedRow, read_body
 from midfold.store.rows import SAID, Row
 from midfold.store.sqlite.seals import SEALED, sum_of
-from midfold.store.sqlite.sessions import Place
+from midfold.store.sqlite.sessions import SessionRow
 
 # The ranges a session took over, in order, and behind them its own messages.
 _VIEW = """
@@ -67,7 +67,7 @@ class Range:
 
 
 def insert_rows(
-    connection: sqlite3.Connection, tenant: str, place: Place, rows: Sequence[Row], now: float
+    connection: sqlite3.Connection, tenant: str, place: SessionRow, rows: Sequence[Row], now: float
 ) -> int:
     """Add rows to a session and to the index; return the number of the first."""
     chain = _chain(place.last_chain, rows)
@@ -78,7 +78,7 @@ def insert_rows(
 
 
 def insert_unchained(
-    connection: sqlite3.Connection, tenant: str, place: Place, rows: Sequence[Row], now: float
+    connection: sqlite3.Connection, tenant: str, place: SessionRow, rows: Sequence[Row], now: float
 ) -> None:
     """Add rows that say in other words what was said; the chain of the history leaves them out."""
     _insert(connection, tenant, place, rows, [b""] * len(rows), now)
@@ -87,7 +87,7 @@ def insert_unchained(
 def _insert(
     connection: sqlite3.Connection,
     tenant: str,
-    place: Place,
+    place: SessionRow,
     rows: Sequence[Row],
     chain: Sequence[bytes],
     now: float,
@@ -112,7 +112,7 @@ def _chain(chained: bytes, rows: Sequence[Row]) -> list[bytes]:
 
 
 def _columns(
-    first_id: int, tenant: str, place: Place, rows: Sequence[Row], chain: Sequence[bytes], now: float
+    first_id: int, tenant: str, place: SessionRow, rows: Sequence[Row], chain: Sequence[bytes], now: float
 ) -> Iterator[tuple[object, ...]]:
     for index, row in enumerate(rows):
         seq = place.next_seq + index
@@ -161,7 +161,7 @@ def insert_ranges(
     connection.execute("UPDATE sessions SET own_from = ? WHERE key = ?", (own_from, session))
 
 
-def read_refs(connection: sqlite3.Connection, tenant: str, place: Place) -> list[Ref]:
+def read_refs(connection: sqlite3.Connection, tenant: str, place: SessionRow) -> list[Ref]:
     """Return where the messages of a session are written, in the order in which it says them."""
     rows = connection.execute(_REFS, (tenant, place.key, place.own_from, -1, 0))
     refs = [
@@ -173,7 +173,7 @@ def read_refs(connection: sqlite3.Connection, tenant: str, place: Place) -> list
     return refs
 
 
-def count_taken_over(connection: sqlite3.Connection, tenant: str, place: Place) -> int:
+def count_taken_over(connection: sqlite3.Connection, tenant: str, place: SessionRow) -> int:
     """Return how many messages a session began with."""
     (count,) = connection.execute(_COUNT_TAKEN_OVER, (tenant, place.key)).fetchone()
     return int(count)

@@ -18,7 +18,7 @@ from midfold.store.codec import DAMAGED_TEXT, DamagedRow, read_value
 from midfold.store.rows import MADE, SAID
 from midfold.store.sqlite.messages import RECORD, RECORDS
 from midfold.store.sqlite.seals import LOST_SEAL, SEALED_COLUMNS, is_sealed
-from midfold.store.sqlite.sessions import Place, find_place
+from midfold.store.sqlite.sessions import SessionRow, find_place
 from midfold.store.sqlite.skipping import UNREADABLE, each_row
 from midfold.wire import render
 
@@ -50,7 +50,7 @@ class Piece:
     stop: int
 
 
-def read_pieces(connection: sqlite3.Connection, tenant: str, place: Place) -> list[Piece]:
+def read_pieces(connection: sqlite3.Connection, tenant: str, place: SessionRow) -> list[Piece]:
     """Return what a session is made of: the ranges it took over, and behind them its own messages."""
     taken_over = connection.execute(_PIECES, (tenant, place.key))
     return [*(Piece(*row) for row in taken_over), Piece(place.key, place.own_from, place.next_seq)]
@@ -68,7 +68,7 @@ def read_records(
     return [_record(row) for row in rows]
 
 
-def read_last(connection: sqlite3.Connection, tenant: str, place: Place) -> StoredMessage | None:
+def read_last(connection: sqlite3.Connection, tenant: str, place: SessionRow) -> StoredMessage | None:
     """Return the newest message of its own that a session has, unless it is missing or not chained to it."""
     row = connection.execute(
         f"SELECT {RECORD}, m.chain FROM messages m JOIN sessions s ON s.key = m.session"  # noqa: S608
@@ -121,17 +121,17 @@ def read_damaged_history(
 
 def _find_sessions(
     connection: sqlite3.Connection, tenant: str, conversation: str
-) -> tuple[Place, list[Place]]:
+) -> tuple[SessionRow, list[SessionRow]]:
     """Return the first session of a conversation, and all of them in the order in which they were used."""
     rows = connection.execute(
         "SELECT key, id, conversation, dialect, own_from, next_seq, last_chain, ended_at, kind FROM sessions"
         " WHERE tenant = ? AND conversation = ? ORDER BY first_position, key",
         (tenant, conversation),
     ).fetchall()
-    first = next((Place(*row[:-1]) for row in rows if row[-1] != "continuation"), None)
+    first = next((SessionRow(*row[:-1]) for row in rows if row[-1] != "continuation"), None)
     if first is None:
         raise SessionNotFound(conversation)
-    return first, [Place(*row[:-1]) for row in rows]
+    return first, [SessionRow(*row[:-1]) for row in rows]
 
 
 def _cut(pieces: Sequence[Piece], start: int, stop: int | None) -> list[Piece]:

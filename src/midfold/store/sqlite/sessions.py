@@ -29,8 +29,8 @@ _LAST_KEY = (1 << 63) - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where a session is in the database, and what writing to it needs."""
+class SessionRow:
+    """A session as it is in the database, with what writing to it needs."""
 
     key: int
     id: str
@@ -46,13 +46,13 @@ class Recalled:
     """Sessions that were asked for lately; a few, because a server has many."""
 
     def __init__(self) -> None:
-        self._places: dict[str, Place] = {}
+        self._places: dict[str, SessionRow] = {}
 
-    def get(self, session_id: str) -> Place | None:
+    def get(self, session_id: str) -> SessionRow | None:
         """Return a session as it was when it was found."""
         return self._places.get(session_id)
 
-    def put(self, session_id: str, place: Place) -> None:
+    def put(self, session_id: str, place: SessionRow) -> None:
         """Keep a session for the next time."""
         if len(self._places) >= _RECALLED_SESSIONS:
             self.clear()
@@ -106,7 +106,7 @@ def insert_session(connection: sqlite3.Connection, tenant: str, new: NewSession,
     return cursor.lastrowid
 
 
-def find_place(connection: sqlite3.Connection, tenant: str, session_id: str) -> Place:
+def find_place(connection: sqlite3.Connection, tenant: str, session_id: str) -> SessionRow:
     """Find a session, or raise `SessionNotFound`."""
     check_id(session_id)
     row = connection.execute(
@@ -116,10 +116,10 @@ def find_place(connection: sqlite3.Connection, tenant: str, session_id: str) -> 
     ).fetchone()
     if row is None:
         raise SessionNotFound(session_id)
-    return Place(*row)
+    return SessionRow(*row)
 
 
-def find_open(connection: sqlite3.Connection, tenant: str, session_id: str) -> Place:
+def find_open(connection: sqlite3.Connection, tenant: str, session_id: str) -> SessionRow:
     """Find a session that takes messages, or raise `SessionEnded` with the one that goes on."""
     place = find_place(connection, tenant, session_id)
     if place.ended_at is not None:
@@ -127,7 +127,7 @@ def find_open(connection: sqlite3.Connection, tenant: str, session_id: str) -> P
     return place
 
 
-def check_count(place: Place, expected_count: int | None) -> None:
+def check_count(place: SessionRow, expected_count: int | None) -> None:
     """Raise `SessionGrew` where a session has not as many messages of its own as its caller knows of."""
     count = place.next_seq - place.own_from
     if expected_count is not None and count != expected_count:

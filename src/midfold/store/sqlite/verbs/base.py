@@ -10,7 +10,7 @@ from midfold.store.codec import clean_text
 from midfold.store.preparing import Hiding
 from midfold.store.sqlite import lineage
 from midfold.store.sqlite.database import Database
-from midfold.store.sqlite.sessions import Place, Recalled
+from midfold.store.sqlite.sessions import Recalled, SessionRow
 
 T = TypeVar("T")
 
@@ -44,7 +44,7 @@ class Verbs:
     def _read(self, work: Callable[..., T], *arguments: object) -> T:
         return self._database.read(lambda connection: work(connection, self._tenant, *arguments))
 
-    def _recall(self, session_id: str) -> Place:
+    def _recall(self, session_id: str) -> SessionRow:
         """Find a session for what never changes about it: how it is spelled, and where its branches began."""
         place = self._recalled.get(session_id)
         if place is None:
