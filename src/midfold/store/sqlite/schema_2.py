@@ -69,6 +69,12 @@ def upgrade(connection: sqlite3.Connection) -> None:
     connection.execute("DELETE FROM summaries")
 
 
+def has_old_folds(connection: sqlite3.Connection) -> bool:
+    """Whether there are folds of the first schema: what says its number may have been damaged."""
+    found = connection.execute("SELECT 1 FROM folds WHERE body NOT LIKE '{\"version\":%' LIMIT 1")
+    return found.fetchone() is not None
+
+
 def read_old_fold(body: str) -> Mapping[str, Any]:
     """Return a fold of the first schema as it is stored. Raises `DamagedRow` when it is none."""
     value = read_value(body)

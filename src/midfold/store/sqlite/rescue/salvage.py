@@ -83,7 +83,7 @@ class _Rescue:
             insert(self._connection, "sessions", SESSION_COLUMNS, values)
         folds, calls = self._write_folds(unfolded), self._write_calls()
         self._write_rest()
-        if self._tables.plain("PRAGMA user_version") == [(1,)]:
+        if self._tables.plain("PRAGMA user_version") == [(1,)] or schema_2.has_old_folds(self._connection):
             schema_2.upgrade(self._connection)
         schema_3.upgrade(self._connection)
         return Salvaged(
