@@ -188,9 +188,11 @@ class _Values:
         return next(index for index in range(count) if not self._is_unchanged(index, index + 1))
 
     def _is_unchanged(self, start: int, stop: int) -> bool:
-        firsts, lasts = self._ends[start], self._ends[stop]
-        dicts, lists = self._dicts[firsts[0] : lasts[0]], self._lists[firsts[1] : lasts[1]]
-        in_dicts, in_lists = self._in_dicts[firsts[2] : lasts[2]], self._in_lists[firsts[3] : lasts[3]]
+        dicts, lists, in_dicts, in_lists = self._dicts, self._lists, self._in_dicts, self._in_lists
+        if stop - start < len(self):
+            firsts, lasts = self._ends[start], self._ends[stop]
+            dicts, lists = dicts[firsts[0] : lasts[0]], lists[firsts[1] : lasts[1]]
+            in_dicts, in_lists = in_dicts[firsts[2] : lasts[2]], in_lists[firsts[3] : lasts[3]]
         # Lists compare their elements by identity first, which is all that it takes where nothing changed.
         are_dicts_alike = [*chain.from_iterable(map(dict.values, dicts))] == in_dicts
         return are_dicts_alike and [*chain.from_iterable(lists)] == in_lists
