@@ -6,10 +6,10 @@ import time
 
 from benchmarks.peers import DATA
 from benchmarks.timing import best_cpu, report
-from midfold.compression.flow import compress
-from midfold.compression.policy import CompressionPolicy, Strategy
-from midfold.compression.run import run
 from midfold.engines import ContextCompressor
+from midfold.folding.flow import compress
+from midfold.folding.policy import CompressionPolicy, Strategy
+from midfold.folding.run import run
 from midfold.messages import Message
 from midfold.ports import Count
 from midfold.testing import transcript

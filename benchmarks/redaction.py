@@ -5,9 +5,9 @@ import string
 from pathlib import Path
 
 from benchmarks.timing import best_cpu, report
-from midfold.compression.redact.engine import bounded, re2_or_bounded
-from midfold.compression.redact.find import Finder
-from midfold.compression.redact.write import redact
+from midfold.redact.engine import bounded, re2_or_bounded
+from midfold.redact.find import Finder
+from midfold.redact.write import redact
 
 ROOT = Path(__file__).parents[1]
 SIZE = 1_000_000

@@ -39,7 +39,7 @@ QUERIES = {
     "a prefix of two letters": "co*",
     "either": "error OR warning OR summary",
     "one without the other": "the -of",
-    "a dotted name": "midfold.compression.results",
+    "a dotted name": "midfold.folding.compression",
     "a part of an identifier": "HTTP",
     "two Chinese characters": "安装",
     "thirty-two common words": " ".join(["the", "of", "a", "in", "is", "and", "to", "it"] * 4),

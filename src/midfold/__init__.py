@@ -22,13 +22,6 @@ if TYPE_CHECKING:
         wire,
     )
     from midfold.api import acompress, compress
-    from midfold.compression.feedback import summarize_manual_compression
-    from midfold.compression.flow import SummaryRequest
-    from midfold.compression.fold import Fold
-    from midfold.compression.losses import Loss, list_losses
-    from midfold.compression.policy import CompressionPolicy
-    from midfold.compression.prompts import SUMMARY_PREFIX
-    from midfold.compression.results import Compression
     from midfold.engines import ContextCompressor, ContextEngine
     from midfold.errors import (
         ConfigError,
@@ -38,8 +31,15 @@ if TYPE_CHECKING:
         UnknownDialect,
         UnreadableTranscript,
     )
+    from midfold.folding.compression import Compression
+    from midfold.folding.feedback import summarize_manual_compression
+    from midfold.folding.flow import SummaryRequest
+    from midfold.folding.fold import Fold
+    from midfold.folding.losses import Loss, list_losses
+    from midfold.folding.policy import CompressionPolicy
     from midfold.messages import Message
     from midfold.ports import Fault
+    from midfold.summaries.prompts import SUMMARY_PREFIX
     from midfold.tokens import CanonicalUsage
     from midfold.transcripts import load_transcript
     from midfold.wire.usage import normalize_usage
@@ -86,23 +86,23 @@ __all__ = [
 ]
 
 _HOMES = {
-    "SUMMARY_PREFIX": "midfold.compression.prompts",
+    "SUMMARY_PREFIX": "midfold.summaries.prompts",
     "CanonicalUsage": "midfold.tokens",
-    "Compression": "midfold.compression.results",
-    "CompressionPolicy": "midfold.compression.policy",
+    "Compression": "midfold.folding.compression",
+    "CompressionPolicy": "midfold.folding.policy",
     "ContextCompressor": "midfold.engines",
     "ContextEngine": "midfold.engines",
     "Fault": "midfold.ports",
-    "Fold": "midfold.compression.results",
-    "Loss": "midfold.compression.losses",
+    "Fold": "midfold.folding.compression",
+    "Loss": "midfold.folding.losses",
     "Message": "midfold.messages",
-    "SummaryRequest": "midfold.compression.flow",
+    "SummaryRequest": "midfold.folding.flow",
     "acompress": "midfold.api",
     "compress": "midfold.api",
-    "list_losses": "midfold.compression.losses",
+    "list_losses": "midfold.folding.losses",
     "load_transcript": "midfold.transcripts",
     "normalize_usage": "midfold.wire.usage",
-    "summarize_manual_compression": "midfold.compression.feedback",
+    "summarize_manual_compression": "midfold.folding.feedback",
 }
 
 

@@ -7,9 +7,9 @@ from types import ModuleType
 import pytest
 
 from midfold.agent import CompressionFinished, CompressionStarted, Done, Notice, ToolFinished, Topic
-from midfold.compression.losses import list_losses
 from midfold.engines import ContextCompressor, ContextEngine
 from midfold.errors import EngineUnable
+from midfold.folding.losses import list_losses
 from midfold.messages import ToolCall
 from midfold.providers.summarizers import ModelRef
 from midfold.testing import check_engine

@@ -19,11 +19,11 @@ from midfold.agent import (
     Why,
 )
 from midfold.agent.memory import Target
-from midfold.compression.prompts import SUMMARY_MARKER, SYSTEM_NOTE
 from midfold.errors import ContextOverflow, SessionBusy, StillTooLarge, StoreUnavailable
 from midfold.store import Kind
 from midfold.store.sqlite.database import Database
 from midfold.store.sqlite.store import SqliteStore
+from midfold.summaries.prompts import SUMMARY_MARKER, SYSTEM_NOTE
 from midfold.testing.upstream import Reply, Status, Upstream
 from midfold.tokens import CanonicalUsage
 from midfold.wire import parse

@@ -7,11 +7,11 @@ from hashlib import sha256
 import pytest
 
 from midfold.agent import Done
-from midfold.compression.state import CompressionState
-from midfold.compression.state_json import state_from_json
 from midfold.config.stores import delete_session, open_outputs
 from midfold.engines import ContextEngine
 from midfold.errors import StoreError
+from midfold.folding.state import CompressionState
+from midfold.folding.state_json import state_from_json
 from midfold.messages.digests import chain_digests
 from midfold.store import Kind
 from midfold.store.sqlite.driver import driver

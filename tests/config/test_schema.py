@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from midfold.cli.config import spell
-from midfold.compression.policy import Budget, CompressionPolicy, Strategy, Style, Template
 from midfold.config import SETTINGS, Settings, load_settings
 from midfold.errors import ConfigError
+from midfold.folding.policy import Budget, CompressionPolicy, Strategy, Style
+from midfold.summaries.sections import Template
 
 PAGE = Path(__file__).parents[2] / "docs" / "configuration.md"
 DEFAULTS = {

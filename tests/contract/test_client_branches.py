@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from midfold.compression.policy import CompressionPolicy, Strategy
+from midfold.folding.policy import CompressionPolicy, Strategy
 from midfold.testing.clients import CLEARED, Habit, clear_results
 from midfold.testing.simulation import Summarizer, find_requests
 from midfold.wire import parse

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from midfold.compression.policy import CompressionPolicy
+from midfold.folding.policy import CompressionPolicy
 from midfold.testing.clients import Habit
 from midfold.testing.simulation import Summarizer, find_requests
 from midfold.tokens import TokenCounter

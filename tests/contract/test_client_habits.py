@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from midfold.compression.policy import CompressionPolicy, Strategy, Style
+from midfold.folding.policy import CompressionPolicy, Strategy, Style
 from midfold.testing import Dirt
 from midfold.testing.clients import Habit, resend
 from midfold.testing.simulation import Summarizer, find_requests

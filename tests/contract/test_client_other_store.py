@@ -2,7 +2,7 @@
 
 import pytest
 
-from midfold.compression.policy import CompressionPolicy
+from midfold.folding.policy import CompressionPolicy
 from midfold.testing import DictStore, Habit, Simulation, Summarizer, find_requests
 from midfold.testing.dict_store import Shelf
 

@@ -4,12 +4,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from midfold.compression.flow import compress
-from midfold.compression.fold import apply
-from midfold.compression.policy import CompressionPolicy, Strategy, Style
-from midfold.compression.run import run
-from midfold.compression.state import CompressionState
 from midfold.engines.folding import conclude
+from midfold.folding.flow import compress
+from midfold.folding.fold import apply
+from midfold.folding.policy import CompressionPolicy, Strategy, Style
+from midfold.folding.run import run
+from midfold.folding.state import CompressionState
 from midfold.messages import chain_digests
 from midfold.testing import Dirt, transcript
 from midfold.testing.clients import Habit, resend

@@ -5,13 +5,13 @@ import json
 
 import pytest
 
-from midfold.compression.flow import compress
-from midfold.compression.fold import apply
-from midfold.compression.policy import CompressionPolicy, Strategy
-from midfold.compression.run import run
-from midfold.compression.state import CompressionState
 from midfold.engines import ContextCompressor
 from midfold.engines.folding import conclude
+from midfold.folding.flow import compress
+from midfold.folding.fold import apply
+from midfold.folding.policy import CompressionPolicy, Strategy
+from midfold.folding.run import run
+from midfold.folding.state import CompressionState
 from midfold.messages import chain_digests
 from midfold.store import open_store
 from midfold.testing import transcript

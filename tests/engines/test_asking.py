@@ -7,11 +7,11 @@ from contextvars import ContextVar
 
 import pytest
 
-from midfold.compression.flow import SummaryRequest
-from midfold.compression.policy import CompressionPolicy, Strategy
 from midfold.engines import ContextCompressor
 from midfold.engines.asking import MOST_HANGING, Asker, Patience
 from midfold.errors import SummaryUnavailable
+from midfold.folding.flow import SummaryRequest
+from midfold.folding.policy import CompressionPolicy, Strategy
 from midfold.testing import transcript
 
 WINDOW = 28_500  # the session fills it to 90 %: over the threshold, short of an emergency

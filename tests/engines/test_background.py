@@ -3,10 +3,6 @@
 import asyncio
 import threading
 
-from midfold.compression.fold import Fold, Span
-from midfold.compression.policy import CompressionPolicy
-from midfold.compression.results import Compression
-from midfold.compression.state import CompressionState
 from midfold.engines.background import (
     MOST_IN_VAIN,
     MOST_WORKERS,
@@ -23,6 +19,10 @@ from midfold.engines.background import (
     launch,
     prepare_from,
 )
+from midfold.folding.compression import Compression
+from midfold.folding.fold import Fold, Span
+from midfold.folding.policy import CompressionPolicy
+from midfold.folding.state import CompressionState
 from midfold.messages import Message, Text
 
 FOLD = Fold((Span(0, 1),), 0, Message("user", (Text("summary"),)), (), (), b"", b"")

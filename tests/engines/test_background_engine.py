@@ -7,15 +7,15 @@ from typing import NamedTuple
 
 import pytest
 
-from midfold.compression.fold import Edit, Fold, apply
-from midfold.compression.policy import CompressionPolicy, Strategy
-from midfold.compression.prompts import find_body
-from midfold.compression.results import Compression
-from midfold.compression.state import CompressionState
 from midfold.engines import ContextCompressor
 from midfold.engines.background import Background
 from midfold.engines.publishing import PUBLISHED, is_current
+from midfold.folding.compression import Compression
+from midfold.folding.fold import Edit, Fold, apply
+from midfold.folding.policy import CompressionPolicy, Strategy
+from midfold.folding.state import CompressionState
 from midfold.messages import Message, Reasoning, Text
+from midfold.summaries.prompts import find_body
 from midfold.testing import transcript
 from midfold.tokens import TokenCounter
 from midfold.wire import parse

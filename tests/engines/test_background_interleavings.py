@@ -6,17 +6,17 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from midfold.compression.fold import Fold, Replacement, Span
-from midfold.compression.policy import CompressionPolicy, Strategy
-from midfold.compression.prompts import SUMMARY_MARKER
-from midfold.compression.results import Compression
-from midfold.compression.state import CompressionState
 from midfold.engines import ContextCompressor
 from midfold.engines.background import Background, Phase, Preparation, arrive, begin, commit, discard, fail
 from midfold.engines.passes import Pass
 from midfold.engines.publishing import PUBLISHED, publish
 from midfold.errors import StaleFold
+from midfold.folding.compression import Compression
+from midfold.folding.fold import Fold, Replacement, Span
+from midfold.folding.policy import CompressionPolicy, Strategy
+from midfold.folding.state import CompressionState
 from midfold.messages import Message, Text
+from midfold.summaries.prompts import SUMMARY_MARKER
 from midfold.testing import transcript
 from midfold.wire import Request
 from midfold.wire.validate import validate

@@ -3,8 +3,8 @@
 import pytest
 
 import midfold
-from midfold.compression.policy import CompressionPolicy
 from midfold.engines.context import Section, context_breakdown
+from midfold.folding.policy import CompressionPolicy
 from midfold.messages import Message, Text
 from midfold.testing import conversation
 from midfold.tokens import TokenCounter

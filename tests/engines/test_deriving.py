@@ -5,8 +5,8 @@ import random
 
 import pytest
 
-from midfold.compression.fold import Replacement, Span, apply, splice
 from midfold.engines.deriving import NotAFold, derive_fold
+from midfold.folding.fold import Replacement, Span, apply, splice
 from midfold.messages import Message, Text, canonical_bytes
 from midfold.testing import transcript
 from midfold.wire import DIALECTS, parse, render

@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from midfold.compression.flow import compress
-from midfold.compression.fold import apply
-from midfold.compression.policy import CompressionPolicy
-from midfold.compression.run import run
-from midfold.compression.state import CompressionState
 from midfold.engines import ContextCompressor
 from midfold.engines.folding import conclude
+from midfold.folding.flow import compress
+from midfold.folding.fold import apply
+from midfold.folding.policy import CompressionPolicy
+from midfold.folding.run import run
+from midfold.folding.state import CompressionState
 from midfold.messages import Message, Text, ToolCall, ToolResult
 from midfold.testing import transcript
 from midfold.tokens import TokenCounter

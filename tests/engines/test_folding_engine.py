@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from midfold.compression.policy import CompressionPolicy, Strategy
-from midfold.compression.state import CompressionState
 from midfold.engines import ContextCompressor, ContextEngine, EngineSetup, FoldingEngine
 from midfold.errors import EngineUnable
+from midfold.folding.policy import CompressionPolicy, Strategy
+from midfold.folding.state import CompressionState
 from midfold.testing import transcript
 
 FOLD = CompressionPolicy(strategy=Strategy.FOLD, context_length=60_000)

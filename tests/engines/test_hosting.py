@@ -6,12 +6,12 @@ import threading
 
 import pytest
 
-from midfold.compression.losses import list_losses
-from midfold.compression.policy import CompressionPolicy
-from midfold.compression.state import CompressionState
 from midfold.engines import ContextCompressor, ContextEngine, EngineSetup
 from midfold.engines.hosting import HostedEngine, fit_keywords, open_engine
 from midfold.errors import EngineContractError, EngineUnable
+from midfold.folding.losses import list_losses
+from midfold.folding.policy import CompressionPolicy
+from midfold.folding.state import CompressionState
 from midfold.testing import transcript
 from midfold.tokens.usage import CanonicalUsage
 from midfold.wire import DIALECTS, parse

@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from midfold.compression.policy import Budget, CompressionPolicy
 from midfold.engines import ContextCompressor
 from midfold.errors import ConfigError
+from midfold.folding.policy import Budget, CompressionPolicy
 from midfold.testing import conversation, transcript
 from midfold.wire.validate import validate
 

@@ -5,10 +5,10 @@ import random
 
 import pytest
 
-from midfold.compression.ledger import Memory, collect
-from midfold.compression.redact import redact
 from midfold.engines.reading import Reader
 from midfold.messages import ToolCall, ToolResult, digest_messages, pair_calls
+from midfold.redact import redact
+from midfold.summaries.ledger import Memory, collect
 from midfold.testing import transcript
 from midfold.tokens import TokenCounter
 from midfold.wire import parse

@@ -5,9 +5,9 @@ from itertools import takewhile
 
 import pytest
 
-from midfold.compression.policy import CompressionPolicy, Strategy
 from midfold.engines import ContextCompressor
 from midfold.engines.worth import Pace, is_worth_it
+from midfold.folding.policy import CompressionPolicy, Strategy
 from midfold.tokens import CanonicalUsage, TokenCounter, find_model
 from midfold.tokens.pricing import price_with
 from midfold.wire import parse

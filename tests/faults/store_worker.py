@@ -12,8 +12,8 @@ from pathlib import Path
 
 import midfold
 from midfold import faults
-from midfold.compression.results import Compression
 from midfold.errors import MidfoldError
+from midfold.folding.compression import Compression
 from midfold.store import open_store
 from midfold.store.sqlite.store import SqliteStore
 

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from midfold.wire.calls import Done, Finish, TextDelta
+from midfold.wire.apis import Done, Finish, TextDelta
 
 pytestmark = [pytest.mark.model, pytest.mark.timeout(300)]
 

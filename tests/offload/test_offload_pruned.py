@@ -5,12 +5,12 @@ import re
 
 import pytest
 
-from midfold.compression.fold import Span
-from midfold.compression.policy import Style
-from midfold.compression.prune import PLACEHOLDER, prune
-from midfold.compression.redact import redact
+from midfold.folding.fold import Span
+from midfold.folding.policy import Style
+from midfold.folding.prune import PLACEHOLDER, prune
 from midfold.messages import Message, ToolCall, ToolResult
 from midfold.offload import READER, Budgets, MemorySink, OutputReader, enforce
+from midfold.redact import redact
 from midfold.wire import DIALECTS, parse, render
 
 LOG = "".join(f"{number:06} compiling part {number}\n" for number in range(8_000))

@@ -5,7 +5,6 @@ import os
 
 import pytest
 
-from midfold.compression.redact import redact
 from midfold.offload import (
     Budgets,
     FileSink,
@@ -16,6 +15,7 @@ from midfold.offload import (
     persist_result,
     search_outputs,
 )
+from midfold.redact import redact
 
 FILLER = "nothing to see in this line\n" * 5_000
 CONTEXTS = ("alone", "prose", "json", "shell", "log")

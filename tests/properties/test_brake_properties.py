@@ -5,9 +5,9 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from midfold.compression.fold import Edit, Span
-from midfold.compression.policy import CompressionPolicy
-from midfold.compression.pressure import (
+from midfold.folding.fold import Edit, Span
+from midfold.folding.policy import CompressionPolicy
+from midfold.folding.pressure import (
     INEFFECTIVE_LIMIT,
     VAIN_WINDOW_TURNS,
     Tier,
@@ -15,8 +15,8 @@ from midfold.compression.pressure import (
     note_outcome,
     tier_of,
 )
-from midfold.compression.prune import prune
-from midfold.compression.state import CompressionState
+from midfold.folding.prune import prune
+from midfold.folding.state import CompressionState
 from midfold.messages import Media, Text, ToolResult
 from midfold.testing import conversation
 

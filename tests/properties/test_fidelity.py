@@ -8,13 +8,14 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from midfold.api import compress
-from midfold.compression.flow import compress as compress_flow
-from midfold.compression.fold import Fate, count_leading_system
-from midfold.compression.policy import CompressionPolicy, Strategy, Style, Template
-from midfold.compression.prompts import find_body
-from midfold.compression.run import run
-from midfold.compression.verify import find_inventions
+from midfold.folding.flow import compress as compress_flow
+from midfold.folding.fold import Fate, count_leading_system
+from midfold.folding.policy import CompressionPolicy, Strategy, Style
+from midfold.folding.run import run
 from midfold.messages import Message, Reasoning, Text, ToolCall, ToolResult
+from midfold.summaries.prompts import find_body
+from midfold.summaries.sections import Template
+from midfold.summaries.verify import find_inventions
 from midfold.testing import conversation, transcript
 from midfold.tokens import TokenCounter
 from midfold.wire import DIALECTS

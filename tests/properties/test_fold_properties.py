@@ -6,14 +6,24 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from midfold.api import compress
-from midfold.compression.flow import compress as compress_flow
-from midfold.compression.fold import apply
-from midfold.compression.groups import newest_request
-from midfold.compression.plan import find_summary, lay_out, make_plan
-from midfold.compression.policy import CompressionPolicy, Strategy, Style, Template
-from midfold.compression.run import run
 from midfold.errors import DialectError, StaleFold, SummaryUnavailable
-from midfold.messages import Media, Reasoning, Removed, Text, ToolCall, ToolResult, digest, pair_calls
+from midfold.folding.flow import compress as compress_flow
+from midfold.folding.fold import apply
+from midfold.folding.layout import find_summary, lay_out, make_plan
+from midfold.folding.policy import CompressionPolicy, Strategy, Style
+from midfold.folding.run import run
+from midfold.messages import (
+    Media,
+    Reasoning,
+    Removed,
+    Text,
+    ToolCall,
+    ToolResult,
+    digest,
+    newest_request,
+    pair_calls,
+)
+from midfold.summaries.sections import Template
 from midfold.testing import Dirt, conversation, transcript
 from midfold.tokens import TokenCounter
 from midfold.wire import DIALECTS, convert, parse, render

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from midfold.compression.flow import compress
-from midfold.compression.ledger import Memory
-from midfold.compression.policy import CompressionPolicy, Strategy, Style
-from midfold.compression.run import run
 from midfold.engines import ContextCompressor
+from midfold.folding.flow import compress
+from midfold.folding.policy import CompressionPolicy, Strategy, Style
+from midfold.folding.run import run
 from midfold.messages import Message, Text, ToolCall, ToolResult, digest_messages
+from midfold.summaries.ledger import Memory
 from midfold.testing import Dirt, conversation, transcript
 from midfold.tokens import TokenCounter
 from midfold.transcripts import load_transcript

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from midfold import faults
-from midfold.compression.fold import Fold, Replacement, Span, splice
-from midfold.compression.results import Compression
-from midfold.compression.state import CompressionState
 from midfold.errors import SessionEnded, SessionNotFound, StoreError
+from midfold.folding.compression import Compression
+from midfold.folding.fold import Fold, Replacement, Span, splice
+from midfold.folding.state import CompressionState
 from midfold.messages import Message, Text
 from midfold.store import Call, Kind, open_store
 from midfold.store.sqlite.driver import SAFE_VERSION, sqlite_version

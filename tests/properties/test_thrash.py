@@ -6,8 +6,10 @@ T29: whatever a conversation does, it cannot make an engine ask its summariser a
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from midfold.compression.policy import CompressionPolicy, Strategy
-from midfold.compression.pressure import (
+from midfold.engines import ContextCompressor
+from midfold.engines.background import Background
+from midfold.folding.policy import CompressionPolicy, Strategy
+from midfold.folding.pressure import (
     INEFFECTIVE_LIMIT,
     REOPEN_GROWTH,
     SPACING_TURNS,
@@ -16,8 +18,6 @@ from midfold.compression.pressure import (
     pause_notice,
     tier_of,
 )
-from midfold.engines import ContextCompressor
-from midfold.engines.background import Background
 from midfold.tokens import TokenCounter
 from midfold.wire import parse
 from midfold.wire.validate import validate

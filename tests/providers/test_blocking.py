@@ -10,7 +10,7 @@ import pytest
 from midfold.errors import ProviderUnavailable
 from midfold.providers import BlockingModel, LoopThread, Model
 from midfold.testing.upstream import NEVER, Fault, Reply, Status, Upstream
-from midfold.wire.calls import Done, TextDelta
+from midfold.wire.apis import Done, TextDelta
 
 
 def threads() -> list[str]:

@@ -7,7 +7,7 @@ import pytest
 from midfold.errors import RateLimited
 from midfold.providers import find_endpoint
 from midfold.providers.failing import failed_answer, failed_reply
-from midfold.wire.calls import ReplyError
+from midfold.wire.apis import ReplyError
 
 ENDPOINT = find_endpoint("scripted", base_url="http://127.0.0.1:1/v1", api="openai_chat")
 SLOW_DOWN = {"error": {"code": 429, "message": "Quota exceeded. Please retry in 30.6s."}}

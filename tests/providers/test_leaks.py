@@ -6,8 +6,8 @@ from itertools import cycle, islice
 
 import pytest
 
-from midfold.compression.flow import SummaryRequest
 from midfold.errors import ProviderAuthError, ProviderError
+from midfold.folding.flow import SummaryRequest
 from midfold.providers import Model, Secret
 from midfold.providers.model import open_transport
 from midfold.providers.summarizers import ModelRef, ModelSummarizer
@@ -25,7 +25,7 @@ from midfold.testing.upstream import (
     Upstream,
     redirect,
 )
-from midfold.wire.calls import Cut
+from midfold.wire.apis import Cut
 
 KEY = "sk-canary-6f1d2c3b4a5968778695a4b3c2d1e0f1"
 CREDENTIALS = ("authorization", "x-api-key", "api-key", "x-goog-api-key", "cookie", "proxy-authorization")

@@ -15,7 +15,7 @@ from midfold.providers.model import open_transport
 from midfold.testing import conversation
 from midfold.testing.upstream import Ending, Fault, Reply, Status, Upstream
 from midfold.wire import Request, convert
-from midfold.wire.calls import CallDelta, Done, Finish, ReasoningDelta, TextDelta
+from midfold.wire.apis import CallDelta, Done, Finish, ReasoningDelta, TextDelta
 
 REPLY = Reply("It works.", (ToolCall("call_1", "ls", '{"path": "."}'),), reasoning="Let me see.")
 

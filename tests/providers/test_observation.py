@@ -18,8 +18,8 @@ from midfold.providers import Model, Relay, RelayBroken, RelayRequest
 from midfold.providers.observation import Observation, Observer
 from midfold.testing.upstream import ApiError, Fault, Finish, Framing, Reply, Upstream
 from midfold.tokens import CanonicalUsage
-from midfold.wire.calls import Done, StreamReader, find_api, get_api, read_reply
-from midfold.wire.calls import Finish as ReplyFinish
+from midfold.wire.apis import Done, StreamReader, find_api, get_api, read_reply
+from midfold.wire.apis import Finish as ReplyFinish
 from midfold.wire.failures import FailureKind
 
 WORDS = "Grüße, 世界 🙂: all 12 tests pass."

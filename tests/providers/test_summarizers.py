@@ -5,8 +5,8 @@ from decimal import Decimal
 
 import pytest
 
-from midfold.compression.flow import SummaryRequest
 from midfold.errors import ConfigError, SummaryUnavailable
+from midfold.folding.flow import SummaryRequest
 from midfold.messages import ToolCall
 from midfold.providers import Retries, Secret
 from midfold.providers.summarizers import ModelRef, ModelSummarizer

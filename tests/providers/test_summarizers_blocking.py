@@ -7,8 +7,8 @@ import time
 import pytest
 
 from midfold import ContextCompressor
-from midfold.compression.flow import SummaryRequest
 from midfold.errors import SummaryUnavailable
+from midfold.folding.flow import SummaryRequest
 from midfold.providers.summarizers import BlockingSummarizer, ModelRef, ModelSummarizer
 from midfold.testing import transcript
 from midfold.testing.upstream import NEVER, Ending, Fault, Reply, Status, Unreachable, Upstream

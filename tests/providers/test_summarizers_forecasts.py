@@ -4,8 +4,8 @@ from decimal import Decimal
 
 import pytest
 
-from midfold.compression.flow import SummaryRequest
 from midfold.errors import ConfigError
+from midfold.folding.flow import SummaryRequest
 from midfold.providers.summarizers import ModelRef, SummaryCall, forecast
 from midfold.tokens import CanonicalUsage, count_tokens
 

@@ -39,7 +39,7 @@ from midfold.testing.upstream import (
     overflow,
     redirect,
 )
-from midfold.wire.calls import Completion, Cut, Done, Finish, StreamEvent, TextDelta
+from midfold.wire.apis import Completion, Cut, Done, Finish, StreamEvent, TextDelta
 
 WORDS = "Grüße, 世界: all 12 tests pass."
 CALLS = (ToolCall("call_1", "run_tests", '{"path":"tests"}'), ToolCall("call_2", "list_files", "{}"))

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import midfold
-from midfold.compression.results import Compression
+from midfold.folding.compression import Compression
 from midfold.store import open_store
 from midfold.store.sqlite.store import SqliteStore
 

@@ -8,12 +8,12 @@ from tempfile import TemporaryDirectory
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from midfold.compression.flow import compress
-from midfold.compression.policy import CompressionPolicy, Strategy, Style
-from midfold.compression.results import Compression
-from midfold.compression.run import run
-from midfold.compression.state import CompressionState
 from midfold.engines.folding import conclude
+from midfold.folding.compression import Compression
+from midfold.folding.flow import compress
+from midfold.folding.policy import CompressionPolicy, Strategy, Style
+from midfold.folding.run import run
+from midfold.folding.state import CompressionState
 from midfold.store import open_store
 from midfold.testing import transcript
 from midfold.tokens import TokenCounter

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from midfold.compression.results import Compression
+from midfold.folding.compression import Compression
 from midfold.messages import chain_digests
 from midfold.store import Known
 from midfold.store.sqlite.store import SqliteStore

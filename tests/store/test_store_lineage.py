@@ -5,9 +5,9 @@ from collections.abc import Callable
 
 import pytest
 
-from midfold.compression.fold import apply
-from midfold.compression.results import Compression
 from midfold.errors import SessionBusy, SessionEnded, StoreError
+from midfold.folding.compression import Compression
+from midfold.folding.fold import apply
 from midfold.messages.digests import chain_digests
 from midfold.store import Kind
 from midfold.store.sqlite.store import SqliteStore

@@ -10,10 +10,10 @@ from types import ModuleType
 
 import pytest
 
-from midfold.compression.fold import Edit, Fold, Replacement, Span, splice
-from midfold.compression.results import Compression
-from midfold.compression.state import CompressionState
 from midfold.errors import MidfoldError
+from midfold.folding.compression import Compression
+from midfold.folding.fold import Edit, Fold, Replacement, Span, splice
+from midfold.folding.state import CompressionState
 from midfold.messages import Message, Text
 from midfold.store import Call, Kind, open_store
 from midfold.store.sqlite.driver import driver

@@ -5,9 +5,9 @@ import sqlite3
 import pytest
 
 from midfold import faults
-from midfold.compression.policy import CompressionPolicy, Strategy
 from midfold.engines import ContextCompressor
 from midfold.errors import SessionNotFound, StoreError
+from midfold.folding.policy import CompressionPolicy, Strategy
 from midfold.messages.digests import chain_digests
 from midfold.store import Kind, open_store
 from midfold.testing import transcript

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from midfold.wire.calls import APIS, ReplyError, StreamReader
+from midfold.wire.apis import APIS, ReplyError, StreamReader
 from midfold.wire.dialect import Unreadable
 from midfold.wire.sse import SseEvent, SseReader, StreamTooLong
 

@@ -25,9 +25,9 @@ from midfold.agent.setup import Options, build, main_model, open_agent_store, op
 from midfold.agent.switching import switch
 from midfold.agent.tools.registry import Tool
 from midfold.agent.turn import Turn
-from midfold.compression.results import Compression
 from midfold.config import Settings
 from midfold.errors import ConfigError, StoreError
+from midfold.folding.compression import Compression
 from midfold.messages import Message
 from midfold.providers import LoopThread
 from midfold.providers.blocking import LoopClosed

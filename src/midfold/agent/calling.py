@@ -39,10 +39,10 @@ from midfold.store import Call
 from midfold.tokens import Cost, next_tier
 from midfold.usage import Cause, CostKind
 from midfold.wire import Request, convert
-from midfold.wire.calls import Completion, Cut, fit_request
-from midfold.wire.calls import Done as StreamDone
-from midfold.wire.calls import ReasoningDelta as ThinkingDelta
-from midfold.wire.calls import TextDelta as WordsDelta
+from midfold.wire.apis import Completion, Cut, fit_request
+from midfold.wire.apis import Done as StreamDone
+from midfold.wire.apis import ReasoningDelta as ThinkingDelta
+from midfold.wire.apis import TextDelta as WordsDelta
 from midfold.wire.failures import Failure, FailureKind, classify
 from midfold.wire.failures.replies import judge_reply
 

@@ -10,14 +10,14 @@ from typing import TypeVar
 
 from midfold.agent.growing import Growing
 from midfold.agent.waiting import in_thread, to_the_end
-from midfold.compression.excerpts import one_line
-from midfold.compression.redact import redact
-from midfold.compression.results import Compression
 from midfold.errors import SessionEnded, SessionGrew, StoreError
+from midfold.folding.compression import Compression
 from midfold.messages import Message, Text, ToolCall, ToolResult, pair_calls
 from midfold.messages.cache import MessageCache
+from midfold.redact import redact
 from midfold.store import Call, EndReason, Lease
 from midfold.store.base import Continued, Store, check_sound
+from midfold.summaries.tool_calls.excerpts import one_line
 from midfold.wire import Request, parse, render
 
 _T = TypeVar("_T")

@@ -20,17 +20,17 @@ from midfold.agent.system import write_system
 from midfold.agent.tools.engine import engine_tools
 from midfold.agent.tools.paths import Workspace
 from midfold.agent.tools.registry import Tool
-from midfold.compression.policy import CompressionPolicy
-from midfold.compression.pressure import Tier
-from midfold.compression.state import CompressionState
-from midfold.compression.state_json import state_to_json
 from midfold.config.old_pins import read_old_pins, remove_old_pins
 from midfold.engines.folding_engine import FoldingEngine
 from midfold.errors import StoreError
+from midfold.folding.policy import CompressionPolicy
+from midfold.folding.pressure import Tier
+from midfold.folding.state import CompressionState
+from midfold.folding.state_json import state_to_json
 from midfold.messages.cache import MessageCache
 from midfold.offload import Budgets, FileSession, FileSink
 from midfold.store.base import BeforeContinue, Store
-from midfold.wire.calls.tools import convert_tools
+from midfold.wire.apis.tools import convert_tools
 
 if TYPE_CHECKING:
     from midfold.providers.http import Transport

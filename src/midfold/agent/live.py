@@ -12,8 +12,8 @@ from midfold.store import Call
 from midfold.tokens import LearntLimits, Lesson, Prices, Window, find_model, resolve_window
 from midfold.usage import make_call
 from midfold.wire import Request
+from midfold.wire.apis import Completion
 from midfold.wire.cache_control import System, caching_applies
-from midfold.wire.calls import Completion
 from midfold.wire.failures import Failure
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
-from midfold.compression.redact import redact
 from midfold.files import read_bytes, replace_file
+from midfold.redact import redact
 
 MAX_CHARS = 8_000
 """Of one file: it is sent with every request."""

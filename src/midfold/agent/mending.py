@@ -14,7 +14,7 @@ from operator import is_
 from midfold.errors import MalformedMessage
 from midfold.messages import Message, Part, Text, ToolCall
 from midfold.wire import convert, parse, render
-from midfold.wire.calls import Completion
+from midfold.wire.apis import Completion
 from midfold.wire.validate import is_waiting, validate
 
 UNREADABLE = "unreadable_arguments"

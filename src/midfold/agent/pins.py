@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from midfold.compression.redact import redact
 from midfold.files import read_bytes, replace_file
+from midfold.redact import redact
 
 
 @dataclass(frozen=True, slots=True)

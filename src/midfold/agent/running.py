@@ -23,10 +23,10 @@ from midfold.agent.events import (
 from midfold.agent.mending import has_unreadable_arguments
 from midfold.agent.tools.registry import Arguments, Tool, ToolFailed
 from midfold.agent.waiting import in_thread
-from midfold.compression.excerpts import one_line
 from midfold.messages import Message, ToolCall, ToolResult
 from midfold.offload import Persisted, Shortened, enforce, persist_result
-from midfold.wire.calls import Completion, Finish
+from midfold.summaries.tool_calls.excerpts import one_line
+from midfold.wire.apis import Completion, Finish
 
 STOPPED = "[stopped by the user before it was done; it may have run in part]"
 NOT_STARTED = "[not run: the user stopped the turn before it began]"

@@ -20,7 +20,6 @@ from midfold.agent.tools.private import LIMITS_FILE
 from midfold.agent.tools.registry import Tool
 from midfold.agent.tools.remembering import memory_tool, output_tool, recall_tool
 from midfold.agent.tools.terminal import terminal_tool
-from midfold.compression.policy import CompressionPolicy
 from midfold.config import Settings, find_home
 from midfold.config.stores import STORE_FILE, open_outputs, open_own_store
 from midfold.engines.asking import Summarizer
@@ -29,6 +28,7 @@ from midfold.engines.folding_engine import EngineSetup, FoldingEngine
 from midfold.engines.hosting import open_engine
 from midfold.engines.registry import find_engine
 from midfold.errors import ConfigError
+from midfold.folding.policy import CompressionPolicy
 from midfold.messages.cache import MessageCache
 from midfold.offload import Budgets
 from midfold.providers import PROVIDERS, Provider, Secret, open_transport, read_providers

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from midfold.agent.conversation import Conversation
-from midfold.compression.state import CompressionState
-from midfold.compression.state_json import state_from_json
+from midfold.folding.state import CompressionState
+from midfold.folding.state_json import state_from_json
 from midfold.store.base import Store
 
 STATE = "compression"

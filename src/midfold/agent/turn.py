@@ -9,7 +9,7 @@ from midfold.agent.folding import fold_after_reply, make_room
 from midfold.agent.running import Running
 from midfold.agent.waiting import in_thread
 from midfold.errors import MidfoldError
-from midfold.wire.calls import Finish
+from midfold.wire.apis import Finish
 
 PLACEHOLDERS = (
     "Credentials in this session were replaced by placeholders when it was stored; the model sees those."

@@ -14,18 +14,20 @@ import click
 from midfold.api import Options, plan_compression
 from midfold.cli.console import make_console
 from midfold.cli.folds import print_compression, print_losses, print_plan
-from midfold.compression.flow import Flow, SummaryRequest
-from midfold.compression.losses import list_losses
-from midfold.compression.policy import Strategy, Style, Template
-from midfold.compression.preview import rehearse
-from midfold.compression.results import Compression, Retention
-from midfold.compression.run import run
-from midfold.compression.state import CompressionState
 from midfold.config import load_settings
 from midfold.engines.asking import Asker
 from midfold.engines.folding import conclude
 from midfold.errors import ConfigError, SummaryUnavailable
 from midfold.files import replace_file
+from midfold.folding.compression import Compression
+from midfold.folding.flow import Flow, SummaryRequest
+from midfold.folding.losses import list_losses
+from midfold.folding.policy import Strategy, Style
+from midfold.folding.preview import rehearse
+from midfold.folding.run import run
+from midfold.folding.state import CompressionState
+from midfold.summaries.sections import Template
+from midfold.summaries.verify import Retention
 from midfold.transcripts import Transcript, load_transcript
 from midfold.wire import DIALECTS
 

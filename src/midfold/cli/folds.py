@@ -9,9 +9,10 @@ from rich.table import Table
 from rich.text import Text
 
 from midfold.cli.render import printable
-from midfold.compression.fold import Fate
-from midfold.compression.losses import Loss
-from midfold.compression.results import Compression, Retention
+from midfold.folding.compression import Compression
+from midfold.folding.fold import Fate
+from midfold.folding.losses import Loss
+from midfold.summaries.verify import Retention
 
 _BAR_CELLS = 64
 _STYLES = {"keep": "green", "shorten": "cyan", "fold": "magenta", "mend": "yellow"}

@@ -12,8 +12,8 @@ from midfold.cli.finding import own_store
 from midfold.cli.session_json import print_json
 from midfold.cli.usage_tables import bar_legend, group_grid, print_grid, print_totals, tool_grid
 from midfold.cli.when import tell_date
-from midfold.compression.redact import redact
 from midfold.files import replace_file
+from midfold.redact import redact
 from midfold.usage import Group, Insights, read_insights
 from midfold.usage.charts import draw_insights
 from midfold.usage.export import insights_as_dict

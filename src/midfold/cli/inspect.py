@@ -7,9 +7,9 @@ import click
 
 from midfold.cli.console import make_console
 from midfold.cli.render import print_inspection
-from midfold.compression.policy import CompressionPolicy
 from midfold.config import find_home
 from midfold.engines.context import ContextBreakdown, section_breakdown
+from midfold.folding.policy import CompressionPolicy
 from midfold.ports import Fault
 from midfold.tokens import LearntLimits, TokenCounter, Window, resolve_window
 from midfold.tokens.breakdown import Breakdown, break_down

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from midfold.cli.plain import printable
-from midfold.compression.redact import redact
+from midfold.redact import redact
 from midfold.store.base import Kind, Session, Store, StoredMessage
 from midfold.wire import parse
 

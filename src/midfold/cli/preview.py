@@ -8,10 +8,10 @@ from rich.table import Table
 from rich.text import Text
 
 from midfold.cli.plain import printable
-from midfold.compression.flow import SummaryRequest
-from midfold.compression.fold import Fate
-from midfold.compression.results import Compression
 from midfold.config import load_settings
+from midfold.folding.compression import Compression
+from midfold.folding.flow import SummaryRequest
+from midfold.folding.fold import Fate
 from midfold.providers.names import Provider, read_providers
 from midfold.providers.summarizers import (
     BlockingSummarizer,

@@ -10,7 +10,7 @@ from midfold.cli.grid import Grid
 from midfold.cli.overview import Overview, count_of, show_line
 from midfold.cli.plain import printable
 from midfold.cli.when import tell_date, tell_time
-from midfold.compression.redact import find_secrets, redact
+from midfold.redact import find_secrets, redact
 from midfold.store.base import Found, Hit, Session
 
 _MOST_TITLE_CELLS = 48

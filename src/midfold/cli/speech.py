@@ -10,9 +10,9 @@ from midfold.cli.finding import ID_CHARS
 from midfold.cli.plain import printable
 from midfold.cli.session_tables import role_text
 from midfold.cli.when import tell_date
-from midfold.compression.redact import redact
 from midfold.messages import Media, Message, Opaque, Part, Reasoning, Removed, ToolCall, ToolResult
 from midfold.messages import Text as Words
+from midfold.redact import redact
 from midfold.store.base import StoredMessage
 from midfold.wire import parse
 

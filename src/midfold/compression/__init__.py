@@ -1,5 +1,5 @@
-"""The fold: which messages go, what stands in for them, and how the list reads afterwards. All of it pure.
+"""The door that scripts know: `midfold.compression.redact.redact`. The code is in `midfold.redact`."""
 
-Nothing here asks a clock, opens a socket or knows a provider. A compression is a generator that asks for a
-summary and returns a value; whoever drives it does the asking.
-"""
+from midfold.compression import redact
+
+__all__ = ["redact"]

@@ -13,8 +13,9 @@ from operator import attrgetter
 from types import MappingProxyType
 from typing import Annotated, TypeAlias, TypeVar, get_args, get_origin
 
-from midfold.compression.policy import Budget, CompressionPolicy, Strategy, Style, Template
 from midfold.config.secrets import masked
+from midfold.folding.policy import Budget, CompressionPolicy, Strategy, Style
+from midfold.summaries.sections import Template
 
 Names: TypeAlias = tuple[str, ...]
 """The names that lead to a value, outermost first. A name may hold a dot: dotted keys are for showing."""

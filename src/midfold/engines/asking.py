@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from threading import Lock, Thread
 from typing import Protocol, TypeAlias, TypeVar, runtime_checkable
 
-from midfold.compression.flow import SummaryRequest
 from midfold.errors import SummaryUnavailable
+from midfold.folding.flow import SummaryRequest
 
 _T = TypeVar("_T")
 MOST_HANGING = 3

@@ -7,13 +7,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Self
 
-from midfold.compression.flow import DIGEST, Flow
-from midfold.compression.policy import CompressionPolicy
-from midfold.compression.pressure import decide, reopen, warn
-from midfold.compression.preview import Rehearsal, rehearse
-from midfold.compression.results import Compression
-from midfold.compression.run import arun, run
-from midfold.compression.state import CompressionState
 from midfold.engines.asking import Asker, Patience, Summarizer, no_summary, running_loop
 from midfold.engines.background import Background, Phase, can_wait, is_time, prepare_from
 from midfold.engines.folding import conclude
@@ -22,6 +15,13 @@ from midfold.engines.metering import Meter
 from midfold.engines.passes import Done, Pass
 from midfold.engines.publishing import is_current, publish, serves
 from midfold.errors import StaleFold
+from midfold.folding.compression import Compression
+from midfold.folding.flow import DIGEST, Flow
+from midfold.folding.policy import CompressionPolicy
+from midfold.folding.pressure import decide, reopen, warn
+from midfold.folding.preview import Rehearsal, rehearse
+from midfold.folding.run import arun, run
+from midfold.folding.state import CompressionState
 from midfold.messages import Message
 from midfold.messages.cache import MessageCache
 from midfold.wire import parse

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from midfold.compression.plan import lay_out, make_plan
-from midfold.compression.policy import CompressionPolicy
+from midfold.folding.layout import lay_out, make_plan
+from midfold.folding.policy import CompressionPolicy
 from midfold.messages import Message
 from midfold.ports import Count
 from midfold.tokens.breakdown import Breakdown, ToolShare, break_down

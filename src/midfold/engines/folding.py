@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from midfold.compression.fold import Fold, Insert
-from midfold.compression.pressure import note_outcome
-from midfold.compression.results import Compression
-from midfold.compression.state import CompressionState
 from midfold.errors import DialectError
+from midfold.folding.compression import Compression
+from midfold.folding.fold import Fold, Insert
+from midfold.folding.pressure import note_outcome
+from midfold.folding.state import CompressionState
 from midfold.messages import Message
 from midfold.wire import Request, parse, render
 from midfold.wire.validate import continues_stored_history, is_waiting, validate

@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, Self
 
-from midfold.compression.policy import CompressionPolicy
-from midfold.compression.preview import Rehearsal
-from midfold.compression.results import Compression
-from midfold.compression.state import CompressionState
 from midfold.engines.asking import Patience, Summarizer
 from midfold.engines.base import ContextEngine
 from midfold.errors import EngineUnable
+from midfold.folding.compression import Compression
+from midfold.folding.policy import CompressionPolicy
+from midfold.folding.preview import Rehearsal
+from midfold.folding.state import CompressionState
 from midfold.messages.cache import MessageCache
 
 

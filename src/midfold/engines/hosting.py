@@ -15,10 +15,6 @@ from dataclasses import replace
 from threading import Thread
 from typing import Self, TypeAlias, TypeVar
 
-from midfold.compression.policy import CompressionPolicy
-from midfold.compression.pressure import is_paused, note_outcome, reopen
-from midfold.compression.results import Compression
-from midfold.compression.state import CompressionState
 from midfold.engines.base import ContextEngine
 from midfold.engines.folding_engine import EngineSetup, FoldingEngine
 from midfold.engines.metering import Meter
@@ -27,6 +23,10 @@ from midfold.engines.raised import RAISED, describe_error
 from midfold.engines.returned import NotUsed, read_returned
 from midfold.engines.snapshot import Snapshot
 from midfold.errors import EngineContractError, EngineUnable
+from midfold.folding.compression import Compression
+from midfold.folding.policy import CompressionPolicy
+from midfold.folding.pressure import is_paused, note_outcome, reopen
+from midfold.folding.state import CompressionState
 from midfold.messages.cache import MessageCache
 from midfold.tokens.usage import CanonicalUsage
 from midfold.wire import parse

@@ -4,17 +4,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from operator import is_
 
-from midfold.compression.flow import Flow, compress
-from midfold.compression.fold import Span
-from midfold.compression.groups import group_around, is_request
-from midfold.compression.plan import lay_out, make_plan
-from midfold.compression.policy import CompressionPolicy
-from midfold.compression.pressure import decide, reopen
-from midfold.compression.results import Compression
-from midfold.compression.state import CompressionState
 from midfold.engines.reading import Reader
 from midfold.errors import ConfigError
-from midfold.messages import Message
+from midfold.folding.compression import Compression
+from midfold.folding.flow import Flow, compress
+from midfold.folding.fold import Span
+from midfold.folding.groups import group_around
+from midfold.folding.layout import lay_out, make_plan
+from midfold.folding.policy import CompressionPolicy
+from midfold.folding.pressure import decide, reopen
+from midfold.folding.state import CompressionState
+from midfold.messages import Message, is_request
 from midfold.wire import Request
 
 

@@ -3,21 +3,21 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from midfold.compression.assemble import summary_message
-from midfold.compression.choose import TASK_HEADING
-from midfold.compression.flow import MIN_SAVED_PART, MIN_SAVED_TOKENS
-from midfold.compression.fold import Fold, apply, count_leading_system
-from midfold.compression.plan import count_head, find_summary
-from midfold.compression.pressure import note_outcome
-from midfold.compression.prompts import find_body
-from midfold.compression.redact import redact
-from midfold.compression.results import Compression
-from midfold.compression.sections import with_section
-from midfold.compression.task import active_task
 from midfold.engines.passes import Pass
 from midfold.errors import StaleFold
+from midfold.folding.assemble import summary_message
+from midfold.folding.choose import TASK_HEADING
+from midfold.folding.compression import Compression
+from midfold.folding.flow import MIN_SAVED_PART, MIN_SAVED_TOKENS
+from midfold.folding.fold import Fold, apply, count_leading_system
+from midfold.folding.layout import count_head, find_summary
+from midfold.folding.pressure import note_outcome
 from midfold.messages import Message, canonical_bytes
 from midfold.ports import Count
+from midfold.redact import redact
+from midfold.summaries.prompts import find_body
+from midfold.summaries.sections import with_section
+from midfold.summaries.task import active_task
 
 PUBLISHED = "prepared ahead, applied now"
 """The reason that a result gives when its fold was ready before it was due."""

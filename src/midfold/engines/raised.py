@@ -2,8 +2,8 @@
 
 from asyncio import CancelledError
 
-from midfold.compression.excerpts import one_line
-from midfold.compression.redact import redact
+from midfold.redact import redact
+from midfold.summaries.tool_calls.excerpts import one_line
 
 RAISED = (Exception, SystemExit, CancelledError)
 """An engine that exits, or is cancelled by a loop of its own, must not end the loop of its host."""

@@ -3,15 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from midfold.compression.fold import Fold, splice
-from midfold.compression.groups import is_request
-from midfold.compression.pressure import note_outcome
-from midfold.compression.results import Compression
 from midfold.engines.deriving import NotAFold, derive_fold
 from midfold.engines.folding import conclude
 from midfold.engines.passes import Pass
 from midfold.errors import DialectError, EngineContractError
-from midfold.messages import Message
+from midfold.folding.compression import Compression
+from midfold.folding.fold import Fold, splice
+from midfold.folding.pressure import note_outcome
+from midfold.messages import Message, is_request
 from midfold.ports import Count
 from midfold.wire import Request, detect, parse, render
 

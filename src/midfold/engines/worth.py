@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, replace
 
-from midfold.compression.policy import CompressionPolicy
-from midfold.compression.pressure import Tier
+from midfold.folding.policy import CompressionPolicy
+from midfold.folding.pressure import Tier
 from midfold.tokens.models import find_model
 from midfold.tokens.savings import Verdict, pays
 from midfold.tokens.usage import CanonicalUsage

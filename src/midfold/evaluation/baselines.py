@@ -9,13 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from midfold.api import compress
-from midfold.compression.fold import splice
-from midfold.compression.prompts import wrap_summary
-from midfold.compression.results import Compression
 from midfold.evaluation.conversations import Conversation
 from midfold.evaluation.retention import Find
 from midfold.evaluation.texts import SEPARATOR
+from midfold.folding.compression import Compression
+from midfold.folding.fold import splice
 from midfold.messages import Message, Text, ToolCall, ToolResult
+from midfold.summaries.prompts import wrap_summary
 from midfold.tokens import TokenCounter
 from midfold.wire import render
 from midfold.wire.validate import is_waiting, validate

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from midfold.compression.prompts import SUMMARY_MARKER, find_body
 from midfold.evaluation.conversations import Conversation
 from midfold.evaluation.texts import Source
 from midfold.messages import Message, pair_calls
+from midfold.summaries.prompts import SUMMARY_MARKER, find_body
 from midfold.wire.validate import is_waiting, validate
 
 # One pattern reads source and summary alike, so that most answers are a look into a set.

@@ -2,9 +2,9 @@
 
 from dataclasses import asdict
 
-from midfold.compression.redact import redact
 from midfold.evaluation.report import Report
 from midfold.evaluation.run import Score
+from midfold.redact import redact
 
 
 def as_values(report: Report) -> dict[str, object]:

@@ -1,6 +1,6 @@
 """The one place that asks whether a text holds a credential."""
 
-from midfold.compression.redact import find_secrets
+from midfold.redact import find_secrets
 
 
 def secret_kinds(text: str) -> list[str]:

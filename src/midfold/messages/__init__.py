@@ -30,6 +30,7 @@ from midfold.messages.parts import (
     ToolCall,
     ToolResult,
 )
+from midfold.messages.requests import is_request, newest_request
 
 __all__ = [
     "EMPTY_CHAIN",
@@ -52,7 +53,9 @@ __all__ = [
     "chain_digests",
     "digest",
     "digest_messages",
+    "is_request",
     "join_digests",
+    "newest_request",
     "own_digest",
     "pair_calls",
 ]

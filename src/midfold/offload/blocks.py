@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from midfold.compression.prompts import neutralize
 from midfold.offload.budgets import READER
 from midfold.offload.sanitize import SafeText
 from midfold.offload.texts import read
+from midfold.summaries.prompts import neutralize
 
 # A longer path would make the block longer than it may be; the reference is enough to read it.
 _MAX_PATH_CHARS = 260

@@ -3,7 +3,7 @@
 import re
 from hashlib import sha256
 
-from midfold.compression.redact import find_secrets
+from midfold.redact import find_secrets
 
 REFERENCE = r"\b[a-z0-9_]{1,24}-[0-9a-f]{32}\b"
 """The form of a reference, to be searched for in text."""

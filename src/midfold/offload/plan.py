@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from midfold.compression.fold import Span
+from midfold.folding.fold import Span
 from midfold.messages import Message, ToolCall, ToolResult, pair_calls
 from midfold.messages.pairing import Location
 from midfold.offload.budgets import READER, Budgets

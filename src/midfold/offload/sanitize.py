@@ -3,8 +3,8 @@
 import re
 from collections.abc import Callable
 
-from midfold.compression.redact import redact as hide_credentials
 from midfold.offload.outputs import split
+from midfold.redact import redact as hide_credentials
 
 _HALF_CHARACTERS = re.compile("[\ud800-\udfff]")
 

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from midfold.compression.redact.engine import Pattern, bounded, re2_or_bounded
 from midfold.offload.outputs import CHUNK_CHARS, Output, OutputSink
+from midfold.redact.engine import Pattern, bounded, re2_or_bounded
 
 MAX_PATTERN_CHARS = 500
 MAX_MATCHES = 50

@@ -8,7 +8,6 @@ import math
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
-from midfold.compression.excerpts import one_line
 from midfold.offload.budgets import MAX_READ_CHARS, READER
 from midfold.offload.outputs import Output, OutputInfo, OutputSink
 from midfold.offload.reading import Slice, read_end, read_lines, read_slice
@@ -22,6 +21,7 @@ from midfold.offload.search import (
     search_outputs,
 )
 from midfold.offload.texts import read
+from midfold.summaries.tool_calls.excerpts import one_line
 
 DEFAULT_READ_CHARS = 10_000
 DEFAULT_LINES = 200

@@ -13,7 +13,7 @@ from typing import Self, TypeAlias, TypeVar
 from midfold.errors import MidfoldError
 from midfold.providers.failing import broken
 from midfold.providers.model import CLOSED, Model
-from midfold.wire.calls import Completion, StreamEvent
+from midfold.wire.apis import Completion, StreamEvent
 
 _T = TypeVar("_T")
 _Close: TypeAlias = Callable[[], Awaitable[None]]

@@ -9,7 +9,7 @@ from midfold.errors import ConfigError
 from midfold.providers.keys import Secret, SecretHeaders, key_from_environment, read_key_file
 from midfold.providers.names import PROVIDERS, Provider, parse_name
 from midfold.providers.urls import origin_of, tidy_base_url
-from midfold.wire.calls import Api, Quirks, get_api
+from midfold.wire.apis import Api, Quirks, get_api
 
 _ALLOWED_HEADERS = frozenset(
     {

@@ -19,7 +19,7 @@ from midfold.errors import (
 )
 from midfold.providers.endpoint import Endpoint
 from midfold.providers.retry import CallFailed
-from midfold.wire.calls import ReplyError, stated_status
+from midfold.wire.apis import ReplyError, stated_status
 from midfold.wire.failures.classify import classify
 from midfold.wire.failures.kinds import Failure, FailureKind
 

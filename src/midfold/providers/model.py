@@ -13,7 +13,7 @@ from midfold.providers.keys import Secret
 from midfold.providers.names import PROVIDERS, Provider
 from midfold.providers.retry import DEFAULT_RETRIES, CallFailed, Retries
 from midfold.providers.timeouts import DEFAULT_TIMEOUTS, Timeouts
-from midfold.wire.calls import (
+from midfold.wire.apis import (
     Completion,
     Cut,
     Done,

@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from midfold.errors import ConfigError
 from midfold.providers.keys import MASK
-from midfold.wire.calls import Quirks, get_api
+from midfold.wire.apis import Quirks, get_api
 from midfold.wire.validate.profiles import get_profile
 
 

@@ -10,7 +10,7 @@ from http import HTTPStatus
 from midfold.messages import Reasoning, Text
 from midfold.providers.decoding import Decoder, Undecodable
 from midfold.tokens.usage import CanonicalUsage
-from midfold.wire.calls import Api, Completion, ReplyError, StreamReader, read_reply, stated_status
+from midfold.wire.apis import Api, Completion, ReplyError, StreamReader, read_reply, stated_status
 from midfold.wire.dialect import Unreadable
 from midfold.wire.failures.classify import classify
 from midfold.wire.failures.kinds import Failure

@@ -33,7 +33,7 @@ from midfold.providers.observation import MAX_FAILURE_BYTES, Observation, Observ
 from midfold.providers.retry import CallFailed
 from midfold.providers.timeouts import DEFAULT_TIMEOUTS, Timeouts
 from midfold.providers.upload import RequestRefused, Upload
-from midfold.wire.calls import find_api
+from midfold.wire.apis import find_api
 
 if TYPE_CHECKING:
     from midfold.providers.http import Answer, Transport

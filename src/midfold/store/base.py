@@ -8,7 +8,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Protocol, Self, TypeAlias
 
-from midfold.compression.results import Compression
+from midfold.folding.compression import Compression
 from midfold.store.values import (
     LEASE_SECONDS as LEASE_SECONDS,
     OWN as OWN,

@@ -13,10 +13,10 @@ from hashlib import blake2b
 
 import msgspec
 
-from midfold.compression.redact import find_secrets, redact
-from midfold.compression.results import texts_of
 from midfold.errors import MidfoldError, StoreError
+from midfold.folding.compression import texts_of
 from midfold.messages import Message
+from midfold.redact import find_secrets, redact
 from midfold.store.fields import hide_fields
 from midfold.transcripts import decode_json
 from midfold.wire import parse

@@ -4,9 +4,9 @@ import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from midfold.compression.fold import Fold, Source, splice
-from midfold.compression.results import Compression
 from midfold.errors import StoreError
+from midfold.folding.compression import Compression
+from midfold.folding.fold import Fold, Source, splice
 from midfold.messages import Message
 from midfold.messages.digests import chain_digests, own_digest
 from midfold.store.base import BeforeContinue, Item

@@ -8,7 +8,7 @@ are found in the text: a field is two strings with a colon between, whatever bac
 import re
 from collections.abc import Callable
 
-from midfold.compression.redact import redact
+from midfold.redact import redact
 
 # A look for the first of each is all that most texts cost.
 _PAIR_SIGN, _PAIR_SIGNS = "alue", ('alue"', "alue\\")

@@ -7,8 +7,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TypeAlias
 
-from midfold.compression.fold import Fold
 from midfold.errors import MessagesDamaged
+from midfold.folding.fold import Fold
 from midfold.tokens.usage import CanonicalUsage
 
 Item: TypeAlias = object

@@ -7,17 +7,16 @@ one on another, and where the list is still too long it is folded once more.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from midfold.compression.flow import SummaryRequest, compress
-from midfold.compression.fold import Fold, Source, apply
-from midfold.compression.groups import newest_request
-from midfold.compression.policy import CompressionPolicy
-from midfold.compression.pressure import decide
-from midfold.compression.results import Compression
-from midfold.compression.run import run
-from midfold.compression.state import CompressionState
 from midfold.engines.folding import conclude
 from midfold.errors import SummaryUnavailable
-from midfold.messages import Media, Message, Part, Text, chain_digests
+from midfold.folding.compression import Compression
+from midfold.folding.flow import SummaryRequest, compress
+from midfold.folding.fold import Fold, Source, apply
+from midfold.folding.policy import CompressionPolicy
+from midfold.folding.pressure import decide
+from midfold.folding.run import run
+from midfold.folding.state import CompressionState
+from midfold.messages import Media, Message, Part, Text, chain_digests, newest_request
 from midfold.store.base import Store, StoredFold
 from midfold.tokens import TokenCounter
 from midfold.wire import Request, parse, render

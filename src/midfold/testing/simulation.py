@@ -10,10 +10,17 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from midfold.compression.flow import SummaryRequest
-from midfold.compression.groups import newest_request
-from midfold.compression.policy import CompressionPolicy
-from midfold.messages import SYSTEM_ROLES, Message, canonical_bytes, chain_digests, own_digest, pair_calls
+from midfold.folding.flow import SummaryRequest
+from midfold.folding.policy import CompressionPolicy
+from midfold.messages import (
+    SYSTEM_ROLES,
+    Message,
+    canonical_bytes,
+    chain_digests,
+    newest_request,
+    own_digest,
+    pair_calls,
+)
 from midfold.store.base import Store
 from midfold.store.codec import clean_text
 from midfold.testing.clients import Habit, resend

@@ -7,14 +7,14 @@ import re
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 
-from midfold.compression import prompts
-from midfold.compression.answers import judge_answer
-from midfold.compression.answers.judge import Judgement
-from midfold.compression.flow import SummaryRequest
-from midfold.compression.fold import join_spans
-from midfold.compression.redact import redact
-from midfold.compression.serialize import serialize
 from midfold.errors import SummaryUnavailable
+from midfold.folding.flow import SummaryRequest
+from midfold.folding.fold import join_spans
+from midfold.redact import redact
+from midfold.summaries import prompts
+from midfold.summaries.answers import judge_answer
+from midfold.summaries.answers.judge import Judgement
+from midfold.summaries.serialize import serialize
 from midfold.trajectories.passages import TEMPLATE, Passage
 
 _TURNS_OF_WINDOW = 0.6

@@ -8,10 +8,10 @@ from inspect import isawaitable, iscoroutinefunction
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeAlias, cast
 
-from midfold.compression.flow import SummaryRequest
-from midfold.compression.redact import redact
 from midfold.config.secrets import Described
 from midfold.errors import ConfigError, SummaryUnavailable
+from midfold.folding.flow import SummaryRequest
+from midfold.redact import redact
 from midfold.tokens.windows import resolve_window
 from midfold.trajectories.asking import AnswerFailed
 from midfold.trajectories.config import CompressionConfig

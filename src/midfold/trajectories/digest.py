@@ -3,8 +3,9 @@
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
-from midfold.compression import prompts
-from midfold.compression.digest import (
+from midfold.redact import redact
+from midfold.summaries import prompts
+from midfold.summaries.digest import (
     compose,
     fill,
     lines_per_deed,
@@ -13,10 +14,9 @@ from midfold.compression.digest import (
     read_rules,
     request_entries,
 )
-from midfold.compression.digest.entries import Entry, cost
-from midfold.compression.importance import weigh
-from midfold.compression.ledger import Rule, collect
-from midfold.compression.redact import redact
+from midfold.summaries.digest.entries import Entry, cost
+from midfold.summaries.ledger import Rule, collect
+from midfold.summaries.weight import weigh
 from midfold.trajectories.passages import TEMPLATE, Passage
 
 _RULES_PART = 0.2

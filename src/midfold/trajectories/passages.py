@@ -3,13 +3,13 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from midfold.compression import prompts
-from midfold.compression.choose import frame
-from midfold.compression.fold import Span, count_leading_system
-from midfold.compression.numbering import Folded, number, read_folded
-from midfold.compression.plan import find_summary
-from midfold.compression.policy import Template
+from midfold.folding.choose import frame
+from midfold.folding.fold import Span, count_leading_system
+from midfold.folding.layout import find_summary
+from midfold.folding.numbering import Folded, number, read_folded
 from midfold.messages import Message, Pairing
+from midfold.summaries import prompts
+from midfold.summaries.sections import Template
 from midfold.trajectories.wording import read_text
 
 TEMPLATE = Template.PROGRESS

@@ -5,10 +5,10 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
-from midfold.compression.excerpts import one_line
-from midfold.compression.flow import SummaryRequest
-from midfold.compression.redact import redact
 from midfold.errors import SummaryUnavailable
+from midfold.folding.flow import SummaryRequest
+from midfold.redact import redact
+from midfold.summaries.tool_calls.excerpts import one_line
 from midfold.trajectories.asking import AnswerFailed, Question
 from midfold.trajectories.flow import Flow, Outcome
 

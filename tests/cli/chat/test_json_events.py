@@ -9,8 +9,8 @@ import pytest
 import midfold
 from midfold.agent import events
 from midfold.cli.chat.json_events import JsonView
-from midfold.compression.pressure import Tier
 from midfold.engines.recovery import Compress
+from midfold.folding.pressure import Tier
 from midfold.tokens import CanonicalUsage, Cost
 
 RESULT = midfold.compress([{"role": "user", "content": "hello"}], max_tokens=1_000)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from midfold.compression.fold import apply
+from midfold.folding.fold import apply
 from midfold.messages import chain_digests
 from midfold.store import Kind, open_store
 from midfold.store.sqlite.rescue.salvage import salvage

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from midfold.compression.results import Compression
 from midfold.errors import MessagesDamaged, StoreCorrupt
+from midfold.folding.compression import Compression
 from midfold.store import open_store
 from midfold.store.base import Condition
 from midfold.store.sqlite.driver import driver

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from midfold.compression.results import Compression
 from midfold.errors import StoreCorrupt
+from midfold.folding.compression import Compression
 from midfold.store import Call, Kind, open_store
 from midfold.store.base import Condition, LostMessages
 from midfold.store.opening import replace_damaged

@@ -6,7 +6,7 @@ from typing import TypedDict, Unpack
 import click
 
 from midfold.config import find_home, load_settings
-from midfold.wire.calls import APIS
+from midfold.wire.apis import APIS
 
 _NO_MODEL = (
     "midfold chat needs a model. Name one with --model, or for good as model.name in {home}:",

@@ -18,8 +18,8 @@ from rich.console import Console
 from rich.text import Text
 
 from midfold.cli.chat.editor import Complete
-from midfold.compression.redact import redact
 from midfold.files import refuse_store_file
+from midfold.redact import redact
 
 _PROMPT = "> "
 _MORE = "\\"

@@ -11,7 +11,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from midfold.compression.redact import redact as hide_credentials
 from midfold.offload.names import is_reference, name_folder, name_owner
 from midfold.offload.outputs import Output, OutputInfo
 from midfold.offload.reading import read_slice
@@ -20,6 +19,7 @@ from midfold.offload.sinks.directories import private_directory
 from midfold.offload.sinks.durable import TEMPORARY, write_file
 from midfold.offload.sinks.records import SUFFIX, make_record, open_record, read_store
 from midfold.offload.sinks.usage import KeptFile, Place, Quotas, Usage, walk
+from midfold.redact import redact as hide_credentials
 
 _SWEEP_SECONDS = 3600.0
 # Nothing is written for so long: whoever wrote it is gone.

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 
-from midfold.compression.redact import redact as hide_credentials
 from midfold.offload.names import digest_of, name_output
 from midfold.offload.outputs import (
     Output,
@@ -19,6 +18,7 @@ from midfold.offload.outputs import (
 )
 from midfold.offload.reading import read_slice
 from midfold.offload.sanitize import sanitize
+from midfold.redact import redact as hide_credentials
 
 
 class MemorySink:

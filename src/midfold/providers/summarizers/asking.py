@@ -16,7 +16,7 @@ from midfold.errors import (
 )
 from midfold.providers.summarizers.cooldowns import ModelFailed, Trouble
 from midfold.tokens.models import find_model
-from midfold.wire.calls import Completion, Finish
+from midfold.wire.apis import Completion, Finish
 
 OUTPUT_ROOM = 3
 """How much more than the length of a summary may be written.

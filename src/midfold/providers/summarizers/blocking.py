@@ -3,8 +3,8 @@
 from types import TracebackType
 from typing import Self
 
-from midfold.compression.flow import SummaryRequest
 from midfold.errors import SummaryUnavailable
+from midfold.folding.flow import SummaryRequest
 from midfold.providers.blocking import LoopThread
 from midfold.providers.summarizers.records import SummaryCall
 from midfold.providers.summarizers.summarizer import ModelSummarizer

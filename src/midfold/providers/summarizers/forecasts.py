@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from itertools import pairwise
 
-from midfold.compression.flow import SummaryRequest
+from midfold.folding.flow import SummaryRequest
 from midfold.providers.names import PROVIDERS, Provider
 from midfold.providers.summarizers.asking import system_text
 from midfold.providers.summarizers.records import SummaryCall, price_call

@@ -7,7 +7,7 @@ from midfold.providers.names import Provider
 from midfold.providers.summarizers.roles import ModelRef
 from midfold.tokens.pricing import Cost, price
 from midfold.tokens.usage import CanonicalUsage
-from midfold.wire.calls import Completion
+from midfold.wire.apis import Completion
 
 UNKNOWN_COST = Cost(None)
 _NOTHING_REPORTED = CanonicalUsage()

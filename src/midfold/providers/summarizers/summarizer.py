@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from midfold.compression.flow import SummaryRequest
 from midfold.errors import ConfigError, DialectError, ExtraMissing, ProviderError, SummaryUnavailable
+from midfold.folding.flow import SummaryRequest
 from midfold.providers.model import Model, open_transport
 from midfold.providers.names import PROVIDERS, Provider
 from midfold.providers.retry import Retries
@@ -18,7 +18,7 @@ from midfold.providers.summarizers.cooldowns import NO_COOLDOWN, ModelFailed, Tr
 from midfold.providers.summarizers.records import SummaryCall, record_call
 from midfold.providers.summarizers.roles import MainModel, ModelRef, as_ref, find_models
 from midfold.providers.timeouts import Timeouts
-from midfold.wire.calls import Completion
+from midfold.wire.apis import Completion
 
 if TYPE_CHECKING:
     from midfold.providers.http import Transport

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from midfold.compression.fold import Edit, Fold, Insert, Span, replace_spans
+from midfold.folding.fold import Edit, Fold, Insert, Span, replace_spans
 from midfold.messages import (
     EMPTY_CHAIN,
     SYSTEM_ROLES,

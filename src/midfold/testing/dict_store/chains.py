@@ -8,8 +8,8 @@ import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from midfold.compression.results import Compression
 from midfold.errors import SessionBusy, StoreError
+from midfold.folding.compression import Compression
 from midfold.store.base import (
     LEASE_SECONDS,
     Continued,

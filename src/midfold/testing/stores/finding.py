@@ -1,7 +1,7 @@
 """Promises about finding: messages by what they say, conversations by the history that is sent again."""
 
-from midfold.compression.fold import splice
 from midfold.errors import SessionNotFound
+from midfold.folding.fold import splice
 from midfold.messages.digests import chain_digests
 from midfold.store.base import Order, Store
 from midfold.testing.conversations import transcript

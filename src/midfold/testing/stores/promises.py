@@ -2,13 +2,13 @@
 
 from collections.abc import Callable
 
-from midfold.compression.flow import compress
-from midfold.compression.policy import CompressionPolicy, Strategy
-from midfold.compression.results import Compression
-from midfold.compression.run import run
-from midfold.compression.state import CompressionState
 from midfold.engines.folding import conclude
 from midfold.errors import MidfoldError, StoreError
+from midfold.folding.compression import Compression
+from midfold.folding.flow import compress
+from midfold.folding.policy import CompressionPolicy, Strategy
+from midfold.folding.run import run
+from midfold.folding.state import CompressionState
 from midfold.messages.digests import chain_digests
 from midfold.tokens import TokenCounter
 from midfold.wire import Request, parse

@@ -23,7 +23,7 @@ from midfold.agent.events import (
 )
 from midfold.cli.chat.view.lines import tell
 from midfold.cli.chat.view.status import farewell, start_line, status_line
-from midfold.compression.pressure import Tier
+from midfold.folding.pressure import Tier
 from midfold.testing import transcript
 from midfold.tokens import CanonicalUsage, Cost
 from midfold.usage import Bust, Cause

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from midfold.compression.results import texts_of
+from midfold.folding.compression import texts_of
 from midfold.messages import Message, ToolCall
 from midfold.store.base import Order
 from midfold.store.search.matching import matches, words_in

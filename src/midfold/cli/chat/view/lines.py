@@ -27,9 +27,9 @@ from midfold.agent.events import (
 from midfold.cli.finding import ID_CHARS
 from midfold.cli.plain import printable
 from midfold.cli.when import tell_size
-from midfold.compression.feedback import summarize_manual_compression
-from midfold.compression.pressure import Tier
-from midfold.compression.results import Compression
+from midfold.folding.compression import Compression
+from midfold.folding.feedback import summarize_manual_compression
+from midfold.folding.pressure import Tier
 
 MARK = "→ "
 _MOST_CHARS = 300

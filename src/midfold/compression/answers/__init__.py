@@ -1,9 +1,0 @@
-"""Judges what a summarising model answered, before anybody believes it.
-
-A model may refuse, echo, call a tool, stop in the middle or answer in another language. Small faults are
-mended, and the rest is named in a few words for the warning; the built-in digest then stands in.
-"""
-
-from midfold.compression.answers.judge import Judgement, judge_answer
-
-__all__ = ["Judgement", "judge_answer"]

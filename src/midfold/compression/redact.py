@@ -1,0 +1,5 @@
+"""The stable address of `redact`."""
+
+from midfold.redact import redact
+
+__all__ = ["redact"]

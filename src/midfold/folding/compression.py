@@ -1,0 +1,165 @@
+"""What a compression tells about itself: its fold, the new messages, and the facts."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from midfold.folding.feedback import headline
+from midfold.folding.fold import Fate, Fold, Source, Span
+from midfold.folding.state import CompressionState
+from midfold.messages import Message, Opaque, Reasoning, Text, ToolCall, ToolResult
+from midfold.summaries.verify import Retention
+
+
+@dataclass(frozen=True, slots=True)
+class PruneCounts:
+    """How much was said more briefly, by kind."""
+
+    results: int = 0
+    duplicates: int = 0
+    arguments: int = 0
+    media: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """Where a text stands in a message that is no longer in the context word for word."""
+
+    index: int
+    snippet: str
+
+
+_SNIPPET_CHARS = 80
+
+M = TypeVar("M")
+N = TypeVar("N")
+
+
+@dataclass(frozen=True, slots=True)
+class Compression(Generic[M]):
+    """What a compression did, or why it did nothing.
+
+    `messages` are the new ones: values from the core, wire items from engines and the API. Everything that
+    left the context is still in `before`.
+    """
+
+    messages: list[M]
+    before: tuple[Message, ...]
+    fold: Fold | None
+    reason: str
+    """why nothing changed, or what was done"""
+    state: CompressionState
+    tokens_before: int
+    tokens_after: int
+    budget_tokens: int
+    pruned: PruneCounts = PruneCounts()
+    summarizer: str | None = None
+    summary_tokens: int = 0
+    retention: Retention | None = None
+    warning: str | None = None
+    system_note: str | None = None
+    """for callers that keep the system prompt beside the messages"""
+
+    @property
+    def changed(self) -> bool:
+        return self.fold is not None
+
+    @property
+    def over_budget(self) -> bool:
+        """Whether the result is larger than what was asked for."""
+        return self.tokens_after > self.budget_tokens
+
+    @property
+    def saved_tokens(self) -> int:
+        return self.tokens_before - self.tokens_after
+
+    @property
+    def folded(self) -> tuple[Span, ...]:
+        """The ranges of the old list that the summary stands for."""
+        return self.fold.spans if self.fold else ()
+
+    @property
+    def summary(self) -> str | None:
+        """The words of the summary, as the next model reads them."""
+        return self.fold.summary.text if self.fold and self.fold.summary else None
+
+    @property
+    def headline(self) -> str:
+        """One line for people."""
+        return headline(len(self.before), len(self.messages), changed=self.changed)
+
+    @property
+    def fates(self) -> list[Fate]:
+        """What became of each message of the old list, by its index."""
+        fates = [Fate.KEPT] * len(self.before)
+        for step in self.fold.walk(self.before) if self.fold else ():
+            if step.index is not None and step.message is None:
+                fates[step.index] = Fate.FOLDED
+            elif step.index is not None and step.source is Source.SHORTENED:
+                fates[step.index] = Fate.SHORTENED
+        return fates
+
+    @property
+    def originals(self) -> list[object]:
+        """The wire items as they were before."""
+        return [message.raw for message in self.before]
+
+    def restore(self) -> list[object]:
+        """Take the compression back: the list as it was, every item the same object."""
+        return self.originals
+
+    def spelled(self, items: list[N]) -> "Compression[N]":
+        """Return the same facts with the messages in another spelling."""
+        return Compression(
+            messages=items,
+            before=self.before,
+            fold=self.fold,
+            reason=self.reason,
+            state=self.state,
+            tokens_before=self.tokens_before,
+            tokens_after=self.tokens_after,
+            budget_tokens=self.budget_tokens,
+            pruned=self.pruned,
+            summarizer=self.summarizer,
+            summary_tokens=self.summary_tokens,
+            retention=self.retention,
+            warning=self.warning,
+            system_note=self.system_note,
+        )
+
+    def find(self, text: str) -> list[Match]:
+        """Find words in what is no longer in the context as it was, ignoring case."""
+        wanted = text.casefold()
+        return [
+            match
+            for index in (sorted(self.fold.touched) if self.fold else ())
+            if (match := _match(self.before[index], index, wanted)) is not None
+        ]
+
+
+def _match(message: Message, index: int, wanted: str) -> Match | None:
+    for text in texts_of(message):
+        place = text.casefold().find(wanted)
+        if place >= 0:
+            start = max(0, place - _SNIPPET_CHARS // 2)
+            return Match(index, text[start : place + len(wanted) + _SNIPPET_CHARS // 2])
+    return None
+
+
+def texts_of(message: Message) -> Iterator[str]:
+    """Yield what a message says; arguments as they are spelled, and the strings that they spell."""
+    for part in message.parts:
+        if isinstance(part, ToolCall):
+            yield part.arguments
+            if "\\" in part.arguments:
+                yield "\n".join(_strings(part.parse_arguments()))
+        elif isinstance(part, Text | Reasoning | ToolResult | Opaque):
+            yield part.text
+
+
+def _strings(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _strings(inner)

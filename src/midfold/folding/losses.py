@@ -1,0 +1,75 @@
+"""The loss report: what left the context, most important first, and where to find it again."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from midfold.folding.compression import Compression, texts_of
+from midfold.messages import Message, Pairing, pair_calls
+from midfold.redact import redact
+from midfold.summaries.digest import compose
+from midfold.summaries.digest.entries import Entry
+from midfold.summaries.ledger import collect
+from midfold.summaries.prompts import find_body
+from midfold.summaries.tool_calls.excerpts import one_line
+from midfold.summaries.weight import weigh
+
+_MOST_LINES = 12
+_PLACEHOLDER_ID = re.compile(r"(\[REDACTED:[\w-]{1,40}):[0-9a-f]{4}\]")
+_WHAT_CHARS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """Something that is no longer in the context word for word."""
+
+    index: int
+    """the message of the old list that has it: `result.before[index]`, `result.originals[index]`"""
+    kind: str
+    what: str
+    worth: float
+
+
+def list_losses(result: Compression[object], most: int = 20) -> list[Loss]:
+    """List what a compression took out of the context, the most important first.
+
+    Nothing of it is gone: `index` is where it stands in `result.before`, and `result.find` searches it.
+    """
+    if result.fold is None:
+        return []
+    before = result.before
+    pairing = pair_calls(before)
+    ledger = collect(before, _touched(result, pairing), pairing, redact=redact)
+    importance = weigh(ledger, _left(result), len(before))
+    entries = compose(ledger, pins=(), importance=importance, most_lines=_MOST_LINES)
+    said = [text for message in _left(result) for text in texts_of(message)]
+    # Placeholders of an engine carry an id that nobody else can write.
+    text = _PLACEHOLDER_ID.sub(r"\1]", "\n".join([result.summary or "", *said]))
+    losses = [loss for entry in entries for loss in _lost(entry, text)]
+    return sorted(losses, key=lambda loss: -loss.worth)[:most]
+
+
+def _touched(result: Compression[object], pairing: Pairing) -> list[int]:
+    """List the messages that changed or left, and those whose calls their results answer; no old summary."""
+    fold = result.fold
+    touched = set(fold.touched) if fold else set()
+    callers = {call.message for call, answer in pairing.answers.items() if answer.message in touched}
+    return [index for index in sorted(touched | callers) if find_body(result.before[index].text) is None]
+
+
+def _left(result: Compression[object]) -> Iterable[Message]:
+    """Return the messages that stay, as they stay."""
+    if result.fold is None:
+        return result.before
+    steps = result.fold.walk(result.before)
+    return (step.message for step in steps if step.index is not None and step.message is not None)
+
+
+def _lost(entry: Entry, text: str) -> Iterable[Loss]:
+    index = int(entry.order)
+    if entry.subject not in text:
+        yield Loss(index, entry.kind.value, one_line(entry.subject, _WHAT_CHARS), entry.worth)
+    for unit in entry.units:
+        if unit.text not in text:
+            place = index if unit.index is None else unit.index
+            yield Loss(place, entry.kind.value, one_line(unit.text, _WHAT_CHARS), unit.worth)

@@ -1,0 +1,123 @@
+"""How to compress: the settings of a compression, and the budgets that follow from them.
+
+All budgets are tokens. A policy is made from configuration once and passed in; nothing here changes.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from midfold.summaries.sections import Template
+
+THRESHOLD_FLOOR_TOKENS = 64_000
+"""Windows under 128,000 would otherwise be folded before there is anything to fold."""
+THRESHOLD_CAP = 0.85
+"""Whatever the setting, a request must still fit when the threshold is reached."""
+TARGET_OF_THRESHOLD = 0.5
+TAIL_SLACK = 1.5
+"""How far the tail may exceed its budget rather than cut inside a group."""
+CEILING_TAIL = 0.15
+"""The tail's part of a hard ceiling; what it does not take goes to the digest."""
+SUMMARY_RATIO = 0.20
+SUMMARY_FLOOR_TOKENS = 2_000
+SUMMARY_CAP_TOKENS = 12_000
+SUMMARY_CAP_OF_WINDOW = 0.05
+# Folded tokens below → part of them that a summary may take, when the budget is scaled.
+_SCALE = ((10_000, 0.20), (30_000, 0.15), (100_000, 0.10))
+_SCALE_ABOVE = 0.05
+
+
+class Strategy(StrEnum):
+    """How much is folded."""
+
+    STAGED = "staged"
+    FOLD = "fold"
+    PRUNE = "prune"
+
+
+class Style(StrEnum):
+    """What stays of an old tool result."""
+
+    STUB = "stub"
+    EXCERPT = "excerpt"
+    PLACEHOLDER = "placeholder"
+
+
+class Budget(StrEnum):
+    """How a summary's budget follows from what it replaces."""
+
+    RATIO = "ratio"
+    SCALED = "scaled"
+    FIXED = "fixed"
+
+
+@dataclass(frozen=True, slots=True)
+class CompressionPolicy:
+    """The settings of a compression.
+
+    With `max_tokens` the request has a hard ceiling, system prompt and tools included, in place of threshold
+    and target. The three fixed budgets count only with `Budget.FIXED`.
+    """
+
+    context_length: int = 200_000
+    threshold: float = 0.50
+    target_ratio: float = 0.20
+    protect_first_n: int = 3
+    protect_last_n: int = 20
+    strategy: Strategy = Strategy.STAGED
+    style: Style = Style.STUB
+    template: Template = Template.HANDOFF
+    budget: Budget = Budget.RATIO
+    head_tokens: int = 4_000
+    tail_tokens: int = 16_000
+    summary_tokens: int = 4_000
+    max_tokens: int | None = None
+    summarizer_window: int | None = None
+    add_system_note: bool = True
+    pins: bool = True
+    """whether sentences in which the user sets a rule are kept word for word"""
+    wait_until_it_pays: bool = False
+    """whether a fold that is due waits while it costs more than it saves; never where room is short"""
+
+    @property
+    def threshold_tokens(self) -> int:
+        """Where automatic compression starts; the floor where the window is unknown."""
+        if self.context_length <= 0:
+            return THRESHOLD_FLOOR_TOKENS
+        wanted = max(int(self.context_length * self.threshold), THRESHOLD_FLOOR_TOKENS)
+        return min(wanted, int(self.context_length * THRESHOLD_CAP))
+
+    @property
+    def target_tokens(self) -> int:
+        """What a compression aims at; with a ceiling, the ceiling itself."""
+        if self.max_tokens is not None:
+            return self.max_tokens
+        return int(self.threshold_tokens * TARGET_OF_THRESHOLD)
+
+    @property
+    def tail_budget_tokens(self) -> int:
+        """How much of the newest messages stays as it is."""
+        if self.max_tokens is not None:
+            return int(self.max_tokens * CEILING_TAIL)
+        if self.budget is Budget.FIXED:
+            return self.tail_tokens
+        return int(self.threshold_tokens * self.target_ratio)
+
+    def summary_budget_tokens(self, folded_tokens: int) -> int:
+        """How long a model-written summary of `folded_tokens` may be."""
+        if self.budget is Budget.FIXED:
+            return min(self.summary_tokens, folded_tokens // 2)
+        ratio = SUMMARY_RATIO if self.budget is Budget.RATIO else _scaled_ratio(folded_tokens)
+        cap = SUMMARY_CAP_TOKENS
+        if self.max_tokens is None:
+            cap = min(int(self.context_length * SUMMARY_CAP_OF_WINDOW), cap)
+        wanted = max(int(folded_tokens * ratio), SUMMARY_FLOOR_TOKENS)
+        return min(wanted, max(cap, 1), folded_tokens // 2)
+
+
+def free_summary_tokens(folded_tokens: int) -> int:
+    """How long a summary of `folded_tokens` is where nothing limits it."""
+    return min(max(int(folded_tokens * SUMMARY_RATIO), SUMMARY_FLOOR_TOKENS), folded_tokens // 2)
+
+
+def _scaled_ratio(folded_tokens: int) -> float:
+    return next((ratio for below, ratio in _SCALE if folded_tokens < below), _SCALE_ABOVE)

@@ -1,0 +1,31 @@
+"""A compression for show: what a model would be asked, and what would come of it, without asking it."""
+
+from dataclasses import dataclass
+
+from midfold.folding.compression import Compression
+from midfold.folding.flow import Flow, SummaryRequest
+from midfold.folding.run import run
+from midfold.messages import Message
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsal:
+    """The questions of a flow, and its result with other words in place of the model's."""
+
+    requests: tuple[SummaryRequest, ...]
+    result: Compression[Message]
+
+
+def rehearse(flow: Flow) -> Rehearsal:
+    """Run a flow to its end without a model.
+
+    Each answer is made of the facts that should survive, which is what the fold makes sure of anyway.
+    """
+    asked: list[SummaryRequest] = []
+
+    def stand_in(request: SummaryRequest) -> str:
+        asked.append(request)
+        return "\n".join(["## Critical Context", *(f"- {fact}" for fact in request.facts or ("None.",))])
+
+    result = run(flow, stand_in)
+    return Rehearsal(tuple(asked), result)

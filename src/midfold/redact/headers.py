@@ -1,0 +1,122 @@
+"""Finds credentials by the form of a line: HTTP headers, cookies, `curl -u`, `.netrc`."""
+
+import re
+from base64 import b64decode
+from binascii import Error as NotBase64
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from midfold.redact.results import Reading, Secret
+from midfold.redact.values import MAX_VALUE_CHARS, is_password, is_random
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """A line that holds a credential: what stands before it, how it begins, and all of it."""
+
+    kind: str
+    lead: str
+    beginning: str
+    value: str
+    accepts: Callable[[bytes], bool]
+
+
+def _is_header_value(value: bytes) -> bool:
+    return is_random(value, min_chars=8) or _is_pair_in_base64(value)
+
+
+def _is_bearer_token(value: bytes) -> bool:
+    return is_random(value, min_chars=16)
+
+
+def _is_pair_in_base64(value: bytes) -> bool:
+    """Whether this is `user:password` in base64."""
+    try:
+        decoded = b64decode(value + b"=" * (-len(value) % 4), validate=True)
+    except NotBase64:
+        return False
+    return b":" in decoded and decoded.isascii()
+
+
+def _is_typed_password(value: bytes) -> bool:
+    return is_password(value, is_quoted=False)
+
+
+def _is_given_password(value: bytes) -> bool:
+    return is_password(value, is_quoted=True)
+
+
+# A word begins here, or an escaped line break ends.
+_START = r"(?:\b|\\[nrt])"
+_QUOTE = r"\\{0,3}[\"'`]?"
+_SET = rf"{_QUOTE}[ \t]{{0,4}}(?:=>|[:=,])[ \t]{{0,4}}{_QUOTE}"
+_RUN = r"[^\s\"'`\\,;<>]"
+_BASE64 = r"[A-Za-z0-9+/]"
+_FORMS = (
+    _Form(
+        "authorization",
+        rf"{_START}(?i:authorization{_SET}(?:[a-z][a-z0-9-]{{1,20}}[ \t]{{1,4}})?)",
+        rf"(?:{_RUN}{{16}}|[A-Za-z]{{0,15}}[0-9+/=_.~-]{_RUN}{{7}})",
+        _RUN + rf"{{8,{MAX_VALUE_CHARS}}}",
+        _is_header_value,
+    ),
+    _Form(
+        "bearer-token",
+        rf"{_START}(?:[Bb]earer|BEARER)(?:[ \t]{{1,4}}|%20)",
+        r"[\w.~+/=-]{16}",
+        r"[\w.~+/=-]{16,}",
+        _is_bearer_token,
+    ),
+    _Form(
+        "basic-auth",
+        rf"{_START}(?i:basic[ \t]{{1,4}}|_?auth{_SET})",
+        _BASE64 + r"{8}",
+        _BASE64 + rf"{{8,{MAX_VALUE_CHARS}}}={{0,2}}",
+        _is_pair_in_base64,
+    ),
+    _Form(
+        "password",
+        r"(?:(?m:^)|\\n|[ \t\"'`])(?:-u|--user|--proxy-user)[ =]{0,2}[\"'`]?[^\s:\"'`]{1,80}:",
+        r"[^\s\"'`]{5}",
+        r"[^\s\"'`]{5,256}",
+        _is_given_password,
+    ),
+    _Form(
+        "password",
+        r"(?:\b(?:login|user)[ \t]{1,8}[^\s]{1,80}[ \t]{1,8}|(?:(?m:^)|\\n)[ \t]{0,8})password[ \t]{1,8}",
+        r"[^\s]{5}",
+        r"[^\s]{5,256}",
+        _is_typed_password,
+    ),
+)
+_COOKIES = rf"{_START}(?i:cookie{_SET})"
+
+SCREEN = "|".join(
+    (*(f"{form.lead}{form.beginning}" for form in _FORMS), rf"{_COOKIES}[\w.-]{{1,80}}=")
+).encode()
+
+_READERS = tuple((form, re.compile(f"{form.lead}(?P<value>{form.value})".encode())) for form in _FORMS)
+_COOKIE_LINE = re.compile(rf"{_COOKIES}(?P<value>[^\r\n\f\"'`\\]{{1,{MAX_VALUE_CHARS}}})".encode())
+_COOKIE = re.compile(rb"[\w.-]{1,80}=(?P<value>[^;\s]{8,})")
+MIN_COOKIE_CHARS = 12
+"""Shorter cookies are preferences."""
+
+
+def read_header(data: bytes, start: int) -> Reading:
+    """Read what the screen found at `start`."""
+    line = _COOKIE_LINE.match(data, start)
+    if line:
+        return Reading(tuple(_read_cookies(data, line.start("value"), line.end())), line.end())
+    for form, pattern in _READERS:
+        found = pattern.match(data, start)
+        if found:
+            first, stop = found.span("value")
+            secrets = (Secret(form.kind, first, stop),) if form.accepts(found["value"]) else ()
+            return Reading(secrets, stop if secrets else first)
+    return Reading((), start + 1)
+
+
+def _read_cookies(data: bytes, start: int, stop: int) -> Iterator[Secret]:
+    for cookie in _COOKIE.finditer(data, start, stop):
+        if is_random(cookie["value"], min_chars=MIN_COOKIE_CHARS):
+            yield Secret("cookie", *cookie.span("value"))

@@ -1,0 +1,173 @@
+"""What a digest can say: entries under headings, each a head that may grow by units while there is room.
+
+Everything is quoted from the conversation, nothing is paraphrased. An entry is one line: what is said about a
+call, a file or a message stands together with it.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from operator import truediv
+
+from midfold.summaries.sections import quote_headings
+
+MUST = 1e6
+"""The worth of what is kept before anything else."""
+SEPARATOR = " · "
+LABEL = re.compile(r"^\[(\d{1,9}(?:, \d{1,9})*)\] ?")
+"""the numbers of the messages an entry begins with"""
+CHANGED_MARK = " (changed): "
+PIN_LABEL = "[pinned] "
+"""what a rule that was pinned by hand begins with"""
+FILE_USES = re.compile(r"(?: \(changed\))?: (?:[^\s,\[]{1,80} \[[\d, ]{1,80}\](?:, )?){1,20}$")
+"""which tools used a file, and in which messages"""
+_BYTES_PER_PIECE = 4
+_SHOWN_INDICES = 6
+
+
+class Kind(StrEnum):
+    """What an entry is about, which decides its heading."""
+
+    REQUEST = "request"
+    RULE = "rule"
+    DEED = "deed"
+    CHANGED = "changed file"
+    DOING = "step under way"
+    BROKEN = "open failure"
+    WORDS = "words"
+    ASK = "open request"
+    READ = "read file"
+    STEP = "step to come"
+    EARLIER = "earlier"
+
+
+@dataclass(slots=True)
+class Unit:
+    """One more piece of an entry, word for word."""
+
+    text: str
+    worth: float
+    index: int | None = None
+    """the message it comes from, where the entry has several"""
+
+
+@dataclass(slots=True)
+class Entry:
+    """One line of a digest."""
+
+    kind: Kind
+    order: float
+    """where it stands in the conversation"""
+    head: str
+    worth: float
+    units: list[Unit] = field(default_factory=list)
+    is_bullet: bool = True
+    """false for a line of an earlier summary that was none"""
+
+    @property
+    def subject(self) -> str:
+        """What the entry is about, without the numbers of messages."""
+        bare = LABEL.sub("", self.head.removeprefix(PIN_LABEL))
+        return FILE_USES.sub("", bare) if self.kind in (Kind.CHANGED, Kind.READ) else bare
+
+    def spell(self, chosen: Iterable[Unit]) -> str:
+        """Write the entry as one line; a unit from another message than the one before it says which."""
+        pieces = [self.head]
+        index = None
+        for unit in chosen:
+            # A unit is one line: what a tool printed must not be able to write sections of its own.
+            text = " ".join(unit.text.splitlines())
+            pieces.append(text if unit.index in (None, index) else f"[{unit.index}] {text}")
+            index = unit.index
+        return quote_headings(f"{'- ' if self.is_bullet else ''}{SEPARATOR.join(pieces)}")
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """An entry with those of its units that there was room for, in their order."""
+
+    entry: Entry
+    units: tuple[Unit, ...]
+
+    @property
+    def text(self) -> str:
+        return self.entry.spell(self.units)
+
+
+def cost(text: str) -> int:
+    """Guess what a text takes, in bytes: a token is three to four of them in any script."""
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+
+
+@dataclass(frozen=True, slots=True)
+class Offers:
+    """All heads and units that are put up, in columns: there are tens of thousands, most never taken."""
+
+    entries: Sequence[Entry]
+    places: list[int]
+    """the entry of each piece"""
+    units: list[Unit | None]
+    """`None` for a head"""
+    sizes: list[int]
+    head_sizes: list[int]
+    """by entry"""
+    order: list[int]
+    """the most worth for its size first"""
+
+
+def offer(entries: Sequence[Entry]) -> Offers:
+    """Put up all heads and units."""
+    places: list[int] = []
+    units: list[Unit | None] = []
+    sizes: list[int] = []
+    worths: list[float] = []
+    for place, entry in enumerate(entries):
+        places += [place] * (1 + len(entry.units))
+        units += [None, *entry.units]
+        sizes += [cost(entry.head), *[cost(unit.text) for unit in entry.units]]
+        worths += [entry.worth, *[unit.worth for unit in entry.units]]
+    sizes = [size + _BYTES_PER_PIECE for size in sizes]
+    densities = list(map(truediv, worths, sizes))
+    order = sorted(range(len(sizes)), key=densities.__getitem__, reverse=True)
+    head_sizes = [size for size, unit in zip(sizes, units, strict=True) if unit is None]
+    return Offers(entries, places, units, sizes, head_sizes, order)
+
+
+def take(offers: Offers, budget_bytes: int) -> list[Taken]:
+    """Choose heads and units until the budget is spent; a unit brings its head along."""
+    left = budget_bytes
+    places, units, sizes = offers.places, offers.units, offers.sizes
+    chosen: dict[int, set[int]] = {}
+    for piece in offers.order:
+        price = sizes[piece]
+        if price > left:
+            continue
+        place, unit = places[piece], units[piece]
+        taken = chosen.get(place)
+        if taken is None:
+            price += 0 if unit is None else offers.head_sizes[place]
+            if price > left:
+                continue
+            taken = chosen[place] = set()
+        elif unit is None:
+            continue
+        left -= price
+        if unit is not None:
+            taken.add(id(unit))
+    return [
+        Taken(offers.entries[place], _in_order(offers.entries[place], chosen[place]))
+        for place in sorted(chosen)
+    ]
+
+
+def _in_order(entry: Entry, chosen: set[int]) -> tuple[Unit, ...]:
+    return tuple([unit for unit in entry.units if id(unit) in chosen]) if chosen else ()
+
+
+def spell_indices(indices: Iterable[int]) -> str:
+    """Name messages: the first and the newest ones where there are many."""
+    numbers = list(dict.fromkeys(indices))
+    if len(numbers) > _SHOWN_INDICES:
+        numbers = [numbers[0], *numbers[-_SHOWN_INDICES + 1 :]]
+    return f"[{', '.join(map(str, numbers))}]"

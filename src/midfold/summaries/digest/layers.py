@@ -1,0 +1,204 @@
+"""Layers: what an earlier summary says becomes entries again, and is thinned where room is short.
+
+Rules, requests and changed files stay as they are. Of everything else the head goes last and what hangs on it
+goes first, so that a conversation folded ten times remembers its beginnings in outline.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+
+from midfold.summaries.digest.entries import (
+    CHANGED_MARK,
+    FILE_USES,
+    LABEL,
+    MUST,
+    PIN_LABEL,
+    SEPARATOR,
+    Entry,
+    Kind,
+    Unit,
+    cost,
+    spell_indices,
+)
+from midfold.summaries.digest.headings import REQUEST_HEADINGS, RULES_HEADING, kind_of_item
+from midfold.summaries.ledger import Rule
+from midfold.summaries.ledger.telling import tell, tell_prose
+from midfold.summaries.rules import find_rules, is_rule
+from midfold.summaries.sections import FOLDED_HEADING, split_sections
+from midfold.summaries.tool_calls.failures import find_failure
+
+_WORTH = {
+    Kind.CHANGED: MUST / 100,
+    Kind.BROKEN: 16.0,
+    Kind.DEED: 12.0,
+    Kind.READ: 6.0,
+    Kind.DOING: 2.0,
+    Kind.STEP: 2.0,
+    Kind.WORDS: 3.5,
+    Kind.EARLIER: 6.0,
+}
+_FIRST_REQUEST_WORTH = MUST / 100
+_OLD_REQUEST_PER_BYTE, _NEW_REQUEST_PER_BYTE = 0.3, 0.8
+"""Requests of long ago are thinned like everything else, but for the first."""
+_FAILURE_WORTH = 6.0
+_UNIT_WORTH = 1.5
+_PROSE_WORTH = 3.0
+_REQUEST_UNIT_WORTH = 4.0
+_RULE_UNIT_WORTH = 30.0
+_RULE_FACTOR = 3.0
+_LONG_HEAD_CHARS = 300
+_MOST_ITEMS = 5_000
+_NOT_ENTRIES = ("Active Task", FOLDED_HEADING, RULES_HEADING)
+_NUMBERED = re.compile(r"- \[\d")
+_NUMBER = re.compile(r"\[(\d{1,9})[\],]")
+_USE = re.compile(r"([^\s,\[]{1,80}) \[([\d, ]{1,80})\]")
+_BULLET = re.compile(r"(?:[-*•]|\d{1,4}[.)])\s+")
+_SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？])")
+
+
+def read_entries(body: str) -> list[Entry]:
+    """Take an earlier summary apart, whoever wrote it; its rules are read by `read_rules`."""
+    entries: list[Entry] = []
+    for heading, text in split_sections(body).items():
+        if heading in _NOT_ENTRIES:
+            continue
+        order = 0.0
+        for item in islice(_items(text, quotes_messages=heading in REQUEST_HEADINGS), _MOST_ITEMS):
+            entries.append(_entry(heading, item, order))
+            order = entries[-1].order
+    _weigh_requests([entry for entry in entries if entry.kind in (Kind.REQUEST, Kind.ASK)])
+    return entries
+
+
+def read_rules(body: str) -> list[Rule]:
+    """Return the rules of an earlier summary: only code writes under their heading, one a line."""
+    rules = []
+    for line in split_sections(body).get(RULES_HEADING, "").split("\n"):
+        text = line.removeprefix("- ").strip()
+        label = LABEL.match(text)
+        if text.startswith(PIN_LABEL):
+            rules.append(Rule(None, text.removeprefix(PIN_LABEL)))
+        elif label:
+            rules.append(Rule(int(label[1].partition(",")[0]), text[label.end() :]))
+    return rules
+
+
+def request_entries(rules: Iterable[Rule]) -> list[Entry]:
+    """Quote rules as what the user said."""
+    heads = [(rule, rule.text if rule.index is None else f"[{rule.index}] {rule.text}") for rule in rules]
+    per_byte = _NEW_REQUEST_PER_BYTE * _RULE_FACTOR
+    return [Entry(Kind.REQUEST, float(rule.index or 0), head, cost(head) * per_byte) for rule, head in heads]
+
+
+def merge(earlier: Sequence[Entry], entries: Sequence[Entry], *, has_new_steps: bool) -> list[Entry]:
+    """Join what an earlier summary says about a file or a command with what is said now.
+
+    A new to-do list takes the place of an older one.
+    """
+    if not earlier:
+        return list(entries)
+    by_subject = {subject: entry for entry in entries if (subject := _subject(entry)) is not None}
+    said = {entry.head for entry in entries}
+    kept: dict[str, Entry] = {}
+    for old in earlier:
+        new = by_subject.get(_subject(old) or "")
+        is_replaced = has_new_steps and old.kind in (Kind.DOING, Kind.STEP)
+        if new is not None:
+            _join(old, new)
+        elif old.head not in said and not is_replaced:
+            kept.setdefault(old.head, old)
+    return [*kept.values(), *entries]
+
+
+def _items(text: str, *, quotes_messages: bool) -> Iterator[str]:
+    """Yield the items of a section.
+
+    A message that we quoted has a number and may have lines of its own, bullets among them: it goes on to the
+    next item with a number.
+    """
+    item: list[str] = []
+    for line in text.split("\n"):
+        is_ours = bool(item) and _NUMBERED.match(item[0]) is not None
+        starts = (
+            _NUMBERED.match(line) if is_ours and quotes_messages else line.startswith("- ") or not is_ours
+        )
+        if starts and item:
+            yield "\n".join(item)
+            item = []
+        if line.strip() or item:
+            item.append(line)
+    if item:
+        yield "\n".join(item)
+
+
+def _entry(heading: str, item: str, after: float) -> Entry:
+    """Read one item; without a number of its own it stays behind the one before it."""
+    bullet = _BULLET.match(item.lstrip())
+    is_bullet = item.startswith("- ")
+    text = item[2:] if is_bullet else item.strip()
+    head, *pieces = text.rstrip().split(SEPARATOR)
+    kind = kind_of_item(heading, head)
+    if len(head) > _LONG_HEAD_CHARS and not LABEL.match(head) and not FILE_USES.search(head):
+        head, *sentences = _SENTENCE_END.split(head)
+        pieces = [*sentences, *pieces]
+    number = _NUMBER.search(head)
+    order = float(number[1]) if number else after
+    units = [Unit(piece, _unit_worth(kind, piece)) for piece in pieces if piece]
+    return Entry(kind, order, head, _WORTH.get(kind, 0.0), units, is_bullet or bullet is None)
+
+
+def _weigh_requests(requests: Sequence[Entry]) -> None:
+    """Let the first request stay; of the others, the newer ones are worth more."""
+    ordered = sorted(requests, key=lambda entry: entry.order)
+    span = _NEW_REQUEST_PER_BYTE - _OLD_REQUEST_PER_BYTE
+    for place, entry in enumerate(ordered):
+        per_byte = _OLD_REQUEST_PER_BYTE + span * place / len(ordered)
+        per_byte *= _RULE_FACTOR if find_rules(entry.head) else 1.0
+        entry.worth = cost(entry.head) * per_byte if place else _FIRST_REQUEST_WORTH
+
+
+def _unit_worth(kind: Kind, piece: str) -> float:
+    if kind in (Kind.REQUEST, Kind.ASK):
+        return _RULE_UNIT_WORTH if is_rule(piece) else _REQUEST_UNIT_WORTH * tell(piece)
+    if kind is Kind.EARLIER:
+        return _PROSE_WORTH * tell_prose(piece)
+    label = LABEL.match(piece)
+    text = piece[label.end() :] if label else piece
+    return _FAILURE_WORTH if find_failure(text) else _UNIT_WORTH * tell(text)
+
+
+def _subject(entry: Entry) -> str | None:
+    """What an entry is about, whenever it happened: a path, or a tool with what it was given."""
+    is_file = entry.kind in (Kind.CHANGED, Kind.READ) and FILE_USES.search(entry.head)
+    is_deed = entry.kind in (Kind.DEED, Kind.BROKEN) and LABEL.match(entry.head)
+    return entry.subject if is_file or is_deed else None
+
+
+def _join(old: Entry, new: Entry) -> None:
+    """Let the entry of now speak for the earlier one as well."""
+    if new.kind in (Kind.CHANGED, Kind.READ):
+        subject = _subject(new)
+        if old.kind is Kind.CHANGED and new.kind is Kind.READ:
+            new.kind, new.worth = Kind.CHANGED, old.worth
+        mark = CHANGED_MARK if new.kind is Kind.CHANGED else ": "
+        new.head = f"{subject}{mark}{_join_uses(old.head, new.head)}"
+    else:
+        numbers = [int(number) for head in (old.head, new.head) for number in _numbers(head)]
+        new.head = f"{spell_indices(numbers)} {_subject(new)}"
+    new.order = min(old.order, new.order)
+    new.units = [*old.units, *new.units]
+
+
+def _join_uses(old: str, new: str) -> str:
+    uses: dict[str, list[int]] = {}
+    for head in (old, new):
+        found = FILE_USES.search(head)
+        for tool, numbers in _USE.findall(found[0]) if found else ():
+            uses.setdefault(tool, []).extend(int(number) for number in numbers.split(","))
+    return ", ".join(f"{tool} {spell_indices(numbers)}" for tool, numbers in uses.items())
+
+
+def _numbers(head: str) -> list[str]:
+    label = LABEL.match(head)
+    return label[1].split(", ") if label else []

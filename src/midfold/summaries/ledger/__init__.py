@@ -1,0 +1,11 @@
+"""A ledger of state, built by code from the original messages.
+
+It answers what an agent would otherwise read again after a fold: which files were read and changed, which
+commands ran and how they ended, what is still broken, what the user asked for and forbade.
+"""
+
+from midfold.summaries.ledger.collect import collect
+from midfold.summaries.ledger.memory import Memory
+from midfold.summaries.ledger.values import Act, Deed, Ledger, Rule, Saying, Step
+
+__all__ = ["Act", "Deed", "Ledger", "Memory", "Rule", "Saying", "Step", "collect"]

@@ -1,0 +1,156 @@
+"""Builds a ledger from messages in one pass."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from midfold.messages import Location, Message, Pairing, Text, ToolCall, ToolResult, is_request
+from midfold.summaries.ledger.calls import read_act
+from midfold.summaries.ledger.memory import Memory
+from midfold.summaries.ledger.protocol import Protocol, find_protocol
+from midfold.summaries.ledger.values import Act, Deed, Ledger, Rule, Saying, Step
+from midfold.summaries.ledger.words import read_request, read_words
+from midfold.summaries.tool_calls.families import STEPS, arguments_of, family_of, first_of
+
+_STEP_TEXTS = ("content", "description", "step", "title", "text", "task")
+_STEP_STATES = ("status", "state")
+
+
+def collect(
+    messages: Sequence[Message],
+    indices: Iterable[int],
+    pairing: Pairing,
+    *,
+    redact: Callable[[str], str],
+    memory: Memory | None = None,
+    numbers: Sequence[int] | None = None,
+    is_led_by_words: bool = False,
+) -> Ledger:
+    """Read the messages at `indices` into a ledger; what is in `memory` is not read again.
+
+    `numbers` are what the messages are known by where that is not their place in the list: after a fold, a
+    message keeps the number it had in the whole conversation. `is_led_by_words` is known from an earlier
+    fold: the model gives its commands in words.
+    """
+    reader = _Reader(
+        messages,
+        pairing.answers,
+        frozenset(pairing.orphans),
+        redact,
+        memory or Memory(),
+        numbers or range(len(messages)),
+        find_protocol(messages, was_found=is_led_by_words),
+    )
+    for index in indices:
+        reader.read(index)
+    return reader.finish()
+
+
+@dataclass(slots=True)
+class _Reader:
+    messages: Sequence[Message]
+    answers: Mapping[Location, Location]
+    orphans: frozenset[Location]
+    redact: Callable[[str], str]
+    memory: Memory
+    numbers: Sequence[int]
+    protocol: Protocol
+    deeds: list[Deed] = field(default_factory=list)
+    sayings: list[Saying] = field(default_factory=list)
+    rules: list[Rule] = field(default_factory=list)
+    plans: list[tuple[int, ToolCall]] = field(default_factory=list)
+    asks: set[int] = field(default_factory=set)
+    last_request: int | None = None
+    """the place of a request that nobody has answered yet"""
+
+    def read(self, index: int) -> None:
+        message = self.messages[index]
+        if index in self.protocol.observations:
+            return
+        if is_request(message):
+            self._read_request(index, message)
+            return
+        for position, part in enumerate(message.parts):
+            if isinstance(part, ToolCall):
+                self.last_request = None
+                self._read_call(index, Location(index, position), part)
+            elif isinstance(part, ToolResult):
+                if self.orphans and Location(index, position) in self.orphans:
+                    self._add_deed(index, _unknown_call(part), part)
+            elif isinstance(part, Text) and part.text.strip():
+                self._read_words(index, part)
+
+    def finish(self) -> Ledger:
+        if self.last_request is not None and not self._is_taken_up(self.last_request):
+            self.asks.add(self.numbers[self.last_request])
+        return Ledger(
+            deeds=tuple(self.deeds),
+            sayings=tuple(self.sayings),
+            rules=tuple(self.rules),
+            steps=self._newest_steps(),
+            asks=frozenset(self.asks),
+        )
+
+    def _read_request(self, index: int, message: Message) -> None:
+        number = self.numbers[index]
+        if self.last_request is not None:
+            self.asks.add(self.numbers[self.last_request])
+        self.last_request = index
+        request = self.memory.find_request(message) or read_request(message.text, self.redact)
+        self.sayings.append(Saying(number, "user", request.words))
+        self.rules.extend(Rule(number, rule) for rule in request.rules)
+
+    def _is_taken_up(self, index: int) -> bool:
+        """Whether the model went on after a request, be it beyond what is read here."""
+        following = self.messages[index + 1 : index + 2]
+        return any(message.role == "assistant" for message in following)
+
+    def _read_words(self, index: int, part: Text) -> None:
+        self.last_request = None
+        spoken, command = self.protocol.split(index, part.text)
+        if spoken.strip():
+            known = None if command else self.memory.find_words(part)
+            words = known or read_words(spoken, self.redact)
+            self.sayings.append(Saying(self.numbers[index], self.messages[index].role, words))
+        if command:
+            is_answered = index + 1 in self.protocol.observations
+            result = ToolResult("", self.messages[index + 1].text) if is_answered else None
+            self._add_deed(index, command, result, index + 1 if is_answered else None)
+
+    def _read_call(self, index: int, place: Location, call: ToolCall) -> None:
+        answer = self.answers.get(place)
+        result = self.messages[answer.message].parts[answer.part] if answer else None
+        found = result if isinstance(result, ToolResult) else None
+        self._add_deed(index, call, found, answer.message if answer else None)
+        if family_of(call.name) == "plan":
+            self.plans.append((self.numbers[index], call))
+
+    def _add_deed(
+        self, index: int, call: ToolCall, result: ToolResult | None, answered: int | None = None
+    ) -> None:
+        act: Act = self.memory.find_act(call, result) or read_act(call, result, self.redact)
+        number = None if answered is None else self.numbers[answered]
+        self.deeds.append(Deed(self.numbers[index], act, number))
+
+    def _newest_steps(self) -> tuple[Step, ...]:
+        """Read the newest to-do list; the older ones have been replaced by it."""
+        for number, call in reversed(self.plans):
+            items = first_of(arguments_of(call), STEPS)
+            if isinstance(items, list):
+                steps = (_step(number, item, self.redact) for item in items)
+                return tuple(step for step in steps if step is not None)
+        return ()
+
+
+def _step(number: int, item: object, redact: Callable[[str], str]) -> Step | None:
+    if isinstance(item, str):
+        return Step(number, redact(item), "")
+    if not isinstance(item, Mapping):
+        return None
+    text, state = first_of(item, _STEP_TEXTS), first_of(item, _STEP_STATES)
+    return (
+        Step(number, redact(text), state if isinstance(state, str) else "") if isinstance(text, str) else None
+    )
+
+
+def _unknown_call(result: ToolResult) -> ToolCall:
+    return ToolCall(result.call_id, result.name or "tool", "")

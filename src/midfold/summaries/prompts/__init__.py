@@ -1,0 +1,140 @@
+"""What a summarising model is shown, and what the next model reads.
+
+The texts are the `.md` files of this folder, read on first use; the code here only chooses among them and
+fills in blanks. Everything that comes from a conversation is fenced and neutralised on its way in. `legacy/`
+lists how summaries began and ended in older versions and elsewhere, a line each.
+"""
+
+from collections.abc import Sequence
+from hashlib import sha256
+
+from midfold.summaries.prompts.fencing import (
+    SUMMARY_MARKER,
+    fence,
+    find_body,
+    known_prefixes,
+    wrap_summary,
+)
+from midfold.summaries.prompts.lookalikes import neutralize
+from midfold.summaries.prompts.texts import fill, read_paragraph
+from midfold.summaries.sections import Template
+
+__all__ = [
+    "HEADINGS",
+    "KNOWN_PREFIXES",
+    "SUBHEADINGS",
+    "SUMMARY_MARKER",
+    "SUMMARY_PREFIX",
+    "SYSTEM_NOTE",
+    "fence",
+    "find_body",
+    "neutralize",
+    "render_prompt",
+    "wrap_summary",
+]
+
+SUMMARY_PREFIX: str
+"""What a summary message starts with."""
+SYSTEM_NOTE: str
+"""What is appended to the system prompt once, and found again by its text."""
+KNOWN_PREFIXES: tuple[str, ...]
+"""The beginnings by which summaries are known, longest first."""
+
+HEADINGS: dict[Template, tuple[str, ...]] = {
+    Template.HANDOFF: (
+        "Active Task",
+        "Goal",
+        "Constraints & Preferences",
+        "Completed Actions",
+        "Active State",
+        "In Progress",
+        "Blocked",
+        "Key Decisions",
+        "Resolved Questions",
+        "Pending User Asks",
+        "Relevant Files",
+        "Remaining Work",
+        "Critical Context",
+    ),
+    Template.PROGRESS: (
+        "Goal",
+        "Constraints & Preferences",
+        "Progress",
+        "Key Decisions",
+        "Relevant Files",
+        "Next Steps",
+        "Critical Context",
+    ),
+    Template.BRIEF: (
+        "Task Context",
+        "Key Decisions Resolved",
+        "Active Files",
+        "Pending Questions",
+        "Remaining Work",
+    ),
+}
+SUBHEADINGS: dict[str, tuple[str, ...]] = {"Progress": ("Done", "In Progress", "Blocked")}
+
+_FOCUS_LOW, _FOCUS_HIGH = 0.60, 0.70
+_NONCE_CHARS = 12
+
+
+def __getattr__(name: str) -> object:
+    match name:
+        case "SUMMARY_PREFIX":
+            return read_paragraph("prefix.md")
+        case "SYSTEM_NOTE":
+            return read_paragraph("note.md")
+        case "KNOWN_PREFIXES":
+            return known_prefixes()
+        case _:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def render_prompt(
+    *,
+    template: Template,
+    turns: str,
+    budget_tokens: int,
+    previous: str | None = None,
+    focus: str | None = None,
+    facts: Sequence[str] = (),
+    part: tuple[int, int] | None = None,
+) -> str:
+    """Write the prompt for a summary of `turns`, or with `previous` for an update of that summary.
+
+    `facts` are exact strings that must survive. `part` is (k, n) when the turns are the k-th of n pieces.
+    """
+    listed = "\n".join([f"- {_one_line(fact)}" for fact in facts])
+    nonce = _nonce(turns, previous or "", listed)
+    budget = f"{budget_tokens:,}"
+    blocks = [
+        fill("update.md" if previous else "first.md"),
+        fill("part.md", number=str(part[0]), total=str(part[1])) if part else "",
+        fill("rules.md", budget=budget),
+        fill(f"{template.value}.md"),
+        _focus(focus, budget_tokens) if focus else "",
+        fill("facts.md", facts=fence(listed, nonce)) if listed else "",
+        fill("previous.md", previous=fence(previous, nonce)) if previous else "",
+        fill("turns.md", turns=fence(turns, nonce)),
+        fill("finish.md", budget=budget, heading=HEADINGS[template][0]),
+    ]
+    return "\n\n".join([block for block in blocks if block])
+
+
+def _focus(topic: str, budget_tokens: int) -> str:
+    return fill(
+        "focus.md",
+        focus=neutralize(_one_line(topic)),
+        low=f"{int(budget_tokens * _FOCUS_LOW):,}",
+        high=f"{int(budget_tokens * _FOCUS_HIGH):,}",
+    )
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.splitlines())
+
+
+def _nonce(*texts: str) -> str:
+    """Derive a nonce from all that is fenced with it: no text can contain the hash of itself."""
+    return sha256("\0".join(texts).encode("utf-8", "surrogatepass")).hexdigest()[:_NONCE_CHARS]

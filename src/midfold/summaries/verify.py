@@ -1,0 +1,170 @@
+"""Checks a summary against what it stands for: what is missing is added, what is made up is named."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from midfold.summaries.digest import fill, fill_bare
+from midfold.summaries.digest.entries import MUST, Entry, Kind, cost
+from midfold.summaries.digest.headings import NOTED_HEADING, NOTES_HEADING, RULES_HEADING
+from midfold.summaries.sections import Template, join_sections, split_sections
+
+_MOST_INVENTIONS = 50
+# What a summariser can make up and a reader will believe: figures, paths, addresses, ids.
+_CLAIM = re.compile(
+    r"https?://[^\s)\]}>\"'`]{4,200}"
+    r"|(?<![\w/])(?:~|\.{1,2})?(?:/[\w.@+-]{1,80}){2,20}|(?<![\w/.])[\w@+-]{1,80}(?:/[\w.@+-]{1,80}){1,20}\.\w{1,8}\b"
+    r"|\b[0-9a-f]{7,64}\b(?<![a-f]{7})|\b\w{1,40}_\w{0,40}\d\w{0,40}\b|\b[A-Z]{1,6}-?\d{2,12}\b"
+    r"|(?<![\w.,])\d[\d,.]{1,14}\d(?![\w,])|(?<![\w.,])\d{3,15}(?![\w,.]\d)"
+)
+# What makes a line say something that nobody could have guessed: figures, code, joined names, quotations.
+_NAMED = re.compile(r"\d|`|[a-z][A-Z]|\w[./_]\w|\"[^\"]{3}|“|「")
+_BULLET = re.compile(r"^\s{0,12}(?:[-*+•]|\d{1,3}[.)])\s+")
+_NAMES_MUCH = 0.5
+"""Of what there is to tell: from here on notes that name nothing are not what they stand for."""
+_IDLE_PER_NAMING = 2
+"""How much room lines that name nothing may take there for each line that does: reasons need words, too."""
+_IDLE_PART = 0.05
+"""Of the budget: what they may take in any case."""
+_BYTES_PER_TOKEN = 3.3
+_RAISED_PART = 0.1
+"""Of the budget: what lines that hold facts may take before anything else is weighed."""
+_FIRM = MUST / 200
+"""The worth from which an entry must survive."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """How many of the facts that must survive a fold did, and what its summary says without a source."""
+
+    facts: int
+    kept: int
+    missing: tuple[str, ...] = ()
+    invented: tuple[str, ...] = ()
+
+
+def check(body: str, facts: Sequence[str], *, elsewhere: Callable[[], str]) -> Retention:
+    """Look for facts in a summary and, where they are not there, in what stays beside it."""
+    missing = [fact for fact in facts if fact not in body]
+    if missing:
+        beside = elsewhere()
+        missing = [fact for fact in missing if fact not in beside]
+    return Retention(len(facts), len(facts) - len(missing), tuple(missing))
+
+
+def find_inventions(body: str, source: Callable[[], str]) -> tuple[str, ...]:
+    """List the figures, paths and ids of a summary that never occur in its source."""
+    claims = dict.fromkeys(claim.rstrip(".,:;*_~") for claim in _CLAIM.findall(body))
+    if not claims:
+        return ()
+    text = source()
+    plain = text.replace(",", "")
+    made_up = (claim for claim in claims if claim not in text and claim.replace(",", "") not in plain)
+    return tuple(made_up)[:_MOST_INVENTIONS]
+
+
+def repair(
+    body: str,
+    entries: Sequence[Entry],
+    *,
+    facts: Sequence[str] = (),
+    count_text: Callable[[str], int],
+    budget_tokens: int,
+    template: Template,
+) -> str:
+    """Add to a model's summary what it does not say, the most important first, while there is room.
+
+    `facts` are exact strings that must survive. They come before the model's words, which give way where both
+    do not fit, and first those that name nothing: a model that drops every name must not leave less than the
+    digest would. What the model wrote under the heading of the rules is only noted: rules are quoted by code.
+    """
+    sections = split_sections(body)
+    for heading, name in ((RULES_HEADING, NOTED_HEADING), ("", NOTES_HEADING)):
+        if heading in sections:
+            sections[name] = sections.pop(heading)
+    words = join_sections(sections)
+    if _has_more_to_tell(entries, budget_tokens - count_text(words)):
+        words = _without_idle_lines(words, budget_tokens)
+    unsaid = [fact for fact in facts if fact not in words]
+    entries = _raise_facts(entries, unsaid, budget_tokens)
+    firm = [entry for entry in entries if entry.worth >= _FIRM and _is_missing(entry, words)]
+    reserve = min(count_text(fill_bare(firm, template)), budget_tokens // 2)
+    words = shorten(words, count_text=count_text, budget_tokens=budget_tokens - reserve)
+    missing = [entry for entry in entries if _is_missing(entry, words)]
+    room = budget_tokens - count_text(words)
+    added = fill(missing, count_text=count_text, budget_tokens=max(room, 0), template=template)
+    return _merge(split_sections(words), split_sections(added))
+
+
+def shorten(body: str, *, count_text: Callable[[str], int], budget_tokens: int) -> str:
+    """Drop lines from the end of a summary until it fits."""
+    if count_text(body) <= budget_tokens:
+        return body
+    lines = body.split("\n")
+    low, high = 0, len(lines)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if count_text("\n".join(lines[:middle])) <= budget_tokens:
+            low = middle
+        else:
+            high = middle - 1
+    return "\n".join(lines[:low])
+
+
+def _has_more_to_tell(entries: Sequence[Entry], room_tokens: int) -> bool:
+    """Whether there is more to tell than fits, and most of it has names."""
+    naming = told = 0
+    for text in (
+        piece for entry in entries for piece in (entry.subject, *(unit.text for unit in entry.units))
+    ):
+        told += cost(text)
+        naming += cost(text) if _names(text) else 0
+    return told > room_tokens * _BYTES_PER_TOKEN and naming >= told * _NAMES_MUCH
+
+
+def _without_idle_lines(words: str, budget_tokens: int) -> str:
+    """Leave out lines that name nothing, the last first, where they take too much of the room."""
+    lines = words.split("\n")
+    idle = {place for place, line in enumerate(lines) if line[:1] != "#" and not _names(line)}
+    naming = sum(cost(line) for place, line in enumerate(lines) if line[:1] != "#" and place not in idle)
+    left = max(float(naming * _IDLE_PER_NAMING), budget_tokens * _BYTES_PER_TOKEN * _IDLE_PART)
+    kept = []
+    for place, line in enumerate(lines):
+        left -= cost(line) if place in idle else 0
+        if place not in idle or left >= 0:
+            kept.append(line)
+    return join_sections(split_sections("\n".join(kept)))
+
+
+def _names(line: str) -> bool:
+    return _NAMED.search(_BULLET.sub("", line, count=1)) is not None
+
+
+def _raise_facts(entries: Sequence[Entry], facts: Sequence[str], budget_tokens: int) -> list[Entry]:
+    """Let little come before a line that holds a fact: it stands in the head of its entry from here on.
+
+    Where there are many, worth decides among them as it does in a digest.
+    """
+    left = budget_tokens * _BYTES_PER_TOKEN * _RAISED_PART
+    raised = []
+    for entry in entries:
+        holding = [unit for unit in entry.units if any(fact in unit.text for fact in facts)]
+        head = entry.spell(holding).removeprefix("- ")
+        if holding and entry.worth < _FIRM and cost(head) <= left:
+            left -= cost(head)
+            rest = [unit for unit in entry.units if unit not in holding]
+            raised.append(replace(entry, head=head, worth=MUST, units=rest))
+        else:
+            raised.append(entry)
+    return raised
+
+
+def _is_missing(entry: Entry, words: str) -> bool:
+    return entry.kind is Kind.RULE or entry.subject not in words
+
+
+def _merge(sections: Mapping[str, str], added: Mapping[str, str]) -> str:
+    names = dict.fromkeys([RULES_HEADING, *sections, *added])
+    return join_sections(
+        {name: "\n".join(filter(None, (sections.get(name), added.get(name)))) for name in names}
+    )

@@ -1,0 +1,66 @@
+"""Brings a request into the dialect of the API that it is sent to."""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from midfold.errors import DialectError
+from midfold.messages import Message, Text
+from midfold.wire.apis.tools import convert_tools
+from midfold.wire.convert import convert
+from midfold.wire.dialect import Item, describe
+from midfold.wire.dialects import parse
+from midfold.wire.plain import plain
+from midfold.wire.request import Request, read_request
+
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def fit_request(request: object, dialect: str) -> Request:
+    """Return `request` in `dialect`.
+
+    It may be a `Request`, a text that the user says, a list of messages or a body in any dialect. Fields of a
+    body in another dialect that belong to that dialect alone, such as sampling settings, are left behind.
+    """
+    if isinstance(request, str):
+        return Request(dialect, [{"role": "user", "content": request}])
+    found = request if isinstance(request, Request) else read_request(request)
+    if found.dialect == dialect:
+        return found
+    converted = convert([*_system_of(found), *parse(found.messages, found.dialect)], dialect)
+    return replace(
+        found,
+        dialect=dialect,
+        messages=converted.messages,
+        system=converted.system,
+        tools=convert_tools(found.tools, dialect) if found.tools else None,
+        raw=None,
+    )
+
+
+def encode_body(body: Item) -> bytes:
+    """Spell a body as JSON; SDK objects in it are spelled as the dicts they stand for.
+
+    Lone surrogates, which no provider takes, become U+FFFD. Raises `DialectError` for what is not JSON.
+    """
+    try:
+        text = json.dumps(body, default=_plain, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise DialectError(f"the request cannot be written as JSON: {error}") from error
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return _LONE_SURROGATE.sub("\ufffd", text).encode()
+
+
+def _plain(value: object) -> object:
+    found = plain(value)
+    if found is value:
+        raise TypeError(f"it holds {describe(value)}")
+    return found
+
+
+def _system_of(request: Request) -> Sequence[Message]:
+    """Return the system prompt that travels beside the messages as one of them."""
+    return [Message("system", (Text(request.system_text),))] if request.system_text else []

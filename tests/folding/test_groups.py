@@ -1,0 +1,76 @@
+"""Legal cuts: a call is never parted from its results, and a request is what the user says."""
+
+from midfold.folding.fold import Span, count_leading_system
+from midfold.folding.groups import group_around, legal_cuts, waiting_from
+from midfold.messages import (
+    Message,
+    Reasoning,
+    Text,
+    ToolCall,
+    ToolResult,
+    is_request,
+    newest_request,
+    pair_calls,
+)
+
+USER = Message("user", (Text("do it"),))
+SAID = Message("assistant", (Text("done"),))
+THOUGHT = Message("assistant", (Reasoning("hm", "sig"),))
+
+
+def calls(*ids):
+    return Message("assistant", tuple(ToolCall(call_id, "t", "{}") for call_id in ids))
+
+
+def result(call_id):
+    return Message("tool", (ToolResult(call_id, "ok"),))
+
+
+def cuts(*messages):
+    return [index for index, legal in enumerate(legal_cuts(messages, pair_calls(messages))) if legal]
+
+
+def test_every_place_between_plain_turns_is_a_cut():
+    assert cuts(USER, SAID, USER) == [0, 1, 2, 3]
+
+
+def test_a_call_and_its_results_are_one_group():
+    assert cuts(USER, calls("a", "b"), result("a"), result("b"), SAID) == [0, 1, 4, 5]
+
+
+def test_a_call_that_waits_closes_the_list():
+    assert cuts(USER, SAID, calls("a", "b"), result("a")) == [0, 1, 2]
+
+
+def test_a_call_that_was_never_answered_binds_nothing():
+    assert cuts(USER, calls("a"), USER, SAID) == [0, 1, 2, 3, 4]
+
+
+def test_a_result_that_comes_after_the_user_spoke_binds_nothing():
+    assert cuts(USER, calls("a"), USER, SAID, result("a")) == [0, 1, 2, 3, 4, 5]
+
+
+def test_thinking_sent_as_an_item_of_its_own_stays_with_what_follows():
+    assert cuts(USER, THOUGHT, SAID, calls("a"), result("a"), THOUGHT, SAID) == [0, 1, 5, 7]
+
+
+def test_waiting_calls_are_those_of_the_newest_turn():
+    messages = [USER, calls("x"), USER, calls("a"), result("a"), calls("b")]
+    assert waiting_from(messages, pair_calls(messages)) == 5
+    assert waiting_from(messages[:3], pair_calls(messages[:3])) is None
+
+
+def test_results_that_ride_in_user_messages_are_no_request():
+    rider = Message("user", (ToolResult("a", "ok"),))
+    assert not is_request(rider)
+    assert newest_request([USER, calls("a"), rider]) == 0
+    assert newest_request([SAID]) is None
+
+
+def test_a_group_is_the_smallest_span_with_legal_ends():
+    messages = [USER, calls("a"), result("a"), SAID]
+    assert group_around(2, legal_cuts(messages, pair_calls(messages))) == Span(1, 3)
+
+
+def test_the_system_prompt_may_take_several_messages():
+    assert count_leading_system([Message("system", ()), Message("developer", ()), USER]) == 2

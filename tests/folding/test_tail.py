@@ -1,0 +1,39 @@
+"""A tail too large to keep: its largest results are cut, nothing else."""
+
+from midfold.folding.fold import Span
+from midfold.folding.layout import lay_out
+from midfold.folding.policy import CompressionPolicy
+from midfold.folding.tail import shrink_tail
+from midfold.messages import Message, Text, ToolCall, ToolResult
+
+
+def count(message):
+    return 1 + sum(len(getattr(part, "text", "")) // 4 for part in message.parts)
+
+
+def tail_of(*results, waiting=False):
+    calls = tuple(ToolCall(f"c{n}", "read", "{}") for n in range(len(results) + waiting))
+    messages = [Message("user", (Text("go"),)), Message("assistant", calls)]
+    messages += [Message("tool", (ToolResult(f"c{n}", text),)) for n, text in enumerate(results)]
+    return lay_out(messages, [count(message) for message in messages], CompressionPolicy()), messages
+
+
+def test_the_largest_results_give_way_first():
+    layout, messages = tail_of("a" * 40_000, "b" * 800)
+    [edit] = shrink_tail(layout, Span(0, len(messages)), 2_000, count)
+    assert edit.index == 2
+    cut = edit.parts[0][1].text
+    assert cut.startswith("aaa")
+    assert cut.endswith("aaa")
+    assert count(edit.apply(messages[2])) < 2_000
+
+
+def test_a_tail_that_fits_is_left_alone():
+    layout, messages = tail_of("a" * 400)
+    assert shrink_tail(layout, Span(0, len(messages)), 2_000, count) == ()
+
+
+def test_results_of_a_group_that_still_waits_are_left_alone():
+    layout, messages = tail_of("a" * 40_000, waiting=True)
+    assert layout.waiting == 1
+    assert shrink_tail(layout, Span(0, len(messages)), 2_000, count) == ()

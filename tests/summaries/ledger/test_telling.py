@@ -1,0 +1,60 @@
+"""Which lines of an output are quoted, and how much a line tells."""
+
+import pytest
+
+from midfold.summaries.ledger.telling import tell, telling_lines
+
+
+def lines(output, most=10):
+    return list(telling_lines(output, most).texts)
+
+
+def test_lines_are_quoted_without_blanks():
+    assert lines("alpha beta\n  gamma delta  \n\nab\nlast words") == [
+        "alpha beta",
+        "gamma delta",
+        "last words",
+    ]
+
+
+def test_lines_of_both_ends_tell_more_than_those_between():
+    tells = telling_lines("\n".join(f"these are {word} words" for word in "abcdefgh"), 8).tells
+    assert tells[0] == tells[2] == tells[-1] > tells[3] == tells[4]
+
+
+@pytest.mark.parametrize(
+    ("more", "less"),
+    [
+        ("four words say enough", "two words"),
+        ("an error in file src/a.py", "an error in this file now"),
+        ("四つの言葉です", "四"),
+        ("naïve café déjà vu", "a b c d"),
+    ],
+)
+def test_a_line_tells_more_by_its_words_and_names(more, less):
+    assert tell(more) > tell(less)
+
+
+def test_both_ends_of_a_long_output_are_looked_at():
+    found = lines("\n".join(f"line number {n}" for n in range(1_000)), most=6)
+    assert found[0] == "line number 0"
+    assert found[-1] == "line number 999"
+    assert len(found) <= 6
+
+
+def test_json_is_read_by_its_fields():
+    found = lines('{"name": "alpha beta", "rows": 42, "list": ["one two", "three four"]}')
+    assert any("alpha beta" in line for line in found)
+    assert any("42" in line for line in found)
+
+
+def test_a_line_without_end_is_cut_into_pieces_of_itself():
+    text = "word " * 5_000
+    found = lines(text, most=8)
+    assert found
+    assert all(line in text and len(line) <= 300 for line in found)
+
+
+@pytest.mark.parametrize("output", ["", "\n\n", "{", "[[[[", '{"a":', "\ud800\ud800\ud800 x", "\x00" * 50])
+def test_odd_output_raises_nothing(output):
+    assert len(lines(output)) <= 10
