@@ -6,18 +6,22 @@ from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypedDict, TypeVar, Unpack
 
-from midfold.engines.asking import Asker
-from midfold.engines.folding import conclude
+from midfold.engines import Asker, conclude
 from midfold.errors import ConfigError, SummaryUnavailable
-from midfold.folding.compression import Compression
-from midfold.folding.flow import Flow, SummaryRequest
-from midfold.folding.flow import compress as compress_flow
-from midfold.folding.policy import CompressionPolicy, Strategy, Style
-from midfold.folding.run import arun, run
-from midfold.folding.state import CompressionState
-from midfold.summaries.sections import Template
-from midfold.tokens import TokenCounter
-from midfold.tokens.windows import resolve_window
+from midfold.folding import (
+    Compression,
+    CompressionPolicy,
+    CompressionState,
+    Flow,
+    Strategy,
+    Style,
+    SummaryRequest,
+    arun,
+    run,
+)
+from midfold.folding import compress as compress_flow
+from midfold.summaries import Template
+from midfold.tokens import TokenCounter, resolve_window
 from midfold.wire import Request, parse, read_request
 
 if TYPE_CHECKING:

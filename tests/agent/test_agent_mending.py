@@ -9,7 +9,7 @@ from midfold.agent.mending import UNREADABLE, mend_reply
 from midfold.messages import ToolCall
 from midfold.testing.upstream import Finish, Reply, Upstream
 from midfold.tokens import CanonicalUsage
-from midfold.wire import calls, parse
+from midfold.wire import apis, parse
 
 APIS = ("openai_chat", "openai_responses", "anthropic")
 BROKEN = '{"path": "a", "content": "tru'
@@ -106,8 +106,8 @@ def test_a_mended_call_leaves_the_signed_thinking_before_it_as_it_was():
     thinking = {"type": "thinking", "thinking": "Hm.", "signature": "c2lnbmVk"}
     call = {"type": "tool_use", "id": "c", "name": "list_files", "input": [1]}
     reply = parse([{"role": "assistant", "content": [thinking, call]}], "anthropic")
-    completion = calls.Completion(
-        "anthropic", tuple(reply), calls.Finish.CALLS, CanonicalUsage(), None, "tool_use", "m"
+    completion = apis.Completion(
+        "anthropic", tuple(reply), apis.Finish.CALLS, CanonicalUsage(), None, "tool_use", "m"
     )
     [item] = mend_reply(completion, "anthropic", used_ids=(), tools=["list_files"]).items
     assert item["content"] == [thinking, {**call, "input": {UNREADABLE: "[1]"}}]

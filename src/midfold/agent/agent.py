@@ -27,12 +27,11 @@ from midfold.agent.tools.registry import Tool
 from midfold.agent.turn import Turn
 from midfold.config import Settings
 from midfold.errors import ConfigError, StoreError
-from midfold.folding.compression import Compression
+from midfold.folding import Compression
 from midfold.messages import Message
-from midfold.providers import LoopThread
-from midfold.providers.blocking import LoopClosed
+from midfold.providers import LoopClosed, LoopThread
 from midfold.providers.summarizers import ModelRef
-from midfold.store.base import Store
+from midfold.store import Store
 from midfold.tokens import Breakdown
 
 _T = TypeVar("_T")

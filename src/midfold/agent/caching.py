@@ -5,15 +5,8 @@ from dataclasses import replace
 from typing import Any
 
 from midfold.agent.growing import Growing
-from midfold.usage import Bust, PromptCache
-from midfold.usage.caching import Sent
-from midfold.usage.prefixes import digest_request
-from midfold.wire.cache_control import (
-    MESSAGE_BREAKPOINTS,
-    System,
-    apply_cache_control,
-    count_markers,
-)
+from midfold.usage import Bust, PromptCache, Sent, digest_request
+from midfold.wire import MESSAGE_BREAKPOINTS, System, apply_cache_control, count_markers
 
 _SYSTEM_ROLES = ("system", "developer")
 

@@ -21,7 +21,7 @@ from midfold.agent.events import (
 from midfold.agent.folding import fold_or_warn
 from midfold.agent.mending import mend_reply
 from midfold.agent.waiting import to_the_end
-from midfold.engines.recovery import (
+from midfold.engines import (
     Advice,
     Attempt,
     Compress,
@@ -43,8 +43,7 @@ from midfold.wire.apis import Completion, Cut, fit_request
 from midfold.wire.apis import Done as StreamDone
 from midfold.wire.apis import ReasoningDelta as ThinkingDelta
 from midfold.wire.apis import TextDelta as WordsDelta
-from midfold.wire.failures import Failure, FailureKind, classify
-from midfold.wire.failures.replies import judge_reply
+from midfold.wire.failures import Failure, FailureKind, classify, judge_reply
 
 STOPPED = "[stopped here by the user]"
 BROKEN_OFF = "[the connection broke off here]"

@@ -11,13 +11,11 @@ from typing import TypeVar
 from midfold.agent.growing import Growing
 from midfold.agent.waiting import in_thread, to_the_end
 from midfold.errors import SessionEnded, SessionGrew, StoreError
-from midfold.folding.compression import Compression
-from midfold.messages import Message, Text, ToolCall, ToolResult, pair_calls
-from midfold.messages.cache import MessageCache
+from midfold.folding import Compression
+from midfold.messages import Message, MessageCache, Text, ToolCall, ToolResult, pair_calls
 from midfold.redact import redact
-from midfold.store import Call, EndReason, Lease
-from midfold.store.base import Continued, Store, check_sound
-from midfold.summaries.tool_calls.excerpts import one_line
+from midfold.store import Call, Continued, EndReason, Lease, Store, check_sound
+from midfold.summaries.tool_calls import one_line
 from midfold.wire import Request, parse, render
 
 _T = TypeVar("_T")

@@ -20,20 +20,17 @@ from midfold.agent.system import write_system
 from midfold.agent.tools.engine import engine_tools
 from midfold.agent.tools.paths import Workspace
 from midfold.agent.tools.registry import Tool
-from midfold.config.old_pins import read_old_pins, remove_old_pins
-from midfold.engines.folding_engine import FoldingEngine
+from midfold.config import read_old_pins, remove_old_pins
+from midfold.engines import FoldingEngine
 from midfold.errors import StoreError
-from midfold.folding.policy import CompressionPolicy
-from midfold.folding.pressure import Tier
-from midfold.folding.state import CompressionState
-from midfold.folding.state_json import state_to_json
-from midfold.messages.cache import MessageCache
+from midfold.folding import CompressionPolicy, CompressionState, Tier, state_to_json
+from midfold.messages import MessageCache
 from midfold.offload import Budgets, FileSession, FileSink
-from midfold.store.base import BeforeContinue, Store
-from midfold.wire.apis.tools import convert_tools
+from midfold.store import BeforeContinue, Store
+from midfold.wire.apis import convert_tools
 
 if TYPE_CHECKING:
-    from midfold.providers.http import Transport
+    from midfold.providers import Transport
 
 Approve: TypeAlias = Callable[[ApprovalRequested], object]
 """Answers whether a tool may run, with true or false, awaited or at once."""

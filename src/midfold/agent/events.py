@@ -10,11 +10,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
 
-from midfold.engines.recovery import Step
-from midfold.folding.compression import Compression
-from midfold.folding.pressure import Tier
-from midfold.tokens.pricing import Cost
-from midfold.tokens.usage import CanonicalUsage
+from midfold.engines import Step
+from midfold.folding import Compression, Tier
+from midfold.tokens import CanonicalUsage, Cost
 
 
 class Level(StrEnum):

@@ -25,14 +25,17 @@ from midfold.agent.notices import describe_fault
 from midfold.agent.reports import report_context
 from midfold.agent.states import STATE
 from midfold.agent.waiting import in_thread, to_the_end
-from midfold.engines.hosting import NOTHING_YET
-from midfold.engines.publishing import PUBLISHED
-from midfold.engines.raised import describe_error
+from midfold.engines import NOTHING_YET, PUBLISHED, describe_error
 from midfold.errors import EngineContractError, MidfoldError, StillTooLarge, StoreError
-from midfold.folding.compression import Compression
-from midfold.folding.feedback import summarize_manual_compression
-from midfold.folding.pressure import Tier, advise, pause_notice, tier_of
-from midfold.folding.state_json import state_to_json
+from midfold.folding import (
+    Compression,
+    Tier,
+    advise,
+    pause_notice,
+    state_to_json,
+    summarize_manual_compression,
+    tier_of,
+)
 from midfold.store import Lease, StoredFold
 
 # What a request is brought down to that would not fit: counts are off by a few per cent.

@@ -7,9 +7,7 @@ from contextlib import asynccontextmanager
 
 from midfold.agent.waiting import in_thread, to_the_end
 from midfold.errors import SessionBusy
-from midfold.store import Lease
-from midfold.store.base import Store
-from midfold.store.leasing import Holding
+from midfold.store import Holding, Lease, Store
 
 
 @asynccontextmanager

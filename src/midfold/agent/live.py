@@ -4,20 +4,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from midfold.engines.recovery import learn_limit
-from midfold.providers import Model, Provider
-from midfold.providers.retry import Retries
+from midfold.engines import learn_limit
+from midfold.providers import Model, Provider, Retries
 from midfold.providers.summarizers import ModelRef
 from midfold.store import Call
 from midfold.tokens import LearntLimits, Lesson, Prices, Window, find_model, resolve_window
 from midfold.usage import make_call
-from midfold.wire import Request
+from midfold.wire import Request, System, caching_applies
 from midfold.wire.apis import Completion
-from midfold.wire.cache_control import System, caching_applies
 from midfold.wire.failures import Failure
 
 if TYPE_CHECKING:
-    from midfold.providers.http import Transport
+    from midfold.providers import Transport
 
 _OUTPUT_TOKENS = 16_000
 """Enough for a file of a thousand lines."""

@@ -3,7 +3,7 @@
 import asyncio
 
 from midfold.agent.events import Emit, Level, Notice, Topic, ignore
-from midfold.providers.retry import Retries
+from midfold.providers import Retries
 
 
 class Patience:

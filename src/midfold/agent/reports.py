@@ -7,9 +7,7 @@ from decimal import Decimal
 from pathlib import Path
 
 from midfold.agent.core import Core
-from midfold.folding.compression import Compression
-from midfold.folding.fold import Span
-from midfold.folding.pressure import Tier, tier_of
+from midfold.folding import Compression, Span, Tier, tier_of
 from midfold.messages import Message
 from midfold.providers.summarizers import Forecast, forecast
 from midfold.store import Call

@@ -25,7 +25,7 @@ from midfold.agent.tools.registry import Arguments, Tool, ToolFailed
 from midfold.agent.waiting import in_thread
 from midfold.messages import Message, ToolCall, ToolResult
 from midfold.offload import Persisted, Shortened, enforce, persist_result
-from midfold.summaries.tool_calls.excerpts import one_line
+from midfold.summaries.tool_calls import one_line
 from midfold.wire.apis import Completion, Finish
 
 STOPPED = "[stopped by the user before it was done; it may have run in part]"

@@ -20,27 +20,20 @@ from midfold.agent.tools.private import LIMITS_FILE
 from midfold.agent.tools.registry import Tool
 from midfold.agent.tools.remembering import memory_tool, output_tool, recall_tool
 from midfold.agent.tools.terminal import terminal_tool
-from midfold.config import Settings, find_home
-from midfold.config.stores import STORE_FILE, open_outputs, open_own_store
-from midfold.engines.asking import Summarizer
-from midfold.engines.base import ContextEngine
-from midfold.engines.folding_engine import EngineSetup, FoldingEngine
-from midfold.engines.hosting import open_engine
-from midfold.engines.registry import find_engine
+from midfold.config import STORE_FILE, Settings, find_home, open_outputs, open_own_store
+from midfold.engines import ContextEngine, EngineSetup, FoldingEngine, Summarizer, find_engine, open_engine
 from midfold.errors import ConfigError
-from midfold.folding.policy import CompressionPolicy
-from midfold.messages.cache import MessageCache
+from midfold.folding import CompressionPolicy
+from midfold.messages import MessageCache
 from midfold.offload import Budgets
-from midfold.providers import PROVIDERS, Provider, Secret, open_transport, read_providers
+from midfold.providers import PROVIDERS, Provider, Secret, open_transport, read_providers, tidy_base_url
 from midfold.providers.summarizers import ModelRef
-from midfold.providers.urls import tidy_base_url
-from midfold.store import open_store
-from midfold.store.base import BeforeContinue, Store
+from midfold.store import BeforeContinue, Store, open_store
 from midfold.tokens import LearntLimits, resolve_window
 from midfold.wire import parse
 
 if TYPE_CHECKING:
-    from midfold.providers.http import Transport
+    from midfold.providers import Transport
 
 
 class Options(TypedDict, total=False):

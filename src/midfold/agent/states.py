@@ -3,9 +3,8 @@
 from dataclasses import replace
 
 from midfold.agent.conversation import Conversation
-from midfold.folding.state import CompressionState
-from midfold.folding.state_json import state_from_json
-from midfold.store.base import Store
+from midfold.folding import CompressionState, state_from_json
+from midfold.store import Store
 
 STATE = "compression"
 """The name that the state is saved by."""

@@ -7,9 +7,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import TypeAlias
 
-from midfold.engines.asking import Summarizer
+from midfold.engines import Summarizer
 from midfold.errors import StoreError
-from midfold.folding.flow import SummaryRequest
+from midfold.folding import SummaryRequest
 from midfold.providers import Provider
 from midfold.providers.summarizers import ModelRef, ModelSummarizer, SummaryCall
 from midfold.store import Call

@@ -12,10 +12,7 @@ from rich.progress import BarColumn, Progress, TextColumn
 from rich.text import Text
 
 from midfold.cli.plain import printable
-from midfold.trajectories import batch
-from midfold.trajectories.batch import BatchResult
-from midfold.trajectories.metrics import AggregateMetrics
-from midfold.trajectories.totals import Bill
+from midfold.trajectories import AggregateMetrics, BatchResult, Bill, batch
 
 _SECONDS_BETWEEN_LINES = 10.0
 _BAR_CELLS = 24

@@ -15,19 +15,21 @@ from midfold.api import Options, plan_compression
 from midfold.cli.console import make_console
 from midfold.cli.folds import print_compression, print_losses, print_plan
 from midfold.config import load_settings
-from midfold.engines.asking import Asker
-from midfold.engines.folding import conclude
+from midfold.engines import Asker, conclude
 from midfold.errors import ConfigError, SummaryUnavailable
 from midfold.files import replace_file
-from midfold.folding.compression import Compression
-from midfold.folding.flow import Flow, SummaryRequest
-from midfold.folding.losses import list_losses
-from midfold.folding.policy import Strategy, Style
-from midfold.folding.preview import rehearse
-from midfold.folding.run import run
-from midfold.folding.state import CompressionState
-from midfold.summaries.sections import Template
-from midfold.summaries.verify import Retention
+from midfold.folding import (
+    Compression,
+    CompressionState,
+    Flow,
+    Strategy,
+    Style,
+    SummaryRequest,
+    list_losses,
+    rehearse,
+    run,
+)
+from midfold.summaries import Retention, Template
 from midfold.transcripts import Transcript, load_transcript
 from midfold.wire import DIALECTS
 

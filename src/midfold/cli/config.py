@@ -14,10 +14,8 @@ from rich.text import Text
 
 from midfold.cli.console import make_console
 from midfold.cli.render import printable
-from midfold.config import SETTINGS, CheckedSettings, Entry, Settings, check_settings
-from midfold.config.load import PREFIX
-from midfold.config.schema import DEFAULT
-from midfold.folding.policy import THRESHOLD_CAP, Budget
+from midfold.config import DEFAULT, PREFIX, SETTINGS, CheckedSettings, Entry, Settings, check_settings
+from midfold.folding import THRESHOLD_CAP, Budget
 
 _Command = TypeVar("_Command", bound=Callable[..., object])
 _MOST_CHARS = 72

@@ -3,7 +3,7 @@
 from rich.text import Text
 
 from midfold.cli.grid import Grid
-from midfold.engines.context import ContextBreakdown, Section
+from midfold.engines import ContextBreakdown, Section
 
 SECTION_COLOURS = {
     Section.TOOLS: "blue",

@@ -13,7 +13,7 @@ from rich.text import Text
 from midfold.api import compress
 from midfold.cli.console import make_console
 from midfold.cli.folds import index_bar, stretch_table
-from midfold.folding.compression import Compression
+from midfold.folding import Compression
 from midfold.tokens import TokenCounter
 from midfold.transcripts import decode_transcript
 from midfold.wire import Request, parse

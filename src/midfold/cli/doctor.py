@@ -13,10 +13,9 @@ from midfold.cli.checkup.home import check_home
 from midfold.cli.checkup.outputs import check_outputs
 from midfold.cli.checkup.setup import check_setup
 from midfold.cli.console import make_console
-from midfold.config import check_settings, find_home
-from midfold.config.stores import OUTPUT_FOLDER, own_store_url
+from midfold.config import OUTPUT_FOLDER, check_settings, find_home, own_store_url
 from midfold.errors import ConfigError
-from midfold.store.opening import find_kept, read_path
+from midfold.store import find_kept, read_path
 
 _STYLES = {Level.OK: "green", Level.WARN: "yellow", Level.PROBLEM: "bold red"}
 _AREA_CELLS = 10

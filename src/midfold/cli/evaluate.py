@@ -11,14 +11,24 @@ from midfold.cli.console import make_console
 from midfold.cli.plain import printable
 from midfold.cli.scores import print_report
 from midfold.errors import ConfigError
-from midfold.evaluation import wording
-from midfold.evaluation.chains import Link, chain_folds
-from midfold.evaluation.conversations import Unusable, find_transcripts, load_conversation
-from midfold.evaluation.export import as_values
-from midfold.evaluation.gates import CHAINS, Gate, find_misses, read_gates
-from midfold.evaluation.html import write_page
-from midfold.evaluation.report import Report, summarize
-from midfold.evaluation.run import Score, evaluate
+from midfold.evaluation import (
+    CHAINS,
+    Gate,
+    Link,
+    Report,
+    Score,
+    Unusable,
+    as_values,
+    chain_folds,
+    evaluate,
+    find_misses,
+    find_transcripts,
+    load_conversation,
+    read_gates,
+    summarize,
+    wording,
+    write_page,
+)
 from midfold.files import replace_file
 
 _DEFAULT_RATIOS = (0.1, 0.05)

@@ -5,10 +5,9 @@ from contextlib import contextmanager
 
 import click
 
-from midfold.config import load_settings
-from midfold.config.stores import open_own_store
+from midfold.config import load_settings, open_own_store
 from midfold.errors import SessionNotFound
-from midfold.store.base import Kind, Session, Store
+from midfold.store import Kind, Session, Store
 
 ID_CHARS = 8
 """How much of an id is shown."""

@@ -9,10 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from midfold.cli.render import printable
-from midfold.folding.compression import Compression
-from midfold.folding.fold import Fate
-from midfold.folding.losses import Loss
-from midfold.summaries.verify import Retention
+from midfold.folding import Compression, Fate, Loss
+from midfold.summaries import Retention
 
 _BAR_CELLS = 64
 _STYLES = {"keep": "green", "shorten": "cyan", "fold": "magenta", "mend": "yellow"}

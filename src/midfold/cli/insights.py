@@ -14,9 +14,7 @@ from midfold.cli.usage_tables import bar_legend, group_grid, print_grid, print_t
 from midfold.cli.when import tell_date
 from midfold.files import replace_file
 from midfold.redact import redact
-from midfold.usage import Group, Insights, read_insights
-from midfold.usage.charts import draw_insights
-from midfold.usage.export import insights_as_dict
+from midfold.usage import Group, Insights, draw_insights, insights_as_dict, read_insights
 
 _EPILOG = """\b
 Examples:

@@ -8,11 +8,10 @@ import click
 from midfold.cli.console import make_console
 from midfold.cli.render import print_inspection
 from midfold.config import find_home
-from midfold.engines.context import ContextBreakdown, section_breakdown
-from midfold.folding.policy import CompressionPolicy
+from midfold.engines import ContextBreakdown, section_breakdown
+from midfold.folding import CompressionPolicy
 from midfold.ports import Fault
-from midfold.tokens import LearntLimits, TokenCounter, Window, resolve_window
-from midfold.tokens.breakdown import Breakdown, break_down
+from midfold.tokens import Breakdown, LearntLimits, TokenCounter, Window, break_down, resolve_window
 from midfold.transcripts import Transcript, load_transcript
 from midfold.wire import DIALECTS, parse
 from midfold.wire.validate import continues_stored_history, profile_for, validate

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from midfold.cli.plain import printable
 from midfold.redact import redact
-from midfold.store.base import Kind, Session, Store, StoredMessage
+from midfold.store import Kind, Session, Store, StoredMessage
 from midfold.wire import parse
 
 # The first words of a request say what it is about; nobody reads megabytes of it in a table.

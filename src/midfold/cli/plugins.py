@@ -9,7 +9,7 @@ from rich.table import Table
 from midfold.cli.console import make_console
 from midfold.cli.render import printable
 from midfold.config import find_home
-from midfold.engines.registry import GROUP, PLUGIN_FOLDER, list_engines
+from midfold.engines import GROUP, PLUGIN_FOLDER, list_engines
 
 
 @click.command()

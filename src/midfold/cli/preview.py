@@ -9,10 +9,8 @@ from rich.text import Text
 
 from midfold.cli.plain import printable
 from midfold.config import load_settings
-from midfold.folding.compression import Compression
-from midfold.folding.flow import SummaryRequest
-from midfold.folding.fold import Fate
-from midfold.providers.names import Provider, read_providers
+from midfold.folding import Compression, Fate, SummaryRequest
+from midfold.providers import Provider, read_providers
 from midfold.providers.summarizers import (
     BlockingSummarizer,
     Forecast,
@@ -21,7 +19,7 @@ from midfold.providers.summarizers import (
     SummaryCall,
     forecast,
 )
-from midfold.tokens.pricing import Cost
+from midfold.tokens import Cost
 
 
 def foresee(requests: Sequence[SummaryRequest], model: str, base_url: str | None) -> Forecast:

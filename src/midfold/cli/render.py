@@ -9,7 +9,7 @@ from rich.text import Text
 from midfold.cli.context_bar import section_grid
 from midfold.cli.grid import Grid
 from midfold.cli.plain import printable
-from midfold.tokens.breakdown import Breakdown
+from midfold.tokens import Breakdown
 
 if TYPE_CHECKING:
     from midfold.cli.inspect import Inspection

@@ -5,9 +5,7 @@ from rich.text import Text
 
 from midfold.cli.grid import Grid
 from midfold.cli.plain import printable
-from midfold.evaluation import wording
-from midfold.evaluation.report import Report
-from midfold.evaluation.wording import Table
+from midfold.evaluation import Report, Table, wording
 
 
 def print_report(report: Report, console: Console) -> None:

@@ -4,7 +4,7 @@ import json
 
 import click
 
-from midfold.store.codec import pack_value
+from midfold.store import pack_value
 
 _NO_KEY = b""
 

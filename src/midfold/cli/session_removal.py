@@ -10,9 +10,8 @@ from midfold.cli.overview import count_of, describe, find_branches
 from midfold.cli.plain import printable
 from midfold.cli.session_json import print_json
 from midfold.cli.when import read_moment, read_size
-from midfold.config import load_settings
-from midfold.config.stores import delete_session, oldest_to_keep, open_own_outputs, prune_sessions
-from midfold.store.base import Deleted, Session, Store
+from midfold.config import delete_session, load_settings, oldest_to_keep, open_own_outputs, prune_sessions
+from midfold.store import Deleted, Session, Store
 
 _MOST_NAMED = 8
 

@@ -11,7 +11,7 @@ from midfold.cli.overview import Overview, count_of, show_line
 from midfold.cli.plain import printable
 from midfold.cli.when import tell_date, tell_time
 from midfold.redact import find_secrets, redact
-from midfold.store.base import Found, Hit, Session
+from midfold.store import Found, Hit, Session
 
 _MOST_TITLE_CELLS = 48
 _MOST_NAME_CELLS = 24

@@ -14,7 +14,7 @@ from midfold.cli.plain import printable
 from midfold.cli.session_json import print_json
 from midfold.cli.streams import OutputClosed
 from midfold.errors import DialectError
-from midfold.store.base import Store
+from midfold.store import Store
 from midfold.store.transfer import (
     Form,
     Imported,

@@ -14,7 +14,7 @@ from midfold.cli.plain import printable
 from midfold.cli.speech import print_messages
 from midfold.cli.when import tell_date
 from midfold.errors import StoreCorrupt
-from midfold.store.base import Condition, Session, Store, StoredMessage
+from midfold.store import Condition, Session, Store, StoredMessage
 
 _DEFAULT_LAST = 20
 _AROUND = 3

@@ -14,7 +14,7 @@ from midfold.cli.session_tables import print_chain, print_conversations, print_h
 from midfold.cli.session_transfer import export_command, import_command
 from midfold.cli.session_view import Excerpt, excerpt_json, print_excerpt, take_excerpt
 from midfold.cli.when import read_moment
-from midfold.store.base import Found, Order
+from midfold.store import Found, Order
 
 _EPILOG = """\b
 Examples:

@@ -13,7 +13,7 @@ from midfold.cli.when import tell_date
 from midfold.messages import Media, Message, Opaque, Part, Reasoning, Removed, ToolCall, ToolResult
 from midfold.messages import Text as Words
 from midfold.redact import redact
-from midfold.store.base import StoredMessage
+from midfold.store import StoredMessage
 from midfold.wire import parse
 
 _INDENT = "    "

@@ -14,17 +14,18 @@ import click
 from midfold.cli.batches import print_result, show_progress
 from midfold.cli.console import make_console
 from midfold.errors import MidfoldError
-from midfold.trajectories import CompressionConfig
-from midfold.trajectories.batch import (
+from midfold.trajectories import (
     Batch,
     BatchResult,
+    CompressionConfig,
     Engine,
     LocalEngine,
+    as_values,
     compress_files,
     measure_files,
+    write_report,
 )
 from midfold.trajectories.files import read_share
-from midfold.trajectories.report import as_values, write_report
 
 _SETTINGS = ("target_max_tokens", "tokenizer", "model", "base_url")
 _INTERRUPTED = 130
@@ -157,7 +158,7 @@ def _read_batch(source: Path, flags: Flags) -> Batch:
 
 def _choose_engine(flags: Flags) -> Engine:
     if flags["engine"] == "ray":
-        from midfold.trajectories.ray import RayEngine
+        from midfold.trajectories import RayEngine
 
         return RayEngine(flags["ray_address"], flags["workers"])
     if flags["ray_address"]:

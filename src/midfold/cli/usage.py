@@ -11,8 +11,7 @@ from midfold.cli.session_json import print_json
 from midfold.cli.usage_tables import bucket_grid, group_grid, print_grid, print_totals, tool_grid
 from midfold.cli.when import tell_time
 from midfold.errors import SessionNotFound
-from midfold.usage import Group, SessionUsage, read_session_usage
-from midfold.usage.export import session_usage_as_dict
+from midfold.usage import Group, SessionUsage, read_session_usage, session_usage_as_dict
 
 _NOTHING_YET = (
     "no session is stored yet; chat, the gateway and programs that use the store record their calls"

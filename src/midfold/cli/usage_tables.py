@@ -8,10 +8,8 @@ from rich.text import Text
 
 from midfold.cli.grid import Grid
 from midfold.cli.overview import show_line
-from midfold.tokens.breakdown import ToolShare
-from midfold.tokens.savings import Amount, Savings
-from midfold.tokens.usage import CanonicalUsage
-from midfold.usage.reports import Bill, Group, Totals, by_bucket
+from midfold.tokens import Amount, CanonicalUsage, Savings, ToolShare
+from midfold.usage import Bill, Group, Totals, by_bucket
 
 _COLOURS = {"from the cache": "cyan", "into the cache": "yellow", "fresh input": "magenta", "output": "green"}
 _RATE_CELLS = 20

@@ -97,10 +97,15 @@ def _find_file(environment: Mapping[str, str]) -> Path | None:
 
 
 def _from_file(file: Path) -> list[_Given]:
-    # Only here and for variables is PyYAML needed; whoever has neither does not pay for it.
+    return [_Given(names, value, file.name) for names, value in _take_apart((), read_settings_file(file))]
+
+
+def read_settings_file(file: Path) -> Mapping[object, object]:
+    """Return what a YAML or TOML file says."""
+    # PyYAML is needed for files and variables alone: without one of them, nobody pays for it.
     from midfold.config.files import read_tree
 
-    return [_Given(names, value, file.name) for names, value in _take_apart((), read_tree(file))]
+    return read_tree(file)
 
 
 def _from_environment(environment: Mapping[str, str]) -> list[_Given]:

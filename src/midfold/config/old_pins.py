@@ -5,7 +5,7 @@ from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
-from midfold.files.reading import read_bytes
+from midfold.files import read_bytes
 
 PINS_FOLDER = "pins"
 

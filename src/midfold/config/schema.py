@@ -14,8 +14,8 @@ from types import MappingProxyType
 from typing import Annotated, TypeAlias, TypeVar, get_args, get_origin
 
 from midfold.config.secrets import masked
-from midfold.folding.policy import Budget, CompressionPolicy, Strategy, Style
-from midfold.summaries.sections import Template
+from midfold.folding import Budget, CompressionPolicy, Strategy, Style
+from midfold.summaries import Template
 
 Names: TypeAlias = tuple[str, ...]
 """The names that lead to a value, outermost first. A name may hold a dot: dotted keys are for showing."""

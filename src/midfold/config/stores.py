@@ -16,7 +16,7 @@ from midfold.config.schema import Settings
 
 if TYPE_CHECKING:
     from midfold.offload import FileSink
-    from midfold.store.base import Deleted, Store
+    from midfold.store import Deleted, Store
 
 STORE_FILE = "sessions.db"
 OUTPUT_FOLDER = "outputs"

@@ -1,7 +1,57 @@
 """Context engines: stateful shells around the pure fold, one per conversation."""
 
+from midfold.engines.asking import Asker, Summarizer
 from midfold.engines.base import ContextEngine
 from midfold.engines.compressor import ContextCompressor
+from midfold.engines.context import ContextBreakdown, Section, section_breakdown
+from midfold.engines.folding import conclude
 from midfold.engines.folding_engine import EngineSetup, FoldingEngine
+from midfold.engines.hosting import NOTHING_YET, open_engine
+from midfold.engines.publishing import PUBLISHED
+from midfold.engines.raised import describe_error
+from midfold.engines.recovery import (
+    Advice,
+    Attempt,
+    Compress,
+    GiveUp,
+    Ladder,
+    LowerOutputCap,
+    OffloadMedia,
+    Repair,
+    Step,
+    learn_limit,
+    recover,
+)
+from midfold.engines.registry import GROUP, PLUGIN_FOLDER, find_engine, list_engines
 
-__all__ = ["ContextCompressor", "ContextEngine", "EngineSetup", "FoldingEngine"]
+__all__ = [
+    "GROUP",
+    "NOTHING_YET",
+    "PLUGIN_FOLDER",
+    "PUBLISHED",
+    "Advice",
+    "Asker",
+    "Attempt",
+    "Compress",
+    "ContextBreakdown",
+    "ContextCompressor",
+    "ContextEngine",
+    "EngineSetup",
+    "FoldingEngine",
+    "GiveUp",
+    "Ladder",
+    "LowerOutputCap",
+    "OffloadMedia",
+    "Repair",
+    "Section",
+    "Step",
+    "Summarizer",
+    "conclude",
+    "describe_error",
+    "find_engine",
+    "learn_limit",
+    "list_engines",
+    "open_engine",
+    "recover",
+    "section_breakdown",
+]

@@ -15,7 +15,7 @@ from threading import Lock, Thread
 from typing import Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from midfold.errors import SummaryUnavailable
-from midfold.folding.flow import SummaryRequest
+from midfold.folding import SummaryRequest
 
 _T = TypeVar("_T")
 MOST_HANGING = 3

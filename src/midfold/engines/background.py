@@ -15,11 +15,7 @@ from math import inf
 from threading import Lock, Thread
 from typing import TypeAlias
 
-from midfold.folding.compression import Compression
-from midfold.folding.flow import DIGEST
-from midfold.folding.policy import CompressionPolicy
-from midfold.folding.pressure import Tier, decide, tier_of
-from midfold.folding.state import CompressionState
+from midfold.folding import DIGEST, Compression, CompressionPolicy, CompressionState, Tier, decide, tier_of
 from midfold.messages import Message
 
 PREPARE_FROM = 0.80

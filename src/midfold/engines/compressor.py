@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Self
 
+from midfold import folding
 from midfold.engines.asking import Asker, Patience, Summarizer, no_summary, running_loop
 from midfold.engines.background import Background, Phase, can_wait, is_time, prepare_from
 from midfold.engines.folding import conclude
@@ -15,17 +16,9 @@ from midfold.engines.metering import Meter
 from midfold.engines.passes import Done, Pass
 from midfold.engines.publishing import is_current, publish, serves
 from midfold.errors import StaleFold
-from midfold.folding.compression import Compression
-from midfold.folding.flow import DIGEST, Flow
-from midfold.folding.policy import CompressionPolicy
-from midfold.folding.pressure import decide, reopen, warn
-from midfold.folding.preview import Rehearsal, rehearse
-from midfold.folding.run import arun, run
-from midfold.folding.state import CompressionState
-from midfold.messages import Message
-from midfold.messages.cache import MessageCache
-from midfold.wire import parse
-from midfold.wire.usage import normalize_usage
+from midfold.folding import DIGEST, Compression, CompressionPolicy, CompressionState, Flow, Rehearsal
+from midfold.messages import Message, MessageCache
+from midfold.wire import normalize_usage, parse
 
 
 class ContextCompressor(FoldingEngine):
@@ -142,7 +135,7 @@ class ContextCompressor(FoldingEngine):
         tokens = self.last_prompt_tokens if prompt_tokens is None else prompt_tokens
         is_under_way = self._background.preparation.phase is Phase.PREPARING
         has_time = is_under_way and can_wait(tokens, self._policy)
-        is_due = decide(tokens, self._policy, self.state).compress
+        is_due = folding.decide(tokens, self._policy, self.state).compress
         return is_due and not has_time and not self._why_wait(tokens)
 
     def should_compress_preflight(
@@ -195,7 +188,7 @@ class ContextCompressor(FoldingEngine):
         """
         this = self._open(messages, current_tokens, focus_topic, keep_last, most_tokens)
         ask = self._asker.for_fold(self._summarizer or no_summary)
-        return self._do_at_once(this) or self._take(run(self._flow(this), ask), this)
+        return self._do_at_once(this) or self._take(folding.run(self._flow(this), ask), this)
 
     async def acompress_result(
         self,
@@ -209,7 +202,7 @@ class ContextCompressor(FoldingEngine):
         """Compress in async code, and tell what was done."""
         this = self._open(messages, current_tokens, focus_topic, keep_last, most_tokens)
         ask = self._asker.for_fold_async(self._summarizer or no_summary)
-        return self._do_at_once(this) or self._take(await arun(self._flow(this), ask), this)
+        return self._do_at_once(this) or self._take(await folding.arun(self._flow(this), ask), this)
 
     def cancel_preparation(self) -> None:
         """Give up the fold that is prepared or ready; whatever the summariser still says is ignored."""
@@ -243,12 +236,12 @@ class ContextCompressor(FoldingEngine):
         this = self._open(messages, None, focus_topic, keep_last, None)
         if this.refusal:
             return Rehearsal((), this.unchanged(this.refusal).spelled(list(this.messages)))
-        this = replace(this, state=reopen(this.state), is_manual=True, is_emergency=False)
-        return rehearse(this.flow(self._meter.reader, use_model=self._summarizer is not None))
+        this = replace(this, state=folding.reopen(this.state), is_manual=True, is_emergency=False)
+        return folding.rehearse(this.flow(self._meter.reader, use_model=self._summarizer is not None))
 
     def approach_warning(self) -> str | None:
         """Return a sentence for the user when the threshold is near; once, until usage drops again."""
-        words, self.state = warn(self.last_prompt_tokens, self._policy, self.state)
+        words, self.state = folding.warn(self.last_prompt_tokens, self._policy, self.state)
         return words
 
     def get_status(self) -> dict[str, object]:
@@ -321,7 +314,7 @@ class ContextCompressor(FoldingEngine):
         if is_time(tokens, self._policy, self.state) and not self._why_wait(due):
             flow = self._read_pass(due).flow(self._meter.reader, use_model=True)
             loop = running_loop()
-            self._background.start(lambda: run(flow, self._asker.for_fold(summarize, loop)))
+            self._background.start(lambda: folding.run(flow, self._asker.for_fold(summarize, loop)))
 
     def _why_not_ask(self, is_manual: bool) -> str | None:
         """Say why the summariser is not asked now, if that is so: nobody waits for it in a turn."""

@@ -5,11 +5,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from midfold.folding.layout import lay_out, make_plan
-from midfold.folding.policy import CompressionPolicy
+from midfold.folding import CompressionPolicy, lay_out, make_plan
 from midfold.messages import Message
 from midfold.ports import Count
-from midfold.tokens.breakdown import Breakdown, ToolShare, break_down
+from midfold.tokens import Breakdown, ToolShare, break_down
 
 
 class Section(StrEnum):

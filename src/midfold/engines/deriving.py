@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from midfold.folding.fold import Edit, Fold, Replacement, Span, count_leading_system, splice
+from midfold.folding import Edit, Fold, Replacement, Span, count_leading_system, splice
 from midfold.messages import Media, Message, Part, ToolCall, ToolResult, canonical_bytes
 
 _SHORTENED = (ToolCall, ToolResult, Media)

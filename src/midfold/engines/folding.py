@@ -4,10 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from midfold.errors import DialectError
-from midfold.folding.compression import Compression
-from midfold.folding.fold import Fold, Insert
-from midfold.folding.pressure import note_outcome
-from midfold.folding.state import CompressionState
+from midfold.folding import Compression, CompressionState, Fold, Insert, note_outcome
 from midfold.messages import Message
 from midfold.wire import Request, parse, render
 from midfold.wire.validate import continues_stored_history, is_waiting, validate

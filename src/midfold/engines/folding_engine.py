@@ -12,11 +12,8 @@ from typing import Protocol, Self
 from midfold.engines.asking import Patience, Summarizer
 from midfold.engines.base import ContextEngine
 from midfold.errors import EngineUnable
-from midfold.folding.compression import Compression
-from midfold.folding.policy import CompressionPolicy
-from midfold.folding.preview import Rehearsal
-from midfold.folding.state import CompressionState
-from midfold.messages.cache import MessageCache
+from midfold.folding import Compression, CompressionPolicy, CompressionState, Rehearsal
+from midfold.messages import MessageCache
 
 
 class EngineStore(Protocol):

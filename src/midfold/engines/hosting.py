@@ -23,14 +23,10 @@ from midfold.engines.raised import RAISED, describe_error
 from midfold.engines.returned import NotUsed, read_returned
 from midfold.engines.snapshot import Snapshot
 from midfold.errors import EngineContractError, EngineUnable
-from midfold.folding.compression import Compression
-from midfold.folding.policy import CompressionPolicy
-from midfold.folding.pressure import is_paused, note_outcome, reopen
-from midfold.folding.state import CompressionState
-from midfold.messages.cache import MessageCache
-from midfold.tokens.usage import CanonicalUsage
-from midfold.wire import parse
-from midfold.wire.usage import normalize_usage
+from midfold.folding import Compression, CompressionPolicy, CompressionState, is_paused, note_outcome, reopen
+from midfold.messages import MessageCache
+from midfold.tokens import CanonicalUsage
+from midfold.wire import normalize_usage, parse
 
 T = TypeVar("T")
 OnFault: TypeAlias = Callable[[EngineContractError], None]

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from midfold.engines.reading import Reader
 from midfold.engines.worth import Pace, is_worth_it
-from midfold.folding.policy import CompressionPolicy
-from midfold.messages.cache import MessageCache
+from midfold.folding import CompressionPolicy
+from midfold.messages import MessageCache
 from midfold.summaries.ledger import Memory
 from midfold.tokens import Calibration, CanonicalUsage, TokenCounter
 

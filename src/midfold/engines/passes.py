@@ -6,14 +6,19 @@ from operator import is_
 
 from midfold.engines.reading import Reader
 from midfold.errors import ConfigError
-from midfold.folding.compression import Compression
-from midfold.folding.flow import Flow, compress
-from midfold.folding.fold import Span
-from midfold.folding.groups import group_around
-from midfold.folding.layout import lay_out, make_plan
-from midfold.folding.policy import CompressionPolicy
-from midfold.folding.pressure import decide, reopen
-from midfold.folding.state import CompressionState
+from midfold.folding import (
+    Compression,
+    CompressionPolicy,
+    CompressionState,
+    Flow,
+    Span,
+    compress,
+    decide,
+    group_around,
+    lay_out,
+    make_plan,
+    reopen,
+)
 from midfold.messages import Message, is_request
 from midfold.wire import Request
 

@@ -5,19 +5,24 @@ from dataclasses import replace
 
 from midfold.engines.passes import Pass
 from midfold.errors import StaleFold
-from midfold.folding.assemble import summary_message
-from midfold.folding.choose import TASK_HEADING
-from midfold.folding.compression import Compression
-from midfold.folding.flow import MIN_SAVED_PART, MIN_SAVED_TOKENS
-from midfold.folding.fold import Fold, apply, count_leading_system
-from midfold.folding.layout import count_head, find_summary
-from midfold.folding.pressure import note_outcome
+from midfold.folding import (
+    MIN_SAVED_PART,
+    MIN_SAVED_TOKENS,
+    TASK_HEADING,
+    Compression,
+    Fold,
+    apply,
+    count_head,
+    count_leading_system,
+    find_summary,
+    note_outcome,
+    summary_message,
+)
 from midfold.messages import Message, canonical_bytes
 from midfold.ports import Count
 from midfold.redact import redact
+from midfold.summaries import active_task, with_section
 from midfold.summaries.prompts import find_body
-from midfold.summaries.sections import with_section
-from midfold.summaries.task import active_task
 
 PUBLISHED = "prepared ahead, applied now"
 """The reason that a result gives when its fold was ready before it was due."""

@@ -3,7 +3,7 @@
 from asyncio import CancelledError
 
 from midfold.redact import redact
-from midfold.summaries.tool_calls.excerpts import one_line
+from midfold.summaries.tool_calls import one_line
 
 RAISED = (Exception, SystemExit, CancelledError)
 """An engine that exits, or is cancelled by a loop of its own, must not end the loop of its host."""

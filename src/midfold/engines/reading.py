@@ -5,11 +5,9 @@ from dataclasses import dataclass, field
 from itertools import chain
 from operator import is_
 
-from midfold.messages import Message, MessageDigest, digest_messages
-from midfold.messages.cache import NO_HASH, MessageCache
+from midfold.messages import NO_HASH, Message, MessageCache, MessageDigest, digest_messages
 from midfold.summaries.ledger import Memory
-from midfold.tokens import TokenCounter
-from midfold.tokens.counting import spell_tools
+from midfold.tokens import TokenCounter, spell_tools
 from midfold.wire import Request, detect, parse
 
 _GUESS = "openai_chat"

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TypeAlias, assert_never
 
-from midfold.tokens.learnt import MIN_LIMIT_TOKENS, LearntLimits, Lesson
+from midfold.tokens import MIN_LIMIT_TOKENS, LearntLimits, Lesson
 from midfold.wire.failures import Failure, FailureKind
 
 MAX_ATTEMPTS = 3

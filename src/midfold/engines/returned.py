@@ -7,9 +7,7 @@ from midfold.engines.deriving import NotAFold, derive_fold
 from midfold.engines.folding import conclude
 from midfold.engines.passes import Pass
 from midfold.errors import DialectError, EngineContractError
-from midfold.folding.compression import Compression
-from midfold.folding.fold import Fold, splice
-from midfold.folding.pressure import note_outcome
+from midfold.folding import Compression, Fold, note_outcome, splice
 from midfold.messages import Message, is_request
 from midfold.ports import Count
 from midfold.wire import Request, detect, parse, render

@@ -2,11 +2,8 @@
 
 from dataclasses import dataclass, replace
 
-from midfold.folding.policy import CompressionPolicy
-from midfold.folding.pressure import Tier
-from midfold.tokens.models import find_model
-from midfold.tokens.savings import Verdict, pays
-from midfold.tokens.usage import CanonicalUsage
+from midfold.folding import CompressionPolicy, Tier
+from midfold.tokens import CanonicalUsage, Verdict, find_model, pays
 
 _MEMORY = 0.9
 """What older turns weigh against the newest: about the last twenty count."""

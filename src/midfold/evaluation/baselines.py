@@ -12,8 +12,7 @@ from midfold.api import compress
 from midfold.evaluation.conversations import Conversation
 from midfold.evaluation.retention import Find
 from midfold.evaluation.texts import SEPARATOR
-from midfold.folding.compression import Compression
-from midfold.folding.fold import splice
+from midfold.folding import Compression, splice
 from midfold.messages import Message, Text, ToolCall, ToolResult
 from midfold.summaries.prompts import wrap_summary
 from midfold.tokens import TokenCounter

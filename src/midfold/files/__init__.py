@@ -1,12 +1,22 @@
 """Reading and writing files that are not the store's, so that a failure leaves the old one."""
 
-from midfold.files.held import BelongsToStore, Hold, is_held, is_store_name, refuse_store_file
+from midfold.files.held import (
+    BelongsToStore,
+    Hold,
+    held_files,
+    identify,
+    is_held,
+    is_store_name,
+    refuse_store_file,
+)
 from midfold.files.reading import open_to_read, read_bytes
 from midfold.files.replacing import replace_file
 
 __all__ = [
     "BelongsToStore",
     "Hold",
+    "held_files",
+    "identify",
     "is_held",
     "is_store_name",
     "open_to_read",

@@ -3,3 +3,102 @@
 Nothing here asks a clock, opens a socket or knows a provider. A compression is a generator that asks for a
 summary and returns a value; its driver does the asking.
 """
+
+from midfold.folding.assemble import summary_message
+from midfold.folding.choose import TASK_HEADING, frame
+from midfold.folding.compression import Compression, texts_of
+from midfold.folding.feedback import summarize_manual_compression
+from midfold.folding.flow import DIGEST, MIN_SAVED_PART, MIN_SAVED_TOKENS, Flow, SummaryRequest, compress
+from midfold.folding.fold import (
+    Edit,
+    Fate,
+    Fold,
+    Insert,
+    Replacement,
+    Source,
+    Span,
+    apply,
+    count_leading_system,
+    join_spans,
+    replace_spans,
+    splice,
+)
+from midfold.folding.groups import group_around, legal_cuts
+from midfold.folding.layout import count_head, find_summary, lay_out, make_plan
+from midfold.folding.losses import Loss, list_losses
+from midfold.folding.numbering import Folded, number, read_folded
+from midfold.folding.policy import THRESHOLD_CAP, Budget, CompressionPolicy, Strategy, Style
+from midfold.folding.pressure import (
+    Tier,
+    advise,
+    decide,
+    is_paused,
+    note_outcome,
+    pause_notice,
+    reopen,
+    tier_of,
+    warn,
+)
+from midfold.folding.preview import Rehearsal, rehearse
+from midfold.folding.run import arun, run
+from midfold.folding.state import CompressionState
+from midfold.folding.state_json import state_from_json, state_to_json
+
+__all__ = [
+    "DIGEST",
+    "MIN_SAVED_PART",
+    "MIN_SAVED_TOKENS",
+    "TASK_HEADING",
+    "THRESHOLD_CAP",
+    "Budget",
+    "Compression",
+    "CompressionPolicy",
+    "CompressionState",
+    "Edit",
+    "Fate",
+    "Flow",
+    "Fold",
+    "Folded",
+    "Insert",
+    "Loss",
+    "Rehearsal",
+    "Replacement",
+    "Source",
+    "Span",
+    "Strategy",
+    "Style",
+    "SummaryRequest",
+    "Tier",
+    "advise",
+    "apply",
+    "arun",
+    "compress",
+    "count_head",
+    "count_leading_system",
+    "decide",
+    "find_summary",
+    "frame",
+    "group_around",
+    "is_paused",
+    "join_spans",
+    "lay_out",
+    "legal_cuts",
+    "list_losses",
+    "make_plan",
+    "note_outcome",
+    "number",
+    "pause_notice",
+    "read_folded",
+    "rehearse",
+    "reopen",
+    "replace_spans",
+    "run",
+    "splice",
+    "state_from_json",
+    "state_to_json",
+    "summarize_manual_compression",
+    "summary_message",
+    "texts_of",
+    "tier_of",
+    "warn",
+]

@@ -24,12 +24,17 @@ from midfold.folding.state import CompressionState
 from midfold.folding.tail import shrink_tail
 from midfold.messages import Message, MessageDigest, Text, ToolCall, ToolResult, join_digests, own_digest
 from midfold.ports import Count
-from midfold.summaries import prompts
-from midfold.summaries.digest.headings import NOTES_HEADING
+from midfold.summaries import (
+    FOLDED_HEADING,
+    active_task,
+    join_sections,
+    prompts,
+    quote_headings,
+    split_sections,
+)
+from midfold.summaries.digest import NOTES_HEADING
 from midfold.summaries.ledger import Memory
-from midfold.summaries.sections import FOLDED_HEADING, join_sections, quote_headings, split_sections
-from midfold.summaries.task import active_task
-from midfold.summaries.tool_calls.excerpts import excerpt
+from midfold.summaries.tool_calls import excerpt
 
 SHORT_MESSAGES = 4
 """With no more than this beyond the head there is nothing to fold."""

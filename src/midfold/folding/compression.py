@@ -8,7 +8,7 @@ from midfold.folding.feedback import headline
 from midfold.folding.fold import Fate, Fold, Source, Span
 from midfold.folding.state import CompressionState
 from midfold.messages import Message, Opaque, Reasoning, Text, ToolCall, ToolResult
-from midfold.summaries.verify import Retention
+from midfold.summaries import Retention
 
 
 @dataclass(frozen=True, slots=True)

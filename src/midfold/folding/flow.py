@@ -34,11 +34,9 @@ from midfold.folding.sources import Sources, gather
 from midfold.folding.state import CompressionState
 from midfold.messages import Message, MessageDigest, Text, ToolCall, ToolResult
 from midfold.ports import Count
-from midfold.summaries import prompts
+from midfold.summaries import Retention, check, check_focus, find_inventions, prompts, repair
 from midfold.summaries.answers import judge_answer
-from midfold.summaries.focus import check_focus
 from midfold.summaries.ledger import Memory
-from midfold.summaries.verify import Retention, check, find_inventions, repair
 
 MIN_SAVED_PART = 0.10
 MIN_SAVED_TOKENS = 500

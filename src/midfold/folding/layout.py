@@ -13,9 +13,8 @@ from midfold.folding.groups import group_around, legal_cuts, waiting_from
 from midfold.folding.numbering import Folded, number, read_folded
 from midfold.folding.policy import TAIL_SLACK, Budget, CompressionPolicy
 from midfold.messages import Message, Pairing, is_request, newest_request, pair_calls
-from midfold.summaries import prompts
-from midfold.summaries.digest.headings import NOTED_HEADING, RULES_HEADING
-from midfold.summaries.sections import join_sections, split_sections
+from midfold.summaries import join_sections, prompts, split_sections
+from midfold.summaries.digest import NOTED_HEADING, RULES_HEADING
 
 MIN_TAIL_MESSAGES = 3
 _MOST_OPENING_MESSAGES = 3

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from midfold.folding.compression import Compression, texts_of
 from midfold.messages import Message, Pairing, pair_calls
 from midfold.redact import redact
-from midfold.summaries.digest import compose
-from midfold.summaries.digest.entries import Entry
+from midfold.summaries import weigh
+from midfold.summaries.digest import Entry, compose
 from midfold.summaries.ledger import collect
 from midfold.summaries.prompts import find_body
-from midfold.summaries.tool_calls.excerpts import one_line
-from midfold.summaries.weight import weigh
+from midfold.summaries.tool_calls import one_line
 
 _MOST_LINES = 12
 _PLACEHOLDER_ID = re.compile(r"(\[REDACTED:[\w-]{1,40}):[0-9a-f]{4}\]")

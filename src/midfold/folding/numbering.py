@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from midfold.folding.fold import Span, join_spans
-from midfold.summaries.sections import FOLDED_HEADING, split_sections
+from midfold.summaries import FOLDED_HEADING, split_sections
 
 _RANGE = re.compile(r"(\+?)(\d{1,9})(?:–(\d{1,9}))?")
 _MOST_RANGES = 1_000

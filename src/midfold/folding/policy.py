@@ -6,7 +6,7 @@ All budgets are tokens. A policy is made from configuration once and passed in; 
 from dataclasses import dataclass
 from enum import StrEnum
 
-from midfold.summaries.sections import Template
+from midfold.summaries import Template
 
 THRESHOLD_FLOOR_TOKENS = 64_000
 """Windows under 128,000 would otherwise be folded before there is anything to fold."""

@@ -11,10 +11,8 @@ from itertools import zip_longest
 from midfold.errors import ContextOverflow, SummaryUnavailable
 from midfold.folding.choose import Choice, Job
 from midfold.folding.sources import Sources, share_facts
-from midfold.summaries import prompts
-from midfold.summaries.answers.judge import OVERLONG
-from midfold.summaries.serialize import serialize
-from midfold.summaries.verify import shorten
+from midfold.summaries import prompts, serialize, shorten
+from midfold.summaries.answers import OVERLONG
 
 _DEFAULT_WINDOW_TOKENS = 100_000
 _NOTES_PART = 0.12

@@ -11,16 +11,30 @@ from typing import assert_never
 from midfold.folding.fold import Edit, Span
 from midfold.folding.policy import Style
 from midfold.folding.prune_kept import Kept, find_kept, is_kept_stub, write_kept_stub
-from midfold.messages import Media, Message, Pairing, Part, Reasoning, Text, ToolCall, ToolResult, pair_calls
-from midfold.messages.pairing import Location
-from midfold.summaries.tool_calls.excerpts import (
+from midfold.messages import (
+    Location,
+    Media,
+    Message,
+    Pairing,
+    Part,
+    Reasoning,
+    Text,
+    ToolCall,
+    ToolResult,
+    pair_calls,
+)
+from midfold.summaries.tool_calls import (
+    BUILT_IN,
+    StubWriter,
     excerpt,
     is_excerpt,
+    is_stub,
     one_line,
     redact_arguments,
     shorten_strings,
+    write_pointer,
+    write_stub,
 )
-from midfold.summaries.tool_calls.stubs import BUILT_IN, StubWriter, is_stub, write_pointer, write_stub
 
 PLACEHOLDER = "[Old tool output cleared to save context space]"
 RESULT_CHARS = 200

@@ -9,9 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from midfold.messages import ToolCall, ToolResult
-from midfold.summaries.tool_calls.excerpts import one_line
-from midfold.summaries.tool_calls.families import kind_of, subject_of
-from midfold.summaries.tool_calls.stubs import name_of, write_stub
+from midfold.summaries.tool_calls import kind_of, name_of, one_line, subject_of, write_stub
 
 _LONGEST_STUB_CHARS = 600
 _SUBJECT_CHARS = 120

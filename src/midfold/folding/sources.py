@@ -7,8 +7,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from midfold.folding.choose import Choice, Job
+from midfold.summaries import weigh
 from midfold.summaries.digest import (
+    Entry,
+    Kind,
     compose,
+    cost,
     fill,
     focus_on,
     lines_per_deed,
@@ -17,9 +21,7 @@ from midfold.summaries.digest import (
     read_rules,
     request_entries,
 )
-from midfold.summaries.digest.entries import Entry, Kind, cost
 from midfold.summaries.ledger import Ledger, Rule, collect
-from midfold.summaries.weight import weigh
 
 PINS_PART = 0.02
 """Of the budget, the most that pinned rules may take."""

@@ -7,8 +7,8 @@ from midfold.folding.fold import Edit, Span
 from midfold.folding.layout import Layout
 from midfold.messages import Message, Part, ToolResult
 from midfold.ports import Count
-from midfold.summaries.serialize import fit_sizes
-from midfold.summaries.tool_calls.excerpts import excerpt
+from midfold.summaries import fit_sizes
+from midfold.summaries.tool_calls import excerpt
 
 FLOOR_TOKENS = 120
 """A result is not cut below this: its first and last lines say what it was."""

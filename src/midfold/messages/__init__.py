@@ -5,6 +5,7 @@ object, to hand back. Digests recognise a history that a client sends again; pai
 answers which call.
 """
 
+from midfold.messages.cache import NO_HASH, MessageCache
 from midfold.messages.digests import (
     EMPTY_CHAIN,
     SILENT,
@@ -14,6 +15,7 @@ from midfold.messages.digests import (
     digest,
     digest_messages,
     join_digests,
+    link,
     own_digest,
 )
 from midfold.messages.pairing import Location, Pairing, pair_calls
@@ -34,12 +36,14 @@ from midfold.messages.requests import is_request, newest_request
 
 __all__ = [
     "EMPTY_CHAIN",
+    "NO_HASH",
     "PARTS",
     "SILENT",
     "SYSTEM_ROLES",
     "Location",
     "Media",
     "Message",
+    "MessageCache",
     "MessageDigest",
     "Opaque",
     "Pairing",
@@ -55,6 +59,7 @@ __all__ = [
     "digest_messages",
     "is_request",
     "join_digests",
+    "link",
     "newest_request",
     "own_digest",
     "pair_calls",

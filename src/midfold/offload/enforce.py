@@ -4,15 +4,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from midfold.messages import Message, ToolResult
-from midfold.messages.pairing import Location
+from midfold.messages import Location, Message, ToolResult
 from midfold.offload.blocks import measure, write_block, write_cut
 from midfold.offload.budgets import Budgets
 from midfold.offload.plan import Plan, plan_offload
 from midfold.offload.sanitize import sanitize
 from midfold.ports import Sink
 from midfold.redact import redact as hide_credentials
-from midfold.summaries.tool_calls.excerpts import one_line
+from midfold.summaries.tool_calls import one_line
 
 Redact: TypeAlias = Callable[[str], str]
 Locate: TypeAlias = Callable[[str], str]

@@ -7,7 +7,7 @@ from itertools import accumulate
 from typing import Protocol
 
 from midfold.ports import Sink
-from midfold.summaries.tool_calls.excerpts import one_line
+from midfold.summaries.tool_calls import one_line
 
 CHUNK_CHARS = 65_536
 """A kept text is stored in chunks of so many characters; the last one is shorter."""

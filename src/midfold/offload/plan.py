@@ -10,9 +10,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from midfold.folding.fold import Span
-from midfold.messages import Message, ToolCall, ToolResult, pair_calls
-from midfold.messages.pairing import Location
+from midfold.folding import Span
+from midfold.messages import Location, Message, ToolCall, ToolResult, pair_calls
 from midfold.offload.budgets import READER, Budgets
 from midfold.offload.names import REFERENCE
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from midfold.offload.outputs import CHUNK_CHARS, Output, OutputSink
-from midfold.redact.engine import Pattern, bounded, re2_or_bounded
+from midfold.redact import Pattern, bounded, re2_or_bounded
 
 MAX_PATTERN_CHARS = 500
 MAX_MATCHES = 50

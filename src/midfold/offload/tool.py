@@ -21,7 +21,7 @@ from midfold.offload.search import (
     search_outputs,
 )
 from midfold.offload.texts import read
-from midfold.summaries.tool_calls.excerpts import one_line
+from midfold.summaries.tool_calls import one_line
 
 DEFAULT_READ_CHARS = 10_000
 DEFAULT_LINES = 200

@@ -4,7 +4,9 @@ What a provider wants to be sent, and how its replies read, is in `wire`; here i
 what to do when a call fails. It needs the extra `models`.
 """
 
-from midfold.providers.blocking import BlockingModel, LoopThread
+from typing import TYPE_CHECKING
+
+from midfold.providers.blocking import BlockingModel, LoopClosed, LoopThread
 from midfold.providers.endpoint import Endpoint, find_endpoint
 from midfold.providers.forwarding import RelayRequest
 from midfold.providers.keys import Secret, read_key_file
@@ -15,13 +17,18 @@ from midfold.providers.relay import KeySource, Relay, RelayAnswer, RelayBroken
 from midfold.providers.retry import Retries
 from midfold.providers.timeouts import Timeouts
 from midfold.providers.upload import RequestRefused
-from midfold.providers.urls import check_address, check_base_url
+from midfold.providers.urls import check_address, check_base_url, tidy_base_url
+
+if TYPE_CHECKING:
+    from midfold.providers.http import Answer, Transport
 
 __all__ = [
     "PROVIDERS",
+    "Answer",
     "BlockingModel",
     "Endpoint",
     "KeySource",
+    "LoopClosed",
     "LoopThread",
     "Model",
     "Observation",
@@ -35,10 +42,21 @@ __all__ = [
     "Retries",
     "Secret",
     "Timeouts",
+    "Transport",
     "check_address",
     "check_base_url",
     "find_endpoint",
     "open_transport",
     "read_key_file",
     "read_providers",
+    "tidy_base_url",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Load the HTTP client when it is used: it is the costliest import of all."""
+    if name in ("Answer", "Transport"):
+        from midfold.providers import http
+
+        return getattr(http, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -20,8 +20,7 @@ from midfold.errors import (
 from midfold.providers.endpoint import Endpoint
 from midfold.providers.retry import CallFailed
 from midfold.wire.apis import ReplyError, stated_status
-from midfold.wire.failures.classify import classify
-from midfold.wire.failures.kinds import Failure, FailureKind
+from midfold.wire.failures import Failure, FailureKind, classify
 
 _AUTH = (401, 403)
 # Those that say "not now" rather than "not like this"; 520 to 529 are of Cloudflare and Anthropic.

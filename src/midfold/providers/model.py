@@ -13,6 +13,7 @@ from midfold.providers.keys import Secret
 from midfold.providers.names import PROVIDERS, Provider
 from midfold.providers.retry import DEFAULT_RETRIES, CallFailed, Retries
 from midfold.providers.timeouts import DEFAULT_TIMEOUTS, Timeouts
+from midfold.wire import StreamTooLong, Unreadable
 from midfold.wire.apis import (
     Completion,
     Cut,
@@ -24,8 +25,6 @@ from midfold.wire.apis import (
     fit_request,
     read_reply,
 )
-from midfold.wire.dialect import Unreadable
-from midfold.wire.sse import StreamTooLong
 
 if TYPE_CHECKING:
     from midfold.providers.http import Answer, Transport

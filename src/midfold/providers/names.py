@@ -11,7 +11,7 @@ from types import MappingProxyType
 from midfold.errors import ConfigError
 from midfold.providers.keys import MASK
 from midfold.wire.apis import Quirks, get_api
-from midfold.wire.validate.profiles import get_profile
+from midfold.wire.validate import get_profile
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,10 @@ from http import HTTPStatus
 
 from midfold.messages import Reasoning, Text
 from midfold.providers.decoding import Decoder, Undecodable
-from midfold.tokens.usage import CanonicalUsage
+from midfold.tokens import CanonicalUsage
+from midfold.wire import StreamTooLong, Unreadable
 from midfold.wire.apis import Api, Completion, ReplyError, StreamReader, read_reply, stated_status
-from midfold.wire.dialect import Unreadable
-from midfold.wire.failures.classify import classify
-from midfold.wire.failures.kinds import Failure
-from midfold.wire.sse import StreamTooLong
+from midfold.wire.failures import Failure, classify
 
 MAX_REPLY_BYTES = 16 * 1024 * 1024
 """Of a reply that comes as one piece of JSON; images make it this large."""

@@ -8,7 +8,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Protocol, Self, TypeAlias
 
-from midfold.folding.compression import Compression
+from midfold.folding import Compression
 from midfold.store.values import (
     LEASE_SECONDS as LEASE_SECONDS,
     OWN as OWN,
@@ -39,7 +39,7 @@ from midfold.store.values import (
     StoreFacts as StoreFacts,
     check_sound as check_sound,
 )
-from midfold.tokens.usage import CanonicalUsage
+from midfold.tokens import CanonicalUsage
 
 
 class Sessions(Protocol):

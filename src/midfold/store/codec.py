@@ -14,13 +14,12 @@ from hashlib import blake2b
 import msgspec
 
 from midfold.errors import MidfoldError, StoreError
-from midfold.folding.compression import texts_of
+from midfold.folding import texts_of
 from midfold.messages import Message
 from midfold.redact import find_secrets, redact
 from midfold.store.fields import hide_fields
 from midfold.transcripts import decode_json
-from midfold.wire import parse
-from midfold.wire.plain import plain
+from midfold.wire import parse, plain
 
 # A lone surrogate cannot be bound, a NUL cuts a text short in some functions of the database.
 _UNSTORABLE = {0: 0x2400, **dict.fromkeys(range(0xD800, 0xE000), 0xFFFD)}

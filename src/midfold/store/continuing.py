@@ -5,10 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from midfold.errors import StoreError
-from midfold.folding.compression import Compression
-from midfold.folding.fold import Fold, Source, splice
-from midfold.messages import Message
-from midfold.messages.digests import chain_digests, own_digest
+from midfold.folding import Compression, Fold, Source, splice
+from midfold.messages import Message, chain_digests, own_digest
 from midfold.store.base import BeforeContinue, Item
 from midfold.store.codec import pack_exact, pack_value
 from midfold.store.diverging import Basis, align, find_late

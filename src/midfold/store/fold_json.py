@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from midfold.folding.fold import Edit, Fold, Insert, Replacement, Span
+from midfold.folding import Edit, Fold, Insert, Replacement, Span
 from midfold.messages import PARTS, Message, Part
 from midfold.store.codec import DamagedRow
 from midfold.transcripts import decode_json

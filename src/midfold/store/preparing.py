@@ -9,8 +9,7 @@ from midfold.messages import Message
 from midfold.store.base import EndReason, Kind
 from midfold.store.codec import clean_text, hide_text, pack_value
 from midfold.store.rows import Row, make_rows, read_items, spell_items
-from midfold.wire.dialect import Evidence
-from midfold.wire.dialects import Verdict, judge
+from midfold.wire import Evidence, Verdict, judge
 
 DEFAULT_DIALECT = "openai_chat"
 """How what shows no dialect of its own is spelled."""

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from midfold.messages import Message
-from midfold.messages.digests import own_digest
+from midfold.messages import Message, own_digest
 from midfold.store.codec import clean_text, hide_text, pack_item, read_body, texts_in
 from midfold.store.search.words import index_words
 from midfold.wire import parse, render

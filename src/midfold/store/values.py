@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TypeAlias
 
 from midfold.errors import MessagesDamaged
-from midfold.folding.fold import Fold
-from midfold.tokens.usage import CanonicalUsage
+from midfold.folding import Fold
+from midfold.tokens import CanonicalUsage
 
 Item: TypeAlias = object
 """A wire item, as a provider spells it."""

@@ -4,7 +4,7 @@ import copy
 import json
 from collections.abc import Callable, Sequence
 
-from midfold.engines.base import ContextEngine
+from midfold.engines import ContextEngine
 from midfold.errors import EngineContractError, ExtraMissing, MidfoldError
 from midfold.messages import Message, digest, pair_calls
 from midfold.testing.conversations import transcript

@@ -8,12 +8,11 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from midfold.agent import Agent, CompressionFinished, Done, Event, Notice, ToolFinished, Topic
-from midfold.engines.base import ContextEngine
+from midfold.engines import ContextEngine
 from midfold.errors import EngineContractError, MidfoldError
 from midfold.messages import ToolCall
-from midfold.providers.http import Answer, Transport
-from midfold.store import open_store
-from midfold.store.base import Store
+from midfold.providers import Answer, Transport
+from midfold.store import Store, open_store
 from midfold.testing.upstream.composing import Response, compose
 from midfold.testing.upstream.received import Received, read_json
 from midfold.testing.upstream.script import Reply

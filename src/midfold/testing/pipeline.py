@@ -7,17 +7,22 @@ one on another, and where the list is still too long it is folded once more.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from midfold.engines.folding import conclude
+from midfold.engines import conclude
 from midfold.errors import SummaryUnavailable
-from midfold.folding.compression import Compression
-from midfold.folding.flow import SummaryRequest, compress
-from midfold.folding.fold import Fold, Source, apply
-from midfold.folding.policy import CompressionPolicy
-from midfold.folding.pressure import decide
-from midfold.folding.run import run
-from midfold.folding.state import CompressionState
+from midfold.folding import (
+    Compression,
+    CompressionPolicy,
+    CompressionState,
+    Fold,
+    Source,
+    SummaryRequest,
+    apply,
+    compress,
+    decide,
+    run,
+)
 from midfold.messages import Media, Message, Part, Text, chain_digests, newest_request
-from midfold.store.base import Store, StoredFold
+from midfold.store import Store, StoredFold
 from midfold.tokens import TokenCounter
 from midfold.wire import Request, parse, render
 

@@ -10,8 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from midfold.folding.flow import SummaryRequest
-from midfold.folding.policy import CompressionPolicy
+from midfold.folding import CompressionPolicy, SummaryRequest
 from midfold.messages import (
     SYSTEM_ROLES,
     Message,
@@ -21,8 +20,7 @@ from midfold.messages import (
     own_digest,
     pair_calls,
 )
-from midfold.store.base import Store
-from midfold.store.codec import clean_text
+from midfold.store import Store, clean_text
 from midfold.testing.clients import Habit, resend
 from midfold.testing.pipeline import Handled, Pipeline, Refolded, words_of
 from midfold.testing.stores import StoreContractError

@@ -4,17 +4,30 @@ Importing this loads no tokenizer and no table; both are read on the first quest
 """
 
 from midfold.tokens.approximation import approximate_tokens
-from midfold.tokens.breakdown import Breakdown, break_down
+from midfold.tokens.breakdown import Breakdown, ToolShare, break_down
 from midfold.tokens.calibration import Calibration
-from midfold.tokens.counting import TokenCounter, count_tokens, estimate_tokens
-from midfold.tokens.learnt import LearntLimits, Lesson
+from midfold.tokens.counting import TokenCounter, count_tokens, estimate_tokens, spell_tools
+from midfold.tokens.images import count_media
+from midfold.tokens.learnt import MIN_LIMIT_TOKENS, LearntLimits, Lesson
 from midfold.tokens.models import ModelFacts, Prices, find_model
-from midfold.tokens.pricing import Cost, cache_saving, price
-from midfold.tokens.savings import RecordedCall, Savings, net_savings, pays
+from midfold.tokens.pricing import Cost, cache_saving, price, price_with
+from midfold.tokens.savings import (
+    Amount,
+    RecordedCall,
+    Savings,
+    Verdict,
+    net_savings,
+    pays,
+    savings_by_call,
+    total_savings,
+)
 from midfold.tokens.usage import CanonicalUsage
+from midfold.tokens.vocabularies import find_family, load_counter
 from midfold.tokens.windows import Window, next_tier, resolve_window
 
 __all__ = [
+    "MIN_LIMIT_TOKENS",
+    "Amount",
     "Breakdown",
     "Calibration",
     "CanonicalUsage",
@@ -26,16 +39,25 @@ __all__ = [
     "RecordedCall",
     "Savings",
     "TokenCounter",
+    "ToolShare",
+    "Verdict",
     "Window",
     "approximate_tokens",
     "break_down",
     "cache_saving",
+    "count_media",
     "count_tokens",
     "estimate_tokens",
+    "find_family",
     "find_model",
+    "load_counter",
     "net_savings",
     "next_tier",
     "pays",
     "price",
+    "price_with",
     "resolve_window",
+    "savings_by_call",
+    "spell_tools",
+    "total_savings",
 ]

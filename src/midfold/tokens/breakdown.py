@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from midfold.messages import (
+    Location,
     Media,
     Message,
     Opaque,
@@ -17,7 +18,6 @@ from midfold.messages import (
     ToolResult,
     pair_calls,
 )
-from midfold.messages.pairing import Location
 from midfold.ports import Count
 
 SYSTEM = "system prompt"

@@ -8,13 +8,10 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass
 
 from midfold.errors import SummaryUnavailable
-from midfold.folding.flow import SummaryRequest
-from midfold.folding.fold import join_spans
+from midfold.folding import SummaryRequest, join_spans
 from midfold.redact import redact
-from midfold.summaries import prompts
-from midfold.summaries.answers import judge_answer
-from midfold.summaries.answers.judge import Judgement
-from midfold.summaries.serialize import serialize
+from midfold.summaries import prompts, serialize
+from midfold.summaries.answers import Judgement, judge_answer
 from midfold.trajectories.passages import TEMPLATE, Passage
 
 _TURNS_OF_WINDOW = 0.6

@@ -8,11 +8,11 @@ from inspect import isawaitable, iscoroutinefunction
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeAlias, cast
 
-from midfold.config.secrets import Described
+from midfold.config import Described
 from midfold.errors import ConfigError, SummaryUnavailable
-from midfold.folding.flow import SummaryRequest
+from midfold.folding import SummaryRequest
 from midfold.redact import redact
-from midfold.tokens.windows import resolve_window
+from midfold.tokens import resolve_window
 from midfold.trajectories.asking import AnswerFailed
 from midfold.trajectories.config import CompressionConfig
 from midfold.trajectories.flow import Flow, Job, Outcome, compress
@@ -244,7 +244,7 @@ def _ask_blocking(summarize: "BlockingSummarizer", request: SummaryRequest) -> s
 
 def _read_failure(error: SummaryUnavailable) -> SummaryUnavailable | AnswerFailed:
     """Tell failures apart: an answer that is empty, or breaks off, may be a better one the next time."""
-    from midfold.providers.summarizers.cooldowns import ModelFailed, Trouble
+    from midfold.providers.summarizers import ModelFailed, Trouble
 
     failed = error.__context__
     is_useless = isinstance(failed, ModelFailed) and failed.trouble is Trouble.USELESS

@@ -7,7 +7,7 @@ from enum import StrEnum
 from math import inf
 from pathlib import Path
 
-from midfold.config.secrets import Described, masked
+from midfold.config import Described, masked, read_settings_file
 from midfold.errors import ConfigError
 from midfold.trajectories.wording import read_text
 
@@ -83,10 +83,7 @@ class CompressionConfig:
     @classmethod
     def from_yaml(cls, path: Path) -> "CompressionConfig":
         """Read a YAML or TOML file; its settings stand at the top, or in a section `trajectories`."""
-        # PyYAML is loaded where a file is read.
-        from midfold.config.files import read_tree
-
-        tree = read_tree(path)
+        tree = read_settings_file(path)
         section = tree.get(SECTION, tree)
         if section is None:
             return cls()

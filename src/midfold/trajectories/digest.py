@@ -4,9 +4,11 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from midfold.redact import redact
-from midfold.summaries import prompts
+from midfold.summaries import prompts, weigh
 from midfold.summaries.digest import (
+    Entry,
     compose,
+    cost,
     fill,
     lines_per_deed,
     merge,
@@ -14,9 +16,7 @@ from midfold.summaries.digest import (
     read_rules,
     request_entries,
 )
-from midfold.summaries.digest.entries import Entry, cost
 from midfold.summaries.ledger import Rule, collect
-from midfold.summaries.weight import weigh
 from midfold.trajectories.passages import TEMPLATE, Passage
 
 _RULES_PART = 0.2

@@ -12,7 +12,7 @@ from decimal import Decimal
 from hashlib import blake2b
 from pathlib import Path
 
-from midfold.config.secrets import Described
+from midfold.config import Described
 from midfold.errors import ConfigError, MidfoldError
 from midfold.trajectories.files import Extent
 from midfold.trajectories.metrics import AggregateMetrics

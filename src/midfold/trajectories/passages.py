@@ -3,13 +3,9 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from midfold.folding.choose import frame
-from midfold.folding.fold import Span, count_leading_system
-from midfold.folding.layout import find_summary
-from midfold.folding.numbering import Folded, number, read_folded
+from midfold.folding import Folded, Span, count_leading_system, find_summary, frame, number, read_folded
 from midfold.messages import Message, Pairing
-from midfold.summaries import prompts
-from midfold.summaries.sections import Template
+from midfold.summaries import Template, prompts
 from midfold.trajectories.wording import read_text
 
 TEMPLATE = Template.PROGRESS

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from midfold.folding.fold import Span
-from midfold.folding.groups import legal_cuts
+from midfold.folding import Span, legal_cuts
 from midfold.messages import SYSTEM_ROLES, Message, Pairing
 from midfold.trajectories.config import CompressionConfig
 

@@ -15,9 +15,7 @@ from midfold.errors import DialectError, MalformedMessage, UnknownDialect
 from midfold.trajectories.flow import Outcome
 from midfold.trajectories.layout import Turn
 from midfold.trajectories.metrics import TrajectoryMetrics
-from midfold.wire import Loss, convert, parse, read_request
-from midfold.wire.dialect import describe, describe_keys
-from midfold.wire.sharegpt import knows
+from midfold.wire import Loss, convert, describe, describe_keys, knows, parse, read_request
 
 COLUMN = "conversations"
 """Where turns in ShareGPT form stand, and where converted ones are put."""

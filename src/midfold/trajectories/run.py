@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
 from midfold.errors import SummaryUnavailable
-from midfold.folding.flow import SummaryRequest
+from midfold.folding import SummaryRequest
 from midfold.redact import redact
-from midfold.summaries.tool_calls.excerpts import one_line
+from midfold.summaries.tool_calls import one_line
 from midfold.trajectories.asking import AnswerFailed, Question
 from midfold.trajectories.flow import Flow, Outcome
 

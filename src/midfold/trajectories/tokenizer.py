@@ -7,9 +7,9 @@ from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from midfold.config.secrets import Described
+from midfold.config import Described
 from midfold.errors import ConfigError
-from midfold.tokens.vocabularies import find_family, load_counter
+from midfold.tokens import find_family, load_counter
 
 if TYPE_CHECKING:
     from splintr import AnyTokenizer

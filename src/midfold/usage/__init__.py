@@ -1,7 +1,10 @@
 """What calls use: recorded at once, reported on by any key, and kept low by the prompt cache."""
 
-from midfold.usage.caching import Bust, Cause, PromptCache, Seen
+from midfold.usage.caching import Bust, Cause, PromptCache, Seen, Sent
+from midfold.usage.charts import draw_insights
 from midfold.usage.counting import CountedCall, Reread, count_calls
+from midfold.usage.export import insights_as_dict, session_usage_as_dict
+from midfold.usage.prefixes import digest_request
 from midfold.usage.reading import Insights, SessionUsage, UsageStore, read_insights, read_session_usage
 from midfold.usage.recording import CHAT, SUMMARY, CostKind, make_call, make_summary_call
 from midfold.usage.reports import (
@@ -9,6 +12,7 @@ from midfold.usage.reports import (
     Group,
     Totals,
     add_up,
+    by_bucket,
     by_model,
     by_purpose,
     by_session,
@@ -32,21 +36,27 @@ __all__ = [
     "PromptCache",
     "Reread",
     "Seen",
+    "Sent",
     "SessionUsage",
     "Totals",
     "UsageStore",
     "add_up",
+    "by_bucket",
     "by_model",
     "by_purpose",
     "by_session",
     "by_source",
     "count_calls",
+    "digest_request",
+    "draw_insights",
     "group_by",
     "group_days",
     "group_largest_first",
+    "insights_as_dict",
     "make_bill",
     "make_call",
     "make_summary_call",
     "read_insights",
     "read_session_usage",
+    "session_usage_as_dict",
 ]

@@ -8,12 +8,9 @@ from enum import StrEnum
 from typing import Any
 
 from midfold.errors import ConfigError
-from midfold.tokens.models import find_model
-from midfold.tokens.pricing import cache_saving
-from midfold.tokens.usage import CanonicalUsage
+from midfold.tokens import CanonicalUsage, cache_saving, find_model
 from midfold.usage.prefixes import Prefix, digest_request
-from midfold.wire.cache_control import System, apply_cache_control, caching_applies
-from midfold.wire.usage import normalize_usage
+from midfold.wire import System, apply_cache_control, caching_applies, normalize_usage
 
 TTL_SECONDS = {"5m": 300.0, "1h": 3_600.0}
 _LEAST_LOST_TOKENS = 1_024

@@ -4,9 +4,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from midfold.store.base import Call, StoredFold
-from midfold.tokens.models import find_model
-from midfold.tokens.savings import RecordedCall, Savings, savings_by_call
+from midfold.store import Call, StoredFold
+from midfold.tokens import RecordedCall, Savings, find_model, savings_by_call
 from midfold.usage.recording import SUMMARY
 
 

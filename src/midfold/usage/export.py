@@ -5,8 +5,7 @@ from dataclasses import asdict
 from datetime import datetime
 from decimal import Decimal
 
-from midfold.tokens.breakdown import ToolShare
-from midfold.tokens.savings import Amount, Savings
+from midfold.tokens import Amount, Savings, ToolShare
 from midfold.usage.reading import Insights, SessionUsage
 from midfold.usage.reports import Bill, Group, Totals
 

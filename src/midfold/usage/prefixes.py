@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
-from midfold.wire.cache_control import strip_cache_control
-from midfold.wire.plain import plain
+from midfold.wire import plain, strip_cache_control
 
 _MARKER = '"cache_control"'
 TOOLS = "tools"

@@ -8,9 +8,8 @@ from typing import Protocol
 
 from midfold.messages import Message
 from midfold.ports import Count
-from midfold.store.base import Call, Session, StoredFold, StoredMessage
-from midfold.tokens.breakdown import ToolShare, break_down
-from midfold.tokens.counting import TokenCounter
+from midfold.store import Call, Session, StoredFold, StoredMessage
+from midfold.tokens import TokenCounter, ToolShare, break_down
 from midfold.usage.counting import CountedCall, Reread, count_calls
 from midfold.usage.reports import (
     Group,

@@ -7,11 +7,9 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from midfold.store.base import Call
-from midfold.tokens.models import Prices
-from midfold.tokens.pricing import Cost, price, price_with
-from midfold.tokens.usage import CanonicalUsage
-from midfold.wire.usage import find_report, normalize_usage, reported_cost
+from midfold.store import Call
+from midfold.tokens import CanonicalUsage, Cost, Prices, price, price_with
+from midfold.wire import find_report, normalize_usage, reported_cost
 
 if TYPE_CHECKING:
     from midfold.providers.summarizers import SummaryCall

@@ -8,10 +8,8 @@ from functools import reduce
 from operator import add
 from typing import TypeAlias
 
-from midfold.store.base import Call
-from midfold.tokens.pricing import cache_saving
-from midfold.tokens.savings import Savings, total_savings
-from midfold.tokens.usage import CanonicalUsage
+from midfold.store import Call
+from midfold.tokens import CanonicalUsage, Savings, cache_saving, total_savings
 from midfold.usage.counting import CountedCall
 from midfold.usage.recording import CostKind
 

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from midfold.messages import Message, ToolCall, ToolResult, pair_calls
 from midfold.ports import Count
-from midfold.store.base import Call, StoredMessage
+from midfold.store import Call, StoredMessage
 from midfold.usage.counting import Reread
 from midfold.usage.recording import SUMMARY
 

@@ -3,8 +3,7 @@
 from typing import assert_never
 
 from midfold.messages import Media, Message, Opaque, Part, Reasoning, Removed, Text, ToolCall, ToolResult
-from midfold.tokens.approximation import approximate_tokens
-from midfold.tokens.images import count_media
+from midfold.tokens import approximate_tokens, count_media
 
 
 def approximate(message: Message, /) -> int:

@@ -4,22 +4,54 @@
 """
 
 from midfold.wire import cache_control, sse, usage, validate
+from midfold.wire.cache_control import (
+    MESSAGE_BREAKPOINTS,
+    System,
+    apply_cache_control,
+    caching_applies,
+    count_markers,
+    strip_cache_control,
+)
 from midfold.wire.convert import Conversion, Loss, convert
-from midfold.wire.dialects import DIALECTS, detect, parse, render
+from midfold.wire.dialect import Evidence, Unreadable, describe, describe_keys
+from midfold.wire.dialects import DIALECTS, Verdict, detect, get_dialect, judge, parse, render
+from midfold.wire.plain import plain
 from midfold.wire.request import Request, read_request
+from midfold.wire.sharegpt import knows
+from midfold.wire.sse import StreamTooLong
+from midfold.wire.usage import find_report, normalize_usage, reported_cost
 
 __all__ = [
     "DIALECTS",
+    "MESSAGE_BREAKPOINTS",
     "Conversion",
+    "Evidence",
     "Loss",
     "Request",
+    "StreamTooLong",
+    "System",
+    "Unreadable",
+    "Verdict",
+    "apply_cache_control",
     "cache_control",
+    "caching_applies",
     "convert",
+    "count_markers",
+    "describe",
+    "describe_keys",
     "detect",
+    "find_report",
+    "get_dialect",
+    "judge",
+    "knows",
+    "normalize_usage",
     "parse",
+    "plain",
     "read_request",
     "render",
+    "reported_cost",
     "sse",
+    "strip_cache_control",
     "usage",
     "validate",
 ]

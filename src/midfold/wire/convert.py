@@ -11,6 +11,7 @@ from itertools import chain, count
 
 from midfold.messages import (
     SYSTEM_ROLES,
+    Location,
     Media,
     Message,
     Opaque,
@@ -21,7 +22,6 @@ from midfold.messages import (
     ToolResult,
     pair_calls,
 )
-from midfold.messages.pairing import Location
 from midfold.wire.dialects import get_dialect
 from midfold.wire.media import is_file_id, is_text, stub
 

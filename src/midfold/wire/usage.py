@@ -10,7 +10,7 @@ from decimal import Decimal
 from math import isfinite
 from typing import Any, TypeAlias
 
-from midfold.tokens.usage import CanonicalUsage
+from midfold.tokens import CanonicalUsage
 from midfold.wire.plain import plain
 
 # No call and no sum of calls has this many tokens.

@@ -4,10 +4,9 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 
 from midfold.agent.tools.registry import Arguments, Tool, ToolFailed
-from midfold.engines.base import ContextEngine
-from midfold.engines.raised import describe_error
+from midfold.engines import ContextEngine, describe_error
 from midfold.errors import DialectError, EngineContractError
-from midfold.wire.apis.tools import convert_tools
+from midfold.wire.apis import convert_tools
 
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}", re.ASCII)
 

@@ -14,10 +14,9 @@ from pathlib import Path
 
 from midfold.agent.tools.paths import Workspace
 from midfold.agent.tools.registry import Tool, ToolFailed, tool
-from midfold.files.held import held_files, identify
-from midfold.offload import BadPattern, literal, regex
-from midfold.offload.search import Find
-from midfold.summaries.tool_calls.excerpts import one_line
+from midfold.files import held_files, identify
+from midfold.offload import BadPattern, Find, literal, regex
+from midfold.summaries.tool_calls import one_line
 
 LEFT_OUT = frozenset(
     {

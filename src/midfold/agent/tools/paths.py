@@ -17,7 +17,7 @@ from midfold.agent.tools.opening import READ, open_folder, replace_in
 from midfold.agent.tools.private import PrivateHome
 from midfold.agent.tools.registry import ToolFailed
 from midfold.files import BelongsToStore, is_held, open_to_read
-from midfold.offload.budgets import READER
+from midfold.offload import READER
 
 MAX_FILE_BYTES = 10_000_000
 """More than anybody edits by hand; larger files are for the terminal."""

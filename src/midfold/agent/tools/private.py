@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from midfold.agent.memory import Target
-from midfold.config.load import FILE_NAMES
-from midfold.config.stores import OUTPUT_FOLDER, STORE_FILE
-from midfold.engines.registry import PLUGIN_FOLDER
-from midfold.files.held import identify
+from midfold.config import FILE_NAMES, OUTPUT_FOLDER, STORE_FILE
+from midfold.engines import PLUGIN_FOLDER
+from midfold.files import identify
 
 LIMITS_FILE = "learnt_limits.json"
 PINS_FOLDER = "pins"

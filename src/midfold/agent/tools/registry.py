@@ -7,8 +7,7 @@ from types import NoneType, UnionType
 from typing import TypeAlias, Union, get_args, get_origin, get_type_hints, overload
 
 from midfold.errors import ConfigError
-from midfold.summaries.tool_calls.excerpts import one_line
-from midfold.summaries.tool_calls.families import FAMILIES, family_of, first_of, spell
+from midfold.summaries.tool_calls import FAMILIES, family_of, first_of, one_line, spell
 
 Arguments: TypeAlias = Mapping[str, object]
 Answer: TypeAlias = str | Awaitable[str]

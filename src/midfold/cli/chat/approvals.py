@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from rich.text import Text
 
-from midfold.agent.events import ApprovalRequested
+from midfold.agent import ApprovalRequested
 from midfold.cli.chat.editor import Editor
 from midfold.cli.chat.view.base import View
 from midfold.cli.chat.view.whole import pages, show_whole

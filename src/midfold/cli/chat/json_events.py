@@ -9,24 +9,26 @@ from typing import TextIO
 
 from rich.text import Text
 
-from midfold.agent import Event, Spending, Status
-from midfold.agent.events import (
+from midfold.agent import (
     ApprovalRequested,
     CompressionFinished,
     CompressionStarted,
     Continued,
     Done,
+    Event,
     Interrupted,
     ModelCalled,
     Notice,
     Pressure,
     ReasoningDelta,
     Recovering,
+    Spending,
+    Status,
     TextDelta,
     ToolFinished,
     ToolStarted,
 )
-from midfold.tokens.pricing import Cost
+from midfold.tokens import Cost
 
 Fields = dict[str, object]
 

@@ -6,8 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
 
-from midfold.agent import Agent
-from midfold.agent.events import ApprovalRequested, Continued, Done, Interrupted, ModelCalled
+from midfold.agent import Agent, ApprovalRequested, Continued, Done, Interrupted, ModelCalled
 from midfold.cli.chat.view.base import View
 
 

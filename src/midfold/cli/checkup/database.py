@@ -11,11 +11,19 @@ from midfold.cli.finding import ID_CHARS
 from midfold.cli.overview import count_of
 from midfold.cli.plain import printable
 from midfold.cli.when import tell_size
-from midfold.config import Settings
-from midfold.config.stores import open_own_store
+from midfold.config import Settings, open_own_store
 from midfold.errors import SchemaTooNew, StoreCorrupt, StoreError, StoreUnavailable
-from midfold.store.base import Area, LostMessages, Problem, Salvaged
-from midfold.store.opening import find_kept, finish_replacing, parts_of, read_facts, replace_damaged
+from midfold.store import (
+    Area,
+    LostMessages,
+    Problem,
+    Salvaged,
+    find_kept,
+    finish_replacing,
+    parts_of,
+    read_facts,
+    replace_damaged,
+)
 
 _AREA = "store"
 _LARGE_LOG_BYTES = 256_000_000

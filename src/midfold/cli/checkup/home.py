@@ -15,13 +15,10 @@ from pathlib import Path
 from midfold.cli.checkup.findings import Finding, Level, fine
 from midfold.cli.plain import printable
 from midfold.cli.when import tell_size
-from midfold.config.load import FILE_NAMES
-from midfold.config.stores import OUTPUT_FOLDER
-from midfold.offload.names import is_reference
-from midfold.offload.sinks.files import is_temporary
-from midfold.offload.sinks.records import SUFFIX
-from midfold.offload.sinks.usage import walk
-from midfold.store.opening import find_kept, parts_of
+from midfold.config import FILE_NAMES, OUTPUT_FOLDER
+from midfold.offload import is_reference
+from midfold.offload.sinks import SUFFIX, is_temporary, walk
+from midfold.store import find_kept, parts_of
 
 _AREA = "home"
 _FOR_OTHERS, _FOR_OTHERS_TO_WRITE = 0o077, 0o022

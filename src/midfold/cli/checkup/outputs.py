@@ -13,13 +13,9 @@ from midfold.cli.checkup.findings import Finding, Level, fine
 from midfold.cli.overview import count_of
 from midfold.cli.when import tell_size
 from midfold.errors import StoreError
-from midfold.offload import FileSink
-from midfold.offload.names import REFERENCE, name_folder
-from midfold.offload.sinks.files import is_temporary
-from midfold.offload.sinks.records import SUFFIX
-from midfold.offload.sinks.usage import KeptFile, Place, walk
-from midfold.store.base import StoreFacts
-from midfold.store.opening import find_in_bodies, read_facts
+from midfold.offload import REFERENCE, FileSink, name_folder
+from midfold.offload.sinks import SUFFIX, KeptFile, Place, is_temporary, walk
+from midfold.store import StoreFacts, find_in_bodies, read_facts
 
 _AREA = "outputs"
 _MARK = "persisted-output reference="

@@ -9,7 +9,7 @@ from midfold.cli.checkup.findings import Finding, Level, fine
 from midfold.cli.config import find_remarks
 from midfold.cli.plain import printable
 from midfold.config import CheckedSettings
-from midfold.store.opening import engine_version
+from midfold.store import engine_version
 from midfold.tokens import TokenCounter
 
 _MOST_CHARS = 300

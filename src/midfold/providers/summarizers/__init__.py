@@ -6,6 +6,7 @@ digest stands in.
 """
 
 from midfold.providers.summarizers.blocking import BlockingSummarizer
+from midfold.providers.summarizers.cooldowns import ModelFailed, Trouble
 from midfold.providers.summarizers.forecasts import Forecast, forecast
 from midfold.providers.summarizers.records import SummaryCall
 from midfold.providers.summarizers.roles import MainModel, ModelRef
@@ -15,8 +16,10 @@ __all__ = [
     "BlockingSummarizer",
     "Forecast",
     "MainModel",
+    "ModelFailed",
     "ModelRef",
     "ModelSummarizer",
     "SummaryCall",
+    "Trouble",
     "forecast",
 ]

@@ -15,7 +15,7 @@ from midfold.errors import (
     RateLimited,
 )
 from midfold.providers.summarizers.cooldowns import ModelFailed, Trouble
-from midfold.tokens.models import find_model
+from midfold.tokens import find_model
 from midfold.wire.apis import Completion, Finish
 
 OUTPUT_ROOM = 3

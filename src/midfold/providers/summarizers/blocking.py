@@ -4,7 +4,7 @@ from types import TracebackType
 from typing import Self
 
 from midfold.errors import SummaryUnavailable
-from midfold.folding.flow import SummaryRequest
+from midfold.folding import SummaryRequest
 from midfold.providers.blocking import LoopThread
 from midfold.providers.summarizers.records import SummaryCall
 from midfold.providers.summarizers.summarizer import ModelSummarizer

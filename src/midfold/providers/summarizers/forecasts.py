@@ -5,15 +5,12 @@ from dataclasses import dataclass
 from decimal import Decimal
 from itertools import pairwise
 
-from midfold.folding.flow import SummaryRequest
+from midfold.folding import SummaryRequest
 from midfold.providers.names import PROVIDERS, Provider
 from midfold.providers.summarizers.asking import system_text
 from midfold.providers.summarizers.records import SummaryCall, price_call
 from midfold.providers.summarizers.roles import ModelRef
-from midfold.tokens import TokenCounter
-from midfold.tokens.models import find_model
-from midfold.tokens.pricing import Cost
-from midfold.tokens.usage import CanonicalUsage
+from midfold.tokens import CanonicalUsage, Cost, TokenCounter, find_model
 
 # Tokens sent → seconds until the answer is there, for as long as nothing was measured.
 _FAST_SECONDS = ((10_000, 2.0), (50_000, 8.0), (100_000, 15.0))

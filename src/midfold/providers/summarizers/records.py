@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 
 from midfold.providers.names import Provider
 from midfold.providers.summarizers.roles import ModelRef
-from midfold.tokens.pricing import Cost, price
-from midfold.tokens.usage import CanonicalUsage
+from midfold.tokens import CanonicalUsage, Cost, price
 from midfold.wire.apis import Completion
 
 UNKNOWN_COST = Cost(None)

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from midfold.errors import ConfigError, DialectError, ExtraMissing, ProviderError, SummaryUnavailable
-from midfold.folding.flow import SummaryRequest
+from midfold.folding import SummaryRequest
 from midfold.providers.model import Model, open_transport
 from midfold.providers.names import PROVIDERS, Provider
 from midfold.providers.retry import Retries

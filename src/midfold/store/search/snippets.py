@@ -12,7 +12,7 @@ from itertools import islice
 from typing import TypeAlias
 from unicodedata import normalize
 
-from midfold.folding.fold import Span, join_spans
+from midfold.folding import Span, join_spans
 from midfold.store.search.query import Query, Term
 from midfold.store.search.words import UNSPACED
 

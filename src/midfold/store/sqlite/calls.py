@@ -7,7 +7,7 @@ from typing import Any
 from midfold.store.base import Call
 from midfold.store.codec import damage_noticed, hide_id, hide_text, pack_value, read_value
 from midfold.store.sqlite.sessions import find_place
-from midfold.tokens.usage import CanonicalUsage
+from midfold.tokens import CanonicalUsage
 
 _BUCKETS = (
     "input_tokens",

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from midfold.folding.fold import Fold
+from midfold.folding import Fold
 from midfold.store.base import Condition, Known, StoredFold
 from midfold.store.codec import DamagedRow, damage_noticed, read_value
 from midfold.store.fold_json import fold_from_json

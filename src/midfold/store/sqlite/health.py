@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from itertools import chain
 
-from midfold.messages.digests import link, own_digest
+from midfold.messages import link, own_digest
 from midfold.store.base import Area, Problem
 from midfold.store.codec import DamagedRow, read_body, read_value
 from midfold.store.fold_json import fold_from_json

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from midfold.faults import faultpoint
-from midfold.messages.digests import link, own_digest
+from midfold.messages import link, own_digest
 from midfold.store.codec import DamagedRow, read_body
 from midfold.store.rows import SAID, Row
 from midfold.store.sqlite.seals import SEALED, sum_of

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from midfold.folding.fold import Edit, Fold, Insert, Span, replace_spans
+from midfold.folding import Edit, Fold, Insert, Span, replace_spans
 from midfold.messages import (
     EMPTY_CHAIN,
     SYSTEM_ROLES,
@@ -23,8 +23,9 @@ from midfold.messages import (
     Text,
     ToolCall,
     ToolResult,
+    link,
+    own_digest,
 )
-from midfold.messages.digests import link, own_digest
 from midfold.store.codec import DamagedRow, pack_exact, read_body, read_value
 from midfold.store.fold_json import fold_to_json
 from midfold.store.sqlite.seals import seal_fold

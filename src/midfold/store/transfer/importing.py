@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from midfold.errors import SessionNotFound
-from midfold.messages.digests import chain_digests
+from midfold.messages import chain_digests
 from midfold.store.base import Session, Store
 from midfold.store.codec import pack_item
 from midfold.store.transfer.incoming import Incoming

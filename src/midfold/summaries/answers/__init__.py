@@ -4,6 +4,10 @@ A model may refuse, echo, call a tool, stop in the middle or answer in another l
 mended, and the rest is named in a few words for the warning; the built-in digest then stands in.
 """
 
-from midfold.summaries.answers.judge import Judgement, judge_answer
+from midfold.summaries.answers.judge import OVERLONG, Judgement, judge_answer
 
-__all__ = ["Judgement", "judge_answer"]
+__all__ = [
+    "OVERLONG",
+    "Judgement",
+    "judge_answer",
+]

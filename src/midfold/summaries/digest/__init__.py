@@ -8,8 +8,8 @@ import re
 from collections.abc import Callable, Sequence
 
 from midfold.summaries.digest.compose import compose
-from midfold.summaries.digest.entries import Entry, Taken, cost, offer, take
-from midfold.summaries.digest.headings import arrange
+from midfold.summaries.digest.entries import Entry, Kind, Taken, cost, offer, take
+from midfold.summaries.digest.headings import NOTED_HEADING, NOTES_HEADING, RULES_HEADING, arrange
 from midfold.summaries.digest.layers import merge, read_entries, read_rules, request_entries
 from midfold.summaries.ledger import Ledger
 from midfold.summaries.ledger.telling import LEAST_LINES
@@ -17,9 +17,16 @@ from midfold.summaries.sections import Template
 from midfold.summaries.serialize import fit_sizes
 
 __all__ = [
+    "NOTED_HEADING",
+    "NOTES_HEADING",
+    "RULES_HEADING",
+    "Entry",
+    "Kind",
     "compose",
+    "cost",
     "fill",
     "fill_bare",
+    "focus_on",
     "lines_per_deed",
     "merge",
     "read_entries",

@@ -1,1 +1,38 @@
 """Tool calls and their results in few words: a stub for each, excerpts of output, failures found in it."""
+
+from midfold.summaries.tool_calls.excerpts import (
+    excerpt,
+    is_excerpt,
+    one_line,
+    redact_arguments,
+    shorten_strings,
+)
+from midfold.summaries.tool_calls.families import FAMILIES, family_of, first_of, kind_of, spell, subject_of
+from midfold.summaries.tool_calls.stubs import (
+    BUILT_IN,
+    StubWriter,
+    is_stub,
+    name_of,
+    write_pointer,
+    write_stub,
+)
+
+__all__ = [
+    "BUILT_IN",
+    "FAMILIES",
+    "StubWriter",
+    "excerpt",
+    "family_of",
+    "first_of",
+    "is_excerpt",
+    "is_stub",
+    "kind_of",
+    "name_of",
+    "one_line",
+    "redact_arguments",
+    "shorten_strings",
+    "spell",
+    "subject_of",
+    "write_pointer",
+    "write_stub",
+]

@@ -5,11 +5,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from midfold.errors import SessionEnded, SessionGrew, SessionNotFound
-from midfold.messages.digests import own_digest
-from midfold.store.base import OWN, BeforeContinue, Kind, Session
-from midfold.store.codec import read_body
-from midfold.store.preparing import Hiding, check_id
-from midfold.store.rows import SAID
+from midfold.messages import own_digest
+from midfold.store import OWN, SAID, BeforeContinue, Hiding, Kind, Session, check_id, read_body
 from midfold.testing.dict_store.shelf import Entry, Shelf, Tenant, Written
 
 

@@ -9,21 +9,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from midfold.errors import SessionBusy, StoreError
-from midfold.folding.compression import Compression
-from midfold.store.base import (
+from midfold.folding import Compression
+from midfold.store import (
+    DEFAULT_DIALECT,
     LEASE_SECONDS,
+    Basis,
+    Continuation,
     Continued,
     EndReason,
     Kind,
     Lease,
     Session,
     StoredFold,
+    Writing,
+    fold_from_json,
+    plan_continuation,
+    read_value,
+    run_hooks,
 )
-from midfold.store.codec import read_value
-from midfold.store.continuing import Continuation, Writing, plan_continuation, run_hooks
-from midfold.store.diverging import Basis
-from midfold.store.fold_json import fold_from_json
-from midfold.store.preparing import DEFAULT_DIALECT
 from midfold.testing.dict_store.base import Verbs, digests_of
 from midfold.testing.dict_store.shelf import Entry, KeptFold, KeptLease, Written
 

@@ -4,12 +4,16 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from midfold.store.base import Found, Hit, Known, Order, StoredFold
-from midfold.store.codec import read_body, texts_in
-from midfold.store.rows import SAID, SUMMARY
-from midfold.store.search.matching import matches, words_in
-from midfold.store.search.query import Query, read_query
-from midfold.store.search.snippets import Snippet, make_snippet, make_substring_snippet
+from midfold.store import SAID, SUMMARY, Found, Hit, Known, Order, StoredFold, read_body, texts_in
+from midfold.store.search import (
+    Query,
+    Snippet,
+    make_snippet,
+    make_substring_snippet,
+    matches,
+    read_query,
+    words_in,
+)
 from midfold.testing.dict_store.base import Verbs
 from midfold.testing.dict_store.shelf import Entry, Written
 

@@ -5,13 +5,23 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from midfold.errors import SessionEnded, StoreError
-from midfold.store.base import EndReason, Item, Kind, Said, Session, StoredMessage
-from midfold.store.codec import read_value
-from midfold.store.dated import prepare_runs
-from midfold.store.preparing import check_end_reason, check_kind, check_new_id, prepare
+from midfold.store import (
+    EndReason,
+    Item,
+    Kind,
+    Said,
+    Session,
+    StoredMessage,
+    check_end_reason,
+    check_kind,
+    check_new_id,
+    prepare,
+    prepare_runs,
+    read_value,
+)
 from midfold.testing.dict_store.base import Verbs
 from midfold.testing.dict_store.shelf import Entry
-from midfold.wire.dialects import get_dialect
+from midfold.wire import get_dialect
 
 
 class SessionVerbs(Verbs):

@@ -5,10 +5,8 @@ import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from midfold.messages.digests import link
-from midfold.store.base import Call, Session, StoredFold, StoredMessage
-from midfold.store.codec import read_value
-from midfold.store.rows import SAID, Row
+from midfold.messages import link
+from midfold.store import SAID, Call, Row, Session, StoredFold, StoredMessage, read_value
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,21 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from midfold.errors import SessionNotFound, StoreError
-from midfold.store.base import Area, Call, Deleted, Kind, Problem, Status
-from midfold.store.codec import hide_id, hide_text, pack_value, read_value
+from midfold.store import (
+    Area,
+    Call,
+    Deleted,
+    Kind,
+    Problem,
+    Status,
+    hide_id,
+    hide_text,
+    pack_value,
+    read_value,
+)
 from midfold.testing.dict_store.base import Verbs
 from midfold.testing.dict_store.shelf import Entry, KeptSummary
-from midfold.tokens.usage import CanonicalUsage
+from midfold.tokens import CanonicalUsage
 
 _DAY_SECONDS = 86_400.0
 

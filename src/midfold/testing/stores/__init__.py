@@ -6,7 +6,7 @@ Only the protocol is used, and every verb of it.
 from collections.abc import Callable
 from contextlib import closing
 
-from midfold.store.base import Store
+from midfold.store import Store
 from midfold.testing.stores.chains import check_branches, check_expectations, check_folding, check_leases
 from midfold.testing.stores.finding import check_histories, check_search, check_substrings
 from midfold.testing.stores.messages import (

@@ -1,7 +1,7 @@
 """Promises about chains: folds that end sessions, can be taken back, and are made by one holder at a time."""
 
 from midfold.errors import SessionBusy, SessionEnded, SessionGrew, StoreError
-from midfold.store.base import EndReason, Kind, Store
+from midfold.store import EndReason, Kind, Store
 from midfold.testing.conversations import transcript
 from midfold.testing.stores.promises import DIALECT, fold, promise, refuses, say
 

@@ -1,9 +1,9 @@
 """Promises about finding: messages by what they say, conversations by the history that is sent again."""
 
 from midfold.errors import SessionNotFound
-from midfold.folding.fold import splice
-from midfold.messages.digests import chain_digests
-from midfold.store.base import Order, Store
+from midfold.folding import splice
+from midfold.messages import chain_digests
+from midfold.store import Order, Store
 from midfold.testing.conversations import transcript
 from midfold.testing.stores.promises import DIALECT, digests_of, fold, promise, refuses, say
 from midfold.wire import parse

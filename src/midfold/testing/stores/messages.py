@@ -4,10 +4,10 @@ import copy
 import threading
 
 from midfold.errors import MidfoldError, SessionEnded, SessionNotFound, StoreError
-from midfold.store.base import Call, EndReason, Kind, Said, Store
+from midfold.store import Call, EndReason, Kind, Said, Store
 from midfold.testing.conversations import transcript
 from midfold.testing.stores.promises import DIALECT, promise, refuses, say
-from midfold.tokens.usage import CanonicalUsage
+from midfold.tokens import CanonicalUsage
 
 _HOSTILE_IDS = ("", "../../etc/passwd", "' OR '1'='1", "a\0b", "\ud800", "x" * 100_000, "%", "*")
 _THREADS = 4

@@ -2,14 +2,10 @@
 
 from collections.abc import Callable
 
-from midfold.engines.folding import conclude
+from midfold.engines import conclude
 from midfold.errors import MidfoldError, StoreError
-from midfold.folding.compression import Compression
-from midfold.folding.flow import compress
-from midfold.folding.policy import CompressionPolicy, Strategy
-from midfold.folding.run import run
-from midfold.folding.state import CompressionState
-from midfold.messages.digests import chain_digests
+from midfold.folding import Compression, CompressionPolicy, CompressionState, Strategy, compress, run
+from midfold.messages import chain_digests
 from midfold.tokens import TokenCounter
 from midfold.wire import Request, parse
 

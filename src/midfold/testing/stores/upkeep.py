@@ -3,9 +3,9 @@
 from decimal import Decimal
 
 from midfold.errors import SessionNotFound
-from midfold.store.base import Call, Kind, Store
+from midfold.store import Call, Kind, Store
 from midfold.testing.stores.promises import DIALECT, promise, refuses, say
-from midfold.tokens.usage import CanonicalUsage
+from midfold.tokens import CanonicalUsage
 
 
 def check_calls(store: Store) -> None:

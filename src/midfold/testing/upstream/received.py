@@ -8,8 +8,7 @@ from enum import StrEnum
 from midfold.errors import MidfoldError
 from midfold.messages import Message
 from midfold.tokens import TokenCounter
-from midfold.wire import parse
-from midfold.wire.request import Request, read_request
+from midfold.wire import Request, parse, read_request
 
 
 class Api(StrEnum):

@@ -19,6 +19,7 @@ from midfold.wire.apis.completion import (
 from midfold.wire.apis.errors import find_error, stated_status
 from midfold.wire.apis.replies import ReplyError, StreamReader, read_reply
 from midfold.wire.apis.requests import encode_body, fit_request
+from midfold.wire.apis.tools import convert_tools
 
 __all__ = [
     "APIS",
@@ -35,6 +36,7 @@ __all__ = [
     "StreamEvent",
     "StreamReader",
     "TextDelta",
+    "convert_tools",
     "encode_body",
     "find_api",
     "find_error",

@@ -7,7 +7,7 @@ from enum import Enum
 from typing import TypeAlias
 
 from midfold.messages import Message, Part, Reasoning, Text, ToolCall
-from midfold.tokens.usage import CanonicalUsage
+from midfold.tokens import CanonicalUsage
 from midfold.wire.usage import reported_cost
 
 

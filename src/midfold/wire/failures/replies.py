@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from midfold.tokens.usage import CanonicalUsage
+from midfold.tokens import CanonicalUsage
 from midfold.wire.failures.classify import classify
 from midfold.wire.failures.kinds import Failure, FailureKind
 from midfold.wire.failures.unwrap import MAX_PARSED_CHARS

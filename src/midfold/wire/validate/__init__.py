@@ -19,6 +19,7 @@ __all__ = [
     "PROFILES",
     "Profile",
     "continues_stored_history",
+    "get_profile",
     "is_waiting",
     "profile_for",
     "sanitize_id",

@@ -10,7 +10,7 @@ from rich.text import Text
 from midfold.agent import Agent
 from midfold.cli.chat.view.base import View
 from midfold.config import Settings
-from midfold.providers.names import Provider, read_providers
+from midfold.providers import Provider, read_providers
 
 
 class After(Enum):

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 from rich.text import Text
 
-from midfold.agent import Event, Preview
-from midfold.agent.events import CompressionFinished, Why
+from midfold.agent import CompressionFinished, Event, Preview, Why
 from midfold.cli.chat.slash.base import Choice, Command, Desk, Form, UsageProblem
 from midfold.cli.chat.turns import stoppable
 from midfold.cli.chat.view.lines import remark, tell_compression

@@ -16,8 +16,8 @@ from midfold.cli.plain import printable
 from midfold.cli.preview import spell_cost
 from midfold.cli.usage import print_session_usage
 from midfold.cli.usage_tables import print_grid, tool_grid
-from midfold.config.schema import CacheTtl
-from midfold.engines.context import ContextBreakdown, section_breakdown
+from midfold.config import CacheTtl
+from midfold.engines import ContextBreakdown, section_breakdown
 from midfold.errors import SessionNotFound
 from midfold.tokens import TokenCounter
 from midfold.usage import read_insights, read_session_usage

@@ -13,7 +13,7 @@ from midfold.cli.overview import list_conversations, show_line
 from midfold.cli.session_tables import print_conversations, print_hits
 from midfold.errors import SessionNotFound
 from midfold.messages import Message
-from midfold.store.base import Session, Store
+from midfold.store import Session, Store
 
 SOURCE = "chat"
 _MOST_LISTED = 15

@@ -11,8 +11,8 @@ from midfold.cli.chat.view.lines import remark
 from midfold.cli.chat.view.status import start_line
 from midfold.cli.plain import printable
 from midfold.errors import StillTooLarge
+from midfold.providers import tidy_base_url
 from midfold.providers.summarizers import ModelRef
-from midfold.providers.urls import tidy_base_url
 
 _USAGE = "/model NAME [--base-url URL] [--context-length N]"
 

@@ -5,7 +5,7 @@ from typing import assert_never
 
 from rich.text import Text
 
-from midfold.agent.events import (
+from midfold.agent import (
     ApprovalRequested,
     CompressionFinished,
     CompressionStarted,
@@ -27,9 +27,7 @@ from midfold.agent.events import (
 from midfold.cli.finding import ID_CHARS
 from midfold.cli.plain import printable
 from midfold.cli.when import tell_size
-from midfold.folding.compression import Compression
-from midfold.folding.feedback import summarize_manual_compression
-from midfold.folding.pressure import Tier
+from midfold.folding import Compression, Tier, summarize_manual_compression
 
 MARK = "→ "
 _MOST_CHARS = 300

@@ -11,11 +11,13 @@ from rich.console import Console
 from rich.segment import Segment
 from rich.text import Text
 
-from midfold.agent import Event, Spending, Status
-from midfold.agent.events import (
+from midfold.agent import (
     CompressionStarted,
+    Event,
     ModelCalled,
     ReasoningDelta,
+    Spending,
+    Status,
     TextDelta,
     ToolFinished,
     ToolStarted,

@@ -7,8 +7,7 @@ from typing import TextIO
 from rich.console import Console
 from rich.text import Text
 
-from midfold.agent import Event, Spending, Status
-from midfold.agent.events import TextDelta
+from midfold.agent import Event, Spending, Status, TextDelta
 from midfold.cli.chat.view.clean import Cleaner
 from midfold.cli.chat.view.lines import tell
 

@@ -8,7 +8,7 @@ from midfold.agent import Spending, Status
 from midfold.cli.finding import ID_CHARS
 from midfold.cli.plain import printable
 from midfold.cli.preview import spell_cost
-from midfold.folding.pressure import Tier
+from midfold.folding import Tier
 
 _BAR_CELLS = 12
 _MOST_MODEL_CHARS = 40

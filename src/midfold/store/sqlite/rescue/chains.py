@@ -3,7 +3,7 @@
 import sqlite3
 from collections.abc import Container
 
-from midfold.messages.digests import EMPTY_CHAIN, link, own_digest
+from midfold.messages import EMPTY_CHAIN, link, own_digest
 from midfold.store.codec import DamagedRow, read_body
 from midfold.store.sqlite.seals import LOST_SEAL
 

@@ -4,7 +4,7 @@ import secrets
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from midfold.folding.compression import Compression
+from midfold.folding import Compression
 from midfold.store.base import Continued, Lease, Session, StoredFold
 from midfold.store.continuing import Writing, plan_continuation, run_hooks
 from midfold.store.preparing import DEFAULT_DIALECT

@@ -11,7 +11,7 @@ from midfold.store.preparing import check_kind
 from midfold.store.sqlite import importing, lineage, sessions
 from midfold.store.sqlite.sessions import NewSession
 from midfold.store.sqlite.verbs.base import Verbs
-from midfold.wire.dialects import get_dialect
+from midfold.wire import get_dialect
 
 
 class SessionVerbs(Verbs):

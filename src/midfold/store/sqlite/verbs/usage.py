@@ -6,7 +6,7 @@ from dataclasses import replace
 from midfold.store.base import Call
 from midfold.store.sqlite import calls
 from midfold.store.sqlite.verbs.base import Verbs
-from midfold.tokens.usage import CanonicalUsage
+from midfold.tokens import CanonicalUsage
 
 
 class UsageVerbs(Verbs):
