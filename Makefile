@@ -1,6 +1,7 @@
 # Everything a newcomer needs; each target does its own set-up in .venv.
 #   make demo    see it work (no key, no network beyond installing)
-#   make test    run the tests
+#   make test    run the tests, but for the slowest two in a hundred
+#   make test-all  run all of them, as CI does
 #   make check   lint, types, architecture
 #   make test-faults  the long form: hundreds of kills, races and damaged files
 #   make test-ray     trajectories on Ray, in an environment of its own
@@ -10,15 +11,18 @@ VENV := .venv
 BIN := $(VENV)/bin
 MODEL_VENV := .venv-model
 
-.PHONY: demo test test-faults test-ray test-model check bench bench-peers fmt lock clean
+.PHONY: demo test test-all test-faults test-ray test-model check bench bench-peers fmt lock clean
 
 demo: $(VENV)/.base
 	@$(BIN)/midfold demo
 
 test: $(VENV)/.dev
+	$(BIN)/pytest -n 2 --dist loadfile -m "not slow"
+
+test-all: $(VENV)/.dev
 	$(BIN)/pytest -n 2 --dist loadfile
 
-# The same tests of faults that `make test` runs a few rounds of, and those that only make sense at length.
+# The same tests of faults that `make test-all` runs a few rounds of, and those that only make sense at length.
 test-faults: $(VENV)/.dev
 	MIDFOLD_FAULT_ROUNDS=200 $(BIN)/pytest -n 2 --dist loadfile tests/faults tests/store tests/contract \
 		tests/offload tests/trajectories tests/cli/test_streams.py tests/compression/redact

@@ -31,6 +31,7 @@ def name_of(page):
     return str(page.relative_to(ROOT))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=name_of)
 def test_python_blocks_run_one_after_another(page, monkeypatch):
     monkeypatch.chdir(ROOT)
@@ -59,6 +60,7 @@ def run_command(tmp_path_factory):
         worker.stdin.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "console")], ids=name_of)
 def test_console_blocks_run_and_succeed(page, run_command):
     for line in "".join(blocks(page, "console")).splitlines():

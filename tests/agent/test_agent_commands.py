@@ -28,6 +28,7 @@ def test_a_command_says_what_it_printed_and_how_it_ended(use, workspace):
     assert use("terminal", command="cat").startswith("[no output")
 
 
+@pytest.mark.slow
 def test_a_command_that_takes_too_long_is_ended_with_all_it_started(use, workspace, has_ended):
     started = time.monotonic()
     with pytest.raises(ToolFailed, match="stopped after 1 s"):
@@ -59,6 +60,7 @@ def test_commands_do_not_see_the_keys_of_providers(make_agent, monkeypatch):
         assert "sk-1" not in asyncio.run(command.run({"command": "env"}))
 
 
+@pytest.mark.slow
 @needs_environments
 @pytest.mark.skipif(not shutil.which("setsid"), reason="there is no setsid")
 def test_a_process_that_left_the_group_is_ended_too(use, workspace, recwarn, has_ended):
@@ -95,6 +97,7 @@ def test_what_is_left_running_may_clean_up_first(use, workspace):
     assert (workspace / "cleaned").exists()
 
 
+@pytest.mark.slow
 def test_what_does_not_end_when_it_is_asked_to_is_killed(use, workspace, has_ended):
     deaf = "(trap '' TERM; sh -c 'echo $PPID' > pid; while :; do sleep 0.02; done) > log 2>&1 &"
     assert use("terminal", command=f"{deaf} until [ -s pid ]; do :; done") == terminal.LEFT_BEHIND

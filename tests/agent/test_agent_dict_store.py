@@ -2,16 +2,16 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from midfold.agent import CompressionFinished, ToolFinished
 from midfold.messages import ToolCall
 from midfold.store.base import Kind
-from midfold.testing import DictStore
-from midfold.testing.dict_store import Shelf
 from midfold.testing.upstream import Reply, Upstream
 from midfold.wire import parse
+from support.dict_store import DictStore, Shelf
 
 WINDOW = 12_000
 PIN = "The harbour closes at nine."
@@ -85,11 +85,18 @@ def test_credentials_reach_no_dictionary(make_agent, play):
         assert not agent.store.search(token).hits
 
 
+@pytest.mark.slow
 def test_no_driver_of_a_database_is_loaded_for_it():
     code = (
-        "import sys; from midfold.agent import Agent; from midfold.testing.dict_store import DictStore;"
+        "import sys; from midfold.agent import Agent; from support.dict_store import DictStore;"
         "store = DictStore(); store.append(store.create_session().id, {'role': 'user', 'content': 'hello'});"
         "print([name for name in sys.modules if 'sqlite' in name])"
     )
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    tests = str(Path(__file__).parents[1])
+    ran = subprocess.run(
+        [sys.executable, "-c", f"import sys; sys.path.append({tests!r}); {code}"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert ran.stdout.strip() == "[]"

@@ -87,6 +87,7 @@ def notices(events, topic=Topic.ENGINE):
     return [event.text for event in of(events, Notice) if event.topic is topic]
 
 
+@pytest.mark.slow
 def test_the_toy_engines_keep_every_promise():
     check_engine(KeepLast)
     check_engine(Counting)

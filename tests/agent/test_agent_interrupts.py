@@ -246,6 +246,7 @@ def killed(tmp_path_factory):
         yield {when: (upstreams[when], homes[when], sessions[when]) for when in KILLS}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("when", "api"), KILLS.items())
 def test_a_killed_process_is_gone_on_with_at_its_last_durable_message(
     when, api, killed, make_agent, play, faults_in

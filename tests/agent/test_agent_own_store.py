@@ -85,6 +85,7 @@ ARGUMENTS = {
 }
 
 
+@pytest.mark.slow
 def test_what_was_acknowledged_is_there_after_tools_searched_a_workspace_with_the_home_in_it(
     make_agent, play, tmp_path
 ):
@@ -341,6 +342,7 @@ EVERY_TOOL = """
 """
 
 
+@pytest.mark.slow
 def test_with_every_tool_nothing_but_sqlite_opens_a_file_of_the_store(tmp_path):
     (tmp_path / "home").mkdir()
     told = json.loads(in_another_process(EVERY_TOOL, tmp_path))

@@ -29,6 +29,7 @@ def answer(received):
     return Reply("This meter takes coins and cards; its printer is checked every morning. " * 8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("api", "turns"), [("openai_chat", TURNS), ("openai_responses", TURNS // 2), ("anthropic", TURNS // 2)]
 )

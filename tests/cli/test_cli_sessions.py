@@ -272,6 +272,7 @@ def test_nothing_on_the_screen_steers_the_terminal(run, put):
         assert not set("\x1b\x07\x9b\u202e") & set(out), command
 
 
+@pytest.mark.slow
 def test_files_of_a_store_are_opened_by_sqlite_alone(tmp_path):
     """Closing any other descriptor of these files drops SQLite's locks for the whole process."""
     script = """

@@ -4,7 +4,7 @@ from midfold.cli import finding
 from midfold.cli.finding import every_session, find_session
 from midfold.cli.overview import list_conversations
 from midfold.store import Kind
-from midfold.testing import DictStore
+from support.dict_store import DictStore
 
 
 class Counting(DictStore):

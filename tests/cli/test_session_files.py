@@ -96,6 +96,7 @@ def test_what_is_reported_of_an_import_has_no_credential(run, file, monkeypatch)
     assert json.loads(out)[0]["is_new"] is True
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="needs a shell")
 def test_a_reader_who_has_seen_enough_does_not_end_the_import(file, tmp_path):
     files = " ".join(str(file(f"{number}.json", f"talk {number}")) for number in range(12))

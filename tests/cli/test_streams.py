@@ -99,6 +99,7 @@ def fill_in(transcript_file, rows, folded):
     return lambda words: words.format(talk=transcript_file, rows=rows, session=folded[0]).split()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", ORDINARY)
 def test_command_ends_quietly_when_its_reader_has_seen_enough(words, fill_in):
     assert run_closed(*fill_in(words)) == (0, "")
@@ -125,6 +126,7 @@ def test_output_file_is_whole_when_nobody_reads_the_remarks(transcript_file, tmp
     assert len(json.loads(out.read_text())) < len(json.loads(transcript_file.read_text()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", ["trajectories.worker.start:kill", "trajectories.worker.start:exit"])
 def test_t42_worker_that_dies_as_it_starts_is_never_taken_for_success(rows, tmp_path, fault):
     out = tmp_path / "out.jsonl"

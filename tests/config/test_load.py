@@ -239,6 +239,7 @@ BROKEN = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_broken_file_is_named_with_its_line(refuse, home, name):
     file, data, words = BROKEN[name]

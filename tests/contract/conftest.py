@@ -9,7 +9,7 @@ import pytest
 
 from midfold.store import open_store
 from midfold.testing import transcript
-from midfold.testing.simulation import Simulation
+from support.simulation import Simulation
 
 IDS = ("id", "call_id", "tool_call_id", "tool_use_id")
 

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from midfold.folding.policy import CompressionPolicy, Strategy
-from midfold.testing.clients import CLEARED, Habit, clear_results
-from midfold.testing.simulation import Summarizer, find_requests
 from midfold.wire import parse
+from support.clients import CLEARED, Habit, clear_results
+from support.simulation import Summarizer, find_requests
 
 DIALECTS = ("openai_chat", "anthropic", "openai_responses")
 TIGHT = CompressionPolicy(context_length=6_000, strategy=Strategy.FOLD, protect_last_n=1)
@@ -62,6 +62,7 @@ def test_a_branch_behind_the_fold_stands_on_it_and_pays_nothing(client, history,
         assert one.summarize.calls == asked
 
 
+@pytest.mark.slow
 def test_a_branch_inside_the_folded_range_is_folded_anew_once_and_the_main_line_keeps_its_fold(
     client, history, dialect
 ):
@@ -197,6 +198,7 @@ class Play:
         self.length = length if ends_in_request else self.length
 
 
+@pytest.mark.slow
 @settings(max_examples=10)
 @given(st.sampled_from(DIALECTS), st.integers(0, 2**32), st.booleans())
 def test_whatever_clients_do_in_whatever_order(client, history, dialect, seed, by_model):

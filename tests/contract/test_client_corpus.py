@@ -6,10 +6,10 @@ import json
 import pytest
 
 from midfold.folding.policy import CompressionPolicy
-from midfold.testing.clients import Habit
-from midfold.testing.simulation import Summarizer, find_requests
 from midfold.tokens import TokenCounter
 from midfold.wire import convert, parse
+from support.clients import Habit
+from support.simulation import Summarizer, find_requests
 
 DIALECTS = ("openai_chat", "anthropic", "openai_responses")
 # Long ones, of different agents: parallel calls, Korean, research.

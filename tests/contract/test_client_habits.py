@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from midfold.folding.policy import CompressionPolicy, Strategy, Style
 from midfold.testing import Dirt
-from midfold.testing.clients import Habit, resend
-from midfold.testing.simulation import Summarizer, find_requests
+from support.clients import Habit, resend
+from support.simulation import Summarizer, find_requests
 
 DIALECTS = ("openai_chat", "anthropic", "openai_responses", "sharegpt")
 # Habits that need fields which ShareGPT has not.
@@ -32,6 +32,7 @@ def test_no_habit_costs_a_fold(client, history, dialect, habit):
     assert one.figures.refolded > one.figures.folds
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("dialect", "summarize"),
     [("openai_chat", Summarizer()), ("anthropic", None), ("openai_responses", Summarizer())],
@@ -89,6 +90,7 @@ policies = st.builds(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(st.sampled_from(DIALECTS), shapes, policies, st.booleans(), st.data())
 def test_any_habits_from_request_to_request(client, history, dialect, shape, policy, by_model, data):

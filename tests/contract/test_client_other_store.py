@@ -3,8 +3,9 @@
 import pytest
 
 from midfold.folding.policy import CompressionPolicy
-from midfold.testing import DictStore, Habit, Simulation, Summarizer, find_requests
-from midfold.testing.dict_store import Shelf
+from support.clients import Habit
+from support.dict_store import DictStore, Shelf
+from support.simulation import Simulation, Summarizer, find_requests
 
 
 @pytest.mark.parametrize("dialect", ["openai_chat", "anthropic", "openai_responses"])

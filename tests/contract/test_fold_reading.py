@@ -12,9 +12,9 @@ from midfold.folding.run import run
 from midfold.folding.state import CompressionState
 from midfold.messages import chain_digests
 from midfold.testing import Dirt, transcript
-from midfold.testing.clients import Habit, resend
 from midfold.tokens import TokenCounter
 from midfold.wire import DIALECTS, Request, parse, render
+from support.clients import Habit, resend
 
 COUNT = TokenCounter()
 ANSWER = "## Goal\nShip it.\n\n## Completed Actions\n1. Read the code\n"

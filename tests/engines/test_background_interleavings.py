@@ -133,6 +133,7 @@ EVENTS = (
 )
 
 
+@pytest.mark.slow
 def test_ten_thousand_interleavings_never_publish_a_stale_fold_nor_one_twice_nor_lose_a_message():
     chance = random.Random(7)
     published = refused = 0
@@ -282,6 +283,7 @@ HOST_EVENTS = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 def test_the_real_engine_keeps_the_same_promises(seed):
     chance = random.Random(seed)

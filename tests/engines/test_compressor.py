@@ -20,6 +20,7 @@ def long_session(turns=30, **options):
     return transcript("openai_chat", turns=turns, result_chars=800, **options)
 
 
+@pytest.mark.slow
 def test_the_engine_keeps_every_promise():
     check_engine(lambda: ContextCompressor(WINDOW))
 

@@ -61,6 +61,7 @@ def test_our_transcripts_keep_what_they_kept():
     assert missed(FLOORS, summarize(scores)) == []
 
 
+@pytest.mark.slow
 def test_the_demo_keeps_what_it_kept_at_a_tenth_and_a_twentieth(demo_report):
     assert missed(DEMO_FLOORS, demo_report) == []
 

@@ -84,6 +84,7 @@ def crashed(tmp_path_factory: pytest.TempPathFactory) -> Image:
     return Image(folder, views)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_row_8_random_damage_is_found_never_written_over_and_rescued(
     tmp_path: Path, closed: Image, crashed: Image, rounds: int

@@ -51,6 +51,7 @@ IN_TROUBLE = """
 """
 
 
+@pytest.mark.slow
 def test_row_5_a_limit_on_file_sizes_is_said_and_nothing_promised_is_lost(run_script: Script) -> None:
     """Row 5: the store says no, keeps what it has, and goes on by itself when there is room again."""
     lines = run_script(
@@ -103,6 +104,7 @@ def test_row_5_a_full_disk_is_said_and_nothing_promised_is_lost(run_script: Scri
     assert lines == ["True True False", "True True", "[]"]
 
 
+@pytest.mark.slow
 def test_row_6_a_read_only_file_system_can_be_read_and_says_so(run_script: Script) -> None:
     """Row 6: reading and searching go on, writing is refused in words, and is taken up again by itself."""
     lines = run_script(
@@ -180,6 +182,7 @@ def test_row_7_what_others_committed_meanwhile_is_no_reason_to_fail(tmp_path: Pa
             assert store.append(session, MESSAGE) == turn
 
 
+@pytest.mark.slow
 def test_row_28_the_log_stays_short_whatever_readers_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

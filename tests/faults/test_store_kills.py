@@ -121,6 +121,7 @@ def nursery() -> Iterator[Nursery]:
     started.close()
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("synchronous", ["FULL", "NORMAL"])
 def test_row_1_a_kill_at_any_moment_loses_nothing_that_was_promised(

@@ -99,6 +99,7 @@ def test_a_damaged_log_is_told_wherever_it_is_hit(crash: Crash, rounds: int) -> 
     assert told > 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(4))
 def test_a_killed_process_and_a_deletion_raise_no_alarm(tmp_path: Path, number: int) -> None:
     """Kill -9 at any moment, also right after the newest rows were deleted and their numbers used again."""

@@ -113,6 +113,7 @@ def test_what_was_acknowledged_is_found_somewhere_after_the_files_were_replaced(
     assert said(where)[: len(TURNS)] == TURNS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("replace", [remove_index, move_index_copy_over])
 def test_two_processes_with_different_indexes_of_the_log_do_not_overwrite_each_other(replace, store, path):
     replace(path)

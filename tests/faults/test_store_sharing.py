@@ -17,6 +17,7 @@ Fill = Callable[[Path, int], str]
 MESSAGE = {"role": "user", "content": "about the harbour office " * 20}
 
 
+@pytest.mark.slow
 def test_row_12_nothing_but_sqlite_opens_the_file(run_script: Script) -> None:
     """Row 12: one open and close beside a live connection can lose commits."""
     lines = run_script(

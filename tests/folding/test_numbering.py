@@ -111,6 +111,7 @@ def misnumbered(summary):
     return [(said, real) for said, real in WORD.findall(summary) if said != real]
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(
     ceiling=st.integers(1_200, 2_500),

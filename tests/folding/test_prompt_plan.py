@@ -83,6 +83,7 @@ def room_taken(request):
     return COUNT.count_text(request.prompt) + request.max_tokens
 
 
+@pytest.mark.slow
 def test_every_fact_of_ten_thousand_messages_is_shown_and_every_prompt_fits():
     window = 8_192
     listener = Listener("## Goal\n" + "- The fees follow the zones of src/fees.\n" * 10)
@@ -97,6 +98,7 @@ def test_every_fact_of_ten_thousand_messages_is_shown_and_every_prompt_fits():
     assert result.summarizer == "model"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("window", [3_000, 4_096, 16_000])
 @pytest.mark.parametrize("template", Template)
 def test_every_window_is_kept_to_with_a_focus_and_an_earlier_summary(window, template):

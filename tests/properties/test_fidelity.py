@@ -252,6 +252,7 @@ def test_a_digest_keeps_to_its_ceiling_and_says_only_what_was_said(dialect, shap
     assert find_inventions(body, lambda: said) == ()
 
 
+@pytest.mark.slow
 @FEW
 @given(dialects, shapes, policies, st.sampled_from([None, "## Goal\n- Ship.", "Nothing.", "word " * 3_000]))
 def test_the_figures_of_retention_add_up(dialect, shape, policy, answer):

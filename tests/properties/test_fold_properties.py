@@ -2,6 +2,7 @@
 
 import copy
 
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -133,6 +134,7 @@ def test_signed_thinking_is_byte_exact_or_gone(dialect, shape, policy):
     assert kept <= signed
 
 
+@pytest.mark.slow
 @given(dialects, shapes, policies, st.booleans(), answers)
 def test_the_summary_is_one_user_message_after_the_head_and_never_the_last(
     dialect, shape, policy, manual, answer
@@ -189,6 +191,7 @@ def test_what_leaves_the_context_is_still_there_to_be_found(dialect, shape, poli
             assert index in {match.index for match in result.find(words[:30])}
 
 
+@pytest.mark.slow
 @given(dialects, shapes, policies)
 def test_head_and_tail_are_untouched_but_for_oversized_results(dialect, shape, policy):
     messages = conversation(dialect, **shape)
@@ -228,6 +231,7 @@ def test_the_same_input_gives_the_same_output(dialect, shape, policy, answer, ma
     assert render(one.messages, dialect) == render(other.messages, dialect)
 
 
+@pytest.mark.slow
 @given(dialects, shapes, policies, st.booleans())
 def test_compressing_again_with_nothing_new_changes_nothing(dialect, shape, policy, manual):
     items = transcript(dialect, **shape)
@@ -237,6 +241,7 @@ def test_compressing_again_with_nothing_new_changes_nothing(dialect, shape, poli
     assert not again.changed, again.reason
 
 
+@pytest.mark.slow
 @given(dialects, shapes, policies)
 def test_a_chain_of_compressions_stays_legal_and_keeps_one_summary(dialect, shape, policy):
     items = transcript(dialect, **shape)
@@ -262,6 +267,7 @@ def _renamed(items, suffix):
 ID_KEYS = ("id", "call_id", "tool_call_id", "tool_use_id")
 
 
+@pytest.mark.slow
 @given(shapes, st.integers(500, 50_000), st.integers(0, 50_000))
 def test_a_larger_budget_never_keeps_fewer_of_the_newest_messages(shape, budget, more):
     messages = conversation(**{**shape, "turns": 12})
@@ -273,6 +279,7 @@ def test_a_larger_budget_never_keeps_fewer_of_the_newest_messages(shape, budget,
     assert large.tail_start <= small.tail_start
 
 
+@pytest.mark.slow
 @given(shapes, policies)
 def test_a_fold_applies_to_the_list_it_was_made_for_and_to_longer_ones_only(shape, policy):
     messages = conversation(**shape)

@@ -302,3 +302,4 @@ TestStoreMachine = StoreMachine.TestCase
 # An example is a whole story with several processes in it: an eighth of the usual number says as much.
 EXAMPLES = max(12, settings().max_examples // 8)
 TestStoreMachine.settings = settings(max_examples=EXAMPLES, stateful_step_count=30)
+pytestmark = pytest.mark.slow

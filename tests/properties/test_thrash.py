@@ -6,6 +6,8 @@ T29: whatever a conversation does, it cannot make an engine ask its summariser a
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+import pytest
+
 from midfold.engines import ContextCompressor
 from midfold.engines.background import Background
 from midfold.folding.policy import CompressionPolicy, Strategy
@@ -168,6 +170,7 @@ def test_t29_pause_ends_when_the_conversation_has_grown_by_a_fifth():
     assert len([attempt for attempt in attempts if not attempt.is_forced]) < 10
 
 
+@pytest.mark.slow
 def test_t29_steps_of_an_agent_are_folded_when_there_are_enough_of_them():
     scribe = Scribe()
     host = make_host(ask(54_000), REPLY, summarizer=scribe)
@@ -178,6 +181,7 @@ def test_t29_steps_of_an_agent_are_folded_when_there_are_enough_of_them():
     assert scribe.calls <= 2 * len(attempts) < TURNS // 5
 
 
+@pytest.mark.slow
 def test_t29_one_giant_turn_passes_and_is_folded_like_any_other():
     def say(_host, number):
         return [ask(58_000), REPLY] if number == 20 else [ask(60), REPLY]
@@ -190,12 +194,14 @@ def test_t29_one_giant_turn_passes_and_is_folded_like_any_other():
     assert len(attempts) < 20
 
 
+@pytest.mark.slow
 def test_t29_giant_turns_one_after_another_make_no_loop():
     attempts = make_host().run(lambda _host, number: [ask(9_000 if number % 9 == 0 else 5), REPLY])
     check_brake(attempts)
     assert all(attempt.changed for attempt in attempts)
 
 
+@pytest.mark.slow
 def test_t29_summariser_with_a_small_window_is_asked_in_pieces_and_not_for_ever():
     scribe = Scribe()
     attempts = make_host(summarizer=scribe, summarizer_window=12_000).run(

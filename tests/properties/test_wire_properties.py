@@ -200,6 +200,7 @@ def test_every_call_is_answered_or_open_and_every_result_an_answer_or_an_orphan(
     assert len(set(pairing.answers.values())) == len(pairing.answers)
 
 
+@pytest.mark.slow
 @given(near_messages | json_values, dialects | st.none())
 def test_odd_input_is_read_or_refused_with_a_typed_error(value, dialect):
     before = copy.deepcopy(value)
@@ -214,6 +215,7 @@ def test_odd_input_is_read_or_refused_with_a_typed_error(value, dialect):
     assert value == before
 
 
+@pytest.mark.slow
 @given(
     near_messages,
     dialects,

@@ -170,6 +170,7 @@ with Upstream() as up:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("then", "threads"), [("del model", ""), ("pass", "midfold-models")], ids=["lost", "at the end"]
 )

@@ -97,6 +97,7 @@ def test_t35_no_command_takes_a_key_as_an_option():
     assert [option for option in options if set(option.strip("-").split("-")) & set(words)] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("setting", ["key_env: HOUSE_API_KEY", "key_file: {folder}/house.key"])
 def test_t35_key_reaches_its_provider_and_is_in_no_command_line(setting, tmp_path):
     (tmp_path / "house.key").write_text(KEY)

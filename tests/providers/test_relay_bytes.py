@@ -40,6 +40,7 @@ PATHS = st.lists(
 QUERIES = st.text(SAFE + '%/?[]{}|^"<>.', max_size=30)
 
 
+@pytest.mark.slow
 def test_random_requests_and_answers_arrive_byte_for_byte(serve):
     to_send: list[bytes] = []
 
@@ -86,6 +87,7 @@ def test_random_requests_and_answers_arrive_byte_for_byte(serve):
         check()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "path", ["/a?", "/a?b=%2f%2F&c=+%20", "/a%2Fb//c", "/", "/a?x=http://b/../c", "/a=b:c@d"]
 )
@@ -119,6 +121,7 @@ def test_packed_request_stays_packed(serve):
     assert b"Content-Encoding: gzip" in server.heads[0]
 
 
+@pytest.mark.slow
 def test_headers_of_one_connection_go_no_further_than_that(serve):
     own = b"Connection: x-hop, close\r\nKeep-Alive: 5\r\nX-Hop: 1\r\nProxy-Authenticate: x\r\nTrailer: y\r\n"
     answer = b"HTTP/1.1 200 OK\r\n" + own + b"Set-Cookie: a=1\r\nSet-Cookie: b=2\r\nContent-Length: 0\r\n\r\n"
@@ -145,6 +148,7 @@ def test_headers_of_one_connection_go_no_further_than_that(serve):
     assert lines_of(server.heads[0])[1:] == [b"Host: " + host, b"Content-Length: 4", b"X-Kept: 1"]
 
 
+@pytest.mark.slow
 def test_cookie_of_an_upstream_is_not_sent_back_to_it(serve):
     async def twice(url: str) -> None:
         async with Relay.open("local", base_url=url) as relay:
@@ -163,6 +167,7 @@ async def pieces_of(*pieces: bytes):
         yield piece
 
 
+@pytest.mark.slow
 def test_body_that_comes_in_pieces_is_sent_in_chunks_or_with_its_length(serve):
     with serve(OK) as server:
         asyncio.run(pass_on(server.url, RelayRequest("POST", "/x", body=pieces_of(b"ab", b"c"))))
@@ -189,6 +194,7 @@ BODILESS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "answer", "status"), BODILESS.values(), ids=BODILESS)
 def test_answer_without_a_body_ends_at_once(serve, method, answer, status):
     with serve(answer) as server:
@@ -196,6 +202,7 @@ def test_answer_without_a_body_ends_at_once(serve, method, answer, status):
     assert (found, body) == (status, b"")
 
 
+@pytest.mark.slow
 def test_answer_that_ends_with_its_connection_is_whole(serve):
     async def write(writer):
         writer.write(b"HTTP/1.0 200 OK\r\n\r\nall of it")
@@ -211,6 +218,7 @@ def test_interim_answers_are_not_passed_on(serve):
     assert (status, body) == (200, b"ok")
 
 
+@pytest.mark.slow
 def test_large_headers_of_an_answer_pass(serve):
     answer = b"HTTP/1.1 200 OK\r\nX-Policy: " + b"p" * 40_000 + b"\r\nContent-Length: 0\r\n\r\n"
     with serve(answer) as server:

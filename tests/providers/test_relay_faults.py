@@ -178,6 +178,7 @@ def test_waiting_of_the_client_is_no_idling_of_the_upstream():
     assert seen.complete
 
 
+@pytest.mark.slow
 def test_body_that_takes_its_time_does_not_use_up_the_wait_for_an_answer(serve):
     async def slowly():
         for _ in range(5):
@@ -365,6 +366,7 @@ def test_rate_limit_keeps_its_wait():
     assert (failed.error.retry_after, failed.may_pass) == (7.0, True)
 
 
+@pytest.mark.slow
 def test_peek_gives_up_on_what_is_large_or_late_and_loses_nothing(serve):
     async def late(writer):
         writer.write(framed(b"early", 9))

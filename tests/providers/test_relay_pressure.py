@@ -38,6 +38,7 @@ class Fountain:
             self.sent += len(piece)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the memory of a process is read from /proc")
 def test_slow_reader_of_a_long_stream_stalls_the_upstream(serve):
     fountain = Fountain(128 * MB)
@@ -94,6 +95,7 @@ def test_chunks_come_one_by_one_as_they_are_sent(serve):
         assert asyncio.run(read(server.url)) == [b"one", b"two", b"three"]
 
 
+@pytest.mark.slow
 def test_large_body_goes_up_as_it_is(serve):
     body = bytes(range(256)) * 4 * 1024 * 32  # 32 MB
 

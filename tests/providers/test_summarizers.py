@@ -224,6 +224,7 @@ def test_silence_ends_with_time_and_with_success(clock):
         assert asyncio.run(run(up)) == (1, GOOD.text, GOOD.text)
 
 
+@pytest.mark.slow
 def test_repeated_timeouts_are_given_more_and_more_time(clock):
     async def run(up):
         waits = []

@@ -223,6 +223,7 @@ def test_a_reported_shape_takes_linear_time(finder, unit):
     assert not (slow := too_slow(finder, [unit], FALLBACK_SIZE, **FALLBACK_LIMITS)), told(slow)
 
 
+@pytest.mark.slow
 def test_reported_shapes_and_some_of_each_rule_take_little_time(fast):
     units = [*REPORTED, *every(4, literals()), *every(16, samples()), *every(32, halves())]
     assert not (slow := too_slow(fast, units, SIZE, **FAST_LIMITS)), told(slow)

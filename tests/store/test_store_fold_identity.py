@@ -5,6 +5,7 @@ import random
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -59,6 +60,7 @@ def make_fold(
     return conclude(run(flow, lambda _: ""), Request(dialect, items), CompressionState())
 
 
+@pytest.mark.slow
 @given(
     dialect=st.sampled_from(["openai_chat", "anthropic", "openai_responses"]),
     seed=st.integers(0, 2**16),

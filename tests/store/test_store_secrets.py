@@ -63,6 +63,7 @@ def kept(
     return path, exports
 
 
+@pytest.mark.slow
 def test_t3_no_table_holds_a_credential(
     planted: list[tuple[str, list[str]]], kept: tuple[Path, list[str]]
 ) -> None:

@@ -251,6 +251,7 @@ def misbehave(kind, random, gate):
     return summarize
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_misbehaviour_harms_a_conversation(kind, gate):
     for seed in SEEDS:

@@ -154,6 +154,7 @@ def test_any_mixture_of_structure_comes_back_from_the_fence_as_it_went_in(text):
     assert len(FENCE.findall(as_seen(wrap_summary(text, NONCE)))) == 2
 
 
+@pytest.mark.slow
 @given(st.text())
 def test_any_text_comes_back_from_the_fence(text):
     assert find_body(wrap_summary(text, NONCE)) == neutralize(text)

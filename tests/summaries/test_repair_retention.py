@@ -79,6 +79,7 @@ def retention(paths, ratio, summarize):
     return tuple(100 * count / total for count in kept.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("summarize", [write_idly, write_little])
 @pytest.mark.parametrize("ratio", [0.1, 0.2])
 def test_notes_without_names_leave_as_much_as_the_digest(summarize, ratio):

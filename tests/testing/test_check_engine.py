@@ -45,6 +45,7 @@ class KeepNewest(ContextEngine):
         return '{"words": "' + args["words"] + '"}'
 
 
+@pytest.mark.slow
 def test_a_plain_engine_passes_and_is_really_used():
     class Used(KeepNewest):
         pass
@@ -55,6 +56,7 @@ def test_a_plain_engine_passes_and_is_really_used():
     assert Used.compressed > alone
 
 
+@pytest.mark.slow
 def test_the_compressor_passes():
     check_engine(ContextCompressor)
 
@@ -111,6 +113,7 @@ def test_importing_the_kit_loads_no_agent_and_no_http_client():
     assert done.stdout == "False False\n", done.stderr
 
 
+@pytest.mark.slow
 def test_without_the_host_the_missing_extra_is_named():
     code = (
         "import sys; sys.modules['aiohttp'] = None\n"

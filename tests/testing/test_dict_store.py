@@ -10,9 +10,9 @@ from midfold.errors import StoreError
 from midfold.store import open_store
 from midfold.store.base import Kind, Store, StoredMessage
 from midfold.store.transfer import export_session, import_session, read_incoming, write_export
-from midfold.testing import DictStore, check_store, transcript
-from midfold.testing.dict_store import Shelf
+from midfold.testing import check_store, transcript
 from midfold.testing.stores.promises import digests_of, fold
+from support.dict_store import DictStore, Shelf
 
 
 def test_a_store_of_dictionaries_keeps_every_promise() -> None:

@@ -126,6 +126,7 @@ def test_list_of_an_earlier_run_does_not_outlive_a_run_without_one(source, tmp_p
     assert not (tmp_path / "out.jsonl.rejects.jsonl").exists()
 
 
+@pytest.mark.slow
 def test_two_workers_write_the_bytes_of_one(tmp_path):
     folder = tmp_path / "in"
     (folder / "train").mkdir(parents=True)
@@ -275,6 +276,7 @@ def test_run_that_failed_before_anything_was_done_is_simply_begun_again(source, 
     assert result.totals.written == 12
 
 
+@pytest.mark.slow
 def test_worker_that_dies_ends_the_run_with_a_clear_line_and_work_to_resume(source, tmp_path, monkeypatch):
     fault = "trajectories.worker:kill"
     monkeypatch.setenv("MIDFOLD_FAULT", fault)  # for a worker that starts afresh

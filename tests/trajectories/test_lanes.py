@@ -43,14 +43,17 @@ def find_peak(source, out, requests):
     return peak
 
 
+@pytest.mark.slow
 def test_requests_of_several_chunks_are_under_way_at_once(source, tmp_path):
     assert find_peak(source, tmp_path / "out.jsonl", requests=100) == LONG
 
 
+@pytest.mark.slow
 def test_chunks_share_the_requests_that_are_allowed(source, tmp_path):
     assert find_peak(source, tmp_path / "out.jsonl", requests=6) == 6
 
 
+@pytest.mark.slow
 def test_two_workers_with_a_model_write_the_bytes_of_one(source, tmp_path):
     outputs = []
     with Upstream(Reply("The meters were counted.")) as up:

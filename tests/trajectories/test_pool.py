@@ -50,6 +50,7 @@ def children(pid):
     ]
 
 
+@pytest.mark.slow
 def test_workers_beside_a_thread_and_without_one_write_the_bytes_of_one(source, expected, tmp_path):
     compress_files(Batch(source, CONFIG), tmp_path / "alone.jsonl", engine=LocalEngine(2))
     is_over = threading.Event()
@@ -73,6 +74,7 @@ def test_there_are_no_more_workers_than_chunks(tmp_path):
     assert active_children() == []
 
 
+@pytest.mark.slow
 @ON_LINUX
 def test_workers_of_a_run_that_was_killed_end_and_leave_its_work_to_others(source, expected, tmp_path):
     out = tmp_path / "out.jsonl"
@@ -99,6 +101,7 @@ def test_workers_of_a_run_that_was_killed_end_and_leave_its_work_to_others(sourc
         time.sleep(0.01)
 
 
+@pytest.mark.slow
 def test_file_that_changes_while_it_is_read_ends_the_run(tmp_path):
     path = tmp_path / "in.jsonl"
     path.write_text((json.dumps({"conversations": SHORT}) + "\n") * 6_000)

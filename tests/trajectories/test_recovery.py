@@ -92,6 +92,7 @@ def clean(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stage", STAGES)
 def test_t42_a_worker_that_is_killed_at_any_stage_costs_no_row(clean, tmp_path, inject, stage):
     token = tmp_path / "token"
@@ -104,6 +105,7 @@ def test_t42_a_worker_that_is_killed_at_any_stage_costs_no_row(clean, tmp_path, 
     assert listed_beside(out) == []
 
 
+@pytest.mark.slow
 def test_workers_that_are_killed_when_everything_is_answered_cost_no_row(clean, tmp_path):
     def watch(progress):
         if progress.part == 1.0:
@@ -115,6 +117,7 @@ def test_workers_that_are_killed_when_everything_is_answered_cost_no_row(clean, 
     assert out.read_bytes() == (clean / "out.jsonl").read_bytes()
 
 
+@pytest.mark.slow
 def test_idle_workers_that_are_killed_are_replaced(clean, tmp_path):
     def watch(_progress):
         for worker in active_children():
@@ -126,6 +129,7 @@ def test_idle_workers_that_are_killed_are_replaced(clean, tmp_path):
     assert out.read_bytes() == (clean / "out.jsonl").read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("action", "how"),
     [
@@ -146,6 +150,7 @@ def test_row_that_ends_its_worker_is_listed_with_the_reason_and_the_rest_goes_on
     assert (result.totals.metrics.rejected, result.totals.metrics.rows) == (1, ROWS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("poison", [{1}, {10, 400}, {10, 11, 12}, {512, 513}, {600, ROWS}])
 def test_several_rows_that_end_their_workers_are_all_listed(tmp_path, inject, poison):
     source, out = write_rows(tmp_path / "in.jsonl", poison=poison), tmp_path / "out.jsonl"
@@ -154,6 +159,7 @@ def test_several_rows_that_end_their_workers_are_all_listed(tmp_path, inject, po
     assert_all_but(out, poison)
 
 
+@pytest.mark.slow
 def test_output_without_such_a_row_is_that_of_an_input_without_it(tmp_path, inject):
     source, out = write_rows(tmp_path / "in.jsonl", poison={40}, count=60), tmp_path / "out.jsonl"
     inject(POISONOUS.format("kill"))
@@ -165,6 +171,7 @@ def test_output_without_such_a_row_is_that_of_an_input_without_it(tmp_path, inje
     assert out.read_bytes() == (tmp_path / "without.jsonl").read_bytes()
 
 
+@pytest.mark.slow
 def test_such_a_row_is_found_in_a_packed_file(tmp_path, inject):
     plain = write_rows(tmp_path / "in.jsonl", poison={700})
     source, out = tmp_path / "in.jsonl.gz", tmp_path / "out.jsonl.gz"
@@ -176,6 +183,7 @@ def test_such_a_row_is_found_in_a_packed_file(tmp_path, inject):
     assert [row["line"] for row in listed_beside(out)] == [700]
 
 
+@pytest.mark.slow
 def test_dry_run_names_such_a_row(tmp_path, inject):
     source = write_rows(tmp_path / "in.jsonl", poison={7}, count=20)
     inject(POISONOUS.format("kill"))
@@ -184,6 +192,7 @@ def test_dry_run_names_such_a_row(tmp_path, inject):
     assert result.totals.metrics.rows == 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "said"),
     [
@@ -220,6 +229,7 @@ def test_more_deaths_than_answers_are_borne_for_a_while_only():
         health.note_death("it was killed by SIGKILL")
 
 
+@pytest.mark.slow
 def test_run_that_was_stopped_after_such_a_row_goes_on_without_trying_it_again(tmp_path, inject):
     source, out = write_rows(tmp_path / "in.jsonl", poison={10, 1_290}), tmp_path / "out.jsonl"
     inject(POISONOUS.format("kill"))
@@ -252,6 +262,7 @@ print(sum(each.written for each in run_pool(task, Selection(sources), 1, start_s
 """
 
 
+@pytest.mark.slow
 @ON_LINUX
 def test_worker_that_hangs_as_it_starts_is_replaced(clean, tmp_path):
     token = tmp_path / "token"
@@ -315,6 +326,7 @@ def stop_when_a_worker_sleeps(source, out, point, number):
     return status, said
 
 
+@pytest.mark.slow
 @ON_LINUX
 @pytest.mark.parametrize("point", ["trajectories.recovery", "trajectories.worker.start"])
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGKILL, -signal.SIGKILL)])
@@ -331,6 +343,7 @@ def test_run_that_is_stopped_while_a_worker_hangs_leaves_no_process_and_can_be_r
     assert_all_but(out, {700})
 
 
+@pytest.mark.slow
 def test_one_worker_is_this_process_and_two_go_on_where_a_row_has_ended_it(tmp_path, inject):
     source, out = write_rows(tmp_path / "in.jsonl", poison={700}), tmp_path / "out.jsonl"
     command = [sys.executable, "-m", "midfold", "trajectories", source, "-o", out, "--workers", "1"]
@@ -388,6 +401,7 @@ def test_a_worker_that_is_killed_at_the_nth_pass_of_any_stage_costs_no_row(
 
 
 # These leave threads behind or have some, and beside threads workers start afresh, which takes longer.
+@pytest.mark.slow
 def test_such_a_row_is_found_in_a_parquet_file(tmp_path, inject):
     pa = pytest.importorskip("pyarrow")
     pq = pytest.importorskip("pyarrow.parquet")
@@ -400,6 +414,7 @@ def test_such_a_row_is_found_in_a_parquet_file(tmp_path, inject):
     assert [row["line"] for row in listed_beside(out)] == [4, 9]
 
 
+@pytest.mark.slow
 def test_such_a_row_is_found_where_a_model_writes_and_is_not_asked_row_by_row(tmp_path, inject):
     source, out = write_rows(tmp_path / "in.jsonl", poison={7}, count=20), tmp_path / "out.jsonl"
     inject(POISONOUS.format("kill"))
@@ -412,6 +427,7 @@ def test_such_a_row_is_found_where_a_model_writes_and_is_not_asked_row_by_row(tm
     assert (result.totals.bill.calls, asked <= 2) == (1, True)
 
 
+@pytest.mark.slow
 def test_such_a_row_is_found_beside_a_thread_where_workers_start_afresh(tmp_path, inject):
     source, out = write_rows(tmp_path / "in.jsonl", poison={7}, count=20), tmp_path / "out.jsonl"
     inject(POISONOUS.format("kill"))

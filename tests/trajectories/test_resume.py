@@ -87,6 +87,7 @@ def assert_whole(out, expected):
     assert not out.with_name(out.name + ".work").exists()
 
 
+@pytest.mark.slow
 def test_kill_at_one_point_after_another_and_the_output_is_whole(folder, expected, tmp_path):
     out = tmp_path / "out"
     for point in ORDINARY:
@@ -97,6 +98,7 @@ def test_kill_at_one_point_after_another_and_the_output_is_whole(folder, expecte
     assert_whole(out, expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("point", ["trajectories.part.before", "trajectories.manifest.before"])
 def test_run_that_was_killed_within_its_first_chunk_is_begun_again_without_a_row_twice(
     folder, expected, tmp_path, point
@@ -254,6 +256,7 @@ def test_two_runs_do_not_work_in_one_folder(folder, tmp_path):
     compress_files(Batch(folder, CONFIG), tmp_path / "out", engine=engine)
 
 
+@pytest.mark.slow
 def test_interrupt_leaves_work_and_says_how_to_go_on(folder, tmp_path):
     out = tmp_path / "out"
     manifest = tmp_path / "out.work" / "manifest.jsonl"

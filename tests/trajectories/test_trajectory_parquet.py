@@ -85,6 +85,7 @@ def spoil(array):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spell", [json.dumps, lambda turns: turns], ids=["text", "turns"])
 @pytest.mark.parametrize("workers", [1, 2])
 def test_parquet_text_that_is_not_utf8_is_listed_and_stops_nothing(tmp_path, spell, workers):

@@ -88,6 +88,7 @@ def compress_blocking(config):
         return compressor.compress_trajectory(make_run())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("act", [compress_blocking, lambda config: asyncio.run(compress_awaited(config))])
 def test_empty_answer_of_a_model_is_asked_for_again(act):
     with Upstream([Reply(""), Reply(GOOD)]) as up:

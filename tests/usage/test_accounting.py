@@ -68,6 +68,7 @@ def workers() -> Iterator[Workers]:
     started.close()
 
 
+@pytest.mark.slow
 @settings(max_examples=10)
 @given(
     reports=st.lists(REPORT, min_size=1, max_size=8),

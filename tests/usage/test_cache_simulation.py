@@ -100,6 +100,7 @@ class Session:
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("calls", "turns"),
     [(lambda _: 1, TURNS), (lambda rng: rng.randint(1, 20), TURNS), (lambda _: 20, 80)],

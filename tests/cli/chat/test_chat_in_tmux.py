@@ -68,6 +68,7 @@ def pane(kept_pane):
     return kept_pane
 
 
+@pytest.mark.slow
 def test_screen_has_the_conversation_and_the_status_and_nothing_else(pane, folder):
     (folder / "notes.txt").write_text("the lamp is green\n")
     pane.type("read notes.txt", "Enter")
@@ -103,6 +104,7 @@ def test_screen_has_the_conversation_and_the_status_and_nothing_else(pane, folde
     assert re.fullmatch(r"scripted █+░+\|░ \d+% · cost unknown · cache off", lines[-1])
 
 
+@pytest.mark.slow
 def test_keys_that_are_pressed_meanwhile_tear_nothing_and_are_kept(pane):
     pane.type("run sleep 1", "Enter")
     pane.expect("run it")

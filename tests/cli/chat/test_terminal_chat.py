@@ -16,6 +16,7 @@ def fill(chat, exchanges, words=700, topic=""):
         chat.expect(rf"So\s+much\s+for\s+{words}\s+words\s+{topic}\s*{number}\.")
 
 
+@pytest.mark.slow
 def test_conversation_uses_tools_and_shows_each_in_a_line(chat):
     (chat.folder / "notes.txt").write_text("the lamp is green\n")
     chat.enter("read notes.txt")
@@ -169,6 +170,7 @@ def test_fold_can_be_taken_back(chat):
     chat.expect("there is no fold to take back")
 
 
+@pytest.mark.slow
 def test_chat_that_was_killed_goes_on_where_it_stopped(open_chat):
     chat = open_chat("--yes")
     chat.expect("commands run without asking")
@@ -192,6 +194,7 @@ def test_chat_that_was_killed_goes_on_where_it_stopped(open_chat):
     assert resumed.wait() == 0
 
 
+@pytest.mark.slow
 def test_ctrl_c_twice_leaves_and_the_store_is_whole(open_chat, tmp_path):
     chat = open_chat()
     chat.expect(">")

@@ -51,7 +51,7 @@ def resend(items: Iterable[object], dialect: str, habits: Iterable[Habit], reque
     """
     sent: Items = json.loads(json.dumps(list(items)))
     for habit in sorted(set(habits)):
-        chance = random.Random(f"{habit} {request}")  # noqa: S311 - made to be repeated
+        chance = random.Random(f"{habit} {request}")
         sent = _HABITS[habit](sent, dialect, chance)
     return sent
 

@@ -3,7 +3,7 @@
 It is an example for those who write a store, and a quick one for tests. Everything goes with the process.
 """
 
-from midfold.testing.dict_store.shelf import Shelf
-from midfold.testing.dict_store.store import DictStore
+from support.dict_store.shelf import Shelf
+from support.dict_store.store import DictStore
 
 __all__ = ["DictStore", "Shelf"]

@@ -2,10 +2,10 @@
 
 from typing import Self
 
-from midfold.testing.dict_store.chains import ChainVerbs
-from midfold.testing.dict_store.finding import SearchVerbs
-from midfold.testing.dict_store.sessions import MessageVerbs, SessionVerbs
-from midfold.testing.dict_store.upkeep import StateVerbs, UpkeepVerbs, UsageVerbs
+from support.dict_store.chains import ChainVerbs
+from support.dict_store.finding import SearchVerbs
+from support.dict_store.sessions import MessageVerbs, SessionVerbs
+from support.dict_store.upkeep import StateVerbs, UpkeepVerbs, UsageVerbs
 
 
 class DictStore(SessionVerbs, MessageVerbs, ChainVerbs, SearchVerbs, UsageVerbs, StateVerbs, UpkeepVerbs):

@@ -21,11 +21,11 @@ from midfold.messages import (
     pair_calls,
 )
 from midfold.store import Store, clean_text
-from midfold.testing.clients import Habit, resend
-from midfold.testing.pipeline import Handled, Pipeline, Refolded, words_of
 from midfold.testing.stores import StoreContractError
 from midfold.wire import parse, render
 from midfold.wire.validate import is_waiting, validate
+from support.clients import Habit, resend
+from support.pipeline import Handled, Pipeline, Refolded, words_of
 
 SMALL = CompressionPolicy(context_length=8_000)
 """A window that ten turns fill, so that folds come often."""

@@ -19,9 +19,9 @@ from midfold.store import (
     prepare_runs,
     read_value,
 )
-from midfold.testing.dict_store.base import Verbs
-from midfold.testing.dict_store.shelf import Entry
 from midfold.wire import get_dialect
+from support.dict_store.base import Verbs
+from support.dict_store.shelf import Entry
 
 
 class SessionVerbs(Verbs):

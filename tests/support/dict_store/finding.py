@@ -14,8 +14,8 @@ from midfold.store.search import (
     read_query,
     words_in,
 )
-from midfold.testing.dict_store.base import Verbs
-from midfold.testing.dict_store.shelf import Entry, Written
+from support.dict_store.base import Verbs
+from support.dict_store.shelf import Entry, Written
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from midfold.errors import SessionEnded, SessionGrew, SessionNotFound
 from midfold.messages import own_digest
 from midfold.store import OWN, SAID, BeforeContinue, Hiding, Kind, Session, check_id, read_body
-from midfold.testing.dict_store.shelf import Entry, Shelf, Tenant, Written
+from support.dict_store.shelf import Entry, Shelf, Tenant, Written
 
 
 class Verbs:

@@ -27,8 +27,8 @@ from midfold.store import (
     read_value,
     run_hooks,
 )
-from midfold.testing.dict_store.base import Verbs, digests_of
-from midfold.testing.dict_store.shelf import Entry, KeptFold, KeptLease, Written
+from support.dict_store.base import Verbs, digests_of
+from support.dict_store.shelf import Entry, KeptFold, KeptLease, Written
 
 
 class LeaseVerbs(Verbs):

@@ -17,9 +17,9 @@ from midfold.store import (
     pack_value,
     read_value,
 )
-from midfold.testing.dict_store.base import Verbs
-from midfold.testing.dict_store.shelf import Entry, KeptSummary
 from midfold.tokens import CanonicalUsage
+from support.dict_store.base import Verbs
+from support.dict_store.shelf import Entry, KeptSummary
 
 _DAY_SECONDS = 86_400.0
 

@@ -1,0 +1,1 @@
+"""Parts that several tests share: a second store, clients that send their history again, a small proxy."""
