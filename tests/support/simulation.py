@@ -23,7 +23,7 @@ from midfold.messages import (
 from midfold.store import Store, clean_text
 from midfold.testing.stores import StoreContractError
 from midfold.wire import parse, render
-from midfold.wire.validate import is_waiting, validate
+from midfold.wire.validate import find_errors
 from support.clients import Habit, resend
 from support.pipeline import Handled, Pipeline, Refolded, words_of
 
@@ -286,8 +286,7 @@ def _ids(refolded: Refolded) -> list[str]:
 
 
 def _faults(items: Sequence[object], dialect: str) -> Counter[str]:
-    found = validate(items, dialect=dialect)
-    return Counter(fault.code for fault in found if fault.severity == "error" and not is_waiting(fault))
+    return Counter(fault.code for fault in find_errors(items, dialect=dialect))
 
 
 def _said(messages: Iterable[Message]) -> list[bytes]:

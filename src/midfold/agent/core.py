@@ -11,7 +11,6 @@ from midfold.agent.conversation import Conversation
 from midfold.agent.events import ApprovalRequested, Topic
 from midfold.agent.live import Live
 from midfold.agent.memory import Memory
-from midfold.agent.mending import is_legal
 from midfold.agent.notices import Notices
 from midfold.agent.patience import Patience
 from midfold.agent.states import STATE, load_state
@@ -28,6 +27,7 @@ from midfold.messages import MessageCache
 from midfold.offload import Budgets, FileSession, FileSink
 from midfold.store import BeforeContinue, Store
 from midfold.wire.apis import convert_tools
+from midfold.wire.validate import find_errors
 
 if TYPE_CHECKING:
     from midfold.providers import Transport
@@ -243,7 +243,9 @@ class Core:
         self.tier, self.removed_tokens = Tier.CALM, 0
         self._watch_cache()
         # What other programs wrote may be nothing that a provider takes back.
-        self.is_mended = bool(conversation.items) and not is_legal(conversation.items, conversation.dialect)
+        self.is_mended = bool(
+            conversation.items and find_errors(conversation.items, dialect=conversation.dialect)
+        )
         self.engine.on_session_reset()
         self._adopt_state(conversation)
         self.tell_session()

@@ -15,7 +15,7 @@ from midfold.errors import MalformedMessage
 from midfold.messages import Message, Part, Text, ToolCall
 from midfold.wire import convert, parse, render
 from midfold.wire.apis import Completion
-from midfold.wire.validate import is_waiting, validate
+from midfold.wire.validate import find_errors
 
 UNREADABLE = "unreadable_arguments"
 """The one argument of a call whose own could not be read; its value is what the model wrote."""
@@ -42,12 +42,6 @@ def mend_reply(
     if len(items) == len(completion.items) and all(map(is_, items, completion.items)):
         return completion
     return replace(completion, dialect=dialect, messages=tuple(parse(items, dialect)))
-
-
-def is_legal(items: Sequence[object], dialect: str) -> bool:
-    """Whether a provider would take these messages, once open calls are answered."""
-    faults = validate(items, dialect=dialect)
-    return not any(fault.severity == "error" and not is_waiting(fault) for fault in faults)
 
 
 def has_unreadable_arguments(arguments: object) -> bool:
@@ -78,7 +72,7 @@ def _convert(reply: Sequence[Message], dialect: str) -> list[object]:
 
 
 def _is_legal(reply: Sequence[object], dialect: str) -> bool:
-    return is_legal([*render([_QUESTION], dialect), *reply], dialect)
+    return not find_errors([*render([_QUESTION], dialect), *reply], dialect=dialect)
 
 
 @dataclass(slots=True)

@@ -7,7 +7,7 @@ from midfold.errors import DialectError
 from midfold.folding import Compression, CompressionState, Fold, Insert, note_outcome
 from midfold.messages import Message
 from midfold.wire import Request, parse, render
-from midfold.wire.validate import continues_stored_history, is_waiting, validate
+from midfold.wire.validate import continues_stored_history, find_errors
 
 
 def conclude(
@@ -69,11 +69,11 @@ def _thrown_away(
 
 def _faults(items: Sequence[object], request: Request) -> int:
     """Count what the provider would refuse; a call that waits for its result is the host's business."""
-    faults = validate(
+    errors = find_errors(
         items,
         dialect=request.dialect,
         system=request.system,
         tools=request.tools,
         continues=continues_stored_history(request.raw),
     )
-    return sum(fault.severity == "error" and not is_waiting(fault) for fault in faults)
+    return len(errors)

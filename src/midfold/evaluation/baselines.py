@@ -17,7 +17,7 @@ from midfold.messages import Message, Text, ToolCall, ToolResult
 from midfold.summaries.prompts import wrap_summary
 from midfold.tokens import TokenCounter
 from midfold.wire import render
-from midfold.wire.validate import is_waiting, validate
+from midfold.wire.validate import find_errors
 
 CLEARED = "[old tool output cleared]"
 _MOST_TRIES = 20
@@ -206,8 +206,7 @@ def _whole_starts(conversation: Conversation, lead: int) -> set[int]:
 def _is_legal(conversation: Conversation, messages: Sequence[Message], start: int) -> bool:
     request = conversation.request
     items = render([*messages[: conversation.lead], *messages[start:]], request.dialect)
-    faults = validate(items, dialect=request.dialect, system=request.system, tools=request.tools)
-    return not [fault for fault in faults if fault.severity == "error" and not is_waiting(fault)]
+    return not find_errors(items, dialect=request.dialect, system=request.system, tools=request.tools)
 
 
 def _dropped(

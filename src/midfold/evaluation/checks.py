@@ -10,7 +10,7 @@ from midfold.evaluation.conversations import Conversation
 from midfold.evaluation.texts import Source
 from midfold.messages import Message, pair_calls
 from midfold.summaries.prompts import SUMMARY_MARKER, find_body
-from midfold.wire.validate import is_waiting, validate
+from midfold.wire.validate import find_errors
 
 # One pattern reads source and summary alike, so that most answers are a look into a set.
 _EXACT = re.compile(
@@ -91,8 +91,8 @@ def _new_faults(conversation: Conversation, items: Sequence[object]) -> list[str
 
 def _faults(conversation: Conversation, items: Sequence[object]) -> list[str]:
     request = conversation.request
-    found = validate(items, dialect=request.dialect, system=request.system, tools=request.tools)
-    return [fault.code for fault in found if fault.severity == "error" and not is_waiting(fault)]
+    errors = find_errors(items, dialect=request.dialect, system=request.system, tools=request.tools)
+    return [fault.code for fault in errors]
 
 
 def _broken_pairs(conversation: Conversation, messages: Sequence[Message]) -> list[str]:

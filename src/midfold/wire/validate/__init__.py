@@ -19,6 +19,7 @@ __all__ = [
     "PROFILES",
     "Profile",
     "continues_stored_history",
+    "find_errors",
     "get_profile",
     "is_waiting",
     "profile_for",
@@ -67,6 +68,22 @@ def validate(
         enforce=mode == "enforce",
     )
     return sorted(rules.check(outgoing), key=_position)
+
+
+def find_errors(
+    messages: Sequence[object],
+    *,
+    dialect: str,
+    system: object = None,
+    tools: Sequence[object] | None = None,
+    continues: bool = False,
+) -> list[Fault]:
+    """Name what makes a list illegal; an empty answer means that the provider takes it.
+
+    A call that waits for its result at the end of the list is legal: the host adds the result.
+    """
+    faults = validate(messages, dialect=dialect, system=system, tools=tools, continues=continues)
+    return [fault for fault in faults if not is_waiting(fault)]
 
 
 def continues_stored_history(body: Mapping[str, object] | None) -> bool:
