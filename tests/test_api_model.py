@@ -8,7 +8,7 @@ import pytest
 import midfold
 from midfold.errors import ConfigError
 from midfold.testing import transcript
-from midfold.testing.upstream import Reply, Status, Upstream
+from midfold.testing.upstream import HttpStatus, Reply, Upstream
 from midfold.wire import DIALECTS
 from midfold.wire.validate import validate
 
@@ -49,7 +49,7 @@ def test_named_model_is_awaited_in_async_code():
 
 
 def test_digest_stands_in_for_a_model_that_fails():
-    with Upstream(Status(401)) as up:
+    with Upstream(HttpStatus(401)) as up:
         result = midfold.compress(long(), model="local/small", base_url=up.url, max_tokens=5_000)
     assert result.summarizer == "digest"
     assert "local/small answered 401" in result.warning

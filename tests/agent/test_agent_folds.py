@@ -24,7 +24,7 @@ from midfold.store import Kind
 from midfold.store.sqlite.database import Database
 from midfold.store.sqlite.store import SqliteStore
 from midfold.summaries.prompts import SUMMARY_MARKER, SYSTEM_NOTE
-from midfold.testing.upstream import Reply, Status, Upstream
+from midfold.testing.upstream import HttpStatus, Reply, Upstream
 from midfold.tokens import CanonicalUsage
 from midfold.wire import parse
 
@@ -156,7 +156,7 @@ def test_an_overflow_is_learnt_folded_and_answered(api, make_agent, play, faults
 
 def test_a_guessed_window_steps_down_when_a_request_is_refused(make_agent, play):
     refusal = {"error": {"message": "Your input exceeds the context window of this model.", "type": "x"}}
-    with Upstream([*[Reply("Noted.")] * 12, Status(400, refusal)], then=Reply("Noted.")) as up:
+    with Upstream([*[Reply("Noted.")] * 12, HttpStatus(400, refusal)], then=Reply("Noted.")) as up:
         agent = make_agent(up)
         assert agent.status().window_tokens == 256_000
         talk(agent, play, 13)
@@ -202,7 +202,7 @@ def test_a_history_that_the_provider_refuses_is_mended_once(make_agent, play):
             "type": "invalid_request_error",
         }
     }
-    with Upstream([Status(400, refusal), Reply("Now it works.")]) as up:
+    with Upstream([HttpStatus(400, refusal), Reply("Now it works.")]) as up:
         events = play(make_agent(up), "hello")
     assert [type(event.step).__name__ for event in of(events, Recovering)] == ["Repair"]
     assert events[-1] == Done("Now it works.", 1)

@@ -18,11 +18,11 @@ from midfold.agent.conversation import UNKNOWN_RESULT
 from midfold.agent.running import NOT_STARTED
 from midfold.errors import ProviderUnavailable
 from midfold.messages import ToolCall
-from midfold.testing.upstream import NEVER, Ending, Fault, Reply, Upstream
+from midfold.testing.upstream import NEVER, DeliveryFault, Ending, Reply, Upstream
 
 APIS = ("openai_chat", "openai_responses", "anthropic")
 LONG = "The meter at the harbour takes coins and cards, and prints a receipt when asked to. " * 60
-SLOW = Fault(chunk_seconds=0.05)
+SLOW = DeliveryFault(chunk_seconds=0.05)
 SLEEP = ToolCall("call_1", "terminal", '{"command": "sleep 60 & echo $! > pid; wait"}')
 
 
@@ -182,7 +182,7 @@ def test_a_cancelled_task_leaves_the_session_whole(tmp_path, workspace):
 
 @pytest.mark.parametrize("api", APIS)
 def test_a_line_that_breaks_leaves_a_beginning_that_says_so(api, make_agent, play, faults_in):
-    broken = Fault(cut_at=2_500, ending=Ending.RESET)
+    broken = DeliveryFault(cut_at=2_500, ending=Ending.RESET)
     with Upstream([Reply("word " * 400, fault=broken), Reply("Yes.")]) as up:
         agent = make_agent(up, api=api)
         with pytest.raises(ProviderUnavailable):

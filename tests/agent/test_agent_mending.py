@@ -7,7 +7,7 @@ import pytest
 from midfold.agent import Done, ToolFinished, tool
 from midfold.agent.mending import UNREADABLE, mend_reply
 from midfold.messages import ToolCall
-from midfold.testing.upstream import Finish, Reply, Upstream
+from midfold.testing.upstream import FinishReason, Reply, Upstream
 from midfold.tokens import CanonicalUsage
 from midfold.wire import apis, parse
 
@@ -76,7 +76,7 @@ def test_a_call_that_the_output_cap_cut_is_not_run(make_agent, play, faults_in, 
         runs.append(path)
         return "gone"
 
-    cut = Reply("Writing.", (ToolCall("c", "clean", arguments),), finish=Finish.LENGTH)
+    cut = Reply("Writing.", (ToolCall("c", "clean", arguments),), finish=FinishReason.LENGTH)
     with Upstream([cut, Reply("In pieces, then.")]) as up:
         agent = make_agent(up, api=api, tools=[clean])
         [result] = finished(play(agent, "Clean."))
@@ -107,7 +107,7 @@ def test_a_mended_call_leaves_the_signed_thinking_before_it_as_it_was():
     call = {"type": "tool_use", "id": "c", "name": "list_files", "input": [1]}
     reply = parse([{"role": "assistant", "content": [thinking, call]}], "anthropic")
     completion = apis.Completion(
-        "anthropic", tuple(reply), apis.Finish.CALLS, CanonicalUsage(), None, "tool_use", "m"
+        "anthropic", tuple(reply), apis.FinishReason.CALLS, CanonicalUsage(), None, "tool_use", "m"
     )
     [item] = mend_reply(completion, "anthropic", used_ids=(), tools=["list_files"]).items
     assert item["content"] == [thinking, {**call, "input": {UNREADABLE: "[1]"}}]

@@ -21,7 +21,7 @@ from midfold.agent import (
 )
 from midfold.errors import ProviderAuthError
 from midfold.messages import ToolCall
-from midfold.testing.upstream import Meter, Reply, Status, Upstream
+from midfold.testing.upstream import HttpStatus, Reply, Upstream, UsageReport
 
 APIS = ("openai_chat", "openai_responses", "anthropic")
 READ = ToolCall("call_1", "read_file", '{"path": "notes.txt"}')
@@ -166,7 +166,7 @@ def test_an_agent_does_one_thing_at_a_time(make_agent):
 
 
 def test_an_error_of_the_provider_is_raised_and_the_prompt_is_kept(make_agent, play):
-    with Upstream([Status(401), Reply("Here I am.")]) as up:
+    with Upstream([HttpStatus(401), Reply("Here I am.")]) as up:
         agent = make_agent(up)
         with pytest.raises(ProviderAuthError):
             play(agent, "hello?")
@@ -193,7 +193,7 @@ def test_a_turn_has_a_bounded_number_of_steps(make_agent, play):
 
 
 def test_a_reply_without_usage_is_estimated(make_agent, play):
-    with Upstream(Reply("hi", usage=Meter.MISSING)) as up:
+    with Upstream(Reply("hi", usage=UsageReport.MISSING)) as up:
         events = play(make_agent(up), "hello")
     [called] = [event for event in events if isinstance(event, ModelCalled)]
     assert called.usage.total_tokens == 0
@@ -216,7 +216,7 @@ def test_a_refusal_without_words_is_one_warning(make_agent, play):
 
 def test_a_call_that_is_repeated_is_told_before_the_wait(make_agent, play):
     with Upstream(
-        [Status(503, {"error": {"message": "busy"}}, {"retry-after": "0.02"}), Reply("Yes.")]
+        [HttpStatus(503, {"error": {"message": "busy"}}, {"retry-after": "0.02"}), Reply("Yes.")]
     ) as up:
         events = play(make_agent(up), "talk")
     [notice] = [event.text for event in events if isinstance(event, Notice)]

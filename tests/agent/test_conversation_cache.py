@@ -9,7 +9,7 @@ from midfold.agent.caching import ConversationCache
 from midfold.errors import ProviderError
 from midfold.providers.summarizers import ModelRef
 from midfold.testing import conversation
-from midfold.testing.upstream import Reply, Status, Upstream
+from midfold.testing.upstream import HttpStatus, Reply, Upstream
 from midfold.tokens import CanonicalUsage
 from midfold.usage import Cause, PromptCache
 from midfold.usage.prefixes import digest_request
@@ -136,7 +136,7 @@ def test_a_cache_that_a_fold_made_cold_is_told_and_recorded(make_agent, play):
 
 def test_a_history_that_is_refused_however_it_is_spelled_stays_as_the_cache_has_it(make_agent, play):
     refusal = {"error": {"message": "messages.0.content.1.pdf.source: could not process PDF"}}
-    with Upstream([Reply("Noted."), *[Status(400, refusal)] * 2], then=Reply("Noted.")) as up:
+    with Upstream([Reply("Noted."), *[HttpStatus(400, refusal)] * 2], then=Reply("Noted.")) as up:
         agent = make_agent(up, model="local/claude-sonnet-4-5", api="anthropic")
         play(agent, "The meter takes coins.")
         with pytest.raises(ProviderError):

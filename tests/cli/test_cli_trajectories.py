@@ -9,7 +9,7 @@ from rich.console import Console
 from midfold.cli.batches import describe_progress, show_progress, spell_bill, spell_count, spell_seconds
 from midfold.faults import arm
 from midfold.testing import transcript
-from midfold.testing.upstream import Reply, Status, Upstream
+from midfold.testing.upstream import HttpStatus, Reply, Upstream
 from midfold.tokens import CanonicalUsage
 from midfold.trajectories.batch import Progress
 from midfold.trajectories.totals import Bill, Totals
@@ -110,7 +110,7 @@ def test_status_is_one_where_no_row_is_usable(run, tmp_path):
 
 
 def test_status_is_one_where_every_summary_failed(run, source, tmp_path):
-    with Upstream(Status(401)) as up:
+    with Upstream(HttpStatus(401)) as up:
         status, printed, _ = run(
             *("trajectories", source, "-o", tmp_path / "out.jsonl", *SMALL),
             *("--model", "openai/gpt-5-mini", "--base-url", up.url),

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from midfold.testing import transcript
-from midfold.testing.upstream import Reply, Status, Upstream
+from midfold.testing.upstream import HttpStatus, Reply, Upstream
 from midfold.tokens import CanonicalUsage
 from midfold.wire import DIALECTS
 from midfold.wire.validate import validate
@@ -66,7 +66,7 @@ def test_key_that_is_missing_is_one_line_and_status_two(run, session, tmp_path, 
 
 
 def test_digest_stands_in_and_the_report_says_for_what_and_why(run, session, tmp_path):
-    with Upstream(Status(404)) as up:
+    with Upstream(HttpStatus(404)) as up:
         status, _, report = run(
             *("compress", session(), "--max-tokens", 5_000, "-o", tmp_path / "out.json"),
             *("--model", "local/gone", "--base-url", up.url),

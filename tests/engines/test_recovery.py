@@ -20,7 +20,7 @@ from midfold.engines.recovery import (
 )
 from midfold.errors import ProviderError
 from midfold.providers import BlockingModel, Model, Retries
-from midfold.testing.upstream import Status, Upstream
+from midfold.testing.upstream import HttpStatus, Upstream
 from midfold.tokens.learnt import LearntLimits, Lesson
 from midfold.wire.failures import Failure, FailureKind, classify, judge_reply
 
@@ -238,10 +238,10 @@ def test_t27_a_window_is_learnt_for_its_own_endpoint_and_model_alone(tmp_path):
 
 
 HOSTILE = [
-    Status(400, {"error": {"message": "This model's maximum context length is 10 tokens, you sent 99."}}),
-    Status(402, {"error": {"message": "Prompt tokens limit exceeded: 230799 > 5000. Add more credits"}}),
-    Status(400, {"error": {"message": "invalid params, context window exceeds limit (2013)"}}),
-    Status(500, "<html>maximum context length is 1 token</html>"),
+    HttpStatus(400, {"error": {"message": "This model's maximum context length is 10 tokens, you sent 99."}}),
+    HttpStatus(402, {"error": {"message": "Prompt tokens limit exceeded: 230799 > 5000. Add more credits"}}),
+    HttpStatus(400, {"error": {"message": "invalid params, context window exceeds limit (2013)"}}),
+    HttpStatus(500, "<html>maximum context length is 1 token</html>"),
 ]
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from midfold.errors import ProviderUnavailable
 from midfold.providers import BlockingModel, LoopThread, Model
-from midfold.testing.upstream import NEVER, Fault, Reply, Status, Upstream
+from midfold.testing.upstream import NEVER, DeliveryFault, HttpStatus, Reply, Upstream
 from midfold.wire.apis import Done, TextDelta
 
 
@@ -41,7 +41,7 @@ def test_stream_is_a_plain_iterator(api):
 
 def test_errors_are_those_of_the_async_model(waits):
     options = {"retries": waits.retries}
-    with Upstream(Status(500)) as up, BlockingModel(Model.open("m", base_url=up.url, **options)) as model:
+    with Upstream(HttpStatus(500)) as up, BlockingModel(Model.open("m", base_url=up.url, **options)) as model:
         with pytest.raises(ProviderUnavailable):
             model.complete("hello")
         with pytest.raises(ProviderUnavailable):
@@ -49,7 +49,7 @@ def test_errors_are_those_of_the_async_model(waits):
 
 
 def test_stream_that_is_left_early_ends_the_call():
-    endless = Reply("word " * 500, fault=Fault(chunk_seconds=0.05))
+    endless = Reply("word " * 500, fault=DeliveryFault(chunk_seconds=0.05))
     with Upstream(endless) as up, BlockingModel(Model.open("scripted", base_url=up.url)) as model:
         events = model.stream("hello")
         next(events)
@@ -58,7 +58,7 @@ def test_stream_that_is_left_early_ends_the_call():
 
 
 def test_stream_that_outlives_its_model_is_no_harm():
-    endless = Reply("word " * 500, fault=Fault(chunk_seconds=0.05))
+    endless = Reply("word " * 500, fault=DeliveryFault(chunk_seconds=0.05))
     with Upstream(endless) as up:
         with BlockingModel(Model.open("scripted", base_url=up.url)) as model:
             events = model.stream("hello")

@@ -13,7 +13,7 @@ from midfold.errors import ProviderUnavailable
 from midfold.providers import BlockingModel, LoopThread, Model
 from midfold.providers.blocking import LoopClosed
 from midfold.providers.model import open_transport
-from midfold.testing.upstream import NEVER, Ending, Fault, Reply, Upstream
+from midfold.testing.upstream import NEVER, DeliveryFault, Ending, Reply, Upstream
 
 RACES = 60
 CALLERS = 4
@@ -136,7 +136,7 @@ def test_async_model_that_is_closed_opens_nothing_again(is_shared):
 
 STALLED = {
     "before the headers": NEVER,
-    "in the body": Reply("words", fault=Fault(cut_at=3, ending=Ending.STALL)),
+    "in the body": Reply("words", fault=DeliveryFault(cut_at=3, ending=Ending.STALL)),
 }
 
 

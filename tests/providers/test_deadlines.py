@@ -10,7 +10,7 @@ from aiohttp.abc import AbstractResolver
 from midfold.errors import ContextOverflow, ProviderError, ProviderUnavailable
 from midfold.providers import Model, Timeouts
 from midfold.providers.http import Transport
-from midfold.testing.upstream import NEVER, Fault, Reply, Status, Upstream
+from midfold.testing.upstream import NEVER, DeliveryFault, HttpStatus, Reply, Upstream
 
 
 class SilentResolver(AbstractResolver):
@@ -65,14 +65,14 @@ def test_refused_connection_is_told_in_the_words_of_the_system(waits):
     assert str(caught.value) == f"local/scripted: cannot connect to {address}: Connection refused"
 
 
-DRIPPING = Fault(pieces=(1,), chunk_seconds=0.01)
+DRIPPING = DeliveryFault(pieces=(1,), chunk_seconds=0.01)
 TOO_LONG = {"error": {"message": "prompt is too long: 9000 tokens > 8192 maximum"}}
 
 
 def test_error_that_drips_is_given_up_and_its_status_counts(api, waits):
     transport = Transport(timeouts=Timeouts(error_body=0.1, idle=20))
     started = time.monotonic()
-    with Upstream(Status(404, "x" * 2_000, fault=DRIPPING)) as up:
+    with Upstream(HttpStatus(404, "x" * 2_000, fault=DRIPPING)) as up:
         with pytest.raises(ProviderError, match="answered 404") as caught:
             asyncio.run(ask(up.url, transport, waits, api=api))
         up.wait_until(lambda: up.open_connections == 0)
@@ -82,14 +82,14 @@ def test_error_that_drips_is_given_up_and_its_status_counts(api, waits):
 
 
 def test_error_that_comes_slowly_but_whole_is_read(api, waits):
-    slow = Fault(pieces=(20,), chunk_seconds=0.005)
-    with Upstream(Status(400, TOO_LONG, fault=slow)) as up, pytest.raises(ContextOverflow) as caught:
+    slow = DeliveryFault(pieces=(20,), chunk_seconds=0.005)
+    with Upstream(HttpStatus(400, TOO_LONG, fault=slow)) as up, pytest.raises(ContextOverflow) as caught:
         asyncio.run(ask(up.url, Transport(), waits, api=api))
     assert caught.value.limit == 8192
 
 
 def test_answer_that_drips_is_waited_for(api, waits):
     transport = Transport(timeouts=Timeouts(error_body=0.05, idle=20))
-    with Upstream(Reply("x", fault=Fault(pieces=(40,), chunk_seconds=0.02))) as up:
+    with Upstream(Reply("x", fault=DeliveryFault(pieces=(40,), chunk_seconds=0.02))) as up:
         asyncio.run(ask(up.url, transport, waits, api=api))
         assert len(up.requests) == 1

@@ -16,11 +16,11 @@ from midfold.testing.upstream import (
     NEVER,
     RESET,
     ApiError,
+    DeliveryFault,
     Ending,
-    Fault,
+    HttpStatus,
     Raw,
     Reply,
-    Status,
     Unreachable,
     Upstream,
     redirect,
@@ -88,7 +88,7 @@ def test_t10_model_that_stands_in_for_another_is_sent_its_own_key():
         async with ModelSummarizer(models[0], main=models[1]) as summarize:
             assert await summarize(SummaryRequest("Write notes.", 500)) == "notes"
 
-    with Upstream(Status(401)) as chosen, Upstream(Reply("notes")) as main:
+    with Upstream(HttpStatus(401)) as chosen, Upstream(Reply("notes")) as main:
         asyncio.run(fall_back(chosen.url, main.url))
         assert [request.headers["authorization"] for request in chosen.requests] == ["Bearer sk-own-a"]
         assert [request.headers["authorization"] for request in main.requests] == ["Bearer sk-own-b"]
@@ -108,20 +108,20 @@ def test_t10_only_expected_headers_are_sent(api):
 
 
 ECHOES = {
-    "401": Status(
+    "401": HttpStatus(
         401, {"error": {"message": f"Incorrect API key provided: {KEY}.", "type": "invalid_request_error"}}
     ),
-    "400": Status(400, f"bad header: Bearer {KEY}"),
-    "500": Status(500, f"Traceback: headers={{'x-api-key': '{KEY}'}}"),
-    "429": Status(429, {"error": {"message": f"{KEY} is over its limit"}}),
+    "400": HttpStatus(400, f"bad header: Bearer {KEY}"),
+    "500": HttpStatus(500, f"Traceback: headers={{'x-api-key': '{KEY}'}}"),
+    "429": HttpStatus(429, {"error": {"message": f"{KEY} is over its limit"}}),
     "200 with an error": Reply(error=ApiError(f"no such key {KEY}", "authentication_error")),
     "words and an error": Reply("some words", error=ApiError(f"no such key {KEY}", "authentication_error")),
-    "no JSON": Status(200, f"<{KEY}>"),
+    "no JSON": HttpStatus(200, f"<{KEY}>"),
     "not HTTP": Raw(f"{KEY}\r\n\r\n".encode()),
     "bad header": Raw(f"HTTP/1.1 200 OK\r\n{KEY}\r\n\r\n".encode()),
     "bad chunk": Raw(f"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{KEY}\r\n".encode()),
     "redirect": redirect(f"https://elsewhere.example/{KEY}"),
-    "cut": Reply(KEY, fault=Fault(cut_at=30)),
+    "cut": Reply(KEY, fault=DeliveryFault(cut_at=30)),
     "reset": RESET,
     "hang up": HANG_UP,
 }
@@ -158,7 +158,7 @@ def test_t24_five_hundred_failures_show_no_key(waits, every_text, every_local, c
 
 SILENT = {
     "before the headers": NEVER,
-    "in the body": Reply("some words", fault=Fault(cut_at=20, ending=Ending.STALL)),
+    "in the body": Reply("some words", fault=DeliveryFault(cut_at=20, ending=Ending.STALL)),
 }
 
 

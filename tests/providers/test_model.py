@@ -13,7 +13,7 @@ from midfold.providers import Model, Timeouts, find_endpoint
 from midfold.providers.http import Transport
 from midfold.providers.model import open_transport
 from midfold.testing import conversation
-from midfold.testing.upstream import Ending, Fault, Reply, Status, Upstream
+from midfold.testing.upstream import DeliveryFault, Ending, HttpStatus, Reply, Upstream
 from midfold.wire import Request, convert
 from midfold.wire.apis import CallDelta, Done, Finish, ReasoningDelta, TextDelta
 
@@ -92,7 +92,7 @@ def test_server_that_does_not_stream_is_understood_whatever_it_calls_its_answer(
     with Upstream(REPLY) as up:
         plain = asyncio.run(fetch(up.url, api))
     headers = {"Content-Type": kind} if kind else {}
-    with Upstream(Status(200, plain, headers, fault=Fault(pieces=(7,)))) as up:
+    with Upstream(HttpStatus(200, plain, headers, fault=DeliveryFault(pieces=(7,)))) as up:
         *deltas, done = talk(up, api, lambda model: listen(model.stream("hello")))
         assert len(up.requests) == 1
     assert (done.completion.text, done.completion.finish) == ("It works.", Finish.CALLS)
@@ -141,7 +141,10 @@ def test_small_packet_that_unpacks_to_a_giant_is_refused(waits):
         finally:
             await transport.aclose()
 
-    with Upstream(Reply("x" * 20_000_000, fault=Fault(gzip=True))) as up, pytest.raises(ProviderUnavailable):
+    with (
+        Upstream(Reply("x" * 20_000_000, fault=DeliveryFault(gzip=True))) as up,
+        pytest.raises(ProviderUnavailable),
+    ):
         asyncio.run(run(up.url))
 
 
@@ -165,7 +168,7 @@ def test_caller_that_goes_away_ends_the_call(api):
             async for _ in events:
                 break
 
-    endless = Reply("word " * 500, fault=Fault(chunk_seconds=0.05))
+    endless = Reply("word " * 500, fault=DeliveryFault(chunk_seconds=0.05))
     with Upstream(endless) as up:
         talk(up, api, run)
         up.wait_until(lambda: up.open_connections == 0)
@@ -180,7 +183,7 @@ def test_cancelled_call_lets_go_of_its_connection(api):
             await task
         await asyncio.to_thread(up.wait_until, lambda: up.open_connections == 0)
 
-    with Upstream(Reply("x", fault=Fault(ending=Ending.STALL, cut_at=0))) as up:
+    with Upstream(Reply("x", fault=DeliveryFault(ending=Ending.STALL, cut_at=0))) as up:
         talk(up, api, run)
 
 
@@ -214,14 +217,14 @@ def test_proxies_of_the_environment_are_not_asked(monkeypatch):
 
 
 def test_headers_may_come_late_within_the_deadline():
-    late = Reply("late", fault=Fault(headers_seconds=0.05))
+    late = Reply("late", fault=DeliveryFault(headers_seconds=0.05))
     with Upstream(late) as up:
         found = talk(up, "anthropic", lambda model: model.complete("hello"), timeouts=Timeouts(headers=20))
     assert found.text == "late"
 
 
 def test_error_names_who_failed_and_how():
-    refusal = Status(400, {"error": {"message": "temperature must be between 0 and 2"}})
+    refusal = HttpStatus(400, {"error": {"message": "temperature must be between 0 and 2"}})
     with Upstream(refusal) as up, pytest.raises(ProviderError) as caught:
         talk(up, "openai_chat", lambda model: model.complete("hello"))
     assert str(caught.value) == "local/scripted answered 400: temperature must be between 0 and 2"

@@ -16,10 +16,10 @@ from pydantic import TypeAdapter
 from midfold.messages import ToolCall
 from midfold.providers import Model, Relay, RelayBroken, RelayRequest
 from midfold.providers.observation import Observation, Observer
-from midfold.testing.upstream import ApiError, Fault, Finish, Framing, Reply, Upstream
+from midfold.testing.upstream import ApiError, DeliveryFault, FinishReason, Framing, Reply, Upstream
 from midfold.tokens import CanonicalUsage
 from midfold.wire.apis import Done, StreamReader, find_api, get_api, read_reply
-from midfold.wire.apis import Finish as ReplyFinish
+from midfold.wire.apis import FinishReason as ReplyFinish
 from midfold.wire.failures import FailureKind
 
 WORDS = "Grüße, 世界 🙂: all 12 tests pass."
@@ -76,7 +76,7 @@ async def ask(url: str, api: str, *, stream: bool):
 @pytest.mark.parametrize("packed", [False, True], ids=["identity", "gzip"])
 @pytest.mark.parametrize("stream", [False, True], ids=["plain", "stream"])
 def test_observation_is_what_a_model_client_reads(api, stream, packed):
-    reply = Reply(WORDS, CALLS, reasoning="Let me see.", fault=Fault(gzip=packed, pieces=(7, 1, 40)))
+    reply = Reply(WORDS, CALLS, reasoning="Let me see.", fault=DeliveryFault(gzip=packed, pieces=(7, 1, 40)))
     with Upstream(reply) as up:
         expected = asyncio.run(ask(up.url, api, stream=stream))
         _, seen = asyncio.run(relay(up.url, api, stream=stream))
@@ -167,12 +167,12 @@ def test_stream_that_is_cut_on_its_way_is_observed_as_far_as_it_came(api, packed
                 return bytes(received), True, answer.observation()
             return bytes(received), False, answer.observation()
 
-    whole = Reply(WORDS, fault=Fault(gzip=packed))
+    whole = Reply(WORDS, fault=DeliveryFault(gzip=packed))
     with Upstream(whole) as up:
         data, _, complete = asyncio.run(read(up.url))
     assert complete.complete
     for cut_at in random.Random(5).sample(range(1, len(data) - 40), 6):
-        with Upstream(Reply(WORDS, fault=Fault(gzip=packed, cut_at=cut_at))) as up:
+        with Upstream(Reply(WORDS, fault=DeliveryFault(gzip=packed, cut_at=cut_at))) as up:
             received, is_broken, seen = asyncio.run(read(up.url))
         assert received == data[:cut_at]
         assert is_broken
@@ -181,7 +181,7 @@ def test_stream_that_is_cut_on_its_way_is_observed_as_far_as_it_came(api, packed
 
 
 def test_stream_that_ends_early_in_good_order_is_not_complete(api):
-    fault = Fault(cut_at=250, framing=Framing.UNTIL_CLOSE)
+    fault = DeliveryFault(cut_at=250, framing=Framing.UNTIL_CLOSE)
     with Upstream(Reply(WORDS, fault=fault)) as up:
         body, seen = asyncio.run(relay(up.url, api, stream=True))
     assert len(body) == 250
@@ -215,7 +215,7 @@ def test_error_inside_a_200_is_a_failure_with_what_came_before(api):
 
 
 def test_answer_that_the_output_cap_cut_is_complete(api):
-    seen = observe(api, record(api, stream=True, reply=Reply(WORDS, finish=Finish.LENGTH)))
+    seen = observe(api, record(api, stream=True, reply=Reply(WORDS, finish=FinishReason.LENGTH)))
     assert seen.complete
     assert seen.completion.finish is ReplyFinish.LENGTH
 

@@ -16,10 +16,10 @@ from midfold.testing.upstream import (
     HANG_UP,
     NEVER,
     RESET,
-    Fault,
+    DeliveryFault,
+    HttpStatus,
     Raw,
     Reply,
-    Status,
     Unreachable,
     Upstream,
 )
@@ -160,11 +160,11 @@ def test_nobody_there_is_an_error():
 
 
 def test_idle_stream_is_an_error_and_a_slow_one_is_none():
-    with Upstream(Reply("one two three", fault=Fault(chunk_seconds=0.05))) as up:
+    with Upstream(Reply("one two three", fault=DeliveryFault(chunk_seconds=0.05))) as up:
         _, error, seen = asyncio.run(take(up.url, STREAMED, timeouts=Timeouts(idle=0.5)))
         assert error is None
         assert seen.completion.text == "one two three"
-    with Upstream(Reply("one two", fault=Fault(chunk_seconds=30))) as up:
+    with Upstream(Reply("one two", fault=DeliveryFault(chunk_seconds=30))) as up:
         _, error, seen = asyncio.run(take(up.url, STREAMED, timeouts=Timeouts(idle=0.1)))
     assert "nothing more came for 0.1 s" in str(error)
     assert not error.may_pass
@@ -172,7 +172,7 @@ def test_idle_stream_is_an_error_and_a_slow_one_is_none():
 
 
 def test_waiting_of_the_client_is_no_idling_of_the_upstream():
-    with Upstream(Reply("one two three", fault=Fault(pieces=(50,)))) as up:
+    with Upstream(Reply("one two three", fault=DeliveryFault(pieces=(50,)))) as up:
         _, error, seen = asyncio.run(take(up.url, STREAMED, pause=0.15, timeouts=Timeouts(idle=0.1)))
     assert error is None
     assert seen.complete
@@ -264,7 +264,7 @@ def test_last_chunk_that_was_taken_is_observed():
                     return answer.observation()
         raise AssertionError("it said nothing")
 
-    with Upstream(Reply("hello world", fault=Fault(chunk_seconds=0.05))) as up:
+    with Upstream(Reply("hello world", fault=DeliveryFault(chunk_seconds=0.05))) as up:
         seen = asyncio.run(leave(up.url))
     assert seen.completion.text.startswith("hello")
     assert (seen.complete, seen.reason) == (False, "the answer was not taken to its end")
@@ -336,7 +336,7 @@ def test_failure_is_judged_before_its_exact_bytes_are_passed_on(packed):
             assert answer.has_begun
             return failed, body, answer.observation()
 
-    with Upstream(Status(400, REFUSAL, fault=Fault(gzip=packed))) as up:
+    with Upstream(HttpStatus(400, REFUSAL, fault=DeliveryFault(gzip=packed))) as up:
         failed, body, seen = asyncio.run(judge(up.url))
     assert isinstance(failed.error, ContextOverflow)
     assert failed.error.limit == 8192
@@ -350,7 +350,7 @@ def test_failure_that_cannot_be_unpacked_is_not_taken_for_an_empty_one():
         async with Relay.open("local", base_url=url) as relay, relay.send(ASKED) as answer:
             return await answer.failure()
 
-    with Upstream(Status(400, b"\x8b\x05\x80", {"Content-Encoding": "odd"})) as up:
+    with Upstream(HttpStatus(400, b"\x8b\x05\x80", {"Content-Encoding": "odd"})) as up:
         failed = asyncio.run(judge(up.url))
     assert not isinstance(failed.error, ContextOverflow)
 
@@ -360,7 +360,7 @@ def test_rate_limit_keeps_its_wait():
         async with Relay.open("local", base_url=url) as relay, relay.send(ASKED) as answer:
             return await answer.failure()
 
-    with Upstream(Status(429, headers={"Retry-After": "7"})) as up:
+    with Upstream(HttpStatus(429, headers={"Retry-After": "7"})) as up:
         failed = asyncio.run(judge(up.url))
     assert isinstance(failed.error, RateLimited)
     assert (failed.error.retry_after, failed.may_pass) == (7.0, True)
@@ -388,7 +388,10 @@ def test_peek_gives_up_on_what_is_large_or_late_and_loses_nothing(serve):
 
 @pytest.mark.parametrize("status", [300, 301, 302, 303, 307, 308])
 def test_redirect_is_an_error_and_leads_nowhere(status):
-    with Upstream() as other, Upstream(Status(status, "", {"Location": f"{other.url}/v1/steal?key=x"})) as up:
+    with (
+        Upstream() as other,
+        Upstream(HttpStatus(status, "", {"Location": f"{other.url}/v1/steal?key=x"})) as up,
+    ):
         with pytest.raises(ProviderError, match="which is not followed") as caught:
             asyncio.run(take(up.url, key="sk-ours-123456789012"))
         assert other.requests == []

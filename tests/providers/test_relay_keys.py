@@ -8,7 +8,7 @@ import pytest
 from midfold.errors import ConfigError, ProviderError
 from midfold.providers import KeySource, Relay, RelayRequest, RequestRefused, Secret, Timeouts, open_transport
 from midfold.providers.names import Provider
-from midfold.testing.upstream import HANG_UP, NEVER, Raw, Reply, Status, Upstream, redirect
+from midfold.testing.upstream import HANG_UP, NEVER, HttpStatus, Raw, Reply, Upstream, redirect
 
 OURS = "sk-ours-6f1d2c3b4a5968778695a4b3c2d1e0f1"
 THEIRS = "sk-their-0f1e2d3c4b5a69788796a5b4c3d2e1f0"
@@ -174,7 +174,7 @@ def test_our_key_is_not_in_what_a_failure_says():
         async with Relay.open("local", base_url=url, key=OURS) as relay, relay.send(request) as answer:
             return await answer.failure()
 
-    with Upstream(Status(401, {"error": {"message": f"no such key {OURS}"}})) as up:
+    with Upstream(HttpStatus(401, {"error": {"message": f"no such key {OURS}"}})) as up:
         failed = asyncio.run(judge(up.url))
     assert OURS not in str(failed.error)
     assert OURS.encode() not in failed.error.body

@@ -11,7 +11,16 @@ from midfold.messages import ToolCall
 from midfold.providers import Retries, Secret
 from midfold.providers.summarizers import ModelRef, ModelSummarizer
 from midfold.providers.summarizers.summarizer import MOST_RECORDS
-from midfold.testing.upstream import NEVER, ApiError, Fault, Finish, Meter, Reply, Status, Upstream
+from midfold.testing.upstream import (
+    NEVER,
+    ApiError,
+    DeliveryFault,
+    FinishReason,
+    HttpStatus,
+    Reply,
+    Upstream,
+    UsageReport,
+)
 from midfold.tokens import CanonicalUsage
 
 REQUEST = SummaryRequest("Write the notes of these turns.", 2_000, ("src/app.py",))
@@ -117,12 +126,12 @@ def test_host_may_set_the_main_model_anew():
 @pytest.mark.parametrize(
     "refusal",
     [
-        Status(400),
-        Status(401),
-        Status(403),
-        Status(404),
-        Status(402),
-        Status(400, error=ApiError("prompt is too long: 9 tokens > 4 maximum")),
+        HttpStatus(400),
+        HttpStatus(401),
+        HttpStatus(403),
+        HttpStatus(404),
+        HttpStatus(402),
+        HttpStatus(400, error=ApiError("prompt is too long: 9 tokens > 4 maximum")),
     ],
 )
 def test_model_that_refuses_is_replaced_once_by_the_main_one(refusal):
@@ -141,26 +150,26 @@ def test_model_that_is_missing_is_replaced_by_the_main_one(name, monkeypatch):
 
 
 def test_both_reasons_are_told_where_both_refuse():
-    with Upstream(Status(401)) as chosen, Upstream(Status(404)) as main:
+    with Upstream(HttpStatus(401)) as chosen, Upstream(HttpStatus(404)) as main:
         _, [error] = ask(at(chosen, "local/a"), at(main, "local/b"))
     assert "local/a answered 401" in error.reason
     assert "local/b answered 404" in error.reason
 
 
 def test_main_model_is_not_asked_for_what_may_pass():
-    with Upstream(Status(503)) as chosen, Upstream(Reply("main")) as main:
+    with Upstream(HttpStatus(503)) as chosen, Upstream(Reply("main")) as main:
         _, [error] = ask(at(chosen), at(main))
     assert error.retry_after == 60
     assert (len(chosen.requests), len(main.requests)) == (2, 0)
 
 
 def test_passing_failure_is_tried_once_more():
-    with Upstream([Status(503), GOOD]) as up:
+    with Upstream([HttpStatus(503), GOOD]) as up:
         assert ask(at(up))[1] == ["## Goal\nShip it."]
 
 
 def test_never_more_than_four_calls_are_made():
-    with Upstream([Status(500), Status(401)]) as chosen, Upstream(Status(500)) as main:
+    with Upstream([HttpStatus(500), HttpStatus(401)]) as chosen, Upstream(HttpStatus(500)) as main:
         ask(at(chosen, "local/a"), at(main, "local/b"))
     assert len(chosen.requests) + len(main.requests) == 4
 
@@ -179,8 +188,8 @@ def test_output_cap_that_is_too_large_is_lowered_to_what_is_left():
         (Reply(""), "its answer was empty"),
         (Reply(" \n"), "its answer was empty"),
         (Reply("", reasoning="Hmm."), "it only thought"),
-        (Reply("## Goal", finish=Finish.LENGTH), "cut off at the output cap"),
-        (Reply("I cannot.", finish=Finish.FILTER), "it refused"),
+        (Reply("## Goal", finish=FinishReason.LENGTH), "cut off at the output cap"),
+        (Reply("I cannot.", finish=FinishReason.FILTER), "it refused"),
         (Reply("Let me look.", (ToolCall("c1", "read_file", "{}"),)), "it called a tool"),
     ],
 )
@@ -195,7 +204,7 @@ def test_answer_that_is_no_summary_is_a_failure_that_is_paid_for(reply, reason, 
 
 
 def test_failure_is_followed_by_a_minute_of_silence(clock):
-    with Upstream(Status(500)) as up:
+    with Upstream(HttpStatus(500)) as up:
         _, answers = ask(at(up), clock=clock, requests=3)
     assert len(up.requests) == 2
     assert [answer.retry_after for answer in answers] == [60, 60, 60]
@@ -204,7 +213,7 @@ def test_failure_is_followed_by_a_minute_of_silence(clock):
 
 
 def test_person_who_asks_is_not_kept_waiting(clock):
-    with Upstream(Status(500)) as up:
+    with Upstream(HttpStatus(500)) as up:
         ask(at(up), clock=clock, requests=2, is_manual=True)
     assert len(up.requests) == 4
 
@@ -220,7 +229,7 @@ def test_silence_ends_with_time_and_with_success(clock):
             clock.now += 1
             return waiting.value.retry_after, await summarizer(REQUEST), await summarizer(REQUEST)
 
-    with Upstream([Status(500), GOOD, GOOD]) as up:
+    with Upstream([HttpStatus(500), GOOD, GOOD]) as up:
         assert asyncio.run(run(up)) == (1, GOOD.text, GOOD.text)
 
 
@@ -245,7 +254,7 @@ def test_repeated_timeouts_are_given_more_and_more_time(clock):
 
 @pytest.mark.parametrize(("asked", "seconds"), [("20", 60), ("200", 200), ("99999999", 900)])
 def test_provider_that_asks_for_time_gets_it_within_reason(asked, seconds, clock):
-    with Upstream(Status(429, headers={"Retry-After": asked})) as up:
+    with Upstream(HttpStatus(429, headers={"Retry-After": asked})) as up:
         _, [error] = ask(at(up), clock=clock)
     assert (error.retry_after, len(up.requests)) == (seconds, 1)
 
@@ -270,13 +279,13 @@ def test_model_that_refuses_is_passed_over_for_a_while(clock):
             await summarizer(REQUEST)
             return [call.model for call in summarizer.calls]
 
-    with Upstream(Status(401)) as chosen, Upstream(GOOD) as main:
+    with Upstream(HttpStatus(401)) as chosen, Upstream(GOOD) as main:
         models = asyncio.run(run(chosen, main))
     assert models == ["local/a", *["local/b"] * 3, "local/a", "local/b", "local/a", "local/b"]
 
 
 def test_model_that_states_its_window_is_not_met_with_silence(clock):
-    too_long = Status(400, error=ApiError("prompt is too long: 50000 tokens > 8192 maximum"))
+    too_long = HttpStatus(400, error=ApiError("prompt is too long: 50000 tokens > 8192 maximum"))
     with Upstream([too_long, GOOD]) as up:
         _, [error, answer] = ask(at(up), clock=clock, requests=2)
     assert (error.retry_after, error.__cause__.limit) == (None, 8_192)
@@ -288,7 +297,7 @@ def test_records_of_calls_do_not_grow_for_ever():
 
 
 def test_another_main_model_is_asked_at_once(clock):
-    with Upstream(Status(500)) as bad, Upstream(GOOD) as good:
+    with Upstream(HttpStatus(500)) as bad, Upstream(GOOD) as good:
         main = iter([at(bad, "local/a"), at(good, "local/b")])
         _, answers = ask(None, lambda: next(main), clock=clock, requests=2)
     assert isinstance(answers[0], SummaryUnavailable)
@@ -310,7 +319,7 @@ def test_calls_are_put_down_with_usage_price_and_time(clock):
 
 
 def test_cost_is_unknown_rather_than_nothing():
-    with Upstream([Reply("notes", usage=Meter.MISSING), GOOD, Status(500), Status(500)]) as up:
+    with Upstream([Reply("notes", usage=UsageReport.MISSING), GOOD, HttpStatus(500), HttpStatus(500)]) as up:
         silent, _ = ask(at(up, "openai/gpt-5-mini"))
         own, _ = ask(at(up, "local/gpt-5-mini"))
         failed, _ = ask(at(up, "openai/gpt-5-mini"))
@@ -320,7 +329,7 @@ def test_cost_is_unknown_rather_than_nothing():
 def test_what_a_gateway_says_it_charged_is_the_cost():
     usage = {"prompt_tokens": 10, "completion_tokens": 2, "cost": 0.25}
     choice = {"message": {"role": "assistant", "content": "notes"}, "finish_reason": "stop"}
-    with Upstream(Status(200, {"choices": [choice], "usage": usage})) as up:
+    with Upstream(HttpStatus(200, {"choices": [choice], "usage": usage})) as up:
         summarizer, _ = ask(at(up))
     assert summarizer.calls[0].cost.dollars == Decimal("0.25")
 
@@ -356,12 +365,12 @@ def test_event_loop_goes_on_while_a_model_thinks():
                 await asyncio.sleep(0.001)
             return turns
 
-    with Upstream(Reply("notes", fault=Fault(headers_seconds=0.1))) as up:
+    with Upstream(Reply("notes", fault=DeliveryFault(headers_seconds=0.1))) as up:
         assert asyncio.run(run(up)) > 10
 
 
 def test_key_stays_out_of_reasons_and_records():
-    echoing = Status(401, error=ApiError("no such key: sk-verysecret123456"))
+    echoing = HttpStatus(401, error=ApiError("no such key: sk-verysecret123456"))
     with Upstream(echoing) as up:
         model = at(up, key=Secret("sk-verysecret123456"))
         summarizer, [error] = ask(model)

@@ -11,7 +11,7 @@ from midfold.errors import SummaryUnavailable
 from midfold.folding.flow import SummaryRequest
 from midfold.providers.summarizers import BlockingSummarizer, ModelRef, ModelSummarizer
 from midfold.testing import transcript
-from midfold.testing.upstream import NEVER, Ending, Fault, Reply, Status, Unreachable, Upstream
+from midfold.testing.upstream import NEVER, DeliveryFault, Ending, HttpStatus, Reply, Unreachable, Upstream
 
 REQUEST = SummaryRequest("Write the notes of these turns.", 2_000)
 
@@ -48,8 +48,8 @@ def test_threads_may_share_it():
     "hung",
     [
         NEVER,
-        Reply("notes", fault=Fault(cut_at=20, ending=Ending.STALL)),
-        Reply("notes", fault=Fault(pieces=(1,), chunk_seconds=0.2)),
+        Reply("notes", fault=DeliveryFault(cut_at=20, ending=Ending.STALL)),
+        Reply("notes", fault=DeliveryFault(pieces=(1,), chunk_seconds=0.2)),
     ],
 )
 def test_hung_model_is_given_up_at_the_deadline(hung):
@@ -82,7 +82,7 @@ def test_closed_summariser_says_so_and_may_be_closed_again():
 
 def test_engine_folds_with_it_and_falls_back_to_the_digest():
     messages = transcript(turns=60, result_chars=2_000, last="Go on.")
-    with Upstream([Reply("## Goal\nThe new zones."), Status(401)]) as up, blocking(up.url) as summarize:
+    with Upstream([Reply("## Goal\nThe new zones."), HttpStatus(401)]) as up, blocking(up.url) as summarize:
         engine = ContextCompressor(context_length=200_000, summarizer=summarize)
         folded = engine.compress_result(messages, focus_topic="zones")
         again = engine.compress_result([*folded.messages, *messages], focus_topic="zones")

@@ -28,12 +28,12 @@ from midfold.testing.upstream import (
     RESET,
     Answer,
     ApiError,
+    DeliveryFault,
     Ending,
-    Fault,
     Framing,
+    HttpStatus,
     Raw,
     Reply,
-    Status,
     Unreachable,
     Upstream,
     overflow,
@@ -91,19 +91,19 @@ def http_date(seconds: float) -> str:
 
 
 PASSING = {
-    "500": Status(500),
-    "502 with a page of HTML": Status(502, "<html>Bad gateway</html>"),
-    "503": Status(503),
-    "529": Status(529),
-    "429": Status(429),
+    "500": HttpStatus(500),
+    "502 with a page of HTML": HttpStatus(502, "<html>Bad gateway</html>"),
+    "503": HttpStatus(503),
+    "529": HttpStatus(529),
+    "429": HttpStatus(429),
     "reset": RESET,
     "hang up": HANG_UP,
     "garbage": Raw(b"\x16\x03\x01\x02garbage\r\n\r\n"),
-    "truncated JSON": Status(200, '{"id": "x", "output": [{"ty', JSON),
-    "200 that is no reply": Status(200, "[1, 2]", JSON),
+    "truncated JSON": HttpStatus(200, '{"id": "x", "output": [{"ty', JSON),
+    "200 that is no reply": HttpStatus(200, "[1, 2]", JSON),
     "200 with an error": Reply(error=ApiError()),
-    "200 without a body": Status(200, ""),
-    "reset in the headers": Raw(b"HTTP/1.1 200 OK\r\nContent-", fault=Fault(ending=Ending.RESET)),
+    "200 without a body": HttpStatus(200, ""),
+    "reset in the headers": Raw(b"HTTP/1.1 200 OK\r\nContent-", fault=DeliveryFault(ending=Ending.RESET)),
 }
 
 
@@ -128,11 +128,11 @@ def test_failure_that_passed_leaves_no_trace(api, fault, streams, waits):
 
 DATES = {"Retry-After": "Wed, 21 Oct 2026 07:28:40 GMT", "Date": "Wed, 21 Oct 2026 07:28:00 GMT"}
 WAITED_FOR = {
-    "seconds": (Status(429, headers={"Retry-After": "7"}), 7.0),
-    "fractions": (Status(429, headers={"Retry-After": "1.5"}), 1.5),
-    "milliseconds": (Status(429, headers={"retry-after-ms": "2500"}), 2.5),
-    "date by the server's clock": (Status(429, headers=DATES), 40.0),
-    "503": (Status(503, headers={"Retry-After": "7"}), 7.0),
+    "seconds": (HttpStatus(429, headers={"Retry-After": "7"}), 7.0),
+    "fractions": (HttpStatus(429, headers={"Retry-After": "1.5"}), 1.5),
+    "milliseconds": (HttpStatus(429, headers={"retry-after-ms": "2500"}), 2.5),
+    "date by the server's clock": (HttpStatus(429, headers=DATES), 40.0),
+    "503": (HttpStatus(503, headers={"Retry-After": "7"}), 7.0),
     "inside a 200": (Reply(error=ApiError(), headers={"Retry-After": "7"}), 7.0),
 }
 
@@ -147,14 +147,14 @@ def test_provider_is_waited_for_as_long_as_it_asks(api, refusal, seconds, stream
 
 
 def test_date_without_the_servers_clock_is_compared_with_our_own(api, waits):
-    with Upstream([Status(429, headers={"Retry-After": http_date(30)}), RIGHT]) as up:
+    with Upstream([HttpStatus(429, headers={"Retry-After": http_date(30)}), RIGHT]) as up:
         assert_right(asyncio.run(ask(up.url, api, streams=False, waits=waits)))
     assert waits.seconds[0] == pytest.approx(30, rel=0.1)
 
 
 @pytest.mark.parametrize("streams", [False, True], ids=["plain", "stream"])
 def test_provider_that_asks_for_an_hour_is_not_waited_for(api, streams, waits):
-    with Upstream(Status(429, headers={"Retry-After": "3600"})) as up:
+    with Upstream(HttpStatus(429, headers={"Retry-After": "3600"})) as up:
         heard = asyncio.run(ask(up.url, api, streams=streams, waits=waits))
         assert len(up.requests) == 1
     assert isinstance(heard.error, RateLimited)
@@ -163,17 +163,19 @@ def test_provider_that_asks_for_an_hour_is_not_waited_for(api, streams, waits):
 
 
 LASTING = {
-    "400": (Status(400), ProviderError),
-    "401": (Status(401), ProviderAuthError),
-    "403": (Status(403), ProviderAuthError),
-    "404": (Status(404), ProviderError),
-    "413": (Status(413, "Payload Too Large"), ProviderError),
-    "422": (Status(422), ProviderError),
+    "400": (HttpStatus(400), ProviderError),
+    "401": (HttpStatus(401), ProviderAuthError),
+    "403": (HttpStatus(403), ProviderAuthError),
+    "404": (HttpStatus(404), ProviderError),
+    "413": (HttpStatus(413, "Payload Too Large"), ProviderError),
+    "422": (HttpStatus(422), ProviderError),
     "301": (redirect("https://elsewhere.example/v1", 301), ProviderError),
     "307": (redirect("https://elsewhere.example/v1", 307), ProviderError),
     "prompt too long": (overflow("openai", window_tokens=8192, input_tokens=9000), ContextOverflow),
     "prompt too long, as a 500": (
-        Status(500, {"error": {"message": "the request exceeds the available context size (4096 tokens)"}}),
+        HttpStatus(
+            500, {"error": {"message": "the request exceeds the available context size (4096 tokens)"}}
+        ),
         ProviderError,
     ),
     "output cap": (
@@ -203,7 +205,7 @@ def test_overflow_carries_the_numbers_that_were_stated(waits):
 
 SLOW = {
     "headers": NEVER,
-    "body": Reply(WORDS, CALLS, fault=Fault(cut_at=8, ending=Ending.STALL)),
+    "body": Reply(WORDS, CALLS, fault=DeliveryFault(cut_at=8, ending=Ending.STALL)),
 }
 
 
@@ -238,13 +240,13 @@ def test_refused_connection_is_tried_again(api, streams, waits):
 
 
 HARMLESS = {
-    "gzip": Fault(gzip=True),
-    "byte by byte": Fault(pieces=(1,)),
-    "odd pieces": Fault(pieces=(1, 2, 3, 5, 8, 13)),
-    "HTTP/1.0": Fault(framing=Framing.UNTIL_CLOSE),
-    "chunks": Fault(framing=Framing.CHUNKED),
-    "a length": Fault(framing=Framing.LENGTH),
-    "gzip byte by byte": Fault(gzip=True, pieces=(1,)),
+    "gzip": DeliveryFault(gzip=True),
+    "byte by byte": DeliveryFault(pieces=(1,)),
+    "odd pieces": DeliveryFault(pieces=(1, 2, 3, 5, 8, 13)),
+    "HTTP/1.0": DeliveryFault(framing=Framing.UNTIL_CLOSE),
+    "chunks": DeliveryFault(framing=Framing.CHUNKED),
+    "a length": DeliveryFault(framing=Framing.LENGTH),
+    "gzip byte by byte": DeliveryFault(gzip=True, pieces=(1,)),
 }
 
 
@@ -257,13 +259,13 @@ def test_odd_but_correct_answer_is_read(api, fault, streams, waits):
 
 
 BROKEN = {
-    "longer than it is": Fault(framing=Framing.LENGTH, length_off_by=64),
-    "shorter than it is": Fault(framing=Framing.LENGTH, length_off_by=-40),
-    "cut": Fault(cut_at=90),
-    "cut and reset": Fault(cut_at=90, ending=Ending.RESET),
-    "cut gzip": Fault(cut_at=90, gzip=True),
-    "broken chunks": Fault(framing=Framing.BROKEN_CHUNKS, pieces=(40,)),
-    "cut without a length": Fault(cut_at=90, framing=Framing.UNTIL_CLOSE),
+    "longer than it is": DeliveryFault(framing=Framing.LENGTH, length_off_by=64),
+    "shorter than it is": DeliveryFault(framing=Framing.LENGTH, length_off_by=-40),
+    "cut": DeliveryFault(cut_at=90),
+    "cut and reset": DeliveryFault(cut_at=90, ending=Ending.RESET),
+    "cut gzip": DeliveryFault(cut_at=90, gzip=True),
+    "broken chunks": DeliveryFault(framing=Framing.BROKEN_CHUNKS, pieces=(40,)),
+    "cut without a length": DeliveryFault(cut_at=90, framing=Framing.UNTIL_CLOSE),
 }
 
 
@@ -307,7 +309,7 @@ def test_stream_cut_anywhere_is_marked_or_whole(api, waits):
     waits.max_calls = 1
     length = len(body_of(api))
     places = random.Random(5).sample(range(length), 34)
-    with Upstream([Reply(WORDS, CALLS, fault=Fault(cut_at=place)) for place in places]) as up:
+    with Upstream([Reply(WORDS, CALLS, fault=DeliveryFault(cut_at=place)) for place in places]) as up:
         for place in places:
             assert_marked_or_whole(asyncio.run(ask(up.url, api, streams=True, waits=waits)), place)
 

@@ -7,7 +7,7 @@ import pytest
 
 from midfold.errors import MidfoldError
 from midfold.testing import transcript
-from midfold.testing.upstream import Reply, Status, Upstream
+from midfold.testing.upstream import HttpStatus, Reply, Upstream
 from midfold.tokens import CanonicalUsage
 from midfold.trajectories import CompressionConfig
 from midfold.trajectories.batch import Batch, compress_files
@@ -45,7 +45,7 @@ def test_model_writes_the_summaries_and_the_bill_adds_up(source, tmp_path):
 
 
 def test_rows_whose_model_fails_are_written_as_they_were_and_listed(source, tmp_path):
-    with Upstream(Status(400)) as up:
+    with Upstream(HttpStatus(400)) as up:
         config = replace(CONFIG, model="openai/gpt-5-mini", base_url=up.url, max_retries=1)
         result = compress_files(Batch(source, config), tmp_path / "out.jsonl")
     assert read_lines(tmp_path / "out.jsonl") == read_lines(source)
@@ -65,7 +65,7 @@ IN_VAIN = r"all 6 calls failed: openai/gpt-5-mini.* go on with --resume"
 def test_run_whose_model_turns_every_call_away_stops_and_asks_again_when_resumed(tmp_path):
     source, out = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
     source.write_bytes(make_lines(18))
-    with Upstream([Status(401)] * 6 + [Reply("The meters were counted.")] * 6) as up:
+    with Upstream([HttpStatus(401)] * 6 + [Reply("The meters were counted.")] * 6) as up:
         config = replace(CONFIG, model="openai/gpt-5-mini", base_url=up.url, max_retries=0)
         with pytest.raises(MidfoldError, match=IN_VAIN):
             compress_files(Batch(source, config), out)
@@ -81,7 +81,7 @@ def test_run_whose_model_is_not_there_stops(tmp_path):
 
 
 def test_call_that_is_turned_away_costs_nothing(source, tmp_path):
-    with Upstream(Status(404)) as up:
+    with Upstream(HttpStatus(404)) as up:
         config = replace(CONFIG, model="openai/gpt-5-mini", base_url=up.url, max_retries=0)
         bill = compress_files(Batch(source, config), tmp_path / "out.jsonl").totals.bill
     assert (bill.calls, bill.unpriced_calls, bill.dollars) == (4, 0, 0)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from midfold.errors import ConfigError, ExtraMissing, SummaryUnavailable
-from midfold.testing import Reply, Status, Upstream, transcript
+from midfold.testing import HttpStatus, Reply, Upstream, transcript
 from midfold.testing.upstream import NEVER
 from midfold.trajectories import CompressionConfig, RowStatus, TrajectoryCompressor
 from midfold.trajectories.asking import AnswerFailed, find_nonsense
@@ -305,7 +305,7 @@ def test_model_writes_the_summary_and_is_paid_for(is_awaited):
 
 
 def test_model_that_fails_for_one_run_is_asked_for_the_next():
-    with Upstream([Status(400), Reply(GOOD)]) as up:
+    with Upstream([HttpStatus(400), Reply(GOOD)]) as up:
         config = replace(SMALL, model="local/small", base_url=up.url, max_concurrent_requests=1)
         results = compress_all(TrajectoryCompressor(config), [make_run(1), make_run(2)])
     assert [result.status for result in results] == [RowStatus.KEPT, RowStatus.COMPRESSED]

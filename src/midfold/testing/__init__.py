@@ -7,12 +7,12 @@ request.
 from midfold.testing.conversations import Dirt, conversation, transcript
 from midfold.testing.engines import check_engine
 from midfold.testing.stores import StoreContractError, check_store
-from midfold.testing.upstream import Reply, Status, Upstream
+from midfold.testing.upstream import HttpStatus, Reply, Upstream
 
 __all__ = [
     "Dirt",
+    "HttpStatus",
     "Reply",
-    "Status",
     "StoreContractError",
     "Upstream",
     "check_engine",

@@ -34,7 +34,7 @@ _ERRORS = (
 )
 
 
-class Tool(StrEnum):
+class ToolName(StrEnum):
     """The tools that the agent of these conversations has."""
 
     READ = "read_file"
@@ -135,13 +135,13 @@ class _Script:
 
     def _call(self) -> ToolCall:
         self.calls += 1
-        tool = self.chance.choice(list(Tool))
+        tool = self.chance.choice(list(ToolName))
         path = self.chance.choice(_FILES)
-        arguments: dict[Tool, dict[str, object]] = {
-            Tool.READ: {"path": path, "offset": self.chance.randint(1, 400)},
-            Tool.WRITE: {"path": path, "content": self._lines(self.result_chars // 2)},
-            Tool.SEARCH: {"pattern": self._noun(), "path": "src"},
-            Tool.TERMINAL: {"command": f"pytest -q {path}", "timeout": 60},
+        arguments: dict[ToolName, dict[str, object]] = {
+            ToolName.READ: {"path": path, "offset": self.chance.randint(1, 400)},
+            ToolName.WRITE: {"path": path, "content": self._lines(self.result_chars // 2)},
+            ToolName.SEARCH: {"pattern": self._noun(), "path": "src"},
+            ToolName.TERMINAL: {"command": f"pytest -q {path}", "timeout": 60},
         }
         return ToolCall(f"call_{self.calls:05d}", tool.value, json.dumps(arguments[tool], ensure_ascii=False))
 

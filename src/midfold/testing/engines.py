@@ -51,7 +51,7 @@ def _check_alone(make_engine: Callable[[], ContextEngine]) -> None:
 
 def _check_in_host(make_engine: Callable[[], ContextEngine]) -> None:
     try:
-        from midfold.testing.hosting import check_in_host
+        from midfold.testing.host import check_in_host
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] == "midfold":
             raise

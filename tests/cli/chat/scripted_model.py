@@ -22,8 +22,8 @@ from midfold.providers.summarizers.asking import system_text
 from midfold.testing.upstream import (
     NEVER,
     Answer,
+    DeliveryFault,
     Ending,
-    Fault,
     Received,
     Reply,
     Upstream,
@@ -32,7 +32,7 @@ from midfold.testing.upstream import (
 
 WORDS = "The harbour lamp number {} was cleaned, oiled and lit again before the tide came in."
 SUMMARY = "## Goal\nKeep the lamps lit.\n\n## Critical Context\n- The scripted summary was here."
-THEN_HANG = Fault(cut_at=900, ending=Ending.STALL)
+THEN_HANG = DeliveryFault(cut_at=900, ending=Ending.STALL)
 
 
 def answer(received: Received) -> Answer:

@@ -10,7 +10,7 @@ from midfold.agent import Agent
 from midfold.config import find_home
 from midfold.messages import ToolCall
 from midfold.store import open_store
-from midfold.testing.upstream import Reply, Status, Upstream
+from midfold.testing.upstream import HttpStatus, Reply, Upstream
 
 READ = Reply("I look.", calls=(ToolCall("c1", "read_file", '{"path": "notes.txt"}'),))
 RUN = Reply("", calls=(ToolCall("c1", "terminal", '{"command": "echo it ran"}'),))
@@ -111,7 +111,7 @@ def test_events_are_lines_of_json(chat):
 
 
 def test_failure_of_the_provider_is_status_one(chat):
-    with Upstream(Status(401, {"error": {"message": "bad key"}})) as up:
+    with Upstream(HttpStatus(401, {"error": {"message": "bad key"}})) as up:
         status, printed, errors = chat(up, prompt="hello")
         assert (status, printed) == (1, "")
         assert "bad key" in errors
@@ -167,7 +167,7 @@ def test_prompts_and_commands_come_from_a_pipe(chat, monkeypatch):
 
 def test_turn_that_fails_in_a_pipe_is_told_and_tried_again(chat, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.StringIO("hello\n/continue\n"))
-    with Upstream([Status(400, {"error": {"message": "not today"}}), Reply("Now.")]) as up:
+    with Upstream([HttpStatus(400, {"error": {"message": "not today"}}), Reply("Now.")]) as up:
         status, printed, errors = chat(up)
     assert (status, printed) == (0, "Now.\n")
     assert "not today" in errors

@@ -3,7 +3,7 @@
 import pytest
 
 from midfold.messages import ToolCall
-from midfold.testing.upstream import ApiError, Finish, Meter, Reply, Status, Upstream
+from midfold.testing.upstream import ApiError, FinishReason, HttpStatus, Reply, Upstream, UsageReport
 from midfold.tokens import CanonicalUsage
 from midfold.wire import parse
 from midfold.wire.usage import normalize_usage
@@ -154,8 +154,8 @@ def test_usage_is_counted_from_what_was_sent(api, ask):
 
 @pytest.mark.parametrize("api", APIS)
 def test_usage_can_be_a_lie_or_missing(api, ask):
-    with Upstream([Reply("hi", usage=meter) for meter in Meter]) as up:
-        usages = [ends(api, ask(up, api, "word " * 200).json)[1] for _ in Meter]
+    with Upstream([Reply("hi", usage=meter) for meter in UsageReport]) as up:
+        usages = [ends(api, ask(up, api, "word " * 200).json)[1] for _ in UsageReport]
     counted, low, high = (normalize_usage(usage).prompt_tokens for usage in usages[:3])
     assert (low, high) == (counted // 10, counted * 10)
     assert usages[3] is None
@@ -164,10 +164,10 @@ def test_usage_can_be_a_lie_or_missing(api, ask):
 @pytest.mark.parametrize(
     ("finish", "spelled"),
     [
-        (Finish.STOP, ("stop", "completed", "end_turn")),
-        (Finish.CALLS, ("tool_calls", "completed", "tool_use")),
-        (Finish.LENGTH, ("length", "max_output_tokens", "max_tokens")),
-        (Finish.FILTER, ("content_filter", "content_filter", "refusal")),
+        (FinishReason.STOP, ("stop", "completed", "end_turn")),
+        (FinishReason.CALLS, ("tool_calls", "completed", "tool_use")),
+        (FinishReason.LENGTH, ("length", "max_output_tokens", "max_tokens")),
+        (FinishReason.FILTER, ("content_filter", "content_filter", "refusal")),
         ("model_context_window_exceeded", ("model_context_window_exceeded",) * 3),
     ],
 )
@@ -216,7 +216,7 @@ def test_an_error_can_be_the_body_of_a_200(api, ask):
 
 @pytest.mark.parametrize("api", APIS)
 def test_a_bare_status_wears_the_envelope_of_its_api(api, ask):
-    with Upstream(Status(529, error=ApiError("busy", "overloaded_error"))) as up:
+    with Upstream(HttpStatus(529, error=ApiError("busy", "overloaded_error"))) as up:
         answer = ask(up, api)
     assert answer.status == 529
     assert answer.json["error"]["message"] == "busy"

@@ -6,7 +6,7 @@ import pytest
 
 from midfold.messages import ToolCall
 from midfold.testing.upstream import ApiError, Reply, Upstream
-from midfold.testing.upstream.spelling import write_event
+from midfold.testing.upstream.grammar import write_event
 from midfold.wire.apis import APIS, Completion, ReplyError, StreamReader, TextDelta
 from midfold.wire.sse import SseReader
 

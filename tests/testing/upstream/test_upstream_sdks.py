@@ -9,7 +9,7 @@ import openai
 import pytest
 
 from midfold.messages import ToolCall
-from midfold.testing.upstream import ApiError, Fault, Reply, Status, Upstream
+from midfold.testing.upstream import ApiError, DeliveryFault, HttpStatus, Reply, Upstream
 from midfold.tokens import CanonicalUsage
 
 TEXT = "Grüße aus 上海! The tariff of zone 4 is 2.40 a day."
@@ -164,7 +164,7 @@ def test_a_stream_in_single_bytes_and_compressed_is_the_same_to_them(run):
         stream = ant.messages.create(model="m", max_tokens=9, messages=HELLO, stream=True)
         return chunks, await collect(await settle(stream))
 
-    chunks, events = run(use, Reply(TEXT, fault=Fault(pieces=(1, 2, 3), gzip=True)))
+    chunks, events = run(use, Reply(TEXT, fault=DeliveryFault(pieces=(1, 2, 3), gzip=True)))
     assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks) == TEXT
     texts = [event.delta.text for event in events if event.type == "content_block_delta"]
     assert "".join(texts) == TEXT
@@ -179,7 +179,7 @@ def test_errors_are_theirs(run):
         with pytest.raises(anthropic.RateLimitError, match="slow down"):
             await settle(ant.messages.create(model="m", max_tokens=9, messages=HELLO))
 
-    run(use, Status(429, error=ApiError("slow down", "rate_limit_error")))
+    run(use, HttpStatus(429, error=ApiError("slow down", "rate_limit_error")))
 
 
 def test_an_error_inside_a_stream_is_an_error_to_them(run):
@@ -197,5 +197,5 @@ def test_they_try_again_after_a_failure(run):
     async def use(oai, _):
         return await settle(oai.chat.completions.create(model="m", messages=HELLO))
 
-    completion = run(use, [Status(503, headers={"Retry-After-Ms": "1"}), Reply("at last")], max_retries=1)
+    completion = run(use, [HttpStatus(503, headers={"Retry-After-Ms": "1"}), Reply("at last")], max_retries=1)
     assert completion.choices[0].message.content == "at last"

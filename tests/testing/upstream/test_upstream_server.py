@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from midfold.testing.upstream import NEVER, Fault, Raw, Reply, Status, Upstream, echo
+from midfold.testing.upstream import NEVER, DeliveryFault, HttpStatus, Raw, Reply, Upstream, echo
 
 MANY = 200
 
@@ -39,7 +39,7 @@ def test_a_printed_request_shows_no_key(connect):
 
 
 def test_a_script_is_answered_one_by_one(ask):
-    with Upstream([Reply("one"), Status(503), Reply("three")]) as up:
+    with Upstream([Reply("one"), HttpStatus(503), Reply("three")]) as up:
         assert words_of(ask(up)) == "one"
         assert ask(up).status == 503
         assert words_of(ask(up)) == "three"
@@ -73,7 +73,7 @@ def test_without_a_script_the_newest_words_come_back(api, ask):
 
 
 def test_a_function_sees_the_request(ask):
-    with Upstream(lambda received: Status(418 if received.model == "m-1" else 500)) as up:
+    with Upstream(lambda received: HttpStatus(418 if received.model == "m-1" else 500)) as up:
         assert ask(up).status == 418
 
 
@@ -97,7 +97,7 @@ def test_an_answer_that_is_none_is_shown_to_the_client(ask):
 
 
 def test_requests_tell_when_they_came(ask):
-    with Upstream(Reply("hi", fault=Fault(headers_seconds=0.02))) as up:
+    with Upstream(Reply("hi", fault=DeliveryFault(headers_seconds=0.02))) as up:
         ask(up)
         ask(up)
         first, second = up.requests
@@ -200,7 +200,7 @@ def test_many_connections_are_served_at_once():
     async def all_at_once(up):
         return await asyncio.gather(*(one(up) for _ in range(MANY)))
 
-    with Upstream(Reply("hi", fault=Fault(chunk_seconds=0.01))) as up:
+    with Upstream(Reply("hi", fault=DeliveryFault(chunk_seconds=0.01))) as up:
         answers = asyncio.run(all_at_once(up))
         assert up.connections == len(up.requests) == MANY
         assert len(answers) == MANY

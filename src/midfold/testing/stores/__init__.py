@@ -8,7 +8,6 @@ from contextlib import closing
 
 from midfold.store import Store
 from midfold.testing.stores.chains import check_branches, check_expectations, check_folding, check_leases
-from midfold.testing.stores.finding import check_histories, check_search, check_substrings
 from midfold.testing.stores.messages import (
     check_ending,
     check_imports,
@@ -18,6 +17,7 @@ from midfold.testing.stores.messages import (
     check_threads,
 )
 from midfold.testing.stores.promises import StoreContractError, promise
+from midfold.testing.stores.search import check_histories, check_search, check_substrings
 from midfold.testing.stores.upkeep import (
     check_calls,
     check_deleting,

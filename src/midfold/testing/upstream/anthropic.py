@@ -1,22 +1,22 @@
-"""How Anthropic's Messages API spells a reply: a list of blocks, each of which opens, grows and closes."""
+"""How Anthropic's Messages API writes a reply: a list of blocks, each of which opens, grows and closes."""
 
 from collections.abc import Iterator
 
 from midfold.messages import ToolCall
-from midfold.testing.upstream.script import ApiError, Finish
-from midfold.testing.upstream.spelling import Json, Turn, in_pieces, write_event
+from midfold.testing.upstream.grammar import Json, ScriptedTurn, in_pieces, write_event
+from midfold.testing.upstream.script import ApiError, FinishReason
 from midfold.tokens import CanonicalUsage
 
 _FINISH: dict[str, str] = {
-    Finish.STOP: "end_turn",
-    Finish.CALLS: "tool_use",
-    Finish.LENGTH: "max_tokens",
-    Finish.FILTER: "refusal",
+    FinishReason.STOP: "end_turn",
+    FinishReason.CALLS: "tool_use",
+    FinishReason.LENGTH: "max_tokens",
+    FinishReason.FILTER: "refusal",
 }
 _SIGNATURE = "c2NyaXB0ZWQ="
 
 
-def spell(turn: Turn) -> Json:
+def render(turn: ScriptedTurn) -> Json:
     """Spell a whole reply."""
     reply = turn.reply
     content: list[Json] = []
@@ -29,7 +29,7 @@ def spell(turn: Turn) -> Json:
     return {**_envelope(turn), "content": content, "stop_reason": _finish(turn), **usage}
 
 
-def stream(turn: Turn) -> Iterator[bytes]:
+def stream(turn: ScriptedTurn) -> Iterator[bytes]:
     """Spell a reply as events, up to `message_stop` or to the error that broke it off."""
     yield _event("message_start", message={**_envelope(turn), **_opening_usage(turn)})
     yield _event("ping")
@@ -39,20 +39,20 @@ def stream(turn: Turn) -> Iterator[bytes]:
             yield _event("content_block_delta", index=index, delta=delta)
         yield _event("content_block_stop", index=index)
     if turn.reply.error:
-        yield write_event(spell_error(turn.reply.error, turn.number), "error")
+        yield write_event(render_error(turn.reply.error, turn.number), "error")
         return
     usage = {"usage": _usage(turn.usage)} if turn.usage else {}
     yield _event("message_delta", delta={"stop_reason": _finish(turn), "stop_sequence": None}, **usage)
     yield _event("message_stop")
 
 
-def spell_error(error: ApiError, number: int) -> Json:
+def render_error(error: ApiError, number: int) -> Json:
     """Spell an error, as the body of an answer or as the event that breaks off a stream."""
     named = {"type": error.type, "message": error.message}
     return {"type": "error", "error": named, "request_id": f"req_{number}"}
 
 
-def _blocks(turn: Turn) -> Iterator[tuple[Json, list[Json]]]:
+def _blocks(turn: ScriptedTurn) -> Iterator[tuple[Json, list[Json]]]:
     """Give each block as it opens, and what is added to it."""
     reply = turn.reply
     if reply.reasoning:
@@ -75,7 +75,7 @@ def _event(kind: str, **fields: object) -> bytes:
     return write_event({"type": kind, **fields}, kind)
 
 
-def _envelope(turn: Turn) -> Json:
+def _envelope(turn: ScriptedTurn) -> Json:
     return {
         "id": f"msg_{turn.number}",
         "type": "message",
@@ -91,11 +91,11 @@ def _open_call(call: ToolCall) -> Json:
     return {"type": "tool_use", "id": call.id, "name": call.name, "input": {}}
 
 
-def _finish(turn: Turn) -> str:
+def _finish(turn: ScriptedTurn) -> str:
     return _FINISH.get(turn.reply.why, turn.reply.why)
 
 
-def _opening_usage(turn: Turn) -> Json:
+def _opening_usage(turn: ScriptedTurn) -> Json:
     """Report the input before the reply is made: the output is then a single token."""
     return {"usage": {**_usage(turn.usage), "output_tokens": 1}} if turn.usage else {}
 

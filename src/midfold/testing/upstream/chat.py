@@ -1,16 +1,16 @@
-"""How OpenAI's chat completions, and all that copy them, spell a reply."""
+"""How OpenAI's chat completions, and all that copy them, write a reply."""
 
 from collections.abc import Iterator
 
 from midfold.messages import ToolCall
-from midfold.testing.upstream.script import ApiError, Finish
-from midfold.testing.upstream.spelling import CREATED, Json, Turn, in_pieces, write_event
+from midfold.testing.upstream.grammar import CREATED, Json, ScriptedTurn, in_pieces, write_event
+from midfold.testing.upstream.script import ApiError, FinishReason
 from midfold.tokens import CanonicalUsage
 
-_FINISH: dict[str, str] = {Finish.CALLS: "tool_calls", Finish.FILTER: "content_filter"}
+_FINISH: dict[str, str] = {FinishReason.CALLS: "tool_calls", FinishReason.FILTER: "content_filter"}
 
 
-def spell(turn: Turn) -> Json:
+def render(turn: ScriptedTurn) -> Json:
     """Spell a whole reply."""
     reply = turn.reply
     message: Json = {"role": "assistant", "content": reply.text or None, "refusal": None}
@@ -23,7 +23,7 @@ def spell(turn: Turn) -> Json:
     return {**_envelope(turn, "chat.completion"), "choices": [choice], **usage}
 
 
-def stream(turn: Turn) -> Iterator[bytes]:
+def stream(turn: ScriptedTurn) -> Iterator[bytes]:
     """Spell a reply as chunks, up to the one that says why it stopped, or to the error that broke it off."""
     reply = turn.reply
     yield _chunk(turn, {"role": "assistant", "content": ""})
@@ -37,7 +37,7 @@ def stream(turn: Turn) -> Iterator[bytes]:
         for piece in in_pieces(call.arguments):
             yield _chunk(turn, {"tool_calls": [{"index": index, "function": {"arguments": piece}}]})
     if reply.error:
-        yield write_event(spell_error(reply.error, turn.number))
+        yield write_event(render_error(reply.error, turn.number))
         return
     yield _chunk(turn, {}, _finish(turn))
     if turn.usage_chunk and turn.usage:
@@ -46,18 +46,18 @@ def stream(turn: Turn) -> Iterator[bytes]:
     yield b"data: [DONE]\n\n"
 
 
-def spell_error(error: ApiError, number: int) -> Json:  # noqa: ARG001 - one signature for all grammars
+def render_error(error: ApiError, number: int) -> Json:  # noqa: ARG001 - one signature for all grammars
     """Spell an error, as the body of an answer or as the event that breaks off a stream."""
     return {"error": {"message": error.message, "type": error.type, "param": None, "code": error.code}}
 
 
-def _chunk(turn: Turn, delta: Json, finish: str | None = None) -> bytes:
+def _chunk(turn: ScriptedTurn, delta: Json, finish: str | None = None) -> bytes:
     choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
     usage = {"usage": None} if turn.usage_chunk else {}
     return write_event({**_envelope(turn, "chat.completion.chunk"), "choices": [choice], **usage})
 
 
-def _envelope(turn: Turn, kind: str) -> Json:
+def _envelope(turn: ScriptedTurn, kind: str) -> Json:
     return {"id": f"chatcmpl-{turn.number}", "object": kind, "created": CREATED, "model": turn.model}
 
 
@@ -69,7 +69,7 @@ def _call(call: ToolCall) -> Json:
     }
 
 
-def _finish(turn: Turn) -> str:
+def _finish(turn: ScriptedTurn) -> str:
     return _FINISH.get(turn.reply.why, turn.reply.why)
 
 

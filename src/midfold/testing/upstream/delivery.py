@@ -7,8 +7,8 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import cycle
 
-from midfold.testing.upstream.composing import Response, name_status
-from midfold.testing.upstream.script import Ending, Fault, Framing, Raw
+from midfold.testing.upstream.response import Response, name_status
+from midfold.testing.upstream.script import DeliveryFault, Ending, Framing, Raw
 
 _GZIP_WINDOW_BITS = 31
 _RUDE = (Ending.RESET, Ending.STALL)
@@ -19,7 +19,7 @@ class ClientGone(Exception):
     """The client closed the connection before its answer was complete."""
 
 
-class Line:
+class ClientConnection:
     """One connection, as an answer is sent over it."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -28,7 +28,7 @@ class Line:
         # An empty buffer after every write: what is cut or reset afterwards was really sent before.
         writer.transport.set_write_buffer_limits(high=0)
 
-    async def send(self, message: Response | Raw, fault: Fault) -> Ending:
+    async def send(self, message: Response | Raw, fault: DeliveryFault) -> Ending:
         """Send what is to be said, and return what is to become of the connection."""
         await self._pause(fault.headers_seconds)
         if isinstance(message, Response):
@@ -45,7 +45,7 @@ class Line:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
             self._writer.transport.abort()
 
-    async def _send_response(self, response: Response, fault: Fault) -> Ending:
+    async def _send_response(self, response: Response, fault: DeliveryFault) -> Ending:
         pieces = _compress(response.pieces) if fault.gzip else response.pieces
         framing = _framing(response, fault)
         await self._write(_head(response, fault, framing, sum(map(len, pieces)) + fault.length_off_by))
@@ -55,7 +55,7 @@ class Line:
         has_end = framing in (Framing.CHUNKED, Framing.LENGTH) and not fault.length_off_by
         return fault.ending or (Ending.KEEP if has_end and fault.cut_at is None else Ending.CLOSE)
 
-    async def _send_pieces(self, pieces: Iterable[bytes], fault: Fault, framing: Framing) -> None:
+    async def _send_pieces(self, pieces: Iterable[bytes], fault: DeliveryFault, framing: Framing) -> None:
         for index, piece in enumerate(_cut(_split(pieces, fault.pieces), fault.cut_at)):
             if index:
                 await self._pause(fault.chunk_seconds)
@@ -79,7 +79,7 @@ class Line:
         raise ClientGone
 
 
-def _head(response: Response, fault: Fault, framing: Framing, length: int) -> bytes:
+def _head(response: Response, fault: DeliveryFault, framing: Framing, length: int) -> bytes:
     version = "1.0" if framing is Framing.UNTIL_CLOSE else "1.1"
     headers = dict(response.headers)
     if fault.gzip:
@@ -96,7 +96,7 @@ def _head(response: Response, fault: Fault, framing: Framing, length: int) -> by
     return "\r\n".join(lines).encode("latin-1")
 
 
-def _framing(response: Response, fault: Fault) -> Framing:
+def _framing(response: Response, fault: DeliveryFault) -> Framing:
     if fault.framing:
         return fault.framing
     return Framing.CHUNKED if response.streamed and not fault.length_off_by else Framing.LENGTH

@@ -7,8 +7,8 @@ none, and several use the same words for a prompt that is too long and for an ou
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from midfold.testing.upstream.script import Status
-from midfold.testing.upstream.spelling import Json
+from midfold.testing.upstream.grammar import Json
+from midfold.testing.upstream.script import HttpStatus
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class _Wording:
 
 def overflow(
     provider: str, *, window_tokens: int, input_tokens: int, output_tokens: int = 0
-) -> Status | None:
+) -> HttpStatus | None:
     """Return the error that `provider` gives for a request of this size; `None` where it would answer.
 
     `output_tokens` is the cap that the request sets on its output, 0 for none.
@@ -52,7 +52,7 @@ def overflow(
         total=input_tokens + output_tokens,
         over=input_tokens - window_tokens,
     )
-    return Status(400, wording.envelope(message, size))
+    return HttpStatus(400, wording.envelope(message, size))
 
 
 def _openai(message: str, _: _Size) -> Json:

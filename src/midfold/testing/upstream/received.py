@@ -11,7 +11,7 @@ from midfold.tokens import TokenCounter
 from midfold.wire import Request, parse, read_request
 
 
-class Api(StrEnum):
+class UpstreamApi(StrEnum):
     """What is asked for, told by the end of the path, so that any base URL will do."""
 
     CHAT = "/chat/completions"
@@ -22,10 +22,10 @@ class Api(StrEnum):
 
 
 _DIALECTS = {
-    Api.CHAT: "openai_chat",
-    Api.RESPONSES: "openai_responses",
-    Api.MESSAGES: "anthropic",
-    Api.COUNT_TOKENS: "anthropic",
+    UpstreamApi.CHAT: "openai_chat",
+    UpstreamApi.RESPONSES: "openai_responses",
+    UpstreamApi.MESSAGES: "anthropic",
+    UpstreamApi.COUNT_TOKENS: "anthropic",
 }
 
 
@@ -45,10 +45,10 @@ class Received:
     """When it was all there, in seconds of the monotonic clock."""
 
     @property
-    def api(self) -> Api | None:
+    def api(self) -> UpstreamApi | None:
         """Which of the known APIs this is for."""
         path = self.path.partition("?")[0].rstrip("/")
-        return next((api for api in Api if path.endswith(api)), None)
+        return next((api for api in UpstreamApi if path.endswith(api)), None)
 
     @property
     def streams(self) -> bool:

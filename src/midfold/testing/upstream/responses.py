@@ -1,43 +1,43 @@
-"""How OpenAI's Responses API spells a reply: a list of items, every step of which is an event of its own."""
+"""How OpenAI's Responses API writes a reply: a list of items, every step of which is an event of its own."""
 
 from collections.abc import Iterator
 
-from midfold.testing.upstream.script import ApiError, Finish
-from midfold.testing.upstream.spelling import CREATED, Json, Turn, in_pieces, write_event
+from midfold.testing.upstream.grammar import CREATED, Json, ScriptedTurn, in_pieces, write_event
+from midfold.testing.upstream.script import ApiError, FinishReason
 from midfold.tokens import CanonicalUsage
 
 FAILED = "failed"
 """A `finish` of its own: with an error, the stream ends in `response.failed` instead of a bare `error`."""
 
-_CUT_SHORT: dict[str, str] = {Finish.LENGTH: "max_output_tokens", Finish.FILTER: "content_filter"}
-_COMPLETE = (Finish.STOP, Finish.CALLS)
+_CUT_SHORT: dict[str, str] = {FinishReason.LENGTH: "max_output_tokens", FinishReason.FILTER: "content_filter"}
+_COMPLETE = (FinishReason.STOP, FinishReason.CALLS)
 
 
-def spell(turn: Turn) -> Json:
+def render(turn: ScriptedTurn) -> Json:
     """Spell a whole reply."""
     return _response(turn, _status(turn), _items(turn))
 
 
-def stream(turn: Turn) -> Iterator[bytes]:
+def stream(turn: ScriptedTurn) -> Iterator[bytes]:
     """Spell a reply as numbered events, up to the one that ends it or to the error that broke it off."""
     for number, event in enumerate(_events(turn)):
         yield write_event({**event, "sequence_number": number}, str(event["type"]))
 
 
-def spell_error(error: ApiError, number: int) -> Json:  # noqa: ARG001 - one signature for all grammars
+def render_error(error: ApiError, number: int) -> Json:  # noqa: ARG001 - one signature for all grammars
     """Spell an error as the body of an answer."""
     return {"error": {"message": error.message, "type": error.type, "param": None, "code": error.code}}
 
 
-def _events(turn: Turn) -> Iterator[Json]:
+def _events(turn: ScriptedTurn) -> Iterator[Json]:
     opening = _response(turn, "in_progress", [])
     yield {"type": "response.created", "response": opening}
     yield {"type": "response.in_progress", "response": opening}
     for index, item in enumerate(_items(turn)):
-        place = {"output_index": index}
-        yield {"type": "response.output_item.added", **place, "item": {**item, **_emptied(item)}}
-        yield from _growth(item, {"item_id": item["id"], **place})
-        yield {"type": "response.output_item.done", **place, "item": item}
+        indices = {"output_index": index}
+        yield {"type": "response.output_item.added", **indices, "item": {**item, **_emptied(item)}}
+        yield from _growth(item, {"item_id": item["id"], **indices})
+        yield {"type": "response.output_item.done", **indices, "item": item}
     error = turn.reply.error
     if error and turn.reply.finish != FAILED:
         yield {"type": "error", "code": error.code or error.type, "message": error.message, "param": None}
@@ -46,7 +46,7 @@ def _events(turn: Turn) -> Iterator[Json]:
     yield {"type": f"response.{status}", "response": _response(turn, status, _items(turn))}
 
 
-def _items(turn: Turn) -> list[Json]:
+def _items(turn: ScriptedTurn) -> list[Json]:
     reply, number = turn.reply, turn.number
     items: list[Json] = []
     if reply.reasoning:
@@ -79,39 +79,39 @@ def _emptied(item: Json) -> Json:
             return {"status": "in_progress", "arguments": ""}
 
 
-def _growth(item: Json, place: Json) -> Iterator[Json]:
+def _growth(item: Json, indices: Json) -> Iterator[Json]:
     match item:
         case {"type": "reasoning", "summary": [{"text": str(text)}]}:
-            part, place = {"type": "summary_text"}, {**place, "summary_index": 0}
-            yield {"type": "response.reasoning_summary_part.added", **place, "part": {**part, "text": ""}}
-            yield from _deltas("response.reasoning_summary_text", text, place, "text")
-            yield {"type": "response.reasoning_summary_part.done", **place, "part": {**part, "text": text}}
+            part, indices = {"type": "summary_text"}, {**indices, "summary_index": 0}
+            yield {"type": "response.reasoning_summary_part.added", **indices, "part": {**part, "text": ""}}
+            yield from _deltas("response.reasoning_summary_text", text, indices, "text")
+            yield {"type": "response.reasoning_summary_part.done", **indices, "part": {**part, "text": text}}
         case {"type": "message", "content": [{"text": str(text)}]}:
-            place = {**place, "content_index": 0}
-            yield {"type": "response.content_part.added", **place, "part": _text("")}
-            yield from _deltas("response.output_text", text, {**place, "logprobs": []}, "text")
-            yield {"type": "response.content_part.done", **place, "part": _text(text)}
+            indices = {**indices, "content_index": 0}
+            yield {"type": "response.content_part.added", **indices, "part": _text("")}
+            yield from _deltas("response.output_text", text, {**indices, "logprobs": []}, "text")
+            yield {"type": "response.content_part.done", **indices, "part": _text(text)}
         case {"arguments": str(arguments)}:
-            yield from _deltas("response.function_call_arguments", arguments, place, "arguments")
+            yield from _deltas("response.function_call_arguments", arguments, indices, "arguments")
 
 
-def _deltas(kind: str, text: str, place: Json, name: str) -> Iterator[Json]:
+def _deltas(kind: str, text: str, indices: Json, name: str) -> Iterator[Json]:
     for piece in in_pieces(text):
-        yield {"type": f"{kind}.delta", **place, "delta": piece}
-    yield {"type": f"{kind}.done", **place, name: text}
+        yield {"type": f"{kind}.delta", **indices, "delta": piece}
+    yield {"type": f"{kind}.done", **indices, name: text}
 
 
 def _text(text: str) -> Json:
     return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
 
 
-def _status(turn: Turn) -> str:
+def _status(turn: ScriptedTurn) -> str:
     if turn.reply.finish == FAILED:
         return "failed"
     return "completed" if turn.reply.why in _COMPLETE else "incomplete"
 
 
-def _response(turn: Turn, status: str, items: list[Json]) -> Json:
+def _response(turn: ScriptedTurn, status: str, items: list[Json]) -> Json:
     why, error = turn.reply.why, turn.reply.error or ApiError()
     failed = {"code": error.code or "server_error", "message": error.message}
     return {

@@ -1,7 +1,7 @@
 """What an upstream can be told to answer, and how that answer can go wrong on its way.
 
-An answer is *what* is said: a `Reply` of a model, a `Status` with some body, or `Raw` bytes that need not be
-HTTP. Each carries a `Fault`, which is *how* it is sent, so that any answer can meet any fault.
+An answer is *what* is said: a `Reply` of a model, an `HttpStatus` with some body, or `Raw` bytes that need not be
+HTTP. Each carries a `DeliveryFault`, which is *how* it is sent, so that any answer can meet any fault.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -32,7 +32,7 @@ class Framing(Enum):
     UNTIL_CLOSE = "HTTP/1.0: no length, the body ends with the connection"
 
 
-class Meter(Enum):
+class UsageReport(Enum):
     """What a reply says it used."""
 
     COUNTED = "what was counted"
@@ -41,7 +41,7 @@ class Meter(Enum):
     MISSING = "nothing"
 
 
-class Finish(StrEnum):
+class FinishReason(StrEnum):
     """Why a model stopped, spelled by each API in its own way."""
 
     STOP = "stop"
@@ -51,7 +51,7 @@ class Finish(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fault:
+class DeliveryFault:
     """How an answer is sent. Left alone, it is sent at once, whole and correct.
 
     Bytes are those of the body as it travels (compressed if `gzip`), without the framing around them.
@@ -78,7 +78,7 @@ class Fault:
             raise ValueError(f"pieces are {self.pieces!r}; expected sizes of at least one byte")
 
 
-_NO_FAULT = Fault()
+_NO_FAULT = DeliveryFault()
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,27 +95,27 @@ class Reply:
     """A model's answer, in the grammar of whichever API asked, as a stream or as a whole.
 
     With `error` it breaks off: a stream gives all its words and then the error instead of an end, a plain
-    answer is a 200 with the error for a body. `finish` follows from the contents; a text that is no `Finish`
+    answer is a 200 with the error for a body. `finish` follows from the contents; a text that is no `FinishReason`
     is passed on as it is.
     """
 
     text: str = ""
     calls: tuple[ToolCall, ...] = ()
     reasoning: str = field(default="", kw_only=True)
-    usage: CanonicalUsage | Meter = field(default=Meter.COUNTED, kw_only=True)
+    usage: CanonicalUsage | UsageReport = field(default=UsageReport.COUNTED, kw_only=True)
     finish: str | None = field(default=None, kw_only=True)
     error: ApiError | None = field(default=None, kw_only=True)
     headers: Mapping[str, str] = field(default_factory=dict, kw_only=True)
-    fault: Fault = field(default=_NO_FAULT, kw_only=True)
+    fault: DeliveryFault = field(default=_NO_FAULT, kw_only=True)
 
     @property
     def why(self) -> str:
         """The finish as scripted, or as it follows from the contents."""
-        return self.finish or (Finish.CALLS if self.calls else Finish.STOP)
+        return self.finish or (FinishReason.CALLS if self.calls else FinishReason.STOP)
 
 
 @dataclass(frozen=True, slots=True)
-class Status:
+class HttpStatus:
     """An HTTP answer that is no reply. Without a `body` it is the API's error envelope around `error`.
 
     A mapping is sent as JSON, text and bytes as they are.
@@ -125,7 +125,7 @@ class Status:
     body: Mapping[str, object] | str | bytes | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     error: ApiError | None = field(default=None, kw_only=True)
-    fault: Fault = field(default=_NO_FAULT, kw_only=True)
+    fault: DeliveryFault = field(default=_NO_FAULT, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,17 +133,17 @@ class Raw:
     """Bytes in place of an HTTP answer. The connection is closed after them."""
 
     data: bytes
-    fault: Fault = field(default=_NO_FAULT, kw_only=True)
+    fault: DeliveryFault = field(default=_NO_FAULT, kw_only=True)
 
 
-Answer: TypeAlias = Reply | Status | Raw
+Answer: TypeAlias = Reply | HttpStatus | Raw
 Script: TypeAlias = Sequence[Answer] | Answer | Callable[[Received], Answer]
 
 HANG_UP = Raw(b"")
 """Read the request and close the connection."""
-RESET = Raw(b"", fault=Fault(ending=Ending.RESET))
+RESET = Raw(b"", fault=DeliveryFault(ending=Ending.RESET))
 """Read the request and reset the connection."""
-NEVER = Raw(b"", fault=Fault(ending=Ending.STALL))
+NEVER = Raw(b"", fault=DeliveryFault(ending=Ending.STALL))
 """Read the request and say nothing, until the client goes."""
 
 
@@ -153,6 +153,6 @@ def echo(received: Received) -> Reply:
     return Reply(next(filter(None, words), "Nothing was asked."))
 
 
-def redirect(location: str, status: int = 307) -> Status:
+def redirect(location: str, status: int = 307) -> HttpStatus:
     """Send the client elsewhere."""
-    return Status(status, "", {"Location": location})
+    return HttpStatus(status, "", {"Location": location})

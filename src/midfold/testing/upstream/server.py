@@ -6,14 +6,18 @@ import threading
 from collections.abc import Callable
 from types import TracebackType
 
-from midfold.testing.upstream.composing import compose, list_models
-from midfold.testing.upstream.delivery import ClientGone, Line
+from midfold.testing.upstream.delivery import ClientConnection, ClientGone
 from midfold.testing.upstream.http import MAX_HEAD_BYTES, read_request
 from midfold.testing.upstream.overflow import PROVIDERS, overflow
-from midfold.testing.upstream.received import Api, Received
-from midfold.testing.upstream.script import Answer, Ending, Raw, Reply, Script, Status, echo
+from midfold.testing.upstream.received import Received, UpstreamApi
+from midfold.testing.upstream.response import compose, list_models
+from midfold.testing.upstream.script import Answer, Ending, HttpStatus, Raw, Reply, Script, echo
 
-_WORDS_OF_API = {Api.CHAT: "openai", Api.RESPONSES: "openai_responses", Api.MESSAGES: "anthropic"}
+_WORDS_OF_API = {
+    UpstreamApi.CHAT: "openai",
+    UpstreamApi.RESPONSES: "openai_responses",
+    UpstreamApi.MESSAGES: "anthropic",
+}
 
 
 class Upstream:
@@ -117,7 +121,7 @@ class Upstream:
             self._changed.notify_all()
 
     async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        line = Line(reader, writer)
+        line = ClientConnection(reader, writer)
         ending = Ending.KEEP
         try:
             while ending is Ending.KEEP and (received := await read_request(reader, writer)):
@@ -128,7 +132,7 @@ class Upstream:
         finally:
             writer.close()
 
-    async def _answer(self, line: Line, received: Received) -> Ending:
+    async def _answer(self, line: ClientConnection, received: Received) -> Ending:
         with self._changed:
             self._requests.append(received)
             number = len(self._requests)
@@ -137,7 +141,7 @@ class Upstream:
             answer = await self._choose(received)
             message = answer if isinstance(answer, Raw) else compose(answer, received, number)
         except Exception as error:  # noqa: BLE001 - a mistake in a script has nobody else to be told to
-            answer = Status(500, f"the script of this upstream failed: {error!r}")
+            answer = HttpStatus(500, f"the script of this upstream failed: {error!r}")
             message = compose(answer, received, number)
         ending = await line.send(message, answer.fault)
         wants_close = received.headers.get("connection", "").lower() == "close"
@@ -146,15 +150,15 @@ class Upstream:
     async def _choose(self, received: Received) -> Answer:
         match received.api:
             case None:
-                return Status(404, f"no such path: {received.path}")
-            case Api.MODELS:
+                return HttpStatus(404, f"no such path: {received.path}")
+            case UpstreamApi.MODELS:
                 return list_models(self._models, self._window_tokens)
-            case Api.COUNT_TOKENS:
-                return Status(200, {"input_tokens": received.count_tokens()})
+            case UpstreamApi.COUNT_TOKENS:
+                return HttpStatus(200, {"input_tokens": received.count_tokens()})
             case api:
                 return self._refuse_what_does_not_fit(received, api) or await self._next_answer(received)
 
-    def _refuse_what_does_not_fit(self, received: Received, api: Api) -> Status | None:
+    def _refuse_what_does_not_fit(self, received: Received, api: UpstreamApi) -> HttpStatus | None:
         if self._window_tokens is None:
             return None
         request = received.request
@@ -168,7 +172,7 @@ class Upstream:
     async def _next_answer(self, received: Received) -> Answer:
         if callable(self._script):
             return await asyncio.to_thread(self._script, received)
-        if isinstance(self._script, Reply | Status | Raw):
+        if isinstance(self._script, Reply | HttpStatus | Raw):
             return self._script
         place, self._answered = self._answered, self._answered + 1
         if place < len(self._script):
@@ -178,4 +182,4 @@ class Upstream:
         exhausted = (
             f"the script of this upstream has {len(self._script)} answers; this is request {place + 1}"
         )
-        return self._then or Status(500, exhausted)
+        return self._then or HttpStatus(500, exhausted)

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from http import HTTPStatus
 
 from midfold.testing.upstream import anthropic, chat, responses
-from midfold.testing.upstream.received import Api, Received
-from midfold.testing.upstream.script import ApiError, Meter, Reply, Status
-from midfold.testing.upstream.spelling import CREATED, Json, Turn, write_json
+from midfold.testing.upstream.grammar import CREATED, Json, ScriptedTurn, write_json
+from midfold.testing.upstream.received import Received, UpstreamApi
+from midfold.testing.upstream.script import ApiError, HttpStatus, Reply, UsageReport
 from midfold.tokens import CanonicalUsage, TokenCounter
 
 _LIE = 10
@@ -25,18 +25,18 @@ class Response:
 
 @dataclass(frozen=True, slots=True)
 class _Grammar:
-    spell: Callable[[Turn], Json]
-    stream: Callable[[Turn], Iterator[bytes]]
-    spell_error: Callable[[ApiError, int], Json]
+    render: Callable[[ScriptedTurn], Json]
+    stream: Callable[[ScriptedTurn], Iterator[bytes]]
+    render_error: Callable[[ApiError, int], Json]
 
 
-_CHAT = _Grammar(chat.spell, chat.stream, chat.spell_error)
-_ANTHROPIC = _Grammar(anthropic.spell, anthropic.stream, anthropic.spell_error)
+_CHAT = _Grammar(chat.render, chat.stream, chat.render_error)
+_ANTHROPIC = _Grammar(anthropic.render, anthropic.stream, anthropic.render_error)
 _GRAMMARS = {
-    Api.CHAT: _CHAT,
-    Api.RESPONSES: _Grammar(responses.spell, responses.stream, responses.spell_error),
-    Api.MESSAGES: _ANTHROPIC,
-    Api.COUNT_TOKENS: _ANTHROPIC,
+    UpstreamApi.CHAT: _CHAT,
+    UpstreamApi.RESPONSES: _Grammar(responses.render, responses.stream, responses.render_error),
+    UpstreamApi.MESSAGES: _ANTHROPIC,
+    UpstreamApi.COUNT_TOKENS: _ANTHROPIC,
 }
 _ERROR_TYPES = {
     400: "invalid_request_error",
@@ -49,22 +49,22 @@ _ERROR_TYPES = {
 }
 
 
-def compose(answer: Reply | Status, received: Received, number: int) -> Response:
+def compose(answer: Reply | HttpStatus, received: Received, number: int) -> Response:
     """Say an answer in the grammar of the API that asked; `number` goes into the ids."""
-    if isinstance(answer, Status):
+    if isinstance(answer, HttpStatus):
         return _compose_status(answer, received, number)
     grammar = _grammar(received)
     headers = {**_request_id(received, number), **answer.headers}
     usage = _measure(answer, received)
-    turn = Turn(number, received.model, answer, usage, received.wants_usage)
+    turn = ScriptedTurn(number, received.model, answer, usage, received.wants_usage)
     if received.streams:
         headers = {"Content-Type": "text/event-stream; charset=utf-8", "Cache-Control": "no-cache", **headers}
         return Response(200, headers, tuple(grammar.stream(turn)), streamed=True)
-    body = grammar.spell_error(answer.error, number) if answer.error else grammar.spell(turn)
+    body = grammar.render_error(answer.error, number) if answer.error else grammar.render(turn)
     return Response(200, {"Content-Type": "application/json", **headers}, (write_json(body),))
 
 
-def list_models(names: tuple[str, ...], window_tokens: int | None) -> Status:
+def list_models(names: tuple[str, ...], window_tokens: int | None) -> HttpStatus:
     """List the models so that clients of either provider can read it."""
     models: list[Json] = [
         {
@@ -82,7 +82,7 @@ def list_models(names: tuple[str, ...], window_tokens: int | None) -> Status:
         for name in names
     ]
     ends = {"first_id": names[0], "last_id": names[-1]} if names else {"first_id": None, "last_id": None}
-    return Status(200, {"object": "list", "data": models, "has_more": False, **ends})
+    return HttpStatus(200, {"object": "list", "data": models, "has_more": False, **ends})
 
 
 def name_status(status: int) -> str:
@@ -93,7 +93,7 @@ def name_status(status: int) -> str:
         return "Site is overloaded"
 
 
-def _compose_status(answer: Status, received: Received, number: int) -> Response:
+def _compose_status(answer: HttpStatus, received: Received, number: int) -> Response:
     kind = "text/plain; charset=utf-8" if isinstance(answer.body, str | bytes) else "application/json"
     match answer.body:
         case str() as text:
@@ -102,7 +102,7 @@ def _compose_status(answer: Status, received: Received, number: int) -> Response
             pass
         case None:
             error = answer.error or _describe(answer.status)
-            body = write_json(_grammar(received).spell_error(error, number))
+            body = write_json(_grammar(received).render_error(error, number))
         case fields:
             body = write_json(fields)
     headers = {"Content-Type": kind, **_request_id(received, number), **answer.headers}
@@ -127,16 +127,16 @@ def _measure(reply: Reply, received: Received) -> CanonicalUsage | None:
     """Return the usage that the reply reports: counted, scripted or a lie."""
     if isinstance(reply.usage, CanonicalUsage):
         return reply.usage
-    if reply.usage is Meter.MISSING:
+    if reply.usage is UsageReport.MISSING:
         return None
     count = TokenCounter().count_text
     sent, thought = received.count_tokens(), count(reply.reasoning)
     said = count(reply.text) + thought + sum(count(call.name + call.arguments) for call in reply.calls)
     match reply.usage:
-        case Meter.LOW:
+        case UsageReport.LOW:
             sent, said, thought = (max(1, tokens // _LIE) for tokens in (sent, said, thought))
-        case Meter.HIGH:
+        case UsageReport.HIGH:
             sent, said, thought = sent * _LIE, said * _LIE, thought * _LIE
-        case Meter.COUNTED:
+        case UsageReport.COUNTED:
             pass
     return CanonicalUsage(input_tokens=sent, output_tokens=said, reasoning_tokens=thought)

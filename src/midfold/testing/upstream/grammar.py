@@ -17,8 +17,8 @@ _DELTA_CHARS = 24
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
-    """One reply and what its spelling depends on. `number` makes its ids; `usage` is what it reports."""
+class ScriptedTurn:
+    """One reply and what its wording depends on. `number` makes its ids; `usage` is what it reports."""
 
     number: int
     model: str

@@ -13,8 +13,8 @@ from midfold.errors import EngineContractError, MidfoldError
 from midfold.messages import ToolCall
 from midfold.providers import Answer, Transport
 from midfold.store import Store, open_store
-from midfold.testing.upstream.composing import Response, compose
 from midfold.testing.upstream.received import Received, read_json
+from midfold.testing.upstream.response import Response, compose
 from midfold.testing.upstream.script import Reply
 from midfold.wire.validate import validate
 
