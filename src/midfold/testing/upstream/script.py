@@ -1,7 +1,7 @@
 """What an upstream can be told to answer, and how that answer can go wrong on its way.
 
-An answer is *what* is said: a `Reply` of a model, an `HttpStatus` with some body, or `Raw` bytes that need not be
-HTTP. Each carries a `DeliveryFault`, which is *how* it is sent, so that any answer can meet any fault.
+An answer is *what* is said: a `Reply` of a model, an `HttpStatus` with some body, or `Raw` bytes that need
+not be HTTP. Each carries a `DeliveryFault`, which is *how* it is sent, so that any answer can meet any fault.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -42,7 +42,7 @@ class UsageReport(Enum):
 
 
 class FinishReason(StrEnum):
-    """Why a model stopped, spelled by each API in its own way."""
+    """Why a model stopped, written by each API in its own way."""
 
     STOP = "stop"
     CALLS = "calls"
@@ -95,8 +95,8 @@ class Reply:
     """A model's answer, in the grammar of whichever API asked, as a stream or as a whole.
 
     With `error` it breaks off: a stream gives all its words and then the error instead of an end, a plain
-    answer is a 200 with the error for a body. `finish` follows from the contents; a text that is no `FinishReason`
-    is passed on as it is.
+    answer is a 200 with the error for a body. `finish` follows from the contents; any other text is
+    passed on as it is.
     """
 
     text: str = ""

@@ -174,12 +174,12 @@ class Upstream:
             return await asyncio.to_thread(self._script, received)
         if isinstance(self._script, Reply | HttpStatus | Raw):
             return self._script
-        place, self._answered = self._answered, self._answered + 1
-        if place < len(self._script):
-            return self._script[place]
+        index, self._answered = self._answered, self._answered + 1
+        if index < len(self._script):
+            return self._script[index]
         if callable(self._then):
             return await asyncio.to_thread(self._then, received)
         exhausted = (
-            f"the script of this upstream has {len(self._script)} answers; this is request {place + 1}"
+            f"the script of this upstream has {len(self._script)} answers; this is request {index + 1}"
         )
         return self._then or HttpStatus(500, exhausted)
