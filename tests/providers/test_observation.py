@@ -19,7 +19,7 @@ from midfold.providers.observation import Observation, Observer
 from midfold.testing.upstream import ApiError, DeliveryFault, FinishReason, Framing, Reply, Upstream
 from midfold.tokens import CanonicalUsage
 from midfold.wire.apis import Done, StreamReader, find_api, get_api, read_reply
-from midfold.wire.apis import FinishReason as ReplyFinish
+from midfold.wire.apis import Finish as ReplyFinish
 from midfold.wire.failures import FailureKind
 
 WORDS = "Grüße, 世界 🙂: all 12 tests pass."
