@@ -7,13 +7,13 @@ from contextlib import asynccontextmanager
 
 from midfold.agent.waiting import in_thread, to_the_end
 from midfold.errors import SessionBusy
-from midfold.store import Holding, Lease, Store
+from midfold.store import HeldLease, Lease, Store
 
 
 @asynccontextmanager
 async def hold(store: Store, session_id: str) -> AsyncIterator[Lease]:
     """Hold a session until the end of the block; raises `SessionBusy` where somebody alive has it."""
-    holding = Holding(store, session_id)
+    holding = HeldLease(store, session_id)
     try:
         await to_the_end(in_thread(_enter, store, session_id, holding))
         yield holding.lease
@@ -21,7 +21,7 @@ async def hold(store: Store, session_id: str) -> AsyncIterator[Lease]:
         await to_the_end(in_thread(holding.__exit__, None, None, None))
 
 
-def _enter(store: Store, session_id: str, holding: Holding) -> None:
+def _enter(store: Store, session_id: str, holding: HeldLease) -> None:
     try:
         holding.__enter__()
     except SessionBusy as busy:
