@@ -7,8 +7,9 @@ import time
 
 import pytest
 
+from midfold.concurrency import LoopThread
 from midfold.errors import ProviderUnavailable
-from midfold.providers import BlockingModel, LoopThread, Model
+from midfold.providers import BlockingModel, Model
 from midfold.testing.upstream import NEVER, DeliveryFault, HttpStatus, Reply, Upstream
 from midfold.wire.apis import Done, TextDelta
 

@@ -9,9 +9,9 @@ from collections import Counter
 
 import pytest
 
+from midfold.concurrency import LoopClosed, LoopThread
 from midfold.errors import ProviderUnavailable
-from midfold.providers import BlockingModel, LoopThread, Model
-from midfold.providers.blocking import LoopClosed
+from midfold.providers import BlockingModel, Model
 from midfold.providers.model import open_transport
 from midfold.testing.upstream import NEVER, DeliveryFault, Ending, Reply, Upstream
 

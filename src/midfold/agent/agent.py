@@ -25,11 +25,11 @@ from midfold.agent.setup import Options, build, main_model, open_agent_store, op
 from midfold.agent.switching import switch
 from midfold.agent.tools.registry import Tool
 from midfold.agent.turn import Turn
+from midfold.concurrency import LoopClosed, LoopThread
 from midfold.config import Settings
 from midfold.errors import ConfigError, StoreError
 from midfold.folding import Compression
 from midfold.messages import Message
-from midfold.providers import LoopClosed, LoopThread
 from midfold.providers.summarizers import ModelRef
 from midfold.store import Store
 from midfold.tokens import Breakdown

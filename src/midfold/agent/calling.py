@@ -20,7 +20,7 @@ from midfold.agent.events import (
 )
 from midfold.agent.folding import fold_or_warn
 from midfold.agent.mending import mend_reply
-from midfold.agent.waiting import to_the_end
+from midfold.concurrency import shield_until_done
 from midfold.engines import (
     Advice,
     Attempt,
@@ -109,7 +109,7 @@ class Asking:
                 await self._keep_beginning(BROKEN_OFF)
                 raise
             raise Refused(_read_failure(error), error) from None
-        completion = await to_the_end(self._keep(completion, time.monotonic() - started))
+        completion = await shield_until_done(self._keep(completion, time.monotonic() - started))
         silent = judge_reply(
             finish_reasons=[completion.finish_reason],
             usage=completion.raw_usage,

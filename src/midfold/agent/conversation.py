@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from midfold.agent.growing import Growing
-from midfold.agent.waiting import in_thread, to_the_end
+from midfold.concurrency import run_in_thread, shield_until_done
 from midfold.errors import SessionEnded, SessionGrew, StoreError
 from midfold.folding import Compression
 from midfold.messages import Message, MessageCache, Text, ToolCall, ToolResult, pair_calls
@@ -202,7 +202,7 @@ class Conversation:
                 expected_count=self._own_count,
             )
 
-        continued = await in_thread(self._write, work)
+        continued = await run_in_thread(self._write, work)
         self._systems.append(self.system)
         self.id, self.system, self.items = continued.session_id, system, list(compression.messages)
         self._own_count = 0  # all that it begins with is its parent's, or made by the fold
@@ -210,7 +210,7 @@ class Conversation:
 
     async def mark_announced(self) -> None:
         """Note that everybody was told of the fold that opened the session."""
-        await in_thread(self._store.mark_announced, self.id)
+        await run_in_thread(self._store.mark_announced, self.id)
 
     def take_back(self) -> None:
         """Undo the newest fold: go on with all that was said, as the store has it.
@@ -232,7 +232,7 @@ class Conversation:
             self._is_open = False
 
     async def _work(self, work: Callable[..., _T], *arguments: object) -> _T:
-        return await to_the_end(in_thread(work, *arguments))
+        return await shield_until_done(run_in_thread(work, *arguments))
 
     def _create(self, title: str) -> None:
         self._store.create_session(

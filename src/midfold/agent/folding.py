@@ -24,7 +24,7 @@ from midfold.agent.holding import hold
 from midfold.agent.notices import describe_fault
 from midfold.agent.reports import report_context
 from midfold.agent.states import STATE
-from midfold.agent.waiting import in_thread, to_the_end
+from midfold.concurrency import run_in_thread, shield_until_done
 from midfold.engines import NOTHING_YET, PUBLISHED, describe_error
 from midfold.errors import EngineContractError, MidfoldError, StillTooLarge, StoreError
 from midfold.folding import (
@@ -61,7 +61,7 @@ async def fold(
         return _leave(core, why, NOTHING_YET, emit)
     await conversation.check_alone()  # before anything is paid for
     emit(CompressionStarted(why, core.estimate()))
-    for problem in await in_thread(_save_first, core):
+    for problem in await run_in_thread(_save_first, core):
         emit(Notice(Level.WARNING, Topic.MEMORY, problem))
     is_stored = conversation.is_stored  # one that is not needs no lease
     async with hold(core.store, conversation.id) if is_stored else nullcontext() as lease:
@@ -69,14 +69,14 @@ async def fold(
             result = await _compress(core, focus, keep_last, most_tokens)
         except EngineContractError as error:
             emit(Notice(Level.WARNING, Topic.ENGINE, describe_fault(error)))
-            await in_thread(core.try_save_state)
+            await run_in_thread(core.try_save_state)
             return _leave(core, why, str(error), emit)
         if result.changed:
             facts: dict[str, object] = {"why": str(why), **({"focus": focus} if focus else {})}
-            await to_the_end(_commit(core, why, result, lease, facts, emit))
+            await shield_until_done(_commit(core, why, result, lease, facts, emit))
         else:
             emit(_report(why, result))
-            await in_thread(core.try_save_state)
+            await run_in_thread(core.try_save_state)
     _tell(core, result, emit)
     return result
 

@@ -5,7 +5,7 @@ import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from midfold.agent.waiting import in_thread, to_the_end
+from midfold.concurrency import run_in_thread, shield_until_done
 from midfold.errors import SessionBusy
 from midfold.store import HeldLease, Lease, Store
 
@@ -15,10 +15,10 @@ async def hold(store: Store, session_id: str) -> AsyncIterator[Lease]:
     """Hold a session until the end of the block; raises `SessionBusy` where somebody alive has it."""
     holding = HeldLease(store, session_id)
     try:
-        await to_the_end(in_thread(_enter, store, session_id, holding))
+        await shield_until_done(run_in_thread(_enter, store, session_id, holding))
         yield holding.lease
     finally:
-        await to_the_end(in_thread(holding.__exit__, None, None, None))
+        await shield_until_done(run_in_thread(holding.__exit__, None, None, None))
 
 
 def _enter(store: Store, session_id: str, holding: HeldLease) -> None:

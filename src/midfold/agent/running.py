@@ -22,7 +22,7 @@ from midfold.agent.events import (
 )
 from midfold.agent.mending import has_unreadable_arguments
 from midfold.agent.tools.registry import Arguments, Tool, ToolFailed
-from midfold.agent.waiting import in_thread
+from midfold.concurrency import run_in_thread
 from midfold.messages import Message, ToolCall, ToolResult
 from midfold.offload import Persisted, Shortened, enforce, persist_result
 from midfold.summaries.tool_calls import one_line
@@ -90,7 +90,7 @@ class Running:
         self.emit(ToolStarted(call.id, call.name, title, arguments or {}))
         clock = _Clock()
         result = await self._answer(call, tool, arguments, title, clock)
-        kept = await in_thread(self._shorten, result)
+        kept = await run_in_thread(self._shorten, result)
         self.emit(
             ToolFinished(
                 call_id=call.id,
@@ -142,7 +142,7 @@ class Running:
             self.emit(request)
             approval = await asyncio.wrap_future(request.verdict)
         else:
-            answer = await in_thread(self.core.approve, request)
+            answer = await run_in_thread(self.core.approve, request)
             approval = Approval(bool(await answer if inspect.isawaitable(answer) else answer))
         if not approval.allowed:
             because = f": {approval.reason}" if approval.reason else ""
@@ -160,7 +160,7 @@ class Running:
     ) -> list[ToolResult]:
         """Put the largest results aside where all of them together are too long."""
         messages = [*completion.messages, Message("tool", tuple(results))]
-        done = await in_thread(enforce, messages, self.core.sink, self.core.budgets)
+        done = await run_in_thread(enforce, messages, self.core.sink, self.core.budgets)
         if done.is_changed:
             count = len(done.persisted) + len(done.cut)
             text = f"{count} results were put aside: together they were too long for one turn."
@@ -215,5 +215,5 @@ def _is_stopped() -> bool:
 
 async def _call(tool: Tool, arguments: Arguments) -> str:
     """Call a tool; one that blocks does so in a thread."""
-    answer = await in_thread(tool.run, arguments)
+    answer = await run_in_thread(tool.run, arguments)
     return str(await answer if inspect.isawaitable(answer) else answer)

@@ -7,7 +7,7 @@ from midfold.agent.core import Core
 from midfold.agent.events import Emit, Level, Notice, Topic, Why
 from midfold.agent.folding import fold, take_back, too_large
 from midfold.agent.live import Live
-from midfold.agent.waiting import in_thread, to_the_end
+from midfold.concurrency import run_in_thread, shield_until_done
 from midfold.tokens import TokenCounter
 
 TAKEN_BACK = "The fold was taken back: the conversation does not fit into the other model even so."
@@ -28,7 +28,7 @@ async def switch(core: Core, live: Live, emit: Emit) -> None:
         tokens = _count(core, live)
         if result.changed and tokens > window:
             error = too_large(core, tokens, window)
-            await to_the_end(in_thread(take_back, core))
+            await shield_until_done(run_in_thread(take_back, core))
             emit(Notice(Level.INFO, Topic.STORE, TAKEN_BACK))
             raise error
     if max(tokens, least) > window:

@@ -7,7 +7,7 @@ from midfold.agent.core import Core
 from midfold.agent.events import Done, Emit, Level, Notice, Topic, ignore
 from midfold.agent.folding import fold_after_reply, make_room
 from midfold.agent.running import Running
-from midfold.agent.waiting import in_thread
+from midfold.concurrency import run_in_thread
 from midfold.errors import MidfoldError
 from midfold.wire.apis import Finish
 
@@ -68,7 +68,7 @@ class Turn:
             is_first = not conversation.is_stored
             await conversation.say(prompt)
             if is_first:  # what was pinned before the first words
-                await in_thread(self.core.try_save_state)
+                await run_in_thread(self.core.try_save_state)
         elif not conversation.items or conversation.messages[-1].role == "assistant":
             raise NothingToAnswer
 

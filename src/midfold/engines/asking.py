@@ -9,11 +9,11 @@ import inspect
 import time
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
-from contextvars import copy_context
 from dataclasses import dataclass
-from threading import Lock, Thread
+from threading import Lock
 from typing import Protocol, TypeAlias, TypeVar, runtime_checkable
 
+from midfold.concurrency import start_on_loop, start_thread
 from midfold.errors import SummaryUnavailable
 from midfold.folding import SummaryRequest
 
@@ -124,38 +124,19 @@ class Asker:
             if self._hanging >= MOST_HANGING:
                 raise SummaryUnavailable(f"it still owes {self._hanging} answers")
             self._hanging += 1
-        future: Future[Answer] = Future()
-        future.set_running_or_notify_cancel()  # a question that is put cannot be taken back
-        work = (self._answer, future, summarize, request)
-        Thread(target=copy_context().run, args=work, name="midfold-ask", daemon=True).start()
-        return future
+        return start_thread(lambda: self._answer(summarize, request), "midfold-ask")
 
-    def _answer(self, future: Future[Answer], summarize: Summarizer, request: SummaryRequest) -> None:
+    def _answer(self, summarize: Summarizer, request: SummaryRequest) -> Answer:
         try:
-            answer = summarize(request)
-        except BaseException as error:  # noqa: BLE001 - whoever asked is told, and nobody else
-            self._leave()
-            future.set_exception(error)
-        else:
-            self._leave()
-            future.set_result(answer)
-
-    def _leave(self) -> None:
-        with self._lock:
-            self._hanging -= 1
+            return summarize(request)
+        finally:
+            with self._lock:
+                self._hanging -= 1
 
 
 def no_summary(_request: SummaryRequest) -> str:
     """Stand in for a summariser where there is none."""
     raise SummaryUnavailable("no summariser is configured")
-
-
-def running_loop() -> asyncio.AbstractEventLoop | None:
-    """Return the event loop of the caller, if it is on one."""
-    try:
-        return asyncio.get_running_loop()
-    except RuntimeError:
-        return None
 
 
 def _await_on(loop: asyncio.AbstractEventLoop | None, answer: Awaitable[str]) -> Future[str]:
@@ -166,8 +147,4 @@ def _await_on(loop: asyncio.AbstractEventLoop | None, answer: Awaitable[str]) ->
         raise SummaryUnavailable(
             "this summariser has to be awaited: use acompress, or give it as a BlockingSummarizer"
         )
-    return asyncio.run_coroutine_threadsafe(_await(answer), loop)
-
-
-async def _await(answer: Awaitable[str]) -> str:
-    return await answer
+    return start_on_loop(loop, answer)

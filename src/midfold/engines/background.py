@@ -6,15 +6,16 @@ another history is nobody's business any more. Two launchers do the work: a daem
 it is; for async hosts it reports on their event loop, between two of their own steps.
 """
 
-import asyncio
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import inf
-from threading import Lock, Thread
+from threading import Lock
 from typing import TypeAlias
 
+from midfold.concurrency import running_loop, start_thread
 from midfold.folding import DIGEST, Compression, CompressionPolicy, CompressionState, Tier, decide, tier_of
 from midfold.messages import Message
 
@@ -139,36 +140,21 @@ Launch: TypeAlias = Callable[[Work, Report], None]
 
 
 def launch(work: Work, report: Report) -> None:
-    """Do `work` beside the caller, who is async if it has an event loop running."""
-    try:
-        loop = asyncio.get_running_loop()
-    except RuntimeError:
-        launch_thread(work, report)
-    else:
-        launch_thread(work, lambda outcome: _report_on(loop, report, outcome))
+    """Do `work` in a thread beside the caller; an async caller is told on its event loop."""
+    loop = running_loop()
 
+    def tell(done: "Future[Compression[Message]]") -> None:
+        error = done.exception()
+        outcome = done.result() if error is None else error
+        if loop is None:
+            report(outcome)
+            return
+        try:
+            loop.call_soon_threadsafe(report, outcome)
+        except RuntimeError:  # the loop has ended; the engine may live on in another
+            report(outcome)
 
-def launch_thread(work: Work, report: Report) -> None:
-    """Do `work` in a daemon thread: nobody waits for it, not even at the end of the program."""
-
-    def live() -> None:
-        report(_attempt(work))
-
-    Thread(target=live, name="midfold-prepare", daemon=True).start()
-
-
-def _report_on(loop: asyncio.AbstractEventLoop, report: Report, outcome: Outcome) -> None:
-    try:
-        loop.call_soon_threadsafe(report, outcome)
-    except RuntimeError:  # the loop has ended; the engine may live on in another
-        report(outcome)
-
-
-def _attempt(work: Work) -> Outcome:
-    try:
-        return work()
-    except BaseException as error:  # noqa: BLE001 - whatever ends a preparation, the conversation goes on
-        return error
+    start_thread(work, "midfold-prepare").add_done_callback(tell)
 
 
 class Background:

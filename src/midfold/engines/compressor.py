@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import Self
 
 from midfold import folding
-from midfold.engines.asking import Asker, Patience, Summarizer, no_summary, running_loop
+from midfold.concurrency import running_loop
+from midfold.engines.asking import Asker, Patience, Summarizer, no_summary
 from midfold.engines.background import Background, Phase, can_wait, is_time, prepare_from
 from midfold.engines.folding import conclude
 from midfold.engines.folding_engine import EngineSetup, FoldingEngine

@@ -8,13 +8,11 @@ conversation goes on as it was.
 import asyncio
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
 from contextlib import contextmanager
-from contextvars import copy_context
 from dataclasses import replace
-from threading import Thread
 from typing import Self, TypeAlias, TypeVar
 
+from midfold.concurrency import start_thread
 from midfold.engines.base import ContextEngine
 from midfold.engines.folding_engine import EngineSetup, FoldingEngine
 from midfold.engines.metering import Meter
@@ -168,10 +166,9 @@ class HostedEngine(FoldingEngine):
         most_tokens: int | None = None,
     ) -> Compression[object]:
         """Let the engine compress, and tell what it did; raises `EngineContractError`."""
-        this = self._open(messages, current_tokens, focus_topic, most_tokens)
-        refusal = self._refuse(messages, keep_last)
-        if refusal:
-            return this.unchanged(refusal)
+        this = self._open(messages, current_tokens, focus_topic, keep_last, most_tokens)
+        if this.refusal:
+            return this.unchanged(this.refusal)
         with self._noting_faults(this):
             return self._take(self._compress(this), this)
 
@@ -185,12 +182,12 @@ class HostedEngine(FoldingEngine):
         most_tokens: int | None = None,
     ) -> Compression[object]:
         """Do the same beside the event loop; an engine that is interrupted goes on to its end unheard."""
-        this = self._open(messages, current_tokens, focus_topic, most_tokens)
-        refusal = self._refuse(messages, keep_last)
-        if refusal:
-            return this.unchanged(refusal)
+        this = self._open(messages, current_tokens, focus_topic, keep_last, most_tokens)
+        if this.refusal:
+            return this.unchanged(this.refusal)
         with self._noting_faults(this):
-            return self._take(await asyncio.wrap_future(_start(lambda: self._compress(this))), this)
+            compressing = start_thread(lambda: self._compress(this), "midfold-engine")
+            return self._take(await asyncio.wrap_future(compressing), this)
 
     def undo(self, messages: Sequence[object] | None = None) -> list[object] | None:
         """Take the last compression back, once; the engine is told."""
@@ -269,13 +266,19 @@ class HostedEngine(FoldingEngine):
         return self.enabled and not self._is_compressing and not is_paused(tokens, self.state)
 
     def _open(
-        self, messages: Sequence[object], current_tokens: int | None, focus: str | None, most: int | None
+        self,
+        messages: Sequence[object],
+        current_tokens: int | None,
+        focus: str | None,
+        keep_last: int | None,
+        most: int | None,
     ) -> Pass:
         self._meter.reader.read(messages)
         tokens = self._meter.whole_request(current_tokens, self.last_prompt_tokens)
         policy = replace(self._policy, max_tokens=most) if most else self._policy
         state = reopen(self.state) if focus is not None or most is not None else self.state
-        return replace(Pass.of(self._meter.reader, tokens, policy, state), focus=focus)
+        this = Pass.of(self._meter.reader, tokens, policy, state)
+        return replace(this, focus=focus, refusal=self._refuse(messages, keep_last))
 
     def _refuse(self, messages: Sequence[object], keep_last: int | None) -> str:
         """Say why the engine is not asked, where it is not."""
@@ -370,18 +373,3 @@ def fit_keywords(function: Callable[..., object], keywords: Mapping[str, object]
 
 def _note_vain(this: Pass) -> CompressionState:
     return note_outcome(this.state, effective=False, is_fold=False, tokens=this.tokens)
-
-
-def _start(work: Callable[[], T]) -> "Future[T]":
-    """Begin on work in a daemon thread: one that hangs keeps nobody here."""
-    future: Future[T] = Future()
-    future.set_running_or_notify_cancel()  # what has begun cannot be taken back
-
-    def live() -> None:
-        try:
-            future.set_result(work())
-        except BaseException as error:  # noqa: BLE001 - whoever waits is told, and nobody else
-            future.set_exception(error)
-
-    Thread(target=copy_context().run, args=(live,), name="midfold-engine", daemon=True).start()
-    return future

@@ -6,7 +6,7 @@ what to do when a call fails. It needs the extra `models`.
 
 from typing import TYPE_CHECKING
 
-from midfold.providers.blocking import BlockingModel, LoopClosed, LoopThread
+from midfold.providers.blocking import BlockingModel
 from midfold.providers.endpoint import Endpoint, find_endpoint
 from midfold.providers.forwarding import RelayRequest
 from midfold.providers.keys import Secret, read_key_file
@@ -28,8 +28,6 @@ __all__ = [
     "BlockingModel",
     "Endpoint",
     "KeySource",
-    "LoopClosed",
-    "LoopThread",
     "Model",
     "Observation",
     "Observer",

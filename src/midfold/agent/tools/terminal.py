@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from midfold.agent.tools.leftovers import VARIABLE, Mark, end_all
 from midfold.agent.tools.paths import Workspace
 from midfold.agent.tools.registry import Tool, ToolFailed, tool
-from midfold.agent.waiting import in_thread, to_the_end
+from midfold.concurrency import run_in_thread, shield_until_done
 
 DEFAULT_SECONDS = 120
 MAX_SECONDS = 600
@@ -81,7 +81,7 @@ async def _run(command: str, workspace: Workspace, seconds: int, environment: Ma
         is_late = True
     finally:
         # Whatever the command left running goes with it, also when nobody waits any more.
-        was_left = await to_the_end(_end(running))
+        was_left = await shield_until_done(_end(running))
     shown, status = running.output.text, running.process.returncode
     if is_late:
         raise ToolFailed(f"{shown}\n[stopped after {seconds} s]")
@@ -101,7 +101,7 @@ async def _start(command: str, workspace: Workspace, environment: Mapping[str, s
         return await asyncio.shield(starting)
     except asyncio.CancelledError:
         with suppress(OSError, ValueError):
-            await to_the_end(_end(await starting))
+            await shield_until_done(_end(await starting))
         raise
     except (OSError, ValueError) as error:
         raise ToolFailed(f"the command cannot be started: {error}") from None
@@ -149,7 +149,7 @@ async def _end(running: _Running) -> bool:
     # Who holds the pipe had a moment already.
     rest = _REST_SECONDS if reading.done() and process.returncode is not None else 0.0
     try:
-        was_left = await in_thread(end_all, process.pid, running.mark, rest_seconds=rest)
+        was_left = await run_in_thread(end_all, process.pid, running.mark, rest_seconds=rest)
         await asyncio.wait([reading], timeout=_REST_SECONDS)
     finally:
         reading.cancel()

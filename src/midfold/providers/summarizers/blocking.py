@@ -3,9 +3,9 @@
 from types import TracebackType
 from typing import Self
 
+from midfold.concurrency import LoopThread
 from midfold.errors import SummaryUnavailable
 from midfold.folding import SummaryRequest
-from midfold.providers.blocking import LoopThread
 from midfold.providers.summarizers.records import SummaryCall
 from midfold.providers.summarizers.summarizer import ModelSummarizer
 

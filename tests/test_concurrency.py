@@ -1,0 +1,97 @@
+"""Threads and event loops: work crosses over with its errors and its context, and nothing is torn apart."""
+
+import asyncio
+import threading
+from concurrent.futures import CancelledError
+from contextvars import ContextVar
+
+import pytest
+
+from midfold.concurrency import (
+    LoopClosed,
+    LoopThread,
+    run_in_thread,
+    running_loop,
+    shield_until_done,
+    start_on_loop,
+    start_thread,
+)
+
+NAME: ContextVar[str] = ContextVar("name", default="nobody")
+
+
+def test_work_in_a_thread_sees_the_context_of_its_caller():
+    token = NAME.set("caller")
+    try:
+        assert start_thread(NAME.get, "midfold-test").result(5) == "caller"
+        assert asyncio.run(run_in_thread(NAME.get)) == "caller"
+    finally:
+        NAME.reset(token)
+
+
+def test_started_thread_is_a_daemon_whose_error_is_handed_over():
+    def fail() -> None:
+        raise SystemExit(threading.current_thread().daemon)
+
+    with pytest.raises(SystemExit, match="True"):
+        start_thread(fail, "midfold-test").result(5)
+
+
+@pytest.mark.parametrize("error", [StopIteration, SystemExit, KeyboardInterrupt, CancelledError])
+def test_error_that_would_end_a_loop_only_says_that_the_work_failed(error):
+    def fail() -> None:
+        raise error("out")
+
+    async def call() -> None:
+        with pytest.raises(RuntimeError, match=rf"^{error.__name__}: out$"):
+            await run_in_thread(fail)
+
+    asyncio.run(call())
+
+
+def test_plain_error_comes_back_as_it_is():
+    with pytest.raises(KeyError):
+        asyncio.run(run_in_thread({}.__getitem__, "missing"))
+
+
+def test_shielded_work_is_done_before_the_cancellation_goes_on():
+    done = []
+
+    async def work() -> None:
+        await asyncio.sleep(0.01)
+        done.append("work")
+
+    async def cancel() -> None:
+        task = asyncio.ensure_future(shield_until_done(work()))
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(cancel())
+    assert done == ["work"]
+
+
+def test_awaitable_is_awaited_on_the_loop_it_is_given_to():
+    async def host() -> bool:
+        loop = asyncio.get_running_loop()
+
+        async def ask() -> bool:
+            return asyncio.get_running_loop() is loop
+
+        return await run_in_thread(lambda: start_on_loop(loop, ask()).result(5))
+
+    assert asyncio.run(host())
+    assert running_loop() is None
+
+
+def test_loop_runs_coroutines_until_it_is_closed():
+    async def double(number: int) -> int:
+        return number * 2
+
+    thread = LoopThread()
+    assert thread.run(double(4)) == 8
+    thread.close()
+    assert thread.is_closed
+    with pytest.raises(LoopClosed):
+        thread.run(double(4))
