@@ -14,7 +14,7 @@ from pathlib import Path
 
 from benchmarks.timing import report
 from midfold.agent import Agent
-from midfold.config.stores import STORE_FILE
+from midfold.config import STORE_FILE
 from midfold.messages import Message, Text
 from midfold.store import open_store
 from midfold.testing.upstream import Reply, Upstream

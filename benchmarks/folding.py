@@ -7,9 +7,7 @@ import time
 from benchmarks.peers import DATA
 from benchmarks.timing import best_cpu, report
 from midfold.engines import ContextCompressor
-from midfold.folding.flow import compress
-from midfold.folding.policy import CompressionPolicy, Strategy
-from midfold.folding.run import run
+from midfold.folding import CompressionPolicy, Strategy, compress, run
 from midfold.messages import Message
 from midfold.ports import Count
 from midfold.testing import transcript

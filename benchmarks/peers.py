@@ -23,7 +23,7 @@ SUMMARY = "## Goal\\nKeep the meters running."
 OURS = f"""
 import json, sys, time
 from midfold import CompressionPolicy, ContextCompressor
-from midfold.folding.policy import Strategy
+from midfold.folding import Strategy
 messages = json.load(open(sys.argv[1]))
 policy = CompressionPolicy(strategy=Strategy.FOLD)
 engine = ContextCompressor(200_000, policy=policy, summarizer=lambda r: "{SUMMARY}")

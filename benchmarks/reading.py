@@ -6,8 +6,7 @@ from collections.abc import Callable
 
 from benchmarks.timing import best_cpu, report
 from midfold.engines import ContextCompressor
-from midfold.messages import chain_digests
-from midfold.messages.cache import MessageCache
+from midfold.messages import MessageCache, chain_digests
 from midfold.testing import transcript
 from midfold.transcripts import decode_json
 from midfold.wire import DIALECTS, detect, parse, read_request, render

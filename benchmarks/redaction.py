@@ -5,9 +5,8 @@ import string
 from pathlib import Path
 
 from benchmarks.timing import best_cpu, report
-from midfold.redact.engine import bounded, re2_or_bounded
+from midfold.redact import bounded, re2_or_bounded, redact
 from midfold.redact.find import Finder
-from midfold.redact.write import redact
 
 ROOT = Path(__file__).parents[1]
 SIZE = 1_000_000

@@ -13,15 +13,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.timing import best_cpu, report
-from midfold.store.base import Order
-from midfold.store.search.query import read_query
-from midfold.store.search.snippets import make_snippet
+from midfold.store import Order
+from midfold.store.search import make_snippet, read_query
 from midfold.store.search.words import index_words
 from midfold.store.sqlite.driver import open_reader, open_writer, sqlite_version
 from midfold.store.sqlite.migrations import migrate
 from midfold.store.sqlite.search import maintain
 from midfold.store.sqlite.search.find import Rows, find
-from midfold.store.sqlite.search.scope import SearchFilters
+from midfold.store.sqlite.search.scope import Filters
 
 ROOT = Path(__file__).parents[1]
 MESSAGES = 100_000
@@ -60,7 +59,7 @@ def main(count: int = MESSAGES) -> None:
         for order, goals in ((Order.NEWEST, NEWEST_GOALS), (Order.RELEVANCE, RELEVANCE_GOALS)):
             for name, text in QUERIES.items():
                 _report(connection, f"{order}: {name}", text, order, goals.get(count, "-"))
-        filters = SearchFilters("", sessions=("s3",), role="user")
+        filters = Filters("", sessions=("s3",), role="user")
         _report(connection, "newest: in one session", "the", Order.NEWEST, "-", filters)
         connection.close()
 
@@ -71,7 +70,7 @@ def _report(
     text: str,
     order: Order,
     goal: str,
-    filters: SearchFilters = SearchFilters(""),  # noqa: B008 - it is frozen
+    filters: Filters = Filters(""),  # noqa: B008 - it is frozen
 ) -> None:
     def search() -> Rows:
         query = read_query(text)

@@ -5,9 +5,7 @@ import tempfile
 from pathlib import Path
 
 from midfold.testing import transcript
-from midfold.trajectories import CompressionConfig
-from midfold.trajectories.batch import Batch, compress_files
-from midfold.trajectories.report import write_report
+from midfold.trajectories import Batch, CompressionConfig, compress_files, write_report
 
 with tempfile.TemporaryDirectory() as name:
     folder = Path(name)

@@ -3,7 +3,7 @@
 from midfold.cli import finding
 from midfold.cli.finding import every_session, find_session
 from midfold.cli.overview import list_conversations
-from midfold.store import SessionKind
+from midfold.store import Kind
 from support.dict_store import DictStore
 
 
@@ -46,7 +46,7 @@ def test_the_latest_conversation_is_found_behind_pages_of_helpers(monkeypatch):
     monkeypatch.setattr(finding, "_PAGE", 10)
     store = filled(2)
     for _helper in range(25):
-        store.create_session(parent_id="session-0001", kind=SessionKind.SUBAGENT)
+        store.create_session(parent_id="session-0001", kind=Kind.SUBAGENT)
     assert find_session(store, "latest").id == "session-0001"
     assert store.listed == [10, 10, 7]
 

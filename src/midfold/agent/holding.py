@@ -7,13 +7,13 @@ from contextlib import asynccontextmanager
 
 from midfold.concurrency import run_in_thread, shield_until_done
 from midfold.errors import SessionBusy
-from midfold.store import HeldLease, Lease, Store
+from midfold.store import Holding, Lease, Store
 
 
 @asynccontextmanager
 async def hold(store: Store, session_id: str) -> AsyncIterator[Lease]:
     """Hold a session until the end of the block; raises `SessionBusy` where somebody alive has it."""
-    holding = HeldLease(store, session_id)
+    holding = Holding(store, session_id)
     try:
         await shield_until_done(run_in_thread(_enter, store, session_id, holding))
         yield holding.lease
@@ -21,7 +21,7 @@ async def hold(store: Store, session_id: str) -> AsyncIterator[Lease]:
         await shield_until_done(run_in_thread(holding.__exit__, None, None, None))
 
 
-def _enter(store: Store, session_id: str, holding: HeldLease) -> None:
+def _enter(store: Store, session_id: str, holding: Holding) -> None:
     try:
         holding.__enter__()
     except SessionBusy as busy:

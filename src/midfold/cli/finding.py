@@ -7,7 +7,7 @@ import click
 
 from midfold.config import load_settings, open_own_store
 from midfold.errors import SessionNotFound
-from midfold.store import Session, SessionKind, Store
+from midfold.store import Kind, Session, Store
 
 ID_CHARS = 8
 """How much of an id is shown."""
@@ -79,7 +79,7 @@ def _find_latest(store: Store) -> Session:
     page = store.conversations(limit=_PAGE)
     while page:
         for tip in page:
-            if tip.kind is not SessionKind.SUBAGENT:
+            if tip.kind is not Kind.SUBAGENT:
                 return tip
         page = store.conversations(limit=_PAGE, after=page[-1].id)
     raise NoSessions

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from midfold.cli.plain import printable
 from midfold.redact import redact
-from midfold.store import Session, SessionKind, Store, StoredMessage
+from midfold.store import Kind, Session, Store, StoredMessage
 from midfold.wire import parse
 
 # The first words of a request say what it is about; nobody reads megabytes of it in a table.
@@ -53,10 +53,10 @@ def find_branches(sessions: Iterable[Session], conversation: str) -> list[Sessio
     families = {conversation}
     found: list[Session] = []
     for session in reversed(everything):
-        starts = session.kind in (SessionKind.BRANCH, SessionKind.SUBAGENT)
+        starts = session.kind in (Kind.BRANCH, Kind.SUBAGENT)
         if starts and owner.get(session.parent_id or "") in families:
             families.add(session.conversation_id)
-            found += [session] if session.kind is SessionKind.BRANCH else []
+            found += [session] if session.kind is Kind.BRANCH else []
     return found
 
 

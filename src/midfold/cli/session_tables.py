@@ -11,7 +11,7 @@ from midfold.cli.overview import Overview, count_of, show_line
 from midfold.cli.plain import printable
 from midfold.cli.when import tell_date, tell_time
 from midfold.redact import find_secrets, redact
-from midfold.store import Hit, SearchResults, Session
+from midfold.store import Found, Hit, Session
 
 _MOST_TITLE_CELLS = 48
 _MOST_NAME_CELLS = 24
@@ -60,7 +60,7 @@ def print_chain(sessions: Sequence[Session], console: Console) -> None:
     _print(Grid(("session", "kind", "started", "messages", "state"), rows, words=(0, 1, 4)), console)
 
 
-def print_hits(found: SearchResults, console: Console) -> None:
+def print_hits(found: Found, console: Console) -> None:
     """Print what a search found: where it is, and the words around it."""
     for hit in found.hits:
         console.print(_place(hit), soft_wrap=True, no_wrap=True, overflow="ellipsis", crop=True)

@@ -14,7 +14,7 @@ from midfold.cli.session_tables import print_chain, print_conversations, print_h
 from midfold.cli.session_transfer import export_command, import_command
 from midfold.cli.session_view import Excerpt, excerpt_json, print_excerpt, take_excerpt
 from midfold.cli.when import read_moment
-from midfold.store import Order, SearchResults
+from midfold.store import Found, Order
 
 _EPILOG = """\b
 Examples:
@@ -186,7 +186,7 @@ def undo(name: str) -> None:
         click.echo(store.undo_continuation(find_session(store, name).id))
 
 
-def _found_json(found: SearchResults) -> dict[str, object]:
+def _found_json(found: Found) -> dict[str, object]:
     hits = [{**asdict(hit), "title": show_line(hit.title) if hit.title else None} for hit in found.hits]
     return {"hits": hits, "is_incomplete": found.is_incomplete}
 

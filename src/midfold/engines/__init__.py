@@ -1,9 +1,10 @@
 """Context engines: stateful shells around the pure fold, one per conversation."""
 
-from midfold.engines.asking import Asker, Summarizer
+from midfold.engines.asking import Asker, Patience, Summarizer
+from midfold.engines.background import Background
 from midfold.engines.base import ContextEngine
 from midfold.engines.compressor import ContextCompressor
-from midfold.engines.context import ContextBreakdown, Section, section_breakdown
+from midfold.engines.context import ContextBreakdown, Section, context_breakdown, section_breakdown
 from midfold.engines.folding import conclude
 from midfold.engines.folding_engine import EngineSetup, FoldingEngine
 from midfold.engines.hosting import NOTHING_YET, open_engine
@@ -32,6 +33,7 @@ __all__ = [
     "Advice",
     "Asker",
     "Attempt",
+    "Background",
     "Compress",
     "ContextBreakdown",
     "ContextCompressor",
@@ -42,11 +44,13 @@ __all__ = [
     "Ladder",
     "LowerOutputCap",
     "OffloadMedia",
+    "Patience",
     "Repair",
     "Section",
     "Step",
     "Summarizer",
     "conclude",
+    "context_breakdown",
     "describe_error",
     "find_engine",
     "learn_limit",

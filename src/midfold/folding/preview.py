@@ -3,10 +3,9 @@
 from dataclasses import dataclass
 
 from midfold.folding.compression import Compression
-from midfold.folding.flow import Flow
+from midfold.folding.flow import Flow, SummaryRequest
 from midfold.folding.run import run
 from midfold.messages import Message
-from midfold.summaries import SummaryRequest
 
 
 @dataclass(frozen=True, slots=True)

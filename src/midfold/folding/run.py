@@ -4,9 +4,8 @@ from collections.abc import Awaitable, Callable
 
 from midfold.errors import SummaryUnavailable
 from midfold.folding.compression import Compression
-from midfold.folding.flow import Flow
+from midfold.folding.flow import Flow, SummaryRequest
 from midfold.messages import Message
-from midfold.summaries import SummaryRequest
 
 
 def run(flow: Flow, summarize: Callable[[SummaryRequest], str]) -> Compression[Message]:

@@ -1,8 +1,8 @@
 """What a session store is: the verbs that every kind of store has, cut by use.
 
-`Store` is all of them, in groups of at most eight verbs. Code that needs less asks for less: `HeldLease`
-takes `Leases`. `Messages` (what sessions hold) and `States` (what engines remember) are groups of their own,
-as `Sessions` and `Upkeep` are full without them.
+`Store` is all of them, in groups of at most eight verbs. Code that needs less asks for less: `Holding` takes
+`Leases`. `Messages`, what sessions hold, and `States`, what engines remember, are groups of their own, as
+`Sessions` and `Upkeep` are full without them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,24 +16,24 @@ from midfold.store.values import (
     BeforeContinue as BeforeContinue,
     Call as Call,
     Condition as Condition,
-    ContinuedSession as ContinuedSession,
+    Continued as Continued,
     Deleted as Deleted,
     EndReason as EndReason,
     EngineVersion as EngineVersion,
-    SearchResults as SearchResults,
+    Found as Found,
     Hit as Hit,
     Item as Item,
-    SessionKind as SessionKind,
-    KnownHistory as KnownHistory,
+    Kind as Kind,
+    Known as Known,
     Lease as Lease,
     LostMessages as LostMessages,
     Order as Order,
     Problem as Problem,
     Replaced as Replaced,
-    ImportedMessage as ImportedMessage,
+    Said as Said,
     Salvaged as Salvaged,
     Session as Session,
-    StoreStatus as StoreStatus,
+    Status as Status,
     StoredFold as StoredFold,
     StoredMessage as StoredMessage,
     StoreFacts as StoreFacts,
@@ -55,14 +55,14 @@ class Sessions(Protocol):
         dialect: str | None = None,
         system: object = None,
         parent_id: str | None = None,
-        kind: SessionKind = SessionKind.ROOT,
+        kind: Kind = Kind.ROOT,
     ) -> Session:
         """Open a session. A branch begins with all that its parent says."""
         ...
 
     def import_conversation(
         self,
-        said: Sequence[ImportedMessage],
+        said: Sequence[Said],
         *,
         dialect: str,
         session_id: str | None = None,
@@ -180,7 +180,7 @@ class Chains(Protocol):
         facts: Mapping[str, object] | None = None,
         states: Mapping[str, object] | None = None,
         expected_count: int | None = None,
-    ) -> ContinuedSession:
+    ) -> Continued:
         """Do what `continue_session` does, save states with it, and say which hooks failed before it.
 
         Raises `SessionGrew` where the session's `message_count` is not the one that is expected, and
@@ -248,18 +248,18 @@ class Search(Protocol):
         until: float | None = None,
         order: Order = Order.NEWEST,
         limit: int = 20,
-    ) -> SearchResults:
+    ) -> Found:
         """Find messages by words, phrases and prefixes; whatever the query says, it is never an error.
 
         `session_id` keeps to its conversation, and for a branch to what was said before it.
         """
         ...
 
-    def find_substring(self, session_id: str, text: str, limit: int = 20) -> SearchResults:
+    def find_substring(self, session_id: str, text: str, limit: int = 20) -> Found:
         """Find a text letter by letter in what one session says, newest first."""
         ...
 
-    def find_history(self, chain: Sequence[bytes]) -> KnownHistory | None:
+    def find_history(self, chain: Sequence[bytes]) -> Known | None:
         """Find the session that a history belongs to, by its chained digests, oldest first."""
         ...
 
@@ -325,7 +325,7 @@ class Upkeep(Protocol):
     """Deleting, checking and closing a store."""
 
     @property
-    def status(self) -> StoreStatus:
+    def status(self) -> Status:
         """Say how the store is doing."""
         ...
 

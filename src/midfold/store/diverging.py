@@ -9,22 +9,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from midfold.store.rows import MessageRow
+from midfold.store.rows import Row
 
 
 @dataclass(frozen=True, slots=True)
-class DivergedList:
+class Basis:
     """A list that differs from the stored one, message by message: a place in the stored one, or rows."""
 
     session_id: str
     stored: int
     """how many messages the store knew when this was worked out"""
-    messages: tuple[int | tuple[MessageRow, ...], ...]
+    messages: tuple[int | tuple[Row, ...], ...]
     late_from: int
     """from here on, stored messages came in after the list was taken and follow it"""
 
     @property
-    def changed(self) -> tuple[int | tuple[MessageRow, ...], ...]:
+    def changed(self) -> tuple[int | tuple[Row, ...], ...]:
         """The list up to the last message that the store has; others in it say in other words what it has."""
         stop = len(self.messages)
         while stop and not isinstance(self.messages[stop - 1], int):
@@ -32,7 +32,7 @@ class DivergedList:
         return self.messages[:stop]
 
     @property
-    def unsaved(self) -> tuple[tuple[MessageRow, ...], ...]:
+    def unsaved(self) -> tuple[tuple[Row, ...], ...]:
         """What comes after that: the history goes on with it."""
         return tuple(each for each in self.messages[len(self.changed) :] if not isinstance(each, int))
 

@@ -19,7 +19,7 @@ from midfold.wire.plain import plain
 from midfold.wire.request import Request, read_request
 from midfold.wire.sharegpt import knows
 from midfold.wire.sse import StreamTooLong
-from midfold.wire.usage import find_report, normalize_usage, reported_cost
+from midfold.wire.usage import find_report, merge_usage, normalize_usage, reported_cost
 
 __all__ = [
     "DIALECTS",
@@ -44,6 +44,7 @@ __all__ = [
     "get_dialect",
     "judge",
     "knows",
+    "merge_usage",
     "normalize_usage",
     "parse",
     "plain",

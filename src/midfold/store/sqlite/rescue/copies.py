@@ -24,7 +24,7 @@ _HEADER_BYTES = 100
 
 
 @dataclass(frozen=True, slots=True)
-class DamagedCopy:
+class Copy:
     """A damaged store that can be read in any way; `connection` is `None` where SQLite sees no tables."""
 
     connection: sqlite3.Connection | None
@@ -32,7 +32,7 @@ class DamagedCopy:
 
 
 @contextmanager
-def copied(damaged: Path, beside: Path) -> Iterator[DamagedCopy]:
+def copied(damaged: Path, beside: Path) -> Iterator[Copy]:
     """Copy a damaged store for the block; nobody may have it open."""
     path = beside.with_name(f"{beside.name}-copy")
     empty = beside.with_name(f"{beside.name}-empty")
@@ -49,10 +49,10 @@ def copied(damaged: Path, beside: Path) -> Iterator[DamagedCopy]:
             _open(path) or _open_with(path, empty, _HEADER_BYTES) or _open_with(path, empty, PAGE_BYTES)
         )
         if connection is None:
-            yield DamagedCopy(None, path.read_bytes())
+            yield Copy(None, path.read_bytes())
             return
         with any_text(connection):
-            yield DamagedCopy(connection, path.read_bytes())
+            yield Copy(connection, path.read_bytes())
     finally:
         if connection is not None:
             connection.close()

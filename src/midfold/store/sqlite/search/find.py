@@ -14,13 +14,7 @@ from midfold.store.sqlite.seals import is_sealed
 from midfold.store.sqlite.search.limits import Clock, rows_in_time, time_limit
 from midfold.store.sqlite.search.match import to_match
 from midfold.store.sqlite.search.recent import find_recent
-from midfold.store.sqlite.search.scope import (
-    LAST_ID,
-    ROW_CONDITIONS,
-    SearchConditions,
-    SearchFilters,
-    read_conditions,
-)
+from midfold.store.sqlite.search.scope import LAST_ID, ROW_CONDITIONS, Conditions, Filters, read_conditions
 
 if TYPE_CHECKING:
     from midfold.store.sqlite.search.scan import ReadTexts
@@ -34,7 +28,7 @@ COLUMNS = (
     "m.id, s.id, s.conversation, s.title, m.seq, m.role, m.tools, m.created_at, m.dialect, m.body,"
     " m.session, m.origin, m.seal"
 )
-"""What a `FoundMessage` is made from."""
+"""What a `Row` is made from."""
 # The index leads: its matches come in the order of their ids, so a newest-first search ends at its limit.
 _MATCHES = f"""
     FROM message_words
@@ -51,7 +45,7 @@ _BY_IDS = f"""
 
 
 @dataclass(frozen=True, slots=True)
-class FoundMessage:
+class Row:
     """A message that was found, as it is stored; `tools` are names with spaces between."""
 
     id: int
@@ -84,10 +78,10 @@ class Coverage(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class FoundMessages:
+class Rows:
     """What a search gave."""
 
-    rows: tuple[FoundMessage, ...]
+    rows: tuple[Row, ...]
     coverage: Coverage = Coverage.WHOLE
 
     @property
@@ -99,14 +93,14 @@ class FoundMessages:
 def find(
     connection: sqlite3.Connection,
     query: Query,
-    filters: SearchFilters,
+    filters: Filters,
     *,
     order: Order = Order.NEWEST,
     limit: int = 20,
     offset: int = 0,
     seconds: float = SEARCH_SECONDS,
     read_texts: "ReadTexts | None" = None,
-) -> FoundMessages:
+) -> Rows:
     """Return the messages that match; a search that takes longer than `seconds` gives what it has by then.
 
     With `read_texts`, a prefix is looked for among the newest messages first, see `recent`.
@@ -114,12 +108,12 @@ def find(
     page = _Page(order, max(0, min(limit, MAX_ROWS)), max(0, min(offset, LAST_ID)))
     conditions = read_conditions(connection, filters)
     if query.tree is None or not page.limit or conditions.hold_for_none:
-        return FoundMessages(())
+        return Rows(())
     with time_limit(connection, seconds) as clock:
         found = read_texts and _find_recent(connection, clock, query, conditions, page, read_texts)
         found = found or _find_indexed(connection, clock, query, conditions, page)
     rows = _read_rows(connection, filters.tenant, found.ids)
-    return FoundMessages(rows, Coverage.CUT if clock.is_over else found.coverage)
+    return Rows(rows, Coverage.CUT if clock.is_over else found.coverage)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +138,7 @@ def _find_recent(
     connection: sqlite3.Connection,
     clock: Clock,
     query: Query,
-    conditions: SearchConditions,
+    conditions: Conditions,
     page: _Page,
     read_texts: "ReadTexts",
 ) -> _Found | None:
@@ -158,7 +152,7 @@ def _find_recent(
 
 
 def _find_indexed(
-    connection: sqlite3.Connection, clock: Clock, query: Query, conditions: SearchConditions, page: _Page
+    connection: sqlite3.Connection, clock: Clock, query: Query, conditions: Conditions, page: _Page
 ) -> _Found:
     values = conditions.values | {"match": to_match(query.tree)}
     if page.order is Order.NEWEST:
@@ -178,7 +172,7 @@ class _Match(NamedTuple):
     negative_id: int
 
 
-def _read_rows(connection: sqlite3.Connection, tenant: str, ids: Sequence[int]) -> tuple[FoundMessage, ...]:
+def _read_rows(connection: sqlite3.Connection, tenant: str, ids: Sequence[int]) -> tuple[Row, ...]:
     found = connection.execute(_BY_IDS, {"tenant": clean_text(tenant), "ids": json.dumps(ids)})
-    rows = {row.id: row for row in (FoundMessage(*columns) for columns in found)}
+    rows = {row.id: row for row in (Row(*columns) for columns in found)}
     return tuple(rows[each] for each in ids if each in rows)

@@ -54,7 +54,7 @@ _ENDS = """
 
 
 @dataclass(frozen=True, slots=True)
-class SearchFilters:
+class Filters:
     """Which messages are looked at; what is empty or `None` leaves nothing out."""
 
     tenant: str
@@ -71,7 +71,7 @@ class SearchFilters:
 
 
 @dataclass(frozen=True, slots=True)
-class SearchConditions:
+class Conditions:
     """The values for `ROW_CONDITIONS`, and the ids between which all such messages are."""
 
     first: int
@@ -97,7 +97,7 @@ class _Scope:
     last: int
 
 
-def read_conditions(connection: sqlite3.Connection, filters: SearchFilters) -> SearchConditions:
+def read_conditions(connection: sqlite3.Connection, filters: Filters) -> Conditions:
     """Say by which rows the messages are known that a search looks at."""
     scope = _read_scope(connection, filters)
     values = {
@@ -111,10 +111,10 @@ def read_conditions(connection: sqlite3.Connection, filters: SearchFilters) -> S
         "since": filters.since,
         "until": filters.until,
     }
-    return SearchConditions(scope.first, scope.last, values)
+    return Conditions(scope.first, scope.last, values)
 
 
-def _read_scope(connection: sqlite3.Connection, filters: SearchFilters) -> _Scope:
+def _read_scope(connection: sqlite3.Connection, filters: Filters) -> _Scope:
     """Find the keys of the sessions: ids between bounds are skipped by the index, not row by row."""
     last = LAST_ID if filters.before is None else max(0, min(filters.before - 1, LAST_ID))
     if not filters.sessions and filters.conversation is None:
