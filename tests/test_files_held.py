@@ -13,7 +13,7 @@ from midfold.files.reading import os as opening_os
 from midfold.providers.keys import read_key_file
 from midfold.store import open_store
 from midfold.store.transfer import read_incoming
-from midfold.tokens import LearntLimits
+from midfold.tokens import LearnedLimits
 from midfold.transcripts import load_transcript
 
 # Whether SQLite's lock on the database is there, as another process sees it.
@@ -60,7 +60,7 @@ def test_nothing_that_reads_a_file_by_its_name_takes_the_lock_away(store):
         read_tree(store)
     with pytest.raises(ConfigError, match="own session store"):
         read_key_file(store)
-    assert LearntLimits(store).get("endpoint", "model") is None
+    assert LearnedLimits(store).get("endpoint", "model") is None
     assert is_locked(store)
 
 

@@ -21,7 +21,7 @@ from midfold.engines.recovery import (
 from midfold.errors import ProviderError
 from midfold.providers import BlockingModel, Model, Retries
 from midfold.testing.upstream import HttpStatus, Upstream
-from midfold.tokens.learnt import LearntLimits, Lesson
+from midfold.tokens.learned_limits import LearnedLimits, Lesson
 from midfold.wire.failures import Failure, FailureKind, classify, judge_reply
 
 WINDOW = 200_000
@@ -191,7 +191,7 @@ def test_with_compression_off_an_overflow_is_reported_and_an_output_cap_still_lo
 
 
 def test_t27_a_limit_no_conversation_fits_in_costs_neither_the_window_nor_the_conversation(tmp_path):
-    limits = LearntLimits(tmp_path / "limits.json")
+    limits = LearnedLimits(tmp_path / "limits.json")
     lie = classify(400, "This model's maximum context length is 10 tokens. However, you requested 99 tokens.")
     for _ in range(3):
         assert learn(lie, limits) is Lesson.REFUSED
@@ -200,11 +200,11 @@ def test_t27_a_limit_no_conversation_fits_in_costs_neither_the_window_nor_the_co
 
 
 def test_t27_a_surprisingly_small_limit_is_believed_when_it_is_stated_again(tmp_path):
-    limits = LearntLimits(tmp_path / "limits.json")
+    limits = LearnedLimits(tmp_path / "limits.json")
     small = classify(400, "prompt is too long: 100000 tokens > 8192 maximum")
     assert learn(small, limits) is Lesson.SEEN_ONCE
     assert limits.get("endpoint", "model") is None
-    assert learn(small, limits) is Lesson.LEARNT
+    assert learn(small, limits) is Lesson.LEARNED
     steps = climb(attempt(small, 100_000), attempt(small, 45_000))
     assert steps[0] == Compress(45_000)  # a quarter of the window, not yet what it states
     assert steps[1].target_tokens < 8192
@@ -223,16 +223,16 @@ def test_t27_a_surprisingly_small_limit_is_believed_when_it_is_stated_again(tmp_
     ],
 )
 def test_t27_credit_codes_caps_rates_and_excesses_leave_the_window_unchanged(tmp_path, status, text):
-    limits = LearntLimits(tmp_path / "limits.json")
+    limits = LearnedLimits(tmp_path / "limits.json")
     for _ in range(2):
         assert learn(classify(status, text), limits) is Lesson.REFUSED
     assert limits.get("endpoint", "model") is None
 
 
 def test_t27_a_window_is_learnt_for_its_own_endpoint_and_model_alone(tmp_path):
-    limits = LearntLimits(tmp_path / "limits.json")
+    limits = LearnedLimits(tmp_path / "limits.json")
     stated = classify(400, "prompt is too long: 200034 tokens > 150000 maximum")
-    assert learn(stated, limits) is Lesson.LEARNT
+    assert learn(stated, limits) is Lesson.LEARNED
     assert limits.get("endpoint", "another model") is None
     assert limits.get("another endpoint", "model") is None
 
@@ -247,7 +247,7 @@ HOSTILE = [
 
 @pytest.mark.parametrize("answer", HOSTILE)
 def test_t27_a_hostile_upstream_leaves_the_window_unchanged(tmp_path, answer):
-    limits = LearntLimits(tmp_path / "limits.json")
+    limits = LearnedLimits(tmp_path / "limits.json")
     with (
         Upstream(answer) as up,
         BlockingModel(Model.open("m", base_url=up.url, retries=Retries(max_calls=1))) as model,
@@ -273,8 +273,8 @@ def test_t27_a_hostile_upstream_leaves_the_window_unchanged(tmp_path, answer):
     ],
 )
 def test_a_window_that_a_known_wording_states_is_learnt(tmp_path, text, limit):
-    limits = LearntLimits(tmp_path / "limits.json")
-    assert learn(classify(400, text), limits) is Lesson.LEARNT
+    limits = LearnedLimits(tmp_path / "limits.json")
+    assert learn(classify(400, text), limits) is Lesson.LEARNED
     assert limits.get("endpoint", "model") == limit
 
 

@@ -60,8 +60,8 @@ def test_what_was_found_out_about_a_message_is_known_of_it_ever_after():
         own_digest(message)
         count(message)
     for message in cache.read(fresh(items), "openai_chat"):
-        assert message.known.digest == own_digest(message)
-        assert (message.known.tokens_for, message.known.tokens) == ("gpt-5", count(message))
+        assert message.facts.digest == own_digest(message)
+        assert (message.facts.tokens_for, message.facts.tokens) == ("gpt-5", count(message))
 
 
 def test_the_same_words_twice_are_read_once():

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from midfold.wire.apis import Done, Finish, TextDelta
+from midfold.wire.apis import Finish, StreamDone, TextChunk
 
 pytestmark = [pytest.mark.model, pytest.mark.timeout(300)]
 
@@ -23,9 +23,9 @@ def test_answer_comes_with_the_usage_that_the_server_counts(model, server):
 
 def test_stream_brings_the_words_and_usage_of_a_plain_answer(model, server):
     *deltas, done = model.stream(QUESTION, max_output=20)
-    assert isinstance(done, Done)
+    assert isinstance(done, StreamDone)
     assert "bonjour" in done.completion.text.lower()
-    assert "".join(delta.text for delta in deltas if isinstance(delta, TextDelta)) == done.completion.text
+    assert "".join(delta.text for delta in deltas if isinstance(delta, TextChunk)) == done.completion.text
     assert done.completion.finish is Finish.STOP
     assert done.completion.usage.prompt_tokens == server.count(QUESTION)
     assert 0 < done.completion.usage.output_tokens <= 20
@@ -49,7 +49,7 @@ def test_answer_that_the_output_cap_cuts_is_told_apart(model, api, note):
 
 def test_stream_that_the_output_cap_cuts_is_told_apart(model):
     *_, done = model.stream(LONG_TASK, max_output=24)
-    assert isinstance(done, Done)
+    assert isinstance(done, StreamDone)
     assert done.completion.usage.output_tokens == 24
     assert done.completion.finish is Finish.LENGTH
 

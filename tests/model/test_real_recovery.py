@@ -6,7 +6,7 @@ import midfold
 from midfold.engines.recovery import Attempt, Compress, learn_limit, recover
 from midfold.errors import ContextOverflow
 from midfold.tokens import TokenCounter
-from midfold.tokens.learnt import LearntLimits, Lesson
+from midfold.tokens.learned_limits import LearnedLimits, Lesson
 from midfold.wire import parse
 from midfold.wire.failures import classify
 from midfold.wire.validate import validate
@@ -45,10 +45,10 @@ def refuse(model, messages):
 
 def test_window_that_the_server_states_is_learnt(model, server, tmp_path):
     failure = refuse(model, investigate())
-    limits = LearntLimits(tmp_path / "limits.json")
+    limits = LearnedLimits(tmp_path / "limits.json")
     names = {"endpoint": server.url, "model": server.model}
     lesson = learn_limit(failure, limits, **names, configured_tokens=2 * server.window_tokens)
-    assert lesson is Lesson.LEARNT
+    assert lesson is Lesson.LEARNED
     assert limits.get(**names) == server.window_tokens
 
 

@@ -11,7 +11,7 @@ from midfold.concurrency import LoopThread
 from midfold.errors import ProviderUnavailable
 from midfold.providers import BlockingModel, Model
 from midfold.testing.upstream import NEVER, DeliveryFault, HttpStatus, Reply, Upstream
-from midfold.wire.apis import Done, TextDelta
+from midfold.wire.apis import StreamDone, TextChunk
 
 
 def threads() -> list[str]:
@@ -36,8 +36,8 @@ def test_answer_is_returned(api):
 def test_stream_is_a_plain_iterator(api):
     with Upstream() as up, BlockingModel(Model.open("scripted", base_url=up.url, api=api)) as model:
         events = list(model.stream("hello"))
-    assert "".join(event.text for event in events if isinstance(event, TextDelta)) == "hello"
-    assert isinstance(events[-1], Done)
+    assert "".join(event.text for event in events if isinstance(event, TextChunk)) == "hello"
+    assert isinstance(events[-1], StreamDone)
 
 
 def test_errors_are_those_of_the_async_model(waits):

@@ -25,7 +25,7 @@ from midfold.testing.upstream import (
     Upstream,
     redirect,
 )
-from midfold.wire.apis import Cut
+from midfold.wire.apis import StreamCut
 
 KEY = "sk-canary-6f1d2c3b4a5968778695a4b3c2d1e0f1"
 CREDENTIALS = ("authorization", "x-api-key", "api-key", "x-goog-api-key", "cookie", "proxy-authorization")
@@ -136,7 +136,7 @@ def test_t24_key_that_is_echoed_is_in_no_error_and_no_log(api, answer, streams, 
     assert KEY not in every_text(error)
     assert KEY.encode() not in error.body
     assert KEY not in caplog.text
-    assert KEY not in repr([event for event in events if not isinstance(event, Cut)])
+    assert KEY not in repr([event for event in events if not isinstance(event, StreamCut)])
 
 
 async def fail_often(url: str, retries, times: int) -> list[ProviderError]:

@@ -15,7 +15,7 @@ from midfold.providers.model import open_transport
 from midfold.testing import conversation
 from midfold.testing.upstream import DeliveryFault, Ending, HttpStatus, Reply, Upstream
 from midfold.wire import Request, convert
-from midfold.wire.apis import CallDelta, Done, Finish, ReasoningDelta, TextDelta
+from midfold.wire.apis import CallChunk, Finish, ReasoningChunk, StreamDone, TextChunk
 
 REPLY = Reply("It works.", (ToolCall("call_1", "ls", '{"path": "."}'),), reasoning="Let me see.")
 
@@ -49,12 +49,12 @@ def test_stream_says_the_same_as_the_whole_answer(api):
         plain = talk(up, api, lambda model: model.complete("hello"))
         events = talk(up, api, lambda model: listen(model.stream("hello")))
     done = events[-1]
-    assert isinstance(done, Done)
+    assert isinstance(done, StreamDone)
     assert (done.completion.text, done.completion.calls) == (plain.text, plain.calls)
     assert done.completion.usage == plain.usage
-    assert "".join(event.text for event in events if isinstance(event, TextDelta)) == plain.text
-    assert "".join(event.text for event in events if isinstance(event, ReasoningDelta)) == plain.reasoning
-    pieces = [event for event in events if isinstance(event, CallDelta)]
+    assert "".join(event.text for event in events if isinstance(event, TextChunk)) == plain.text
+    assert "".join(event.text for event in events if isinstance(event, ReasoningChunk)) == plain.reasoning
+    pieces = [event for event in events if isinstance(event, CallChunk)]
     assert "".join(piece.arguments for piece in pieces) == '{"path": "."}'
 
 
@@ -96,7 +96,7 @@ def test_server_that_does_not_stream_is_understood_whatever_it_calls_its_answer(
         *deltas, done = talk(up, api, lambda model: listen(model.stream("hello")))
         assert len(up.requests) == 1
     assert (done.completion.text, done.completion.finish) == ("It works.", Finish.CALLS)
-    assert deltas[:2] == [ReasoningDelta("Let me see."), TextDelta("It works.")]
+    assert deltas[:2] == [ReasoningChunk("Let me see."), TextChunk("It works.")]
     assert [(delta.id, delta.name) for delta in deltas[2:]] == [("call_1", "ls")]
 
 

@@ -18,8 +18,8 @@ from midfold.providers import Model, Relay, RelayBroken, RelayRequest
 from midfold.providers.observation import Observation, Observer
 from midfold.testing.upstream import ApiError, DeliveryFault, FinishReason, Framing, Reply, Upstream
 from midfold.tokens import CanonicalUsage
-from midfold.wire.apis import Done, StreamReader, find_api, get_api, read_reply
 from midfold.wire.apis import Finish as ReplyFinish
+from midfold.wire.apis import StreamDone, StreamReader, find_api, get_api, read_reply
 from midfold.wire.failures import FailureKind
 
 WORDS = "Grüße, 世界 🙂: all 12 tests pass."
@@ -69,7 +69,7 @@ async def ask(url: str, api: str, *, stream: bool):
         if not stream:
             return await model.complete("Go.", max_output=50)
         *_, last = [event async for event in model.stream("Go.", max_output=50)]
-        assert isinstance(last, Done)
+        assert isinstance(last, StreamDone)
         return last.completion
 
 

@@ -39,7 +39,7 @@ from midfold.testing.upstream import (
     overflow,
     redirect,
 )
-from midfold.wire.apis import Completion, Cut, Done, Finish, StreamEvent, TextDelta
+from midfold.wire.apis import Completion, Finish, StreamCut, StreamDone, StreamEvent, TextChunk
 
 WORDS = "Grüße, 世界: all 12 tests pass."
 CALLS = (ToolCall("call_1", "run_tests", '{"path":"tests"}'), ToolCall("call_2", "list_files", "{}"))
@@ -73,7 +73,7 @@ async def ask(url, api, *, streams, waits, timeouts=DEFAULT_TIMEOUTS) -> Heard:
 
 
 def said(events: Sequence[StreamEvent]) -> str:
-    return "".join(event.text for event in events if isinstance(event, TextDelta))
+    return "".join(event.text for event in events if isinstance(event, TextChunk))
 
 
 def assert_right(heard: Heard) -> None:
@@ -280,7 +280,7 @@ def test_broken_answer_is_an_error_or_whole(api, fault, streams, waits):
         assert len(heard.completion.calls) == len(CALLS)
     else:
         assert isinstance(heard.error, ProviderUnavailable)
-        assert not any(isinstance(event, Done) for event in heard.events)
+        assert not any(isinstance(event, StreamDone) for event in heard.events)
 
 
 def test_nothing_is_asked_again_once_a_word_has_come(api, waits):
@@ -288,7 +288,7 @@ def test_nothing_is_asked_again_once_a_word_has_come(api, waits):
         heard = asyncio.run(ask(up.url, api, streams=True, waits=waits))
         assert len(up.requests) == 1
     assert isinstance(heard.error, ProviderUnavailable)
-    assert isinstance(heard.events[-1], Cut)
+    assert isinstance(heard.events[-1], StreamCut)
     assert heard.events[-1].partial.text == said(heard.events) == WORDS
     assert heard.events[-1].partial.finish is Finish.CUT
 
@@ -334,8 +334,8 @@ def assert_marked_or_whole(heard: Heard, place: int) -> None:
         assert heard.completion.text == WORDS
         assert [call.name for call in heard.completion.calls] == [call.name for call in CALLS]
         return
-    assert not any(isinstance(event, Done) for event in heard.events), place
+    assert not any(isinstance(event, StreamDone) for event in heard.events), place
     assert WORDS.startswith(said(heard.events))
     if heard.events:
-        assert isinstance(heard.events[-1], Cut)
+        assert isinstance(heard.events[-1], StreamCut)
         assert heard.events[-1].partial.text == said(heard.events)

@@ -3,14 +3,14 @@
 import pytest
 
 from midfold.errors import ConfigError
-from midfold.tokens import LearntLimits, Window, next_tier, resolve_window
+from midfold.tokens import LearnedLimits, Window, next_tier, resolve_window
 
 HOUSE = "https://llm.example.com"
 
 
 @pytest.fixture
-def learnt(tmp_path):
-    return LearntLimits(tmp_path / "limits.json")
+def limits(tmp_path):
+    return LearnedLimits(tmp_path / "limits.json")
 
 
 def test_a_setting_wins_over_the_table():
@@ -25,30 +25,30 @@ def test_an_unknown_model_is_probed_from_the_top():
     assert resolve_window("house-model") == Window(256_000, "probe")
 
 
-def test_a_lower_limit_that_the_provider_stated_wins_even_over_a_setting(learnt):
-    learnt.learn(HOUSE, "gpt-4.1", 100_000, configured_tokens=200_000)
-    assert resolve_window("gpt-4.1", endpoint=HOUSE, explicit=200_000, learnt=learnt) == Window(
+def test_a_lower_limit_that_the_provider_stated_wins_even_over_a_setting(limits):
+    limits.learn(HOUSE, "gpt-4.1", 100_000, configured_tokens=200_000)
+    assert resolve_window("gpt-4.1", endpoint=HOUSE, explicit=200_000, limits=limits) == Window(
         100_000, "learnt"
     )
 
 
-def test_a_stated_limit_holds_for_its_endpoint_and_model_alone(learnt):
-    learnt.learn(HOUSE, "gpt-4.1", 300_000, configured_tokens=1_047_576)
-    assert resolve_window("gpt-4.1", endpoint=HOUSE, learnt=learnt).tokens == 300_000
-    assert resolve_window("gpt-4.1", endpoint="https://other.example.com", learnt=learnt).source == "table"
-    assert resolve_window("gpt-4.1-mini", endpoint=HOUSE, learnt=learnt).source == "table"
+def test_a_stated_limit_holds_for_its_endpoint_and_model_alone(limits):
+    limits.learn(HOUSE, "gpt-4.1", 300_000, configured_tokens=1_047_576)
+    assert resolve_window("gpt-4.1", endpoint=HOUSE, limits=limits).tokens == 300_000
+    assert resolve_window("gpt-4.1", endpoint="https://other.example.com", limits=limits).source == "table"
+    assert resolve_window("gpt-4.1-mini", endpoint=HOUSE, limits=limits).source == "table"
 
 
-def test_a_stated_limit_never_raises_the_window(learnt):
-    learnt.learn(HOUSE, "gpt-4.1", 300_000, configured_tokens=1_047_576)
-    assert resolve_window("gpt-4.1", endpoint=HOUSE, explicit=60_000, learnt=learnt) == Window(
+def test_a_stated_limit_never_raises_the_window(limits):
+    limits.learn(HOUSE, "gpt-4.1", 300_000, configured_tokens=1_047_576)
+    assert resolve_window("gpt-4.1", endpoint=HOUSE, explicit=60_000, limits=limits) == Window(
         60_000, "explicit"
     )
 
 
-def test_a_stated_limit_wins_over_a_guess(learnt):
-    learnt.learn(HOUSE, "house-model", 131_072, configured_tokens=256_000)
-    assert resolve_window("house-model", endpoint=HOUSE, learnt=learnt) == Window(131_072, "learnt")
+def test_a_stated_limit_wins_over_a_guess(limits):
+    limits.learn(HOUSE, "house-model", 131_072, configured_tokens=256_000)
+    assert resolve_window("house-model", endpoint=HOUSE, limits=limits) == Window(131_072, "learnt")
 
 
 def test_a_window_that_holds_nothing_is_refused():

@@ -39,10 +39,7 @@ from midfold.store import Call
 from midfold.tokens import Cost, next_tier
 from midfold.usage import Cause, CostKind
 from midfold.wire import Request, convert
-from midfold.wire.apis import Completion, Cut, fit_request
-from midfold.wire.apis import Done as StreamDone
-from midfold.wire.apis import ReasoningDelta as ThinkingDelta
-from midfold.wire.apis import TextDelta as WordsDelta
+from midfold.wire.apis import Completion, ReasoningChunk, StreamCut, StreamDone, TextChunk, fit_request
 from midfold.wire.failures import Failure, FailureKind, classify, judge_reply
 
 STOPPED = "[stopped here by the user]"
@@ -147,12 +144,12 @@ class Asking:
         async with aclosing(core.live.model.stream(self._request())) as events:
             async for event in events:
                 match event:
-                    case WordsDelta(text):
+                    case TextChunk(text):
                         self._words.append(text)
                         self.emit(TextDelta(text))
-                    case ThinkingDelta(text):
+                    case ReasoningChunk(text):
                         self.emit(ReasoningDelta(text))
-                    case Cut(partial):
+                    case StreamCut(partial):
                         await self._record_beginning(partial)
                     case StreamDone(completion):
                         return completion

@@ -8,7 +8,7 @@ from midfold.engines import learn_limit
 from midfold.providers import Model, Provider, Retries
 from midfold.providers.summarizers import ModelRef
 from midfold.store import Call
-from midfold.tokens import LearntLimits, Lesson, Prices, Window, find_model, resolve_window
+from midfold.tokens import LearnedLimits, Lesson, Prices, Window, find_model, resolve_window
 from midfold.usage import make_call
 from midfold.wire import Request, System, caching_applies
 from midfold.wire.apis import Completion
@@ -28,7 +28,7 @@ class Live:
     ref: ModelRef
     model: Model
     providers: Mapping[str, Provider]
-    limits: LearntLimits
+    limits: LearnedLimits
     explicit_window: int | None = None
     cache_ttl: str = "5m"
 
@@ -38,7 +38,7 @@ class Live:
         ref: ModelRef,
         *,
         providers: Mapping[str, Provider],
-        limits: LearntLimits,
+        limits: LearnedLimits,
         transport: "Transport",
         retries: Retries,
         explicit_window: int | None = None,
@@ -73,7 +73,7 @@ class Live:
             self.ref.name,
             endpoint=self.model.endpoint.base_url,
             explicit=self.explicit_window,
-            learnt=self.limits,
+            limits=self.limits,
         )
 
     @property
@@ -101,7 +101,7 @@ class Live:
             model=self.ref.name,
             configured_tokens=window_tokens,
         )
-        return lesson in (Lesson.LEARNT, Lesson.LEARNT_UNSAVED)
+        return lesson in (Lesson.LEARNED, Lesson.LEARNED_UNSAVED)
 
     def request(
         self,

@@ -29,7 +29,7 @@ from midfold.offload import Budgets
 from midfold.providers import PROVIDERS, Provider, Secret, open_transport, read_providers, tidy_base_url
 from midfold.providers.summarizers import ModelRef
 from midfold.store import BeforeContinue, Store, open_store
-from midfold.tokens import LearntLimits, resolve_window
+from midfold.tokens import LearnedLimits, resolve_window
 from midfold.wire import parse
 
 if TYPE_CHECKING:
@@ -197,7 +197,7 @@ def _open_live(ref: ModelRef, options: Options, transport: "Transport", patience
     return Live.open(
         ref,
         providers=options.get("providers", PROVIDERS),
-        limits=LearntLimits(find_folder(options) / LIMITS_FILE),
+        limits=LearnedLimits(find_folder(options) / LIMITS_FILE),
         transport=transport,
         retries=patience.retries,
         explicit_window=options.get("context_length"),

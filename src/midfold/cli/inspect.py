@@ -11,7 +11,7 @@ from midfold.config import find_home
 from midfold.engines import ContextBreakdown, section_breakdown
 from midfold.folding import CompressionPolicy
 from midfold.ports import Fault
-from midfold.tokens import Breakdown, LearntLimits, TokenCounter, Window, break_down, resolve_window
+from midfold.tokens import Breakdown, LearnedLimits, TokenCounter, Window, break_down, resolve_window
 from midfold.transcripts import Transcript, load_transcript
 from midfold.wire import DIALECTS, parse
 from midfold.wire.validate import continues_stored_history, profile_for, validate
@@ -111,8 +111,8 @@ def inspect_transcript(
 def _find_window(model: str | None, context_length: int | None) -> Window | None:
     if model is None and context_length is None:
         return None
-    learnt = LearntLimits(find_home() / "learnt_limits.json")
-    window = resolve_window(model or "", explicit=context_length, learnt=learnt)
+    limits = LearnedLimits(find_home() / "learnt_limits.json")
+    window = resolve_window(model or "", explicit=context_length, limits=limits)
     return window if window.source != "probe" else None
 
 

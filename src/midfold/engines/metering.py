@@ -28,7 +28,7 @@ class Meter:
     def estimate(self, messages: Sequence[object], system: object, tools: Sequence[object] | None) -> int:
         """Estimate a request: the last report and what came after it, else our own count."""
         self.reader.read(messages)
-        self._beside_tokens = self.reader.count_beside(system, tools)
+        self._beside_tokens = self.reader.count_system_and_tools(system, tools)
         self._sent_tokens = self.reader.tokens + self._beside_tokens
         return self._calibration.estimate(self._sent_tokens)
 

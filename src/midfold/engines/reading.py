@@ -7,7 +7,7 @@ from operator import is_
 
 from midfold.messages import NO_HASH, Message, MessageCache, MessageDigest, digest_messages
 from midfold.summaries.ledger import Memory
-from midfold.tokens import TokenCounter, spell_tools
+from midfold.tokens import TokenCounter, serialize_tools
 from midfold.wire import Request, detect, parse
 
 _GUESS = "openai_chat"
@@ -85,12 +85,12 @@ class Reader:
             return False
         return self.dialect != _GUESS or detect(items[same:]) == _GUESS
 
-    def count_beside(self, system: object, tools: Sequence[object] | None) -> int:
+    def count_system_and_tools(self, system: object, tools: Sequence[object] | None) -> int:
         """Count what travels beside the messages; tool schemas are counted anew only when they change.
 
         Hosts change the schema of a tool in place, so that only what it says tells whether it did.
         """
-        spelled = spell_tools(list(tools or ()))
+        spelled = serialize_tools(list(tools or ()))
         if spelled != self._spelled_tools:
             self._spelled_tools = spelled
             self._tools_tokens = self.count.count_schemas(spelled)

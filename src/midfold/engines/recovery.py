@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TypeAlias, assert_never
 
-from midfold.tokens import MIN_LIMIT_TOKENS, LearntLimits, Lesson
+from midfold.tokens import MIN_LIMIT_TOKENS, LearnedLimits, Lesson
 from midfold.wire.failures import Failure, FailureKind
 
 MAX_ATTEMPTS = 3
@@ -117,7 +117,7 @@ def recover(attempt: Attempt, *, is_compression_enabled: bool = True) -> Ladder:
 
 
 def learn_limit(
-    failure: Failure, limits: LearntLimits, *, endpoint: str, model: str, configured_tokens: int
+    failure: Failure, limits: LearnedLimits, *, endpoint: str, model: str, configured_tokens: int
 ) -> Lesson:
     """Remember the window that a failure states, where its wording is known to state one.
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from midfold.folding import CompressionPolicy, Tier
-from midfold.tokens import CanonicalUsage, Verdict, find_model, pays
+from midfold.tokens import CanonicalUsage, Payoff, find_model, pays
 
 _MEMORY = 0.9
 """What older turns weigh against the newest: about the last twenty count."""
@@ -44,7 +44,7 @@ def is_worth_it(
     model: str,
     head_tokens: int,
     uses_model: bool,
-) -> Verdict:
+) -> Payoff:
     """Weigh folding a request of `tokens` now; from the tier on at which a fold is forced, it always is.
 
     `head_tokens` is what stays in the cache after a fold. How long the conversation goes on is unknown: as

@@ -37,10 +37,10 @@ def canonical_bytes(message: Message) -> bytes:
 
 def own_digest(message: Message) -> bytes:
     """Digest what one message says; it is worked out once."""
-    known = message.known
-    if known.digest is None:
-        known.digest = hash_canonical(canonical_bytes(message))
-    return known.digest
+    facts = message.facts
+    if facts.digest is None:
+        facts.digest = hash_canonical(canonical_bytes(message))
+    return facts.digest
 
 
 def hash_canonical(canonical: bytes) -> bytes:

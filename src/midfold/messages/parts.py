@@ -155,7 +155,7 @@ _NOTHING_EDITED: frozenset[int] = frozenset()
 
 
 @dataclass(slots=True)
-class Known:
+class MessageFacts:
     """What was worked out about a message, so that nobody works it out again."""
 
     digest: bytes | None = None
@@ -178,19 +178,19 @@ class Message:
     parts: tuple[Part, ...]
     raw: object = field(default=None, compare=False, repr=False)
     edited: frozenset[int] = _NOTHING_EDITED
-    _known: Known | None = field(default=None, init=False, compare=False, repr=False)
+    _facts: MessageFacts | None = field(default=None, init=False, compare=False, repr=False)
 
     @property
-    def known(self) -> Known:
+    def facts(self) -> MessageFacts:
         """What was worked out about this message."""
-        if self._known is None:
-            object.__setattr__(self, "_known", Known())
-        return self._known  # type: ignore[return-value]
+        if self._facts is None:
+            object.__setattr__(self, "_facts", MessageFacts())
+        return self._facts  # type: ignore[return-value]
 
     def with_raw(self, raw: object) -> "Message":
         """Return the same message as read from another item that says the same."""
         message = Message(self.role, self.parts, raw)
-        object.__setattr__(message, "_known", self.known)
+        object.__setattr__(message, "_facts", self.facts)
         return message
 
     @property

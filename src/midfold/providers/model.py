@@ -16,9 +16,9 @@ from midfold.providers.timeouts import DEFAULT_TIMEOUTS, Timeouts
 from midfold.wire import StreamTooLong, Unreadable
 from midfold.wire.apis import (
     Completion,
-    Cut,
-    Done,
     ReplyError,
+    StreamCut,
+    StreamDone,
     StreamEvent,
     StreamReader,
     encode_body,
@@ -91,10 +91,10 @@ class Model:
     async def stream(
         self, request: object, *, system: str | None = None, max_output: int | None = None
     ) -> AsyncGenerator[StreamEvent, None]:
-        """Ask, and yield the answer as it comes: deltas, then `Done` with the whole.
+        """Ask, and yield the answer as it comes: deltas, then `StreamDone` with the whole.
 
         Raises a `ProviderError`. Once the first event is out nothing is asked again: where the stream breaks
-        off, `Cut` has what came until then, and the error follows it.
+        off, `StreamCut` has what came until then, and the error follows it.
         """
         question = self._spell(request, system, max_output, stream=True)
         begun = await self._retries.run(lambda: self._begin(question))
@@ -158,11 +158,11 @@ class Model:
                     async for delta in deltas:
                         has_begun = True
                         yield delta
-                done = Done(reader.completion())
+                done = StreamDone(reader.completion())
             except Exception:
                 partial = reader.partial() if has_begun else None
                 if partial:
-                    yield Cut(partial)
+                    yield StreamCut(partial)
                 raise
             yield done
 

@@ -9,7 +9,7 @@ from midfold.messages import Message
 from midfold.store.base import EndReason, Kind
 from midfold.store.codec import clean_text, hide_text, pack_value
 from midfold.store.rows import Row, make_rows, read_items, spell_items
-from midfold.wire import Evidence, Verdict, judge
+from midfold.wire import Evidence, Recognition, recognise
 
 DEFAULT_DIALECT = "openai_chat"
 """How what shows no dialect of its own is spelled."""
@@ -131,18 +131,18 @@ def _as_list(messages: object) -> list[object]:
     return [messages]
 
 
-def _prove(given: Sequence[object], dialect: str | None) -> Verdict | None:
+def _prove(given: Sequence[object], dialect: str | None) -> Recognition | None:
     """Say how wire items are spelled, or raise where that cannot be how the session is.
 
     Messages can be spelled in any way.
     """
     items = [item for item in given if not isinstance(item, Message)]
     try:
-        verdict = judge(items) if items else None
+        found = recognise(items) if items else None
     except UnknownDialect:
         if dialect is None:
             raise
         return None
-    if dialect and verdict and verdict.evidence is Evidence.PROOF and verdict.dialect != dialect:
-        raise StoreError(f"the session is spelled as {dialect}, and these messages as {verdict.dialect}")
-    return verdict
+    if dialect and found and found.evidence is Evidence.PROOF and found.dialect != dialect:
+        raise StoreError(f"the session is spelled as {dialect}, and these messages as {found.dialect}")
+    return found

@@ -6,16 +6,16 @@ Importing this loads no tokenizer and no table; both are read on the first quest
 from midfold.tokens.approximation import approximate_tokens
 from midfold.tokens.breakdown import Breakdown, ToolShare, break_down
 from midfold.tokens.calibration import Calibration
-from midfold.tokens.counting import TokenCounter, count_tokens, estimate_tokens, spell_tools
+from midfold.tokens.counting import TokenCounter, count_tokens, estimate_tokens, serialize_tools
 from midfold.tokens.images import count_media
-from midfold.tokens.learnt import MIN_LIMIT_TOKENS, LearntLimits, Lesson
+from midfold.tokens.learned_limits import MIN_LIMIT_TOKENS, LearnedLimits, Lesson
 from midfold.tokens.models import ModelFacts, Prices, find_model
 from midfold.tokens.pricing import Cost, cache_saving, price, price_with
 from midfold.tokens.savings import (
     Amount,
+    Payoff,
     RecordedCall,
     Savings,
-    Verdict,
     net_savings,
     pays,
     savings_by_call,
@@ -32,15 +32,15 @@ __all__ = [
     "Calibration",
     "CanonicalUsage",
     "Cost",
-    "LearntLimits",
+    "LearnedLimits",
     "Lesson",
     "ModelFacts",
+    "Payoff",
     "Prices",
     "RecordedCall",
     "Savings",
     "TokenCounter",
     "ToolShare",
-    "Verdict",
     "Window",
     "approximate_tokens",
     "break_down",
@@ -58,6 +58,6 @@ __all__ = [
     "price_with",
     "resolve_window",
     "savings_by_call",
-    "spell_tools",
+    "serialize_tools",
     "total_savings",
 ]

@@ -27,7 +27,7 @@ NAMELESS = "(no name)"
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class TokenShare:
     """How much of the window something takes, and how many times it occurs."""
 
     name: str
@@ -51,7 +51,7 @@ class ToolShare:
 
 
 @dataclass(frozen=True, slots=True)
-class Sized:
+class MessageSize:
     """One message and its size."""
 
     index: int
@@ -65,10 +65,10 @@ class Breakdown:
     """A request taken apart. Speakers add up to `tokens`, and so do kinds; everything is largest first."""
 
     tokens: int
-    speakers: tuple[Share, ...]
-    kinds: tuple[Share, ...]
+    speakers: tuple[TokenShare, ...]
+    kinds: tuple[TokenShare, ...]
     tools: tuple[ToolShare, ...]
-    largest: tuple[Sized, ...]
+    largest: tuple[MessageSize, ...]
     sizes: tuple[int, ...] = ()
     """of each message, in their order"""
     system_tokens: int = 0
@@ -145,8 +145,8 @@ def _kind_of(part: Part) -> str:
             assert_never(part)
 
 
-def _shares(tokens: Counter[str], items: Counter[str]) -> tuple[Share, ...]:
-    return tuple(Share(name, size, items[name]) for name, size in tokens.most_common() if size)
+def _shares(tokens: Counter[str], items: Counter[str]) -> tuple[TokenShare, ...]:
+    return tuple(TokenShare(name, size, items[name]) for name, size in tokens.most_common() if size)
 
 
 def _tool_shares(
@@ -168,13 +168,13 @@ def _tool_shares(
 
 def _largest(
     messages: Sequence[Message], sizes: list[int], answers: dict[Location, Location], wanted: int
-) -> tuple[Sized, ...]:
+) -> tuple[MessageSize, ...]:
     callers = {
         result: _tool_name(messages[call.message].parts[call.part]) for call, result in answers.items()
     }
     order = sorted(range(len(messages)), key=lambda index: sizes[index], reverse=True)[:wanted]
     return tuple(
-        Sized(index, messages[index].role, _describe(messages[index], index, callers), sizes[index])
+        MessageSize(index, messages[index].role, _describe(messages[index], index, callers), sizes[index])
         for index in order
     )
 

@@ -42,13 +42,13 @@ class TokenCounter:
 
     def __call__(self, message: Message, /) -> int:
         """Count a message with the tokens its provider puts around it; the same message is counted once."""
-        known = message.known
-        if known.tokens_for != self._model:
+        facts = message.facts
+        if facts.tokens_for != self._model:
             counted = self._family.message_tokens + sum([self._count_part(part) for part in message.parts])
             # First the figure, then whose it is: threads may share a message.
-            known.tokens_for, known.tokens = None, counted
-            known.tokens_for = self._model
-        return known.tokens
+            facts.tokens_for, facts.tokens = None, counted
+            facts.tokens_for = self._model
+        return facts.tokens
 
     def count_text(self, text: str) -> int:
         """Count words alone, without any framing."""
@@ -58,10 +58,10 @@ class TokenCounter:
 
     def count_tools(self, tools: Sequence[object]) -> int:
         """Count the tools offered with a request by their JSON schemas."""
-        return self.count_schemas(spell_tools(tools))
+        return self.count_schemas(serialize_tools(tools))
 
     def count_schemas(self, spelled: str) -> int:
-        """Count tools as `spell_tools` spells them."""
+        """Count tools as `serialize_tools` spells them."""
         return self._family.tools_tokens + self.count_text(spelled) if spelled else 0
 
     def _count_part(self, part: Part) -> int:
@@ -87,7 +87,7 @@ class TokenCounter:
         return count_media(media, self._model)
 
 
-def spell_tools(tools: Sequence[object]) -> str:
+def serialize_tools(tools: Sequence[object]) -> str:
     """Spell tools as they are counted; nothing where there are none."""
     if not tools:
         return ""

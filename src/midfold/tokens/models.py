@@ -25,7 +25,7 @@ class Prices:
 
 
 @dataclass(frozen=True, slots=True)
-class Tier:
+class PriceTier:
     """The prices of a whole request whose prompt is longer than `above_tokens`."""
 
     above_tokens: int
@@ -42,7 +42,7 @@ class ModelFacts:
     max_output_tokens: int | None = None
     supports_prompt_caching: bool = False
     prices: Prices | None = None
-    tiers: tuple[Tier, ...] = ()
+    tiers: tuple[PriceTier, ...] = ()
 
 
 VENDORS = (
@@ -173,7 +173,7 @@ PriceList: TypeAlias = tuple[Decimal | None, ...]
 """in the order of `Prices`; prices nobody knows are left out at the end"""
 
 
-class Row(NamedTuple):
+class ModelRow(NamedTuple):
     """A model in the snapshot; a list there, to keep it small."""
 
     provider: str
@@ -184,20 +184,20 @@ class Row(NamedTuple):
     tiers: tuple[tuple[int, PriceList], ...] = ()
 
 
-class Snapshot(NamedTuple):
+class ModelSnapshot(NamedTuple):
     """The data file, also a list: the day, where the facts are from, and the models by name."""
 
     date: str
     source: str
-    models: dict[str, Row]
+    models: dict[str, ModelRow]
 
 
 @cache
-def _snapshot() -> Snapshot:
+def _snapshot() -> ModelSnapshot:
     import msgspec  # costs more to import than all of this package, and few processes ask
 
     data = files("midfold.tokens").joinpath("data/models.json").read_bytes()
-    return msgspec.json.decode(data, type=Snapshot)
+    return msgspec.json.decode(data, type=ModelSnapshot)
 
 
 @cache
@@ -243,7 +243,7 @@ def _agree(offers: list[ModelFacts]) -> ModelFacts:
     return replace(chosen, prices=None, tiers=())
 
 
-def _facts(name: str, row: Row) -> ModelFacts:
+def _facts(name: str, row: ModelRow) -> ModelFacts:
     return ModelFacts(
         name,
         row.provider,
@@ -251,5 +251,5 @@ def _facts(name: str, row: Row) -> ModelFacts:
         row.max_output_tokens,
         supports_prompt_caching=row.supports_prompt_caching,
         prices=Prices(*row.prices) if row.prices else None,
-        tiers=tuple(Tier(above_tokens, Prices(*prices)) for above_tokens, prices in row.tiers),
+        tiers=tuple(PriceTier(above_tokens, Prices(*prices)) for above_tokens, prices in row.tiers),
     )

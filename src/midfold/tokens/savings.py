@@ -239,7 +239,7 @@ def _total(amounts: Iterable[Amount]) -> Amount:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Payoff:
     """Whether to fold now, and what that brings compared with waiting: an estimate, costs taken off."""
 
     worth_it: bool
@@ -261,7 +261,7 @@ def pays(
     reread_tokens: int = 0,
     prices: Prices | None = None,
     summary_prices: Prices | None = None,
-) -> Verdict:
+) -> Payoff:
     """Say whether a fold pays, or waits; from `hard_tokens` on it never waits.
 
     `growth_tokens` is what a turn adds. `cached_part`, 0 to 1, is how much of a prompt comes from a cache,
@@ -284,12 +284,12 @@ def pays(
     net_cost = _net_cost(saved, lost, reread_tokens, spent, _rates(prices, cached_part))
     if tokens_now >= hard_tokens:
         why = f"{tokens_now:,} tokens: from {hard_tokens:,} on a fold does not wait"
-        return Verdict(True, net_tokens, net_cost, why)
+        return Payoff(True, net_tokens, net_cost, why)
     known = net_cost.dollars
     worth_it = net_tokens > 0 if known is None else known > 0
     amount = f"{abs(net_tokens):,} tokens" if known is None else f"${abs(known):.4f}"
     does = f"saves {amount}" if worth_it else f"costs {amount} more than it saves"
-    return Verdict(worth_it, net_tokens, net_cost, f"over {turns:,.0f} turns a fold {does}")
+    return Payoff(worth_it, net_tokens, net_cost, f"over {turns:,.0f} turns a fold {does}")
 
 
 @dataclass(frozen=True, slots=True)

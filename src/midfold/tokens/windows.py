@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from midfold.errors import ConfigError
-from midfold.tokens.learnt import LearntLimits
+from midfold.tokens.learned_limits import LearnedLimits
 from midfold.tokens.models import find_nearest_model
 
 PROBE_TIERS = (256_000, 128_000, 64_000, 32_000, 16_000, 8_000, 4_096)
@@ -20,7 +20,7 @@ class Window:
 
 
 def resolve_window(
-    model: str, *, endpoint: str = "", explicit: int | None = None, learnt: LearntLimits | None = None
+    model: str, *, endpoint: str = "", explicit: int | None = None, limits: LearnedLimits | None = None
 ) -> Window:
     """Say how large the window of `model` is.
 
@@ -28,7 +28,7 @@ def resolve_window(
     endpoint and model wins where it is lower, and always over a probe tier, which is only a guess.
     """
     configured = _configured(model, explicit)
-    stated = learnt.get(endpoint, model) if learnt else None
+    stated = limits.get(endpoint, model) if limits else None
     if stated and (configured.source == "probe" or stated < configured.tokens):
         return Window(stated, "learnt")
     return configured

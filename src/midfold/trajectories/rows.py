@@ -15,7 +15,15 @@ from midfold.errors import DialectError, MalformedMessage, UnknownDialect
 from midfold.trajectories.flow import Outcome
 from midfold.trajectories.layout import Turn
 from midfold.trajectories.metrics import TrajectoryMetrics
-from midfold.wire import Loss, convert, describe, describe_keys, knows, parse, read_request
+from midfold.wire import (
+    ConversionLoss,
+    convert,
+    describe,
+    describe_keys,
+    is_known_speaker,
+    parse,
+    read_request,
+)
 
 COLUMN = "conversations"
 """Where turns in ShareGPT form stand, and where converted ones are put."""
@@ -50,7 +58,7 @@ class RowResult:
     reason: str | None = None
     """why it is kept, rejected, or still too large"""
     metrics: TrajectoryMetrics | None = None
-    losses: tuple[Loss, ...] = ()
+    losses: tuple[ConversionLoss, ...] = ()
     """what a conversion to ShareGPT could not say"""
     speakers: tuple[str, ...] = ()
     """who speaks that nobody knows, once for each of their turns"""
@@ -73,7 +81,7 @@ class Reading:
     is_converted: bool = False
     system_column: str | None = None
     """the column with the system prompt, where that has become a turn"""
-    losses: tuple[Loss, ...] = ()
+    losses: tuple[ConversionLoss, ...] = ()
     speakers: tuple[str, ...] = ()
 
     def write(self, turns: list[Turn]) -> object:
@@ -159,7 +167,7 @@ def check_turns(turns: Sequence[object]) -> None:
 
 def _find_unknown(turns: Sequence[object]) -> tuple[str, ...]:
     said = [str(turn["from"]) for turn in turns if isinstance(turn, dict)]
-    unknown = {speaker for speaker in set(said) if not knows(speaker)}
+    unknown = {speaker for speaker in set(said) if not is_known_speaker(speaker)}
     return tuple(speaker for speaker in said if speaker in unknown) if unknown else ()
 
 

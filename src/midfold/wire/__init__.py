@@ -12,12 +12,12 @@ from midfold.wire.cache_control import (
     count_markers,
     strip_cache_control,
 )
-from midfold.wire.convert import Conversion, Loss, convert
+from midfold.wire.convert import Conversion, ConversionLoss, convert
 from midfold.wire.dialect import Evidence, Unreadable, describe, describe_keys
-from midfold.wire.dialects import DIALECTS, Verdict, detect, get_dialect, judge, parse, render
+from midfold.wire.dialects import DIALECTS, Recognition, detect, get_dialect, parse, recognise, render
 from midfold.wire.plain import plain
 from midfold.wire.request import Request, read_request
-from midfold.wire.sharegpt import knows
+from midfold.wire.sharegpt import is_known_speaker
 from midfold.wire.sse import StreamTooLong
 from midfold.wire.usage import find_report, merge_usage, normalize_usage, reported_cost
 
@@ -25,13 +25,13 @@ __all__ = [
     "DIALECTS",
     "MESSAGE_BREAKPOINTS",
     "Conversion",
+    "ConversionLoss",
     "Evidence",
-    "Loss",
+    "Recognition",
     "Request",
     "StreamTooLong",
     "System",
     "Unreadable",
-    "Verdict",
     "apply_cache_control",
     "cache_control",
     "caching_applies",
@@ -42,13 +42,13 @@ __all__ = [
     "detect",
     "find_report",
     "get_dialect",
-    "judge",
-    "knows",
+    "is_known_speaker",
     "merge_usage",
     "normalize_usage",
     "parse",
     "plain",
     "read_request",
+    "recognise",
     "render",
     "reported_cost",
     "sse",

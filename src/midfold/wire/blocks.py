@@ -67,7 +67,7 @@ def read_result(
 
 
 def blocks_of(item: Item) -> list[Item]:
-    """Return the blocks of an item's content that have a type, to judge who wrote it."""
+    """Return the blocks of an item's content that have a type, to recognise who wrote it."""
     content = plain(item.get("content"))
     blocks = map(plain, content) if isinstance(content, list) else ()
     return [block for block in blocks if isinstance(block, dict) and isinstance(block.get("type"), str)]

@@ -30,7 +30,7 @@ OPENING = "[the conversation begins with the assistant]"
 
 
 @dataclass(frozen=True, slots=True)
-class Loss:
+class ConversionLoss:
     """Something of message `index` that the target cannot say, or that had to be said differently."""
 
     index: int
@@ -44,7 +44,7 @@ class Conversion:
     dialect: str
     messages: list[object]
     system: str | None
-    losses: tuple[Loss, ...]
+    losses: tuple[ConversionLoss, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ class _Mender:
     def __init__(self, messages: Sequence[Message], target: _Target) -> None:
         self.messages = messages
         self.target = target
-        self.losses: list[Loss] = []
+        self.losses: list[ConversionLoss] = []
         self.pairing = pair_calls(messages)
         self.answered = {result: call for call, result in self.pairing.answers.items()}
         self.ids = self._choose_ids()
@@ -122,7 +122,7 @@ class _Mender:
         return [*mended, Message("tool", tuple(waiting))] if waiting else mended
 
     def _lose(self, index: int, what: str) -> None:
-        self.losses.append(Loss(index, what))
+        self.losses.append(ConversionLoss(index, what))
 
     def _choose_ids(self) -> dict[Location, str]:
         """Keep each call's id where it is legal and unused, else derive one from its place."""

@@ -15,7 +15,7 @@ DIALECTS: dict[str, Dialect] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Recognition:
     """Which dialect a list of items is, and how sure that is."""
 
     dialect: str
@@ -29,14 +29,14 @@ def detect(messages: Sequence[object]) -> str:
     user and assistant texts could be anybody's and count as OpenAI chat. Raises `UnknownDialect` when the
     items are no messages at all.
     """
-    return judge(messages).dialect
+    return recognise(messages).dialect
 
 
-def judge(messages: Sequence[object]) -> Verdict:
+def recognise(messages: Sequence[object]) -> Recognition:
     """Name the dialect of a list of wire items, and how much they tell."""
     if not messages:
         raise UnknownDialect("the list of messages is empty")
-    hint: Verdict | None = None
+    hint: Recognition | None = None
     for index, raw in enumerate(messages):
         if _is_anybodys(raw):
             continue
@@ -44,13 +44,13 @@ def judge(messages: Sequence[object]) -> Verdict:
         for name, dialect in DIALECTS.items():
             evidence = dialect.recognises(item)
             if evidence is Evidence.PROOF:
-                return Verdict(name, evidence)
+                return Recognition(name, evidence)
             if evidence is Evidence.HINT and hint is None:
-                hint = Verdict(name, evidence)
+                hint = Recognition(name, evidence)
         if "role" not in item:
             keys = describe_keys(item)
             raise UnknownDialect(f"message {index} has no role, no from and no known type, but {keys}")
-    return hint or Verdict(openai_chat.DIALECT.name, Evidence.NONE)
+    return hint or Recognition(openai_chat.DIALECT.name, Evidence.NONE)
 
 
 def _is_anybodys(raw: object) -> bool:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from midfold.errors import UnknownDialect
 from midfold.wire.dialect import Evidence, Item, describe, describe_keys
-from midfold.wire.dialects import detect, get_dialect, judge
+from midfold.wire.dialects import detect, get_dialect, recognise
 from midfold.wire.plain import plain
 
 _MESSAGE_KEYS = {
@@ -87,7 +87,7 @@ def _message_key(body: Item) -> str:
 def _dialect_of(body: Item, key: str, messages: list[object]) -> str:
     """An object tells more than its messages, unless one of them is proof."""
     by_key = _MESSAGE_KEYS[key]
-    found = judge(messages)
+    found = recognise(messages)
     if by_key == "openai_responses" or by_key == found.dialect:
         return by_key
     if found.evidence is not Evidence.PROOF and _is_anthropic_body(body, messages):

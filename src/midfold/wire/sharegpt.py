@@ -66,7 +66,7 @@ def role_of(item: Item) -> str:
     return _ROLES.get(speaker) or _ROLES.get(speaker.strip().lower(), speaker)
 
 
-def knows(speaker: str) -> bool:
+def is_known_speaker(speaker: str) -> bool:
     """Whether a speaker is one of those whose turns can be told apart."""
     return speaker in _ROLES or speaker.strip().lower() in _ROLES
 

@@ -7,7 +7,7 @@ import pytest
 from midfold.messages import ToolCall
 from midfold.testing.upstream import ApiError, Reply, Upstream
 from midfold.testing.upstream.grammar import write_event
-from midfold.wire.apis import APIS, Completion, ReplyError, StreamReader, TextDelta
+from midfold.wire.apis import APIS, Completion, ReplyError, StreamReader, TextChunk
 from midfold.wire.sse import SseReader
 
 NAMES = {"chat": "openai_chat", "responses": "openai_responses", "messages": "anthropic"}
@@ -45,7 +45,7 @@ def read(api, stream: bytes) -> Completion:
     reader = StreamReader(APIS[NAMES[api]])
     deltas = [*reader.feed(stream), *reader.finish()]
     found = reader.completion()
-    assert "".join(delta.text for delta in deltas if isinstance(delta, TextDelta)) == found.text
+    assert "".join(delta.text for delta in deltas if isinstance(delta, TextChunk)) == found.text
     return found
 
 

@@ -8,13 +8,13 @@ import pytest
 from midfold.tokens import CanonicalUsage
 from midfold.wire.apis import (
     APIS,
-    CallDelta,
+    CallChunk,
     Completion,
     Finish,
-    ReasoningDelta,
+    ReasoningChunk,
     ReplyError,
     StreamReader,
-    TextDelta,
+    TextChunk,
     find_error,
     read_reply,
     stated_status,
@@ -178,8 +178,8 @@ def test_pieces_of_a_call_are_joined_by_index():
         ("a", "ls", '{"p":1}'),
         ("b", "cat", "{}"),
     ]
-    assert deltas[0] == CallDelta(0, "a", "ls", "")
-    assert deltas[3] == CallDelta(0, "", "", "1}")
+    assert deltas[0] == CallChunk(0, "a", "ls", "")
+    assert deltas[3] == CallChunk(0, "", "", "1}")
 
 
 @pytest.mark.parametrize("index", [None, 0])
@@ -240,7 +240,7 @@ def test_reply_that_comes_whole_is_read_in_place_of_a_stream(lead, size):
     reader = StreamReader(APIS["openai_chat"])
     pieces = [body[start : start + size] for start in range(0, len(body), size)]
     assert [delta for piece in pieces for delta in reader.feed(piece)] == []
-    assert list(reader.finish()) == [ReasoningDelta("Let me see."), TextDelta("whole")]
+    assert list(reader.finish()) == [ReasoningChunk("Let me see."), TextChunk("whole")]
     assert reader.completion().finish is Finish.STOP
 
 
@@ -273,7 +273,7 @@ def test_usage_of_a_chat_stream_is_found_where_servers_put_it():
 def test_thinking_of_a_chat_stream_is_no_text():
     deltas, found = stream("openai_chat", chunk(reasoning="hm"), chunk(content="x"), chunk(finish="stop"))
     assert (found.reasoning, found.text) == ("hm", "x")
-    assert TextDelta("hm") not in deltas
+    assert TextChunk("hm") not in deltas
 
 
 def anthropic_events(*middle):
@@ -352,7 +352,7 @@ def test_response_whose_last_event_repeats_nothing_is_put_together():
         {"type": "response.completed", "response": {"status": "completed", "output": []}},
     )
     assert (found.text, found.calls[0].arguments, found.finish) == ("x", "{}", Finish.CALLS)
-    assert deltas == [TextDelta("x"), CallDelta(0, "c", "ls"), CallDelta(0, arguments="{}")]
+    assert deltas == [TextChunk("x"), CallChunk(0, "c", "ls"), CallChunk(0, arguments="{}")]
 
 
 def test_text_of_an_item_that_was_not_announced_is_a_message():
@@ -361,7 +361,7 @@ def test_text_of_an_item_that_was_not_announced_is_a_message():
         {"type": "response.output_text.delta", "output_index": 0, "delta": "x"},
         {"type": "response.completed", "response": {"status": "completed"}},
     )
-    assert (found.text, deltas) == ("x", [TextDelta("x")])
+    assert (found.text, deltas) == ("x", [TextChunk("x")])
 
 
 ERRORS = {
@@ -400,7 +400,7 @@ def test_reply_that_mentions_no_error_has_none(body):
 def test_words_before_an_error_in_the_same_chunk_are_not_lost():
     reader = StreamReader(APIS["openai_chat"])
     deltas = reader.feed(b'data: {"choices":[{"delta":{"content":"x"}}]}\n\ndata: {"error":{"code":500}}\n\n')
-    assert next(deltas) == TextDelta("x")
+    assert next(deltas) == TextChunk("x")
     with pytest.raises(ReplyError):
         next(deltas)
     assert (reader.partial().text, reader.partial().finish) == ("x", Finish.CUT)

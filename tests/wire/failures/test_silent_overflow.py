@@ -5,7 +5,7 @@ import json
 import pytest
 
 from midfold.tokens.usage import CanonicalUsage
-from midfold.wire.failures import FailureKind, Sign, find_error, judge_reply
+from midfold.wire.failures import FailureKind, FailureSign, find_error, judge_reply
 
 OVERFLOW = {
     "message": "the request exceeds the available context size",
@@ -36,7 +36,7 @@ ERRORS_INSIDE = {
 @pytest.mark.parametrize("body", ERRORS_INSIDE.values(), ids=ERRORS_INSIDE.keys())
 def test_an_error_inside_a_reply_is_found_and_read(body):
     silent = judge_reply(body)
-    assert silent.sign is Sign.ERROR
+    assert silent.sign is FailureSign.ERROR
     assert silent.failure.kind is FailureKind.PROMPT_TOO_LONG
 
 
@@ -48,20 +48,20 @@ def test_an_error_inside_a_reply_keeps_its_own_kind():
 @pytest.mark.parametrize("reason", ["model_context_window_exceeded", "MODEL_CONTEXT_WINDOW_EXCEEDED"])
 def test_a_finish_reason_tells_of_a_full_window(reason):
     silent = judge_reply(FINE, finish_reasons=[None, reason], sent_tokens=9000)
-    assert silent.sign is Sign.FINISH
+    assert silent.sign is FailureSign.FINISH
     assert silent.failure.input_tokens == 9000
 
 
 def test_more_tokens_than_the_window_holds_are_an_overflow():
     silent = judge_reply(usage={"prompt_tokens": 140_000}, sent_tokens=140_000, window_tokens=128_000)
-    assert silent.sign is Sign.ABOVE_WINDOW
+    assert silent.sign is FailureSign.ABOVE_WINDOW
     assert silent.failure.limit == 128_000
 
 
 @pytest.mark.parametrize("reported", [2048, 4096, 8192])
 def test_far_fewer_tokens_than_were_sent_mean_that_the_prompt_was_cut(reported):
     silent = judge_reply(usage={"prompt_eval_count": reported}, sent_tokens=20_000, window_tokens=128_000)
-    assert silent.sign is Sign.CUT
+    assert silent.sign is FailureSign.CUT
     assert silent.failure.kind is FailureKind.PROMPT_TOO_LONG
 
 
@@ -73,7 +73,7 @@ def test_cached_tokens_were_sent_too():
 def test_a_full_window_and_no_output_is_an_overflow():
     usage = {"prompt_tokens": 131_000, "completion_tokens": 0}
     silent = judge_reply(usage=usage, finish_reasons=["length"], sent_tokens=131_500, window_tokens=131_072)
-    assert silent.sign is Sign.NO_ROOM
+    assert silent.sign is FailureSign.NO_ROOM
 
 
 @pytest.mark.parametrize(

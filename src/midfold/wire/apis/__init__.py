@@ -7,14 +7,14 @@ one way to read a reply, and whoever does the network needs to know none of the 
 from midfold.wire.apis.api import Api, Collector, Quirks
 from midfold.wire.apis.apis import APIS, find_api, get_api
 from midfold.wire.apis.completion import (
-    CallDelta,
+    CallChunk,
     Completion,
-    Cut,
-    Done,
     Finish,
-    ReasoningDelta,
+    ReasoningChunk,
+    StreamCut,
+    StreamDone,
     StreamEvent,
-    TextDelta,
+    TextChunk,
 )
 from midfold.wire.apis.errors import find_error, stated_status
 from midfold.wire.apis.replies import ReplyError, StreamReader, read_reply
@@ -24,18 +24,18 @@ from midfold.wire.apis.tools import convert_tools
 __all__ = [
     "APIS",
     "Api",
-    "CallDelta",
+    "CallChunk",
     "Collector",
     "Completion",
-    "Cut",
-    "Done",
     "Finish",
     "Quirks",
-    "ReasoningDelta",
+    "ReasoningChunk",
     "ReplyError",
+    "StreamCut",
+    "StreamDone",
     "StreamEvent",
     "StreamReader",
-    "TextDelta",
+    "TextChunk",
     "convert_tools",
     "encode_body",
     "find_api",

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 
 from midfold.wire.apis.api import Api, Quirks, base_body, make_completion, place_of, text_of
-from midfold.wire.apis.completion import CallDelta, Completion, Delta, Finish, ReasoningDelta, TextDelta
+from midfold.wire.apis.completion import CallChunk, Chunk, Completion, Finish, ReasoningChunk, TextChunk
 from midfold.wire.dialect import Item, Unreadable, as_item
 from midfold.wire.request import Request
 
@@ -65,7 +65,7 @@ class MessageCollector:
         self._blocks: dict[int, _Block] = {}
         self._call_count = 0
 
-    def take(self, event: Item) -> Sequence[Delta]:
+    def take(self, event: Item) -> Sequence[Chunk]:
         match event.get("type"):
             case "message_start":
                 self._message = as_item(event.get("message"))
@@ -88,17 +88,17 @@ class MessageCollector:
         if isinstance(usage, dict):
             self._usage |= {name: figure for name, figure in usage.items() if figure is not None}
 
-    def _start(self, event: Item) -> Sequence[Delta]:
+    def _start(self, event: Item) -> Sequence[Chunk]:
         raw = as_item(event.get("content_block"))
         is_call = raw.get("type") == "tool_use"
         block = _Block(raw, self._call_count, is_call)
         self._blocks[place_of(event, "index")] = block
         self._call_count += is_call
         if is_call:
-            return [CallDelta(block.call_index, text_of(raw.get("id")), text_of(raw.get("name")))]
-        return [TextDelta(text)] if (text := text_of(raw.get("text"))) else []
+            return [CallChunk(block.call_index, text_of(raw.get("id")), text_of(raw.get("name")))]
+        return [TextChunk(text)] if (text := text_of(raw.get("text"))) else []
 
-    def _grow(self, event: Item) -> Sequence[Delta]:
+    def _grow(self, event: Item) -> Sequence[Chunk]:
         delta = as_item(event.get("delta"))
         block = self._blocks.get(place_of(event, "index"))
         if block is None:
@@ -113,11 +113,11 @@ class MessageCollector:
         block.texts.setdefault(field, []).append(words)
         match kind:
             case "text_delta":
-                return [TextDelta(words)] if words else []
+                return [TextChunk(words)] if words else []
             case "thinking_delta":
-                return [ReasoningDelta(words)] if words else []
+                return [ReasoningChunk(words)] if words else []
             case "input_json_delta" if block.is_call and words:
-                return [CallDelta(block.call_index, arguments=words)]
+                return [CallChunk(block.call_index, arguments=words)]
         return []
 
     def body(self) -> Item:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from midfold.messages import Message, ToolCall
-from midfold.wire.apis.completion import Completion, Delta, Finish
+from midfold.wire.apis.completion import Chunk, Completion, Finish
 from midfold.wire.dialect import Item, Unreadable, as_item
 from midfold.wire.dialects import get_dialect
 from midfold.wire.request import Request
@@ -30,7 +30,7 @@ class Collector(Protocol):
     is_finished: bool
     """whether the model said that it stopped; a stream that ends before was cut"""
 
-    def take(self, event: Item) -> Sequence[Delta]:
+    def take(self, event: Item) -> Sequence[Chunk]:
         """Take in one event and say what it adds; an event of no known kind adds nothing."""
         ...
 

@@ -75,21 +75,21 @@ class Completion:
 
 
 @dataclass(frozen=True, slots=True)
-class TextDelta:
+class TextChunk:
     """More words of the reply."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class ReasoningDelta:
+class ReasoningChunk:
     """More of the thinking."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class CallDelta:
+class CallChunk:
     """More of a tool call. `id` and `name` come with its first piece; `arguments` are to be joined."""
 
     index: int
@@ -99,21 +99,21 @@ class CallDelta:
     arguments: str = ""
 
 
-Delta: TypeAlias = TextDelta | ReasoningDelta | CallDelta
+Chunk: TypeAlias = TextChunk | ReasoningChunk | CallChunk
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class StreamDone:
     """The last event of a stream that ended well."""
 
     completion: Completion
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class StreamCut:
     """The last event of a stream that broke off: what had come until then. The error is raised after it."""
 
     partial: Completion
 
 
-StreamEvent: TypeAlias = Delta | Done | Cut
+StreamEvent: TypeAlias = Chunk | StreamDone | StreamCut

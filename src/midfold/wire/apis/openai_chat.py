@@ -5,7 +5,7 @@ from typing import Any
 
 from midfold.wire.apis.alternate import join_neighbours
 from midfold.wire.apis.api import Api, Quirks, base_body, bearer, first_object, make_completion, text_of
-from midfold.wire.apis.completion import CallDelta, Completion, Delta, Finish, ReasoningDelta, TextDelta
+from midfold.wire.apis.completion import CallChunk, Chunk, Completion, Finish, ReasoningChunk, TextChunk
 from midfold.wire.dialect import Item, as_item, json_text, list_field
 from midfold.wire.request import Request
 
@@ -62,7 +62,7 @@ class ChatCollector:
         self._calls: list[_CallPieces] = []
         self._finish_reason = ""
 
-    def take(self, event: Item) -> Sequence[Delta]:
+    def take(self, event: Item) -> Sequence[Chunk]:
         self._beside |= {key: value for key, value in event.items() if key != "choices" and value is not None}
         choices = event.get("choices")
         if not isinstance(choices, list) or not choices:
@@ -79,7 +79,7 @@ class ChatCollector:
         delta = choice.get("delta")
         return list(self._take_delta(delta)) if isinstance(delta, dict) else []
 
-    def _take_delta(self, delta: Item) -> Iterator[Delta]:
+    def _take_delta(self, delta: Item) -> Iterator[Chunk]:
         for key, value in delta.items():
             if key == "tool_calls":
                 for piece in list_field(delta, key):
@@ -89,12 +89,12 @@ class ChatCollector:
             elif isinstance(value, list):
                 self._others.setdefault(key, []).extend(value)
         if thought := text_of(delta.get("reasoning_content")) or text_of(delta.get("reasoning")):
-            yield ReasoningDelta(thought)
+            yield ReasoningChunk(thought)
         for key in ("content", "refusal"):
             if words := text_of(delta.get(key)):
-                yield TextDelta(words)
+                yield TextChunk(words)
 
-    def _take_call(self, piece: Item) -> Delta:
+    def _take_call(self, piece: Item) -> Chunk:
         function = piece.get("function")
         function = function if isinstance(function, dict) else {}
         call = self._call_of(piece)
@@ -104,7 +104,7 @@ class ChatCollector:
         call.id = call.id or text_of(piece.get("id"))
         name = text_of(function.get("name")) if not call.name else ""
         call.name = call.name or name
-        return CallDelta(call.number, text_of(piece.get("id")), name, spelled)
+        return CallChunk(call.number, text_of(piece.get("id")), name, spelled)
 
     def _call_of(self, piece: Item) -> "_CallPieces":
         """Find the call that a piece belongs to: servers leave out the index, or count every call as 0."""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from midfold.wire.apis.api import Api, Quirks, base_body, bearer, make_completion, place_of, text_of
-from midfold.wire.apis.completion import CallDelta, Completion, Delta, Finish, ReasoningDelta, TextDelta
+from midfold.wire.apis.completion import CallChunk, Chunk, Completion, Finish, ReasoningChunk, TextChunk
 from midfold.wire.dialect import Item, Unreadable, as_item
 from midfold.wire.request import Request
 from midfold.wire.usage import normalize_usage
@@ -65,7 +65,7 @@ class ResponseCollector:
         self._items: dict[int, _OutputItem] = {}
         self._call_count = 0
 
-    def take(self, event: Item) -> Sequence[Delta]:
+    def take(self, event: Item) -> Sequence[Chunk]:
         kind = text_of(event.get("type"))
         if isinstance(event.get("response"), dict):
             self._response = event["response"]
@@ -75,24 +75,24 @@ class ResponseCollector:
             case "response.output_item.done":
                 self._item_of(event).finish(as_item(event.get("item")))
             case _ if kind in _TEXT_DELTAS:
-                return [TextDelta(self._item_of(event).grow(event))]
+                return [TextChunk(self._item_of(event).grow(event))]
             case _ if kind in _REASONING_DELTAS:
-                return [ReasoningDelta(self._item_of(event).grow(event))]
+                return [ReasoningChunk(self._item_of(event).grow(event))]
             case _ if kind in _CALL_DELTAS:
                 item = self._item_of(event)
-                return [CallDelta(item.call_index, arguments=item.grow(event))]
+                return [CallChunk(item.call_index, arguments=item.grow(event))]
             case _ if kind in _ENDS:
                 self.is_finished = True
         return []
 
-    def _add(self, event: Item) -> Sequence[Delta]:
+    def _add(self, event: Item) -> Sequence[Chunk]:
         raw = as_item(event.get("item"))
         item = _OutputItem(raw, self._call_count)
         self._items[place_of(event, "output_index")] = item
         self._call_count += item.is_call
         if not item.is_call:
             return []
-        return [CallDelta(item.call_index, text_of(raw.get("call_id")), text_of(raw.get("name")))]
+        return [CallChunk(item.call_index, text_of(raw.get("call_id")), text_of(raw.get("name")))]
 
     def _item_of(self, event: Item) -> "_OutputItem":
         """Find the item that an event is about; a server that announces none gets a message."""

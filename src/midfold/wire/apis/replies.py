@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from midfold.wire.apis.api import Api, text_of
-from midfold.wire.apis.completion import CallDelta, Completion, Delta, Finish, ReasoningDelta, TextDelta
+from midfold.wire.apis.completion import CallChunk, Chunk, Completion, Finish, ReasoningChunk, TextChunk
 from midfold.wire.apis.errors import find_error
 from midfold.wire.dialect import Item, Unreadable, as_item
 from midfold.wire.sse import SseEvent, SseReader, is_done
@@ -49,7 +49,7 @@ class StreamReader:
         self._whole: bytearray | None = None
         self._reply: Completion | None = None
 
-    def feed(self, chunk: bytes) -> Iterator[Delta]:
+    def feed(self, chunk: bytes) -> Iterator[Chunk]:
         """Take the next bytes and yield what they add. Raises as `read_reply`, and `StreamTooLong`."""
         if not self._has_begun:
             start = chunk.lstrip(_BLANK)
@@ -61,7 +61,7 @@ class StreamReader:
         for event in self._events.feed(chunk):
             yield from self._take(event)
 
-    def finish(self) -> Iterator[Delta]:
+    def finish(self) -> Iterator[Chunk]:
         """End the stream and yield what its last bytes add; raises `Unreadable` where it was cut."""
         if self._whole is not None:
             self._reply = read_reply(self._api, bytes(self._whole), output_cap=self._output_cap)
@@ -84,7 +84,7 @@ class StreamReader:
         except Unreadable:
             return None
 
-    def _take(self, event: SseEvent) -> Iterator[Delta]:
+    def _take(self, event: SseEvent) -> Iterator[Chunk]:
         if self.is_over or not event.has_data:
             return
         if is_done(event):
@@ -95,14 +95,14 @@ class StreamReader:
         self.is_over = text_of(item.get("type")) in self._api.end_events
 
 
-def _deltas_of(completion: Completion) -> Iterator[Delta]:
+def _deltas_of(completion: Completion) -> Iterator[Chunk]:
     """Give a whole reply as the stream that was asked for."""
     if completion.reasoning:
-        yield ReasoningDelta(completion.reasoning)
+        yield ReasoningChunk(completion.reasoning)
     if completion.text:
-        yield TextDelta(completion.text)
+        yield TextChunk(completion.text)
     for index, call in enumerate(completion.calls):
-        yield CallDelta(index, call.id, call.name, call.arguments)
+        yield CallChunk(index, call.id, call.name, call.arguments)
 
 
 def _read_object(data: bytes | str) -> Item:

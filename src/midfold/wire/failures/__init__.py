@@ -2,6 +2,6 @@
 
 from midfold.wire.failures.classify import classify
 from midfold.wire.failures.kinds import Failure, FailureKind
-from midfold.wire.failures.replies import Sign, SilentFailure, find_error, judge_reply
+from midfold.wire.failures.replies import FailureSign, SilentFailure, find_error, judge_reply
 
-__all__ = ["Failure", "FailureKind", "Sign", "SilentFailure", "classify", "find_error", "judge_reply"]
+__all__ = ["Failure", "FailureKind", "FailureSign", "SilentFailure", "classify", "find_error", "judge_reply"]

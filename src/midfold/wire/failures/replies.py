@@ -25,7 +25,7 @@ _FILLED = 0.98
 _OVERFLOW_REASONS = ("context_window_exceeded", "context_length_exceeded", "context_size_exceeded")
 
 
-class Sign(StrEnum):
+class FailureSign(StrEnum):
     """What shows that a reply is not what it seems."""
 
     ERROR = "an error inside the reply"
@@ -39,7 +39,7 @@ class Sign(StrEnum):
 class SilentFailure:
     """A failure that came without an error status."""
 
-    sign: Sign
+    sign: FailureSign
     failure: Failure
 
 
@@ -58,25 +58,25 @@ def judge_reply(
     """
     error = find_error(body)
     if error is not None:
-        return SilentFailure(Sign.ERROR, classify(200, error))
+        return SilentFailure(FailureSign.ERROR, classify(200, error))
     reasons = [reason.lower() for reason in finish_reasons if reason]
     if any(reason.endswith(_OVERFLOW_REASONS) for reason in reasons):
-        return _overflow(Sign.FINISH, sent_tokens, None)
+        return _overflow(FailureSign.FINISH, sent_tokens, None)
     used = normalize_usage(usage) if usage is not None else CanonicalUsage()
     reported = used.prompt_tokens
     if not reported:
         return None
     if window_tokens and reported > window_tokens:
-        return _overflow(Sign.ABOVE_WINDOW, reported, window_tokens)
+        return _overflow(FailureSign.ABOVE_WINDOW, reported, window_tokens)
     if sent_tokens and _is_far_below(reported, sent_tokens):
-        return _overflow(Sign.CUT, sent_tokens, reported)
+        return _overflow(FailureSign.CUT, sent_tokens, reported)
     if (
         window_tokens
         and "length" in reasons
         and not used.output_tokens
         and reported >= window_tokens * _FILLED
     ):
-        return _overflow(Sign.NO_ROOM, reported, window_tokens)
+        return _overflow(FailureSign.NO_ROOM, reported, window_tokens)
     return None
 
 
@@ -124,7 +124,7 @@ def _is_far_below(reported: int, sent: int) -> bool:
     return reported < sent * _FAR_BELOW and sent - reported > _MIN_MISSING_TOKENS
 
 
-def _overflow(sign: Sign, sent: int | None, limit: int | None) -> SilentFailure:
+def _overflow(sign: FailureSign, sent: int | None, limit: int | None) -> SilentFailure:
     """No figure here was stated as a limit, so none may be remembered as one."""
     failure = Failure(FailureKind.PROMPT_TOO_LONG, sign.value, status=200, limit=limit, input_tokens=sent)
     return SilentFailure(sign, failure)

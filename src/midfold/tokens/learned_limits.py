@@ -30,8 +30,8 @@ _MAX_FILE_BYTES = 1_000_000
 class Lesson(Enum):
     """What became of a stated limit."""
 
-    LEARNT = "learnt"
-    LEARNT_UNSAVED = "learnt for this process; the file could not be written"
+    LEARNED = "learnt"
+    LEARNED_UNSAVED = "learnt for this process; the file could not be written"
     SEEN_ONCE = "too surprising to believe before it is seen again"
     REFUSED = "does not lower the window, or is not plausible"
 
@@ -47,7 +47,7 @@ class _Entry:
     """a surprising limit seen once; 0 when there is none"""
 
 
-class LearntLimits:
+class LearnedLimits:
     """The learnt limits in a small JSON file at `path`, which need not exist.
 
     Processes may share the file: it is replaced whole, so a reader never sees half of it. Of two limits
@@ -78,12 +78,12 @@ class LearntLimits:
                 return Lesson.REFUSED
             believable = stated_tokens >= configured_tokens * _SURPRISING_FRACTION
             if believable or stated_tokens == known.claim_tokens:
-                lesson, entry = Lesson.LEARNT, replace(known, limit_tokens=stated_tokens, claim_tokens=0)
+                lesson, entry = Lesson.LEARNED, replace(known, limit_tokens=stated_tokens, claim_tokens=0)
             else:
                 lesson, entry = Lesson.SEEN_ONCE, replace(known, claim_tokens=stated_tokens)
             entries[endpoint, model] = replace(entry, at_seconds=self._clock())
             is_saved = self._save(entries)
-        return Lesson.LEARNT_UNSAVED if lesson is Lesson.LEARNT and not is_saved else lesson
+        return Lesson.LEARNED_UNSAVED if lesson is Lesson.LEARNED and not is_saved else lesson
 
     def _read(self) -> dict[tuple[str, str], _Entry]:
         """Read what is still fresh, oldest first; a file that is missing, broken or foreign holds nothing."""
