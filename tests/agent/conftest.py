@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from midfold.agent import Agent, ApprovalRequested, Event
+from midfold.agent.tools.file_search import search_tools
 from midfold.agent.tools.files import file_tools
-from midfold.agent.tools.looking import looking_tools
-from midfold.agent.tools.paths import Workspace
 from midfold.agent.tools.terminal import terminal_tool
+from midfold.agent.tools.workspace import Workspace
 from midfold.testing.upstream import Upstream
 from midfold.wire.validate import validate
 
@@ -47,7 +47,7 @@ def make_agent(tmp_path: Path, workspace: Path) -> Iterator[Callable[..., Agent]
 def use(workspace: Path, tmp_path: Path) -> Callable[..., str]:
     """Call a built-in tool by its name, as a model would."""
     bounds = Workspace.open(workspace, [tmp_path / "allowed"])
-    tools = [*file_tools(bounds), *looking_tools(bounds), terminal_tool(bounds)]
+    tools = [*file_tools(bounds), *search_tools(bounds), terminal_tool(bounds)]
     by_name = {each.name: each for each in tools}
 
     def using(name: str, **arguments: object) -> str:

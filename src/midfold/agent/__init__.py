@@ -5,8 +5,6 @@ extra `models`.
 """
 
 from midfold.agent.agent import Agent
-from midfold.agent.conversation import ContinuedElsewhere
-from midfold.agent.driving import AgentBusy
 from midfold.agent.events import (
     ApprovalRequested,
     CompressionFinished,
@@ -27,11 +25,13 @@ from midfold.agent.events import (
     Topic,
     Why,
 )
+from midfold.agent.loop import NothingToAnswer
 from midfold.agent.memory import Memory, Target
 from midfold.agent.reports import Preview, Spending, Status
+from midfold.agent.runner import AgentBusy
+from midfold.agent.session import ContinuedElsewhere
 from midfold.agent.setup import Options
 from midfold.agent.tools.registry import Tool, ToolFailed, tool
-from midfold.agent.turn import NothingToAnswer
 
 __all__ = [
     "Agent",

@@ -6,11 +6,11 @@ from contextlib import aclosing, suppress
 from types import TracebackType
 from typing import Self, TypeVar, Unpack
 
+from midfold.agent.active_model import ActiveModel
 from midfold.agent.core import Core
-from midfold.agent.driving import Driver
 from midfold.agent.events import Emit, Event, Interrupted, Why, ignore
-from midfold.agent.folding import fold, take_back, unchanged
-from midfold.agent.live import Live
+from midfold.agent.fold import fold, switch, take_back, unchanged
+from midfold.agent.loop import Turn
 from midfold.agent.memory import Memory
 from midfold.agent.reports import (
     Preview,
@@ -21,10 +21,9 @@ from midfold.agent.reports import (
     report_spending,
     report_status,
 )
+from midfold.agent.runner import Runner
 from midfold.agent.setup import Options, build, main_model, open_agent_store, options_from, refer
-from midfold.agent.switching import switch
 from midfold.agent.tools.registry import Tool
-from midfold.agent.turn import Turn
 from midfold.concurrency import LoopClosed, LoopThread
 from midfold.config import Settings
 from midfold.errors import ConfigError, StoreError
@@ -66,7 +65,7 @@ class Agent:
     def _open(self, model: str | ModelRef, options: Options, store: Store) -> None:
         self._owns_store = options.get("store") is not store
         self._owns_transport = "transport" not in options
-        self._driver = Driver()
+        self._runner = Runner()
         self._thread: LoopThread | None = None
         self._is_closed = False
         try:
@@ -104,7 +103,7 @@ class Agent:
 
     def interrupt(self) -> None:
         """Stop what is under way, from any thread or signal handler; a run ends with `Interrupted`."""
-        self._driver.interrupt()
+        self._runner.interrupt()
 
     async def _batches(self, prompt: str | None) -> AsyncGenerator[list[Event], None]:
         turns: list[Turn] = []
@@ -114,7 +113,7 @@ class Agent:
             await turns[0].take(prompt)
 
         try:
-            async with aclosing(self._driver.events(work)) as batches:
+            async with aclosing(self._runner.events(work)) as batches:
                 async for batch in batches:
                     yield batch
         except asyncio.CancelledError:
@@ -141,19 +140,19 @@ class Agent:
             return await fold(self._core, Why.COMMAND, emit, focus=focus, keep_last=keep_last)
 
         try:
-            return await self._driver.perform(work, on_event)
+            return await self._runner.perform(work, on_event)
         except asyncio.CancelledError:
             _pass_on_cancellation()
             return unchanged(self._core, INTERRUPTED)
 
     def preview(self, focus: str | None = None, *, keep_last: int | None = None) -> Preview:
         """Say what `compress` would do; no model is asked, and nothing changes."""
-        self._driver.check()
+        self._runner.check()
         return report_preview(self._core, focus, keep_last)
 
     def undo(self) -> bool:
         """Take the newest fold of the conversation back; false where there is none. Raises `StoreError`."""
-        self._driver.check()
+        self._runner.check()
         return take_back(self._core)
 
     @property
@@ -167,7 +166,7 @@ class Agent:
         Raises `StoreError`, `EngineUnable` where the engine keeps no pins, and `ConfigError` for a sentence
         that would fill the window by itself.
         """
-        self._driver.check()
+        self._runner.check()
         if len(text) > MAX_PIN_CHARS:
             raise ConfigError("pin", f"{len(text):,} characters", hint=f"at most {MAX_PIN_CHARS:,}")
         self._change_pins(self._core.engine.pin, text)
@@ -175,7 +174,7 @@ class Agent:
     def unpin(self, text: str) -> bool:
         """Let go of a sentence; false where it was not pinned by hand, and then it is no longer taken for a
         rule."""
-        self._driver.check()
+        self._runner.check()
         was_pinned = text.strip() in self.pins
         self._change_pins(self._core.engine.unpin, text)
         return was_pinned
@@ -208,7 +207,7 @@ class Agent:
         false, the old model stays.
         """
         core = self._core
-        live = Live.open(
+        live = ActiveModel.open(
             name if isinstance(name, ModelRef) else refer(name, base_url, core.live),
             providers=core.live.providers,
             limits=core.live.limits,
@@ -218,7 +217,7 @@ class Agent:
             cache_ttl=core.live.cache_ttl,
         )
         try:
-            await self._driver.perform(lambda emit: switch(core, live, emit), on_event)
+            await self._runner.perform(lambda emit: switch(core, live, emit), on_event)
         except asyncio.CancelledError:
             _pass_on_cancellation()
             return False
@@ -228,14 +227,14 @@ class Agent:
 
     def new_session(self) -> str:
         """End this session and begin another, with a system prompt as things are now; return its id."""
-        self._driver.check()
+        self._runner.check()
         self._core.conversation.end()
         self._core.begin()
         return self.session_id
 
     def resume(self, session_id: str) -> Status:
         """Go on with another session, wherever its conversation has got to; raises `SessionNotFound`."""
-        self._driver.check()
+        self._runner.check()
         if self._core.store.get_compression_tip(session_id) != self.session_id:
             self._core.conversation.end()
         self._core.resume(session_id)
@@ -277,7 +276,7 @@ class Agent:
         """Say how full the window is, and what is under way."""
         # While a run is under way the engine is at work in another thread, and is not to be disturbed.
         core = self._core
-        return report_status(core, core.tokens if self._driver.is_busy else core.estimate())
+        return report_status(core, core.tokens if self._runner.is_busy else core.estimate())
 
     def context(self) -> Breakdown:
         """Say what fills the window."""
@@ -301,7 +300,7 @@ class Agent:
         if self._is_closed:
             return
         self._is_closed = True
-        await self._driver.stop()
+        await self._runner.stop()
         core = self._core
         with suppress(StoreError):
             core.end()

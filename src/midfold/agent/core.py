@@ -6,19 +6,17 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from midfold.agent.caching import ConversationCache
-from midfold.agent.conversation import Conversation
+from midfold.agent.active_model import ActiveModel
 from midfold.agent.events import ApprovalRequested, Topic
-from midfold.agent.live import Live
 from midfold.agent.memory import Memory
-from midfold.agent.notices import Notices
-from midfold.agent.patience import Patience
-from midfold.agent.states import STATE, load_state
-from midfold.agent.summaries import Summaries
-from midfold.agent.system import write_system
-from midfold.agent.tools.engine import engine_tools
-from midfold.agent.tools.paths import Workspace
+from midfold.agent.notices import Notices, RetryNotices
+from midfold.agent.prompt_cache import ConversationCache
+from midfold.agent.session import STATE, Conversation, load_state
+from midfold.agent.summarizer import SummaryWriter
+from midfold.agent.system_prompt import write_system
+from midfold.agent.tools.engine_tools import engine_tools
 from midfold.agent.tools.registry import Tool
+from midfold.agent.tools.workspace import Workspace
 from midfold.config import read_old_pins, remove_old_pins
 from midfold.engines import FoldingEngine
 from midfold.errors import StoreError
@@ -34,7 +32,7 @@ if TYPE_CHECKING:
 
 Approve: TypeAlias = Callable[[ApprovalRequested], object]
 """Answers whether a tool may run, with true or false, awaited or at once."""
-PolicyFor: TypeAlias = Callable[[Live], CompressionPolicy]
+PolicyFor: TypeAlias = Callable[[ActiveModel], CompressionPolicy]
 """Returns the settings of compressions for the window of a model."""
 
 # Results are in characters, of which a token takes about four: so much of a small window one result, and all
@@ -44,7 +42,7 @@ _TURN_SHARE = 1.5
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class RunLimits:
     """What bounds a run."""
 
     max_output: int | None = None
@@ -62,17 +60,17 @@ class Core:
     memory: Memory
     workspace: Workspace
     transport: "Transport"
-    patience: Patience
-    limits: Limits
+    patience: RetryNotices
+    limits: RunLimits
     source: str
     instructions: str | None
     before_fold: Sequence[BeforeContinue]
     approve: Approve | None
     notices: Notices
     policy_for: PolicyFor
-    summaries: Summaries
+    summaries: SummaryWriter
     engine: FoldingEngine
-    live: Live
+    live: ActiveModel
     read_cache: MessageCache
     """messages that were read, for whoever reads them again"""
     tools: Mapping[str, Tool] = field(default_factory=dict)
@@ -82,7 +80,7 @@ class Core:
     tier: Tier = Tier.CALM
     removed_tokens: int = 0
     """what folds took out since the last call"""
-    is_mended: bool = False
+    is_repaired: bool = False
     """whether the provider refused the history as it is, so that it is respelled for each request"""
     cache: ConversationCache = field(init=False)
     """what the provider's prompt cache does for this conversation"""
@@ -158,7 +156,7 @@ class Core:
         dialect = self._conversation.dialect if self._conversation else self.live.dialect
         self.schemas = convert_tools([tool.schema for tool in self.tools.values()], dialect)
 
-    def switch_to(self, live: Live) -> None:
+    def switch_to(self, live: ActiveModel) -> None:
         """Let another model take over; the engine is told, and stays."""
         self.engine.cancel_preparation()
         self.live = live
@@ -243,7 +241,7 @@ class Core:
         self.tier, self.removed_tokens = Tier.CALM, 0
         self._watch_cache()
         # What other programs wrote may be nothing that a provider takes back.
-        self.is_mended = bool(
+        self.is_repaired = bool(
             conversation.items and find_errors(conversation.items, dialect=conversation.dialect)
         )
         self.engine.on_session_reset()
@@ -267,7 +265,7 @@ class Core:
 
 
 def window_policy(
-    policy: CompressionPolicy, live: Live, *, summarizer_window: int | None
+    policy: CompressionPolicy, live: ActiveModel, *, summarizer_window: int | None
 ) -> CompressionPolicy:
     """Return a policy for the window of a model."""
     return replace(

@@ -1,7 +1,10 @@
 """What went wrong where nobody listens, such as in a hook of an engine: kept until somebody does."""
 
-from midfold.agent.events import Level, Notice, Topic
+import asyncio
+
+from midfold.agent.events import Emit, Level, Notice, Topic, ignore
 from midfold.errors import EngineContractError
+from midfold.providers import Retries
 
 
 class Notices:
@@ -31,3 +34,16 @@ def describe_fault(error: EngineContractError) -> str:
     """Say that an engine broke a promise, and that the conversation goes on."""
     text = str(error)
     return f"{text[0].upper()}{text[1:]}. The conversation goes on as it is."
+
+
+class RetryNotices:
+    """How the calls of an agent are repeated; `emit` is whoever watches the turn that is under way."""
+
+    def __init__(self) -> None:
+        self.emit: Emit = ignore
+        self.retries = Retries(sleep=self._wait)
+
+    async def _wait(self, seconds: float) -> None:
+        text = f"The model cannot be reached, or is busy; trying again in {seconds:.1f} s."
+        self.emit(Notice(Level.INFO, Topic.RECOVERY, text))
+        await asyncio.sleep(seconds)

@@ -7,19 +7,17 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
-from midfold.agent.core import Approve, Core, Limits, window_policy
-from midfold.agent.live import Live
+from midfold.agent.active_model import ActiveModel
+from midfold.agent.core import Approve, Core, RunLimits, window_policy
 from midfold.agent.memory import Memory
-from midfold.agent.notices import Notices
-from midfold.agent.patience import Patience
-from midfold.agent.summaries import MAIN, Summaries
+from midfold.agent.notices import Notices, RetryNotices
+from midfold.agent.summarizer import MAIN, SummaryWriter
+from midfold.agent.tools.file_search import search_tools
 from midfold.agent.tools.files import file_tools
-from midfold.agent.tools.looking import looking_tools
-from midfold.agent.tools.paths import Workspace
-from midfold.agent.tools.private import LIMITS_FILE
+from midfold.agent.tools.recall import memory_tool, output_tool, recall_tool
 from midfold.agent.tools.registry import Tool
-from midfold.agent.tools.remembering import memory_tool, output_tool, recall_tool
 from midfold.agent.tools.terminal import terminal_tool
+from midfold.agent.tools.workspace import LIMITS_FILE, Workspace
 from midfold.config import STORE_FILE, Settings, find_home, open_outputs, open_own_store
 from midfold.engines import ContextEngine, EngineSetup, FoldingEngine, Summarizer, find_engine, open_engine
 from midfold.errors import ConfigError
@@ -134,9 +132,9 @@ def build(model: str | ModelRef, options: Options, store: Store) -> Core:
     home = find_folder(options)
     providers = options.get("providers", PROVIDERS)
     ref = _reference(model, options)
-    transport, patience = options.get("transport") or open_transport(), Patience()
-    live = _open_live(ref, options, transport, patience)
-    summaries = Summaries(options.get("summarizer", MAIN), main=ref, providers=providers)
+    transport, patience = options.get("transport") or open_transport(), RetryNotices()
+    live = _open_model(ref, options, transport, patience)
+    summaries = SummaryWriter(options.get("summarizer", MAIN), main=ref, providers=providers)
     policy_for = partial(_policy_for, options.get("policy") or CompressionPolicy(), summaries)
     read_cache, notices = MessageCache(parse), Notices()
     setup = EngineSetup(policy_for(live), ref.name, summaries.summarizer, store=store, cache=read_cache)
@@ -169,7 +167,7 @@ def build(model: str | ModelRef, options: Options, store: Store) -> Core:
     return core
 
 
-def refer(name: str, base_url: str | None, so_far: Live) -> ModelRef:
+def refer(name: str, base_url: str | None, so_far: ActiveModel) -> ModelRef:
     """Name a model; at the address of the one so far it is asked in the same way, with the same key."""
     ref, endpoint = ModelRef(name, base_url), so_far.model.endpoint
     address = base_url or ref.provider(so_far.providers).base_url
@@ -185,7 +183,7 @@ def built_in_tools(core: Core, options: Options) -> list[Tool]:
     hidden, shown = _key_variables(core.live.providers), options.get("shown_variables", ())
     return [
         *file_tools(core.workspace),
-        *looking_tools(core.workspace),
+        *search_tools(core.workspace),
         terminal_tool(core.workspace, hidden=hidden, shown=shown),
         memory_tool(core.memory),
         recall_tool(core.store, lambda: core.conversation.id),
@@ -193,8 +191,10 @@ def built_in_tools(core: Core, options: Options) -> list[Tool]:
     ]
 
 
-def _open_live(ref: ModelRef, options: Options, transport: "Transport", patience: Patience) -> Live:
-    return Live.open(
+def _open_model(
+    ref: ModelRef, options: Options, transport: "Transport", patience: RetryNotices
+) -> ActiveModel:
+    return ActiveModel.open(
         ref,
         providers=options.get("providers", PROVIDERS),
         limits=LearnedLimits(find_folder(options) / LIMITS_FILE),
@@ -212,7 +212,7 @@ def _open_engine(options: Options, setup: EngineSetup, notices: Notices) -> Fold
     return open_engine(found, replace(setup, enabled=options.get("enabled", True)), notices.report)
 
 
-def _policy_for(policy: CompressionPolicy, summaries: Summaries, live: Live) -> CompressionPolicy:
+def _policy_for(policy: CompressionPolicy, summaries: SummaryWriter, live: ActiveModel) -> CompressionPolicy:
     """Return the settings of compressions for a model, and for the window of who writes the summaries."""
     writer = summaries.model
     other = writer if writer and writer != live.ref else None
@@ -233,7 +233,7 @@ def _key_variables(providers: Mapping[str, Provider]) -> frozenset[str]:
     return frozenset(provider.key_env for provider in providers.values() if provider.key_env)
 
 
-def _limits(options: Options) -> Limits:
-    return Limits(
+def _limits(options: Options) -> RunLimits:
+    return RunLimits(
         options.get("max_output"), options.get("max_steps", 100), options.get("budgets") or Budgets()
     )

@@ -1,7 +1,7 @@
 """Reading, writing and editing files of the workspace."""
 
-from midfold.agent.tools.paths import Workspace
 from midfold.agent.tools.registry import Tool, ToolFailed, tool
+from midfold.agent.tools.workspace import Workspace
 
 DEFAULT_LINES = 2_000
 MAX_READ_CHARS = 50_000

@@ -13,9 +13,9 @@ from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from midfold.agent.tools.leftovers import VARIABLE, Mark, end_all
-from midfold.agent.tools.paths import Workspace
+from midfold.agent.tools.processes import VARIABLE, ProcessMark, end_all
 from midfold.agent.tools.registry import Tool, ToolFailed, tool
+from midfold.agent.tools.workspace import Workspace
 from midfold.concurrency import run_in_thread, shield_until_done
 
 DEFAULT_SECONDS = 120
@@ -65,7 +65,7 @@ class _Running:
 
     process: Process
     transport: asyncio.SubprocessTransport
-    mark: Mark
+    mark: ProcessMark
     output: "_Output"
     reading: asyncio.Task[None]
 
@@ -96,7 +96,7 @@ async def _start(command: str, workspace: Workspace, environment: Mapping[str, s
 
     One that is cancelled while it starts has begun its work already, so it is waited for, and ended.
     """
-    starting = asyncio.ensure_future(_open(command, workspace, environment, Mark.make()))
+    starting = asyncio.ensure_future(_open(command, workspace, environment))
     try:
         return await asyncio.shield(starting)
     except asyncio.CancelledError:
@@ -107,7 +107,8 @@ async def _start(command: str, workspace: Workspace, environment: Mapping[str, s
         raise ToolFailed(f"the command cannot be started: {error}") from None
 
 
-async def _open(command: str, workspace: Workspace, environment: Mapping[str, str], mark: Mark) -> _Running:
+async def _open(command: str, workspace: Workspace, environment: Mapping[str, str]) -> _Running:
+    mark = ProcessMark.make()
     loop = asyncio.get_running_loop()
     transport, protocol = await loop.subprocess_shell(
         lambda: SubprocessStreamProtocol(limit=_CHUNK_BYTES, loop=loop),

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from midfold.agent.tools.paths import Workspace
 from midfold.agent.tools.registry import Tool, ToolFailed, tool
+from midfold.agent.tools.workspace import Workspace
 from midfold.files import held_files, identify
 from midfold.offload import BadPattern, Find, literal, regex
 from midfold.summaries.tool_calls import one_line
@@ -41,7 +41,7 @@ SEARCH_SECONDS = 10.0
 _LINE_CHARS = 300
 
 
-def looking_tools(workspace: Workspace) -> list[Tool]:
+def search_tools(workspace: Workspace) -> list[Tool]:
     """Return the tools that list and search the files of a workspace."""
 
     @tool(reads=True)

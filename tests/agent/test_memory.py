@@ -6,8 +6,8 @@ import pytest
 
 from midfold.agent import Agent, Done, Memory, Notice, Target, ToolFinished, Topic
 from midfold.agent.memory import MAX_CHARS, MemoryFull
+from midfold.agent.tools.recall import memory_tool
 from midfold.agent.tools.registry import ToolFailed
-from midfold.agent.tools.remembering import memory_tool
 from midfold.config import load_settings
 from midfold.errors import ConfigError, EngineContractError, SessionNotFound
 from midfold.messages import ToolCall

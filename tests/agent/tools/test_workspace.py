@@ -1,4 +1,4 @@
-"""T37: no tool opens the session store, or anything else of the home, however its path is spelled.
+"""No tool opens the session store, or anything else of the home, however its path is spelled.
 
 A close of any handle on the database takes away SQLite's locks in this process; the next process to leave
 then removes the log under the writer.
@@ -13,9 +13,9 @@ import textwrap
 import pytest
 
 from midfold.agent import ToolFailed, ToolFinished
+from midfold.agent.tools.file_search import search_tools
 from midfold.agent.tools.files import file_tools
-from midfold.agent.tools.looking import looking_tools
-from midfold.agent.tools.paths import Workspace
+from midfold.agent.tools.workspace import Workspace
 from midfold.messages import ToolCall
 from midfold.store import open_store
 from midfold.testing.upstream import Reply, Upstream
@@ -72,7 +72,7 @@ def own(tmp_path):
 
 
 def using(workspace):
-    tools = {each.name: each for each in [*file_tools(workspace), *looking_tools(workspace)]}
+    tools = {each.name: each for each in [*file_tools(workspace), *search_tools(workspace)]}
     return lambda name, **arguments: tools[name].run(arguments)
 
 

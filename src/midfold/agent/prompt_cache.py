@@ -1,12 +1,44 @@
 """The provider's prompt cache for one conversation: only what is new of it is looked at for each request."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from operator import is_
+from typing import Any, Generic, TypeVar
 
-from midfold.agent.growing import Growing
 from midfold.usage import Bust, PromptCache, Sent, digest_request
 from midfold.wire import MESSAGE_BREAKPOINTS, System, apply_cache_control, count_markers
+
+_T = TypeVar("_T")
+
+
+class PrefixCache(Generic[_T]):
+    """Remembers the last list, and what was made of each message in it.
+
+    It is for messages that nobody changes in place, which is so for those of a conversation here.
+    """
+
+    def __init__(self, make: Callable[[Sequence[object]], Sequence[_T]]) -> None:
+        """`make` makes one thing of each message that it is given."""
+        self._make = make
+        self._items: list[object] = []
+        self._made: list[_T] = []
+
+    def of(self, items: Sequence[object]) -> list[_T]:
+        """Return what was made of these messages."""
+        known = self._count_known(items)
+        del self._items[known:], self._made[known:]
+        new = items[known:]
+        if new:
+            self._made += self._make(new)
+            self._items += new
+        return list(self._made)
+
+    def _count_known(self, items: Sequence[object]) -> int:
+        if len(self._items) <= len(items) and all(map(is_, self._items, items)):
+            return len(self._items)
+        pairs = enumerate(zip(self._items, items, strict=False))
+        return next((place for place, (old, new) in pairs if old is not new), len(items))
+
 
 _SYSTEM_ROLES = ("system", "developer")
 
@@ -18,8 +50,8 @@ class ConversationCache(PromptCache):
         super().__init__(model, route, ttl=ttl)
         self.is_cold = False
         """whether the newest request missed what the one before it had left"""
-        self._digests = Growing(_digest)
-        self._are_marked = Growing(_look_for_markers)
+        self._digests = PrefixCache(_digest)
+        self._are_marked = PrefixCache(_look_for_markers)
 
     def mark(
         self,

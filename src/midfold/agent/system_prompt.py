@@ -7,11 +7,12 @@ import platform
 import re
 from collections.abc import Iterator
 from datetime import date
+from functools import cache
+from importlib.resources import files
 
 from midfold.agent.memory import Memory
-from midfold.agent.texts import read
-from midfold.agent.tools.paths import Workspace
 from midfold.agent.tools.registry import ToolFailed
+from midfold.agent.tools.workspace import Workspace
 
 NOTES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md", ".cursorrules", ".github/copilot-instructions.md")
 """Files in which projects say how to work on them, the most general first."""
@@ -58,3 +59,9 @@ def _read(workspace: Workspace, name: str) -> str:
         return workspace.read_text(workspace.find(name)).strip()
     except ToolFailed:
         return ""
+
+
+@cache
+def read(name: str) -> str:
+    """Return a text, on first use from its file, without the line break at its end."""
+    return files(__package__).joinpath("texts", name).read_text("utf-8").rstrip("\n")

@@ -25,7 +25,7 @@ _QUESTION = Message("user", (Text("?"),))
 """What stands before a reply while it is looked at by itself."""
 
 
-def mend_reply(
+def repair_reply(
     completion: Completion, dialect: str, *, used_ids: Collection[str], tools: Collection[str]
 ) -> Completion:
     """Return a reply as a session in `dialect` can keep it; one that is fine stays as it was spelled.
@@ -34,8 +34,8 @@ def mend_reply(
     results pair with the ids that they have there.
     """
     is_strict = completion.dialect != dialect or not _is_legal(completion.items, dialect)
-    mender = _Mender(set(used_ids), tools, is_strict)
-    messages = [mender.mend(message) for message in completion.messages]
+    repairer = _Repairer(set(used_ids), tools, is_strict)
+    messages = [repairer.mend(message) for message in completion.messages]
     items = _respell(messages, dialect) if completion.dialect == dialect else None
     if items is None:
         items = _convert(messages, dialect)
@@ -76,7 +76,7 @@ def _is_legal(reply: Sequence[object], dialect: str) -> bool:
 
 
 @dataclass(slots=True)
-class _Mender:
+class _Repairer:
     """Goes through the calls of a reply and remembers which ids are taken."""
 
     used_ids: set[str]
@@ -86,13 +86,13 @@ class _Mender:
 
     def mend(self, message: Message) -> Message:
         for position, part in enumerate(message.parts):
-            message = message.with_part(position, self._mend_part(part))
+            message = message.with_part(position, self._repair_part(part))
         return message
 
-    def _mend_part(self, part: Part) -> Part:
+    def _repair_part(self, part: Part) -> Part:
         if not isinstance(part, ToolCall):
             return part
-        call = ToolCall(self._choose_id(part.id), self._choose_name(part.name), _mend_arguments(part))
+        call = ToolCall(self._choose_id(part.id), self._choose_name(part.name), _repair_arguments(part))
         self.used_ids.add(call.id)
         return call
 
@@ -106,7 +106,7 @@ class _Mender:
         return _NOT_PLAIN.sub("_", name)[:64] or "tool"
 
 
-def _mend_arguments(call: ToolCall) -> str:
+def _repair_arguments(call: ToolCall) -> str:
     if not call.arguments.strip():
         return "{}"
     if isinstance(call.parse_arguments(), dict):

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from midfold.agent import Notice, Topic
-from midfold.agent.caching import ConversationCache
+from midfold.agent.prompt_cache import ConversationCache
 from midfold.errors import ProviderError
 from midfold.providers.summarizers import ModelRef
 from midfold.testing import conversation
@@ -142,4 +142,4 @@ def test_a_history_that_is_refused_however_it_is_spelled_stays_as_the_cache_has_
         with pytest.raises(ProviderError):
             play(agent, "Read this.")
         assert len(up.requests) == 3  # it was mended and tried again
-    assert not agent._core.is_mended
+    assert not agent._core.is_repaired

@@ -20,7 +20,7 @@ from midfold.agent.events import (
     ToolStarted,
     Topic,
 )
-from midfold.agent.mending import has_unreadable_arguments
+from midfold.agent.reply_repair import has_unreadable_arguments
 from midfold.agent.tools.registry import Arguments, Tool, ToolFailed
 from midfold.concurrency import run_in_thread
 from midfold.messages import Message, ToolCall, ToolResult
@@ -38,7 +38,7 @@ MOST_AT_ONCE = 8
 
 
 @dataclass(slots=True)
-class Running:
+class ToolCalls:
     """The calls of one reply and their results so far."""
 
     core: Core

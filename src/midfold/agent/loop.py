@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from midfold.agent.calling import Asking
 from midfold.agent.core import Core
 from midfold.agent.events import Done, Emit, Level, Notice, Topic, ignore
-from midfold.agent.folding import fold_after_reply, make_room
-from midfold.agent.running import Running
+from midfold.agent.fold import fold_after_reply, make_room
+from midfold.agent.model_call import ModelCall
+from midfold.agent.tool_calls import ToolCalls
 from midfold.concurrency import run_in_thread
 from midfold.errors import MidfoldError
 from midfold.wire.apis import Finish
@@ -29,7 +29,7 @@ class Turn:
 
     core: Core
     emit: Emit
-    _asking: Asking | None = None
+    _asking: ModelCall | None = None
 
     @property
     def text(self) -> str:
@@ -78,7 +78,7 @@ class Turn:
         tokens = await make_room(core, self.emit)
         self._tell()
         folded = core.engine.compression_count
-        self._asking = Asking(core, self.emit, tokens)
+        self._asking = ModelCall(core, self.emit, tokens)
         completion = await self._asking.ask()
         if completion.finish is Finish.LENGTH:
             self._warn("The reply was cut off: it reached the output cap.")
@@ -87,7 +87,7 @@ class Turn:
         elif not (completion.text or completion.calls):
             self._warn("The model said nothing.")
         if completion.calls:
-            await Running(core, self.emit).run(completion)
+            await ToolCalls(core, self.emit).run(completion)
             return False
         if core.engine.compression_count == folded:  # else a refusal has just made room
             await fold_after_reply(core, self.emit)

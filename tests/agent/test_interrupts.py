@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from midfold.agent import Agent, ApprovalRequested, Done, Interrupted, TextDelta, ToolStarted
-from midfold.agent.calling import BROKEN_OFF, STOPPED
-from midfold.agent.conversation import UNKNOWN_RESULT
-from midfold.agent.running import NOT_STARTED
+from midfold.agent.model_call import BROKEN_OFF, STOPPED
+from midfold.agent.session import UNKNOWN_RESULT
+from midfold.agent.tool_calls import NOT_STARTED
 from midfold.errors import ProviderUnavailable
 from midfold.messages import ToolCall
 from midfold.testing.upstream import NEVER, DeliveryFault, Ending, Reply, Upstream

@@ -4,10 +4,13 @@ Either all of it happens or nothing: a fold that the store does not take is take
 interrupted was never made.
 """
 
-from contextlib import nullcontext
+import os
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import replace
 
-from midfold.agent.conversation import ContinuedElsewhere
+from midfold.agent.active_model import ActiveModel
 from midfold.agent.core import Core
 from midfold.agent.events import (
     CompressionFinished,
@@ -20,13 +23,12 @@ from midfold.agent.events import (
     Topic,
     Why,
 )
-from midfold.agent.holding import hold
 from midfold.agent.notices import describe_fault
 from midfold.agent.reports import report_context
-from midfold.agent.states import STATE
+from midfold.agent.session import STATE, ContinuedElsewhere
 from midfold.concurrency import run_in_thread, shield_until_done
 from midfold.engines import NOTHING_YET, PUBLISHED, describe_error
-from midfold.errors import EngineContractError, MidfoldError, StillTooLarge, StoreError
+from midfold.errors import EngineContractError, MidfoldError, SessionBusy, StillTooLarge, StoreError
 from midfold.folding import (
     Compression,
     Tier,
@@ -36,7 +38,8 @@ from midfold.folding import (
     summarize_manual_compression,
     tier_of,
 )
-from midfold.store import Lease, StoredFold
+from midfold.store import Holding, Lease, Store, StoredFold
+from midfold.tokens import TokenCounter
 
 # What a request is brought down to that would not fit: counts are off by a few per cent.
 _FITTING_PART = 0.9
@@ -282,3 +285,77 @@ def _tell(core: Core, result: Compression[object], emit: Emit) -> None:
         emit(Notice(Level.INFO, Topic.FOLDED_OFTEN, words))
     if not result.changed and (words := pause_notice(state)):
         emit(Notice(Level.WARNING, Topic.PAUSED, words))
+
+
+TAKEN_BACK = "The fold was taken back: the conversation does not fit into the other model even so."
+
+
+async def switch(core: Core, live: ActiveModel, emit: Emit) -> None:
+    """Let `live` take over.
+
+    Raises `StillTooLarge` where the conversation does not fit even when it is folded, and `StoreError`; then
+    model and conversation stay as they are. Where compression is off, nothing is folded.
+    """
+    policy, conversation = core.policy_for(live), core.conversation
+    tokens, window = _count(core, live), policy.context_length
+    least = tokens - _count_messages(core, live)
+    is_due = core.engine.enabled and bool(conversation.items) and tokens >= policy.threshold_tokens
+    if is_due and least <= window:
+        result = await fold(core, Why.MODEL, emit, most_tokens=policy.target_tokens)
+        tokens = _count(core, live)
+        if result.changed and tokens > window:
+            error = too_large(core, tokens, window)
+            await shield_until_done(run_in_thread(take_back, core))
+            emit(Notice(Level.INFO, Topic.STORE, TAKEN_BACK))
+            raise error
+    if max(tokens, least) > window:
+        raise too_large(core, max(tokens, least), window)
+    core.switch_to(live)
+
+
+def _count(core: Core, live: ActiveModel) -> int:
+    """Count the next request as another model does."""
+    count, conversation = TokenCounter(live.ref.name), core.conversation
+    beside = count.count_text(conversation.system) + count.count_tools(core.schemas)
+    return beside + _count_messages(core, live)
+
+
+def _count_messages(core: Core, live: ActiveModel) -> int:
+    return sum(map(TokenCounter(live.ref.name), core.conversation.messages))
+
+
+@asynccontextmanager
+async def hold(store: Store, session_id: str) -> AsyncIterator[Lease]:
+    """Hold a session until the end of the block; raises `SessionBusy` where somebody alive has it."""
+    holding = Holding(store, session_id)
+    try:
+        await shield_until_done(run_in_thread(_enter, store, session_id, holding))
+        yield holding.lease
+    finally:
+        await shield_until_done(run_in_thread(holding.__exit__, None, None, None))
+
+
+def _enter(store: Store, session_id: str, holding: Holding) -> None:
+    try:
+        holding.__enter__()
+    except SessionBusy as busy:
+        if not _is_dead(busy.holder):
+            raise
+        # In its name, the lease is ours to give back; who is quicker than we are here is not disturbed.
+        store.release_lease(store.acquire_lease(session_id, busy.holder))
+        holding.__enter__()
+
+
+def _is_dead(holder: str) -> bool:
+    """Whether a holder was a process of this machine that is no more; see `store.leasing.name_holder`."""
+    host, _, rest = holder.partition("/")
+    process = rest.partition("/")[0]
+    if host != socket.gethostname() or not process.isdecimal():
+        return False
+    try:
+        os.kill(int(process), 0)
+    except (ProcessLookupError, OverflowError):
+        return True
+    except OSError:  # it is somebody else's, and lives
+        return False
+    return False

@@ -13,7 +13,7 @@ import pytest
 
 from midfold.agent import ToolFailed
 from midfold.agent.tools import terminal
-from midfold.agent.tools.leftovers import VARIABLE, Mark, end_all
+from midfold.agent.tools.processes import VARIABLE, ProcessMark, end_all
 from midfold.testing.upstream import Upstream
 
 needs_environments = pytest.mark.skipif(
@@ -108,9 +108,9 @@ def test_what_does_not_end_when_it_is_asked_to_is_killed(use, workspace, has_end
 def test_a_command_inside_of_a_command_is_ended_with_the_outer_one(monkeypatch):
     nobody = subprocess.Popen(["true"])
     nobody.wait()
-    outer, stranger = Mark.make(), Mark.make()
+    outer, stranger = ProcessMark.make(), ProcessMark.make()
     monkeypatch.setenv(VARIABLE, outer.value)
-    inner = Mark.make()
+    inner = ProcessMark.make()
     marked = [
         subprocess.Popen(["sleep", "60"], env={**os.environ, VARIABLE: mark.value}, start_new_session=True)
         for mark in (inner, stranger)

@@ -18,8 +18,8 @@ from midfold.agent.events import (
     Topic,
     Why,
 )
-from midfold.agent.folding import fold_or_warn
-from midfold.agent.mending import mend_reply
+from midfold.agent.fold import fold_or_warn
+from midfold.agent.reply_repair import repair_reply
 from midfold.concurrency import shield_until_done
 from midfold.engines import (
     Advice,
@@ -59,7 +59,7 @@ class Refused(Exception):
 
 
 @dataclass(slots=True)
-class Asking:
+class ModelCall:
     """A question to the model, repeated with less where the provider refuses it."""
 
     core: Core
@@ -68,7 +68,7 @@ class Asking:
     """what the request takes, estimated"""
     _words: list[str] = field(default_factory=list)
     _output_cap: int | None = None
-    _has_mended: bool = False
+    _has_repaired: bool = False
 
     @property
     def text(self) -> str:
@@ -125,7 +125,7 @@ class Asking:
         kept, call = completion, self._make_call(completion, seconds)
         items: Sequence[object] = ()
         if completion.text or completion.calls:
-            kept = mend_reply(
+            kept = repair_reply(
                 completion,
                 conversation.dialect,
                 used_ids=conversation.call_ids() if completion.calls else (),
@@ -158,7 +158,7 @@ class Asking:
     def _request(self) -> Request:
         core, conversation = self.core, self.core.conversation
         items: list[object] = conversation.items
-        if core.is_mended:
+        if core.is_repaired:
             items = convert(conversation.messages, conversation.dialect).messages
         request = core.live.request(
             items,
@@ -245,7 +245,7 @@ class Asking:
             while not await self._carry_out(step):
                 step = ladder.send(attempt)
         except StopIteration as end:
-            self._take_back_mending()
+            self._take_back_repair()
             self._advise(end.value)
             raise refused.error from None
         return ladder
@@ -271,16 +271,16 @@ class Asking:
                 self.sent_tokens = self.core.estimate()
                 return is_folded
             case Repair():
-                self._has_mended = not self.core.is_mended
-                self.core.is_mended = True
+                self._has_repaired = not self.core.is_repaired
+                self.core.is_repaired = True
             case OffloadMedia():
                 return False  # nothing here says anything but words
         return True
 
-    def _take_back_mending(self) -> None:
+    def _take_back_repair(self) -> None:
         """Spell the history as it is again: that was not what was wrong, and the prompt cache has it so."""
-        if self._has_mended:
-            self.core.is_mended = False
+        if self._has_repaired:
+            self.core.is_repaired = False
 
     def _advise(self, end: GiveUp) -> None:
         if end.advice not in _QUIET:

@@ -3,7 +3,7 @@
 import pytest
 
 from midfold.agent import CompressionStarted, Done, Notice, Why
-from midfold.agent.switching import TAKEN_BACK
+from midfold.agent.fold import TAKEN_BACK
 from midfold.errors import StillTooLarge
 from midfold.messages import ToolCall
 from midfold.providers.summarizers import ModelRef

@@ -22,7 +22,7 @@ _OUTPUT_TOKENS = 16_000
 
 
 @dataclass(frozen=True, slots=True)
-class Live:
+class ActiveModel:
     """A model, opened. `explicit_window` is what a setting says of its window, if one does."""
 
     ref: ModelRef
@@ -43,7 +43,7 @@ class Live:
         retries: Retries,
         explicit_window: int | None = None,
         cache_ttl: str = "5m",
-    ) -> "Live":
+    ) -> "ActiveModel":
         """Open a model; raises `ConfigError`."""
         model = Model.open(
             ref.name,

@@ -13,10 +13,12 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from midfold.agent.tools.opening import READ, open_folder, replace_in
-from midfold.agent.tools.private import PrivateHome
+from midfold.agent.memory import Target
 from midfold.agent.tools.registry import ToolFailed
-from midfold.files import BelongsToStore, is_held, open_to_read
+from midfold.agent.tools.safe_files import READ, open_folder, replace_in
+from midfold.config import FILE_NAMES, OUTPUT_FOLDER, STORE_FILE
+from midfold.engines import PLUGIN_FOLDER
+from midfold.files import BelongsToStore, identify, is_held, open_to_read
 from midfold.offload import READER
 
 MAX_FILE_BYTES = 10_000_000
@@ -25,6 +27,67 @@ _OURS = (
     "belongs to midfold's own store and is not opened; "
     f"the tools recall, memory and {READER} show what is kept there"
 )
+LIMITS_FILE = "learnt_limits.json"
+PINS_FOLDER = "pins"
+# What we keep in the home, for those who work in it and keep files of their own there, too.
+_OWN = frozenset(
+    name.casefold()
+    for name in (
+        *FILE_NAMES,
+        *(target.file_name for target in Target),
+        OUTPUT_FOLDER,
+        PLUGIN_FOLDER.parts[0],
+        PINS_FOLDER,
+        LIMITS_FILE,
+        "chat_history",
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PrivateHome:
+    """Midfold's home folder, which need not exist, as it is to tools that work in `root`.
+
+    Sessions, settings and plug-ins are there: a model that opened the session store would drop its locks, and
+    one that wrote a plug-in would run it. Offloaded tool output may be read, as its block names the file.
+    """
+
+    home: Path
+    root: Path
+
+    def has(self, path: Path, *, may_read_outputs: bool = False) -> bool:
+        """Whether a path, given as it really is, is the home's and off limits.
+
+        Where the workspace lies inside the home, or is the home, only what is ours there is off limits.
+        """
+        if not (way := self._way_to(path)):
+            return False
+        inner = self._way_to(self.root)
+        if inner and len(inner) > 1 and path.is_relative_to(self.root):
+            return False
+        name = way[1].casefold() if len(way) > 1 else ""
+        if name == OUTPUT_FOLDER and may_read_outputs:
+            return False
+        return _is_own(name) if inner else True
+
+    def visible(self, folder: os.stat_result, names: Iterable[str]) -> list[str]:
+        """Return what may be seen of a folder: in the home, nothing that is off limits."""
+        if identify(folder) != _identify(self.home):
+            return list(names)
+        return [name for name in names if not _is_own(name.casefold())] if self._way_to(self.root) else []
+
+    def _way_to(self, path: Path) -> tuple[str, ...]:
+        """Return the names from the home to a path, its own first; none where it is not inside.
+
+        Folders are compared by device and inode, so that no link, mount or spelling leads past this.
+        """
+        home = _identify(self.home)
+        if home is None:
+            return ()
+        for folder in (path, *path.parents):
+            if _identify(folder) == home:
+                return ("", *path.relative_to(folder).parts)
+        return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +110,7 @@ class Workspace:
     def find(self, path: str) -> Path:
         """Return where a path leads, or raise `ToolFailed` where that is out of bounds.
 
-        Output that was put aside may be read, so it is found; `write_text` refuses to write there.
+        Offloaded output may be read, so it is found; `write_text` refuses to write there.
         """
         if not path or "\0" in path:
             raise ToolFailed("the path is empty or not a path")
@@ -162,3 +225,14 @@ def _is_held(path: Path) -> bool:
         return is_held(path.stat())
     except OSError:
         return False
+
+
+def _is_own(name: str) -> bool:
+    return name in _OWN or name.removeprefix(".").startswith(STORE_FILE)
+
+
+def _identify(path: Path) -> tuple[int, int] | None:
+    try:
+        return identify(path.stat())
+    except (OSError, ValueError):
+        return None

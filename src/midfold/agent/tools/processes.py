@@ -25,14 +25,14 @@ _MOST_ROUNDS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class ProcessMark:
     """A word that no other command has, behind those of the commands that this one runs in."""
 
     own: str
     outer: str
 
     @classmethod
-    def make(cls) -> "Mark":
+    def make(cls) -> "ProcessMark":
         """Make the mark of a command; a command that runs us has its own in our environment."""
         return cls(secrets.token_hex(16), os.environ.get(VARIABLE, ""))
 
@@ -42,7 +42,7 @@ class Mark:
         return f"{self.outer}:{self.own}".lstrip(":")
 
 
-def end_all(leader: int, mark: Mark, *, rest_seconds: float = 0.0) -> bool:
+def end_all(leader: int, mark: ProcessMark, *, rest_seconds: float = 0.0) -> bool:
     """End everything that a command started; true where something had to be told to.
 
     `leader` is the command's own process, which leads a session and a group. What is about to end by itself
@@ -57,7 +57,7 @@ def end_all(leader: int, mark: Mark, *, rest_seconds: float = 0.0) -> bool:
     return True
 
 
-def _are_gone(leader: int, mark: Mark, seconds: float) -> bool:
+def _are_gone(leader: int, mark: ProcessMark, seconds: float) -> bool:
     """Wait until nothing is left, for so long at most."""
     latest = time.monotonic() + seconds
     while _reach(leader, mark, _NO_SIGNAL):
@@ -67,7 +67,7 @@ def _are_gone(leader: int, mark: Mark, seconds: float) -> bool:
     return True
 
 
-def _reach(leader: int, mark: Mark, number: int) -> bool:
+def _reach(leader: int, mark: ProcessMark, number: int) -> bool:
     """Send a signal to all that is left; false where nothing is."""
     if not (_PROCESSES / "self" / "stat").exists():
         return _send(os.killpg, leader, number)
@@ -82,7 +82,7 @@ def _send(kill: Callable[[int, int], None], target: int, number: int) -> bool:
     return False
 
 
-def _find(leader: int, mark: Mark) -> Iterator[int]:
+def _find(leader: int, mark: ProcessMark) -> Iterator[int]:
     for folder in _PROCESSES.iterdir():
         if folder.name.isdecimal():
             with suppress(OSError):  # it has ended, or is somebody else's
@@ -96,7 +96,7 @@ def _is_alive_in(folder: Path, session: int) -> bool:
     return int(fields[3]) == session and fields[0] not in (b"Z", b"X")
 
 
-def _carries(folder: Path, mark: Mark) -> bool:
+def _carries(folder: Path, mark: ProcessMark) -> bool:
     entry = f"{VARIABLE}=".encode()
     values = (folder / "environ").read_bytes().split(b"\0")
     marks = [value.removeprefix(entry) for value in values if value.startswith(entry)]

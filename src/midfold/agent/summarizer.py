@@ -20,7 +20,7 @@ MAIN = "main"
 """Stands for the model of the conversation."""
 
 
-class Summaries:
+class SummaryWriter:
     """Somebody who summarises: a model, anything callable, or nobody, which is the built-in digest."""
 
     def __init__(

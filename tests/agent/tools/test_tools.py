@@ -10,8 +10,8 @@ import time
 import pytest
 
 from midfold.agent import Done, ToolFailed, ToolFinished, tool
-from midfold.agent.tools import looking
-from midfold.agent.tools.paths import Workspace
+from midfold.agent.tools import file_search
+from midfold.agent.tools.workspace import Workspace
 from midfold.errors import ConfigError
 from midfold.messages import ToolCall
 from midfold.testing.upstream import Reply, Upstream
@@ -208,7 +208,7 @@ def test_a_hostile_pattern_takes_no_longer_than_another(use, workspace):
 def test_a_search_is_bounded_and_says_so(use, workspace, monkeypatch):
     (workspace / "a.txt").write_text("word\n" * 1_000)
     found = use("search_files", pattern="word").splitlines()
-    assert len(found) == looking.MAX_MATCHES + 1
+    assert len(found) == file_search.MAX_MATCHES + 1
     assert found[-1] == "[there may be more than these]"
 
 

@@ -6,12 +6,13 @@ that was said, and what it says can be gone on with.
 
 import secrets
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
-from midfold.agent.growing import Growing
+from midfold.agent.prompt_cache import PrefixCache
 from midfold.concurrency import run_in_thread, shield_until_done
 from midfold.errors import SessionEnded, SessionGrew, StoreError
-from midfold.folding import Compression
+from midfold.folding import Compression, CompressionState, state_from_json
 from midfold.messages import Message, MessageCache, Text, ToolCall, ToolResult, pair_calls
 from midfold.redact import redact
 from midfold.store import Call, Continued, EndReason, Lease, Store, check_sound
@@ -70,7 +71,7 @@ class Conversation:
         """how many messages the store has of this very session, unless somebody else goes on with it"""
         self._systems: list[str] = []
         """the system prompts before the folds that were made here: the store hides credentials in its own"""
-        self._messages = Growing(self._read)
+        self._messages = PrefixCache(self._read)
 
     @classmethod
     def resume(
@@ -319,3 +320,22 @@ class Conversation:
 def _make_title(prompt: str) -> str:
     """Make a title of how a prompt begins; credentials are hidden before a cut makes them look like none."""
     return one_line(redact(one_line(prompt, _TITLE_SEEN_CHARS)), _TITLE_CHARS)
+
+
+STATE = "compression"
+"""The name that the state is saved by."""
+
+
+def load_state(store: Store, conversation: Conversation) -> CompressionState:
+    """Return what was remembered of a conversation; how often it was folded is what the store has of it.
+
+    Raises `StoreError`.
+    """
+    if not conversation.is_stored:
+        return CompressionState()
+    folds = store.folds(conversation.id)
+    return replace(
+        state_from_json(store.load_state(conversation.id, STATE)),
+        count=len(folds),
+        folds=sum(stored.fold.summary is not None for stored in folds),
+    )

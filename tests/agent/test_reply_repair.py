@@ -5,7 +5,7 @@ import json
 import pytest
 
 from midfold.agent import Done, ToolFinished, tool
-from midfold.agent.mending import UNREADABLE, mend_reply
+from midfold.agent.reply_repair import UNREADABLE, repair_reply
 from midfold.messages import ToolCall
 from midfold.testing.upstream import FinishReason, Reply, Upstream
 from midfold.tokens import CanonicalUsage
@@ -109,7 +109,7 @@ def test_a_mended_call_leaves_the_signed_thinking_before_it_as_it_was():
     completion = apis.Completion(
         "anthropic", tuple(reply), apis.FinishReason.CALLS, CanonicalUsage(), None, "tool_use", "m"
     )
-    [item] = mend_reply(completion, "anthropic", used_ids=(), tools=["list_files"]).items
+    [item] = repair_reply(completion, "anthropic", used_ids=(), tools=["list_files"]).items
     assert item["content"] == [thinking, {**call, "input": {UNREADABLE: "[1]"}}]
 
 

@@ -30,7 +30,7 @@ class _End:
 _END = _End()
 
 
-class Driver:
+class Runner:
     """Holds the task that is under way, if one is."""
 
     def __init__(self) -> None:
