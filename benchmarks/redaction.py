@@ -5,8 +5,8 @@ import string
 from pathlib import Path
 
 from benchmarks.timing import best_cpu, report
-from midfold.redact import bounded, re2_or_bounded, redact
-from midfold.redact.find import Finder
+from midfold.redact import choose_engine, compile_bounded, redact
+from midfold.redact.redaction import Finder
 
 ROOT = Path(__file__).parents[1]
 SIZE = 1_000_000
@@ -27,7 +27,7 @@ BEGINNINGS = (
 
 def main() -> None:
     """Print the cost of every text on both engines; the fallback is given less of each."""
-    fast, fallback = Finder(re2_or_bounded()), Finder(bounded)
+    fast, fallback = Finder(choose_engine()), Finder(compile_bounded)
     texts = {**_ordinary(), **_hostile()}
     for name, text in texts.items():
         _report(f"redact {name}", text, fast, "60 ms/MB, 5 x")

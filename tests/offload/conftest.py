@@ -60,7 +60,7 @@ def make_turn(*texts, tool="terminal", arguments="{}", request="go on"):
 @pytest.fixture(scope="session")
 def shapes():
     """The made-up credentials that redaction is tested with."""
-    path = Path(__file__).parents[1] / "redact" / "test_redact_shapes.py"
+    path = Path(__file__).parents[1] / "redact" / "test_shapes.py"
     spec = importlib.util.spec_from_file_location("redact_shapes", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

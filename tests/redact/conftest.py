@@ -2,20 +2,20 @@
 
 import pytest
 
-from midfold.redact.engine import bounded, re2_or_bounded
-from midfold.redact.find import Finder
+from midfold.redact.patterns import choose_engine, compile_bounded
+from midfold.redact.redaction import Finder
 
 
 @pytest.fixture(scope="session")
 def fast():
     """The finder as it is where re2 is installed."""
-    return Finder(re2_or_bounded())
+    return Finder(choose_engine())
 
 
 @pytest.fixture(scope="session")
 def fallback():
     """The finder as it is where re2 is missing."""
-    return Finder(bounded)
+    return Finder(compile_bounded)
 
 
 @pytest.fixture(params=["fast", "fallback"])

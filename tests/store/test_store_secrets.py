@@ -22,7 +22,7 @@ from midfold.store.transfer import View, export_session
 from midfold.tokens.usage import CanonicalUsage
 from midfold.wire import parse, render
 
-SHAPES_FILE = Path(__file__).parents[1] / "redact" / "test_redact_shapes.py"
+SHAPES_FILE = Path(__file__).parents[1] / "redact" / "test_shapes.py"
 LEAST_SHAPES = 60
 # Shorter pieces of a credential than this occur by chance.
 TELLING_CHARS = 8

@@ -339,7 +339,7 @@ def test_what_steers_a_terminal_or_parts_lines_is_spelled(own):
 @pytest.fixture(scope="module")
 def canaries():
     """A text with a made-up credential of every shape in every context, and what must not be found of it."""
-    path = ROOT / "tests" / "redact" / "test_redact_shapes.py"
+    path = ROOT / "tests" / "redact" / "test_shapes.py"
     spec = importlib.util.spec_from_file_location("redact_shapes_for_transfer", path)
     shapes = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(shapes)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from midfold.offload.outputs import CHUNK_CHARS, Output, OutputSink
-from midfold.redact import Pattern, bounded, re2_or_bounded
+from midfold.redact import Pattern, choose_engine, compile_bounded
 
 MAX_PATTERN_CHARS = 500
 MAX_MATCHES = 50
@@ -60,8 +60,8 @@ def regex(pattern: str) -> Find:
     It sees a question mark for every character that is not ASCII.
     """
     _check_length(pattern)
-    engine = re2_or_bounded()
-    if engine is bounded:
+    engine = choose_engine()
+    if engine is compile_bounded:
         raise BadPattern("regular expressions need google-re2, which is not installed; search for plain text")
     if not pattern.isascii():
         raise BadPattern("regular expressions are ASCII only; search for plain text")

@@ -4,18 +4,15 @@ Credentials become typed placeholders. Time is linear in the text whatever it sa
 credentials comes back as it is.
 """
 
-from midfold.redact.engine import Pattern, bounded, re2_or_bounded
-from midfold.redact.find import find_secrets
-from midfold.redact.results import Secret
-from midfold.redact.stream import StreamRedactor
-from midfold.redact.write import redact
+from midfold.redact.patterns import Pattern, choose_engine, compile_bounded
+from midfold.redact.redaction import find_secrets, redact
+from midfold.redact.secrets import Secret
 
 __all__ = [
     "Pattern",
     "Secret",
-    "StreamRedactor",
-    "bounded",
+    "choose_engine",
+    "compile_bounded",
     "find_secrets",
-    "re2_or_bounded",
     "redact",
 ]

@@ -1,15 +1,14 @@
 """Finds credentials by the name they are given: in settings, code, JSON, YAML, options, queries, sentences.
 
 The screen asks for a telling name, a sign of assignment and the beginning of a value; most of what a name
-such as `token` is set to in code never gets further. What does is read here, and judged by `values`.
+such as `token` is set to in code never gets further. What does is read here, and judged by `secrets`.
 """
 
 import re
 from itertools import groupby
 
-from midfold.redact.ascii_form import KEY_WORD, LOGIN_WORD
-from midfold.redact.results import Reading, Secret
-from midfold.redact.values import MAX_VALUE_CHARS, is_name, is_password, is_random
+from midfold.redact.patterns import KEY_WORD, LOGIN_WORD
+from midfold.redact.secrets import MAX_VALUE_CHARS, Detection, Secret, is_name, is_password, is_random
 
 
 def _one_of(words: str) -> str:
@@ -86,22 +85,22 @@ _TRAILING = b".,;:?)]}>"
 _CALLS = (b"(", b"[", b"{")
 
 
-def read_assignment(data: bytes, start: int) -> Reading:
+def read_assignment(data: bytes, start: int) -> Detection:
     """Read the assignment that the screen found at `start`."""
     lead = _LEAD_PATTERN.match(data, start)
     if lead is None:
-        return Reading((), start + 1)
+        return Detection((), start + 1)
     quote = lead["quote"] or b""
     value = _value_pattern(quote).match(data, lead.end())
     if value is None:
-        return Reading((), lead.end())
+        return Detection((), lead.end())
     found = value[0] if quote else value[0].rstrip(_TRAILING)
     stop = value.start() + len(found)
     if not _is_credential(lead, found, data[stop : stop + 1]):
-        return Reading((), value.end())
+        return Detection((), value.end())
     if _NOT_SECRET.search(data, max(0, start - _NOT_SECRET_CHARS), lead.end()):
-        return Reading((), value.end())
-    return Reading((Secret(_kind(lead["lead"]), value.start(), stop),), stop)
+        return Detection((), value.end())
+    return Detection((Secret(_kind(lead["lead"]), value.start(), stop),), stop)
 
 
 def _value_pattern(quote: bytes) -> re.Pattern[bytes]:

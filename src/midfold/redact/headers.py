@@ -1,4 +1,4 @@
-"""Finds credentials by the form of a line: HTTP headers, cookies, `curl -u`, `.netrc`."""
+"""Finds credentials by the form of a line or an address: HTTP headers, cookies, `curl -u`, `.netrc`, URLs."""
 
 import re
 from base64 import b64decode
@@ -6,8 +6,7 @@ from binascii import Error as NotBase64
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from midfold.redact.results import Reading, Secret
-from midfold.redact.values import MAX_VALUE_CHARS, is_password, is_random
+from midfold.redact.secrets import MAX_VALUE_CHARS, Detection, Secret, is_password, is_random
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,21 +101,46 @@ MIN_COOKIE_CHARS = 12
 """Shorter cookies are preferences."""
 
 
-def read_header(data: bytes, start: int) -> Reading:
+def read_header(data: bytes, start: int) -> Detection:
     """Read what the screen found at `start`."""
     line = _COOKIE_LINE.match(data, start)
     if line:
-        return Reading(tuple(_read_cookies(data, line.start("value"), line.end())), line.end())
+        return Detection(tuple(_read_cookies(data, line.start("value"), line.end())), line.end())
     for form, pattern in _READERS:
         found = pattern.match(data, start)
         if found:
             first, stop = found.span("value")
             secrets = (Secret(form.kind, first, stop),) if form.accepts(found["value"]) else ()
-            return Reading(secrets, stop if secrets else first)
-    return Reading((), start + 1)
+            return Detection(secrets, stop if secrets else first)
+    return Detection((), start + 1)
 
 
 def _read_cookies(data: bytes, start: int, stop: int) -> Iterator[Secret]:
     for cookie in _COOKIE.finditer(data, start, stop):
         if is_random(cookie["value"], min_chars=MIN_COOKIE_CHARS):
             yield Secret("cookie", *cookie.span("value"))
+
+
+# `scheme://user:password@host`, and a token in the user's place.
+_USER_ENDS = r"\s/?#@:\"'`<>\\(){}"
+_ENDS = r"\s/\"'`<>\\"
+_USER = rf"[^{_USER_ENDS}]{{0,128}}"
+_PASSWORD = rf"[^{_ENDS}]{{1,256}}"
+_TOKEN = rf"[^{_USER_ENDS}]{{16,256}}"
+
+URL_SCREEN = rf"://(?:{_USER}:{_PASSWORD}|{_TOKEN})@".encode()
+
+_CREDENTIALS = re.compile(rf"://(?:{_USER}:(?P<password>{_PASSWORD})|(?P<token>{_TOKEN}))@".encode())
+_URL_STAND_IN = re.compile(rb"[$<{*\[]|\.\.\.|^%s|^(?:pass|password|passwd|pwd|secret|[x?]+)$", re.IGNORECASE)
+
+
+def read_url(data: bytes, start: int) -> Detection:
+    """Read the address whose `://` the screen found at `start`."""
+    found = _CREDENTIALS.match(data, start)
+    if found is None:
+        return Detection((), start + 1)
+    name = "password" if found["password"] else "token"
+    first, stop = found.span(name)
+    value = found[name]
+    is_credential = not _URL_STAND_IN.search(value) if name == "password" else is_random(value)
+    return Detection((Secret(f"url-{name}", first, stop),) if is_credential else (), found.end())

@@ -1,17 +1,12 @@
-"""Finds credentials by their shape, wherever they stand."""
+"""Finds credentials by their shape, wherever they stand: by how they begin, or by a sign in their middle."""
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from midfold.redact.results import Reading, Secret
-from midfold.redact.shapes import (
-    RUN_SHAPES,
-    WORD_SHAPES,
-    Shape,
-)
-from midfold.redact.values import is_name
+from midfold.redact.secrets import Detection, Secret, is_name
+from midfold.redact.shapes import MIDDLE_SHAPES, RUN_SHAPES, WORD_SHAPES, MiddleShape, Shape
 
 
 def _any_of(shapes: Sequence[Shape]) -> str:
@@ -33,7 +28,7 @@ _ESCAPE_PATTERN = re.compile(ESCAPE.encode())
 _REST_OF_RUN = re.compile(rb"\w*")
 
 
-def read_token(data: bytes, start: int) -> Reading:
+def read_token(data: bytes, start: int) -> Detection:
     """Read the credential that the screen found at `start`.
 
     It takes the rest of its run of letters and digits along: what follows a placeholder must begin where a
@@ -45,15 +40,15 @@ def read_token(data: bytes, start: int) -> Reading:
         found = choice.pattern.match(data, first)
         if found and found.lastindex:
             return _read_shape(data, choice.shapes[found.lastindex - 1], first, found.end())
-    return Reading((), start + 1)
+    return Detection((), start + 1)
 
 
-def _read_shape(data: bytes, shape: Shape, start: int, stop: int) -> Reading:
+def _read_shape(data: bytes, shape: Shape, start: int, stop: int) -> Detection:
     rest = _REST_OF_RUN.match(data, stop)
     stop = rest.end() if rest else stop
     if shape.is_weak and is_name(data[start:stop]):
-        return Reading((), stop)
-    return Reading((Secret(shape.kind, start, stop),), stop)
+        return Detection((), stop)
+    return Detection((Secret(shape.kind, start, stop),), stop)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,3 +68,46 @@ def _choice(byte: bytes) -> _Choice:
         if not shape.pattern[0].isalnum() or shape.pattern[0].encode() == byte
     )
     return _Choice(shapes, re.compile("|".join(f"({shape.pattern})" for shape in shapes).encode()))
+
+
+# Of some, only a sign in the middle is telling: what comes before it is part of them. The screen looks for
+# the signs and back from each, a fixed number of characters, before it looks on. A sign without what belongs
+# before it is passed over at once, so that text full of signs is never read on from each.
+MIDDLE_SIGNS = "|".join(shape.evidence for shape in MIDDLE_SHAPES).encode()
+"""What the gate asks for; one of these is in every such credential."""
+
+
+def _pattern(shape: MiddleShape) -> str:
+    sign = re.escape(shape.sign)
+    # The sign comes first and outside of any group: that is what is quickly looked for.
+    return rf"{sign}(?<={shape.before}{sign})(?:{shape.after})\w*"
+
+
+MIDDLE_SCREEN = re.compile("|".join(map(_pattern, MIDDLE_SHAPES)).encode())
+"""Of the standard library, for the look back; every step is bounded or part of a credential."""
+
+
+@dataclass(frozen=True, slots=True)
+class _MiddleReader:
+    kind: str
+    before_chars: int
+    pattern: re.Pattern[bytes]
+
+
+_READERS = {
+    shape.sign.encode(): _MiddleReader(shape.kind, shape.before_chars, re.compile(_pattern(shape).encode()))
+    for shape in MIDDLE_SHAPES
+}
+_SIGN = re.compile("|".join(re.escape(shape.sign) for shape in MIDDLE_SHAPES).encode())
+
+
+def read_middle(data: bytes, start: int) -> Detection:
+    """Read the credential whose sign the screen found at `start`."""
+    sign = _SIGN.match(data, start)
+    if sign is None:
+        return Detection((), start + 1)
+    reader = _READERS[sign[0]]
+    found = reader.pattern.match(data, start)
+    if found is None:
+        return Detection((), start + 1)
+    return Detection((Secret(reader.kind, start - reader.before_chars, found.end()),), found.end())

@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from midfold.redact import Secret, find_secrets, redact
-from midfold.redact.engine import bounded, re2_or_bounded
-from midfold.redact.find import Finder
-from midfold.redact.placeholders import KINDS
+from midfold.redact.patterns import choose_engine, compile_bounded
+from midfold.redact.redaction import KINDS, Finder
 
 TOKEN = "gh" + "p_" + "a1B2" * 9
 OTHER_TOKEN = "gh" + "p_" + "c3D4" * 9
@@ -73,7 +72,7 @@ PIECES = [
     ),
 ]
 texts = st.lists(st.sampled_from(PIECES) | st.text(max_size=6), max_size=14).map("".join)
-FAST, FALLBACK = Finder(re2_or_bounded()), Finder(bounded)
+FAST, FALLBACK = Finder(choose_engine()), Finder(compile_bounded)
 
 
 def test_text_without_secrets_comes_back_as_the_same_object():
@@ -152,4 +151,4 @@ def test_findings_are_in_order_apart_and_inside_the_text(text):
 
 @pytest.mark.skipif("re2" not in sys.modules, reason="re2 is not installed")
 def test_the_engine_of_choice_is_re2():
-    assert type(re2_or_bounded()(b"x")).__module__ == "re2"
+    assert type(choose_engine()(b"x")).__module__ == "re2"

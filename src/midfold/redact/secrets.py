@@ -1,9 +1,11 @@
-"""Tells a credential from what merely stands in its place: names, types, calls, templates, numbers.
+"""What a credential is, and how its value is told from what merely stands in its place.
 
-Values are the ASCII form of a text (see `ascii_form`): whatever is not ASCII is a question mark.
+Names, types, calls, templates and numbers are no credentials. Values are the ASCII form of a text (see
+`ascii_form`): whatever is not ASCII is a question mark.
 """
 
 import re
+from dataclasses import dataclass
 
 MIN_PASSWORD_CHARS = 5
 MIN_SECRET_CHARS = 10
@@ -38,6 +40,24 @@ _LABEL = re.compile(
 )
 _PATHS = (b"/", b"./", b"../", b"~/")
 _SYLLABLE = re.compile(rb"[A-Za-z]++[\d@#$%^&*!~]|[\d@#$%^&*!~]++[A-Za-z]")
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """A credential: text[start:stop]"""
+
+    kind: str
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True, slots=True)
+class Detection:
+    """What a detector read at one suspicious position."""
+
+    secrets: tuple[Secret, ...]
+    resume: int
+    """where to look on"""
 
 
 def is_name(value: bytes) -> bool:

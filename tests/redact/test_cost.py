@@ -16,8 +16,8 @@ from itertools import chain, product
 
 import pytest
 
-from midfold.redact import ascii_form, assignments, blocks, headers, redact, tokens, urls
-from midfold.redact.placeholders import KINDS, OPENING
+from midfold.redact import assignments, headers, patterns, private_keys, redact, tokens
+from midfold.redact.redaction import KINDS, OPENING
 from midfold.redact.shapes import MIDDLE_SHAPES, SHAPES
 
 REFERENCE_MS = 7.2
@@ -95,14 +95,14 @@ _parse, _codes = re._parser.parse, re._constants
 _REPEATS = (_codes.MAX_REPEAT, _codes.MIN_REPEAT, _codes.POSSESSIVE_REPEAT)
 _LIKELY = "a1A_-. :=/\"'\n"
 PATTERNS = [
-    *(screen.decode() for screen in (headers.SCREEN, urls.SCREEN, assignments.SCREEN)),
-    blocks.EDGE.pattern.decode(),
-    blocks.REST.pattern.decode(),
+    *(screen.decode() for screen in (headers.SCREEN, headers.URL_SCREEN, assignments.SCREEN)),
+    private_keys.EDGE.pattern.decode(),
+    private_keys.REST.pattern.decode(),
     *(shape.pattern for shape in SHAPES),
     *(f"{shape.before}{re.escape(shape.sign)}{shape.after}" for shape in MIDDLE_SHAPES),
     tokens.ESCAPE,
 ]
-WORDS = [*ascii_form.PASSWORDS, *ascii_form.SECRETS, "：", "\N{FULLWIDTH EQUALS SIGN}"]
+WORDS = [*patterns.PASSWORDS, *patterns.SECRETS, "：", "\N{FULLWIDTH EQUALS SIGN}"]
 
 
 def literals():
@@ -127,7 +127,7 @@ def halves():
 
 def _in_words(text):
     """Write a word for a password or a key where its sign stands."""
-    return re.sub("\x03+", ascii_form.SECRETS[0], re.sub("\x02+", ascii_form.PASSWORDS[0], text))
+    return re.sub("\x03+", patterns.SECRETS[0], re.sub("\x02+", patterns.PASSWORDS[0], text))
 
 
 def _runs(tree):

@@ -7,20 +7,17 @@ behind whatever a log, a diff, a listing with line numbers or a string literal p
 import re
 from collections.abc import Iterator
 
-from midfold.redact.results import Secret
+from midfold.redact.secrets import Secret
 
-KIND = "private-key"
-MAX_TAIL_CHARS = 16_384
+_KIND = "private-key"
+_MAX_TAIL_CHARS = 16_384
 """How far before a last line its key may begin; the largest keys in use are smaller."""
-MAX_HEADER_CHARS = 2_048
-"""How far behind a first line the lines of base64 begin: there may be a few headers between."""
 
 WORDS = (b"PRIVATE KEY", b"Private-Lines")
 """One of these is in every first and last line."""
 _TITLE = rb"[A-Z0-9 ]{0,40}?PRIVATE KEY(?: BLOCK)? ?-{4,5}"
 _PUTTY = rb"Private-Lines: {0,2}\d"
 _PUTTY_DIGITS = rb"\d{0,3}"
-_FIRST = rb"-{4,5} ?BEGIN " + _TITLE + rb"|" + _PUTTY + _PUTTY_DIGITS
 _LAST = rb"-{4,5} ?END " + _TITLE
 
 
@@ -57,7 +54,6 @@ EDGE = re.compile(
     + _LINE
     + rb")"
 )
-_FIRST_LINE = re.compile(_FIRST)
 # An escaped line break ends in a letter that base64 has, too.
 _RUN = re.compile(rb"(?:(?<![\\A-Za-z0-9+/])|(?<=\\[nrt]))" + _LINES + _GAP + rb"{0,80}")
 
@@ -72,7 +68,7 @@ def find_keys(data: bytes) -> Iterator[Secret]:
             secret = _read_tail(data, word, stop) if word - before >= _MIN_LINE_CHARS else None
         else:
             rest = REST.match(data, stop)
-            secret = Secret(KIND, _line_start(data, word), rest.end()) if rest else None
+            secret = Secret(_KIND, _line_start(data, word), rest.end()) if rest else None
         before = stop
         if secret and word >= position:
             position = secret.stop
@@ -82,21 +78,16 @@ def find_keys(data: bytes) -> Iterator[Secret]:
 def _read_tail(data: bytes, word: int, stop: int) -> Secret | None:
     """Read the key that ends at `stop` with a last line whose telling word is at `word`."""
     start = _line_start(data, word)
-    first = key_lines_before(data, start)
-    return Secret(KIND, first, stop) if first < start else None
+    first = _key_lines_before(data, start)
+    return Secret(_KIND, first, stop) if first < start else None
 
 
-def first_lines(data: bytes, start: int) -> list[int]:
-    """Return where first lines of keys begin from `start` on."""
-    return [line.start() for line in _FIRST_LINE.finditer(data, start)]
-
-
-def key_lines_before(data: bytes, stop: int) -> int:
+def _key_lines_before(data: bytes, stop: int) -> int:
     """Return where the lines of base64 begin that end at `stop`; without any, `stop`.
 
     They begin after any dashes, and no more than a key's length before.
     """
-    floor = max(0, stop - MAX_TAIL_CHARS)
+    floor = max(0, stop - _MAX_TAIL_CHARS)
     floor = max(floor, data.rfind(b"----", floor, stop))
     if stop - floor < _MIN_LINE_CHARS:
         return stop

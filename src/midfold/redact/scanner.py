@@ -1,6 +1,6 @@
 """Reads a text part by part, so that what it costs is bounded by its length whatever it says.
 
-Every step goes forward. The gate finds the next place that any rule may take interest in; from there on a
+Every step goes forward. The gate finds the next position that any rule may take interest in; from there on a
 part of some thousand characters is read, by each rule from where it left off. A rule looks for evidence only
 a little way behind the part's end, so that none runs to the end of the text in vain for each part. Where a
 text repeats itself, so do its parts, and those that were read before are known.
@@ -11,10 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, count
 
-from midfold.redact.engine import Pattern
-from midfold.redact.results import Findings, Part, Reading, Secret
+from midfold.redact.patterns import Pattern
+from midfold.redact.secrets import MAX_VALUE_CHARS, Detection, Secret
 from midfold.redact.shapes import MAX_BEFORE_CHARS, RUN_PREFIX
-from midfold.redact.values import MAX_VALUE_CHARS
 
 _PART_CHARS = 2_048
 # No evidence of a credential is longer, but for what has a run of letters and digits in it.
@@ -34,12 +33,28 @@ _MAX_KNOWN = 256
 _MAX_SHORT_TRIES = 4
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Findings:
+    """The credentials of a part, counted from where it starts. A part that comes again has the same ones."""
+
+    secrets: tuple[Secret, ...]
+
+
 @dataclass(frozen=True, slots=True)
-class Way:
+class ScannedPart:
+    """text[start:stop], which holds every credential it touches as a whole"""
+
+    start: int
+    stop: int
+    findings: Findings
+
+
+@dataclass(frozen=True, slots=True)
+class Detector:
     """One way to find credentials: what it looks for, and how it reads what it finds."""
 
     screen: Pattern
-    read: Callable[[bytes, int], Reading]
+    read: Callable[[bytes, int], Detection]
     reach_chars: int = 0
     """how far before what the screen finds a credential may begin"""
 
@@ -48,7 +63,7 @@ class Way:
 class _Known:
     """What reading a part gave; positions are counted from where reading began.
 
-    A part may begin before: a credential is seen by its middle first, or by another way later.
+    A part may begin before: a credential is seen by its middle first, or by another detector later.
     """
 
     findings: Findings
@@ -56,34 +71,34 @@ class _Known:
     stop: int
     cursors: tuple[int, ...]
     upcoming: int | None
-    """the next place of interest to one of the ways, if it is near; others go on from where they left off"""
+    """the next position of interest to a detector, if it is near; the others go on where they left off"""
 
 
 _Key = tuple[bytes, int, tuple[int, ...]]
 
 
-class PartReader:
-    """Reads one text, once. Of two ways that find the same place, the first names it."""
+class Scanner:
+    """Reads one text, once. Of two detectors that find the same text, the first names it."""
 
-    def __init__(self, data: bytes, gate: Pattern, ways: Sequence[Way]) -> None:
+    def __init__(self, data: bytes, gate: Pattern, detectors: Sequence[Detector]) -> None:
         self._data = data
         self._gate = gate
-        self._ways = ways
-        self._cursors = (0,) * len(ways)
+        self._detectors = detectors
+        self._cursors = (0,) * len(detectors)
         self._known: dict[_Key, _Known] = {}
 
-    def parts(self) -> Iterator[Part]:
+    def parts(self) -> Iterator[ScannedPart]:
         """Yield the parts that hold credentials, from first to last."""
-        start = self._next_place(0)
+        start = self._next_start(0)
         while start is not None:
             known = self._read_or_recall(start)
             stop = start + known.stop
             if known.findings.secrets:
-                yield Part(start + known.first, stop, known.findings)
-            start = self._next_place(stop) if known.upcoming is None else start + known.upcoming
+                yield ScannedPart(start + known.first, stop, known.findings)
+            start = self._next_start(stop) if known.upcoming is None else start + known.upcoming
 
-    def _next_place(self, position: int) -> int | None:
-        """Return what the gate finds from `position` on, and have every way pass over what is before."""
+    def _next_start(self, position: int) -> int | None:
+        """Return what the gate finds from `position` on, and have every detector pass over what is before."""
         match = self._gate.search(self._data, position)
         if match is None:
             return None
@@ -107,11 +122,12 @@ class PartReader:
     def _read(self, start: int, stop: int, cursors: Sequence[int]) -> _Known:
         """Read as far as `stop`, or on to the end of the last credential that begins before."""
         positions = [start + cursor for cursor in cursors]
-        found: list[list[Secret]] = [[] for _ in self._ways]
-        places: list[int | None] = [None for _ in self._ways]
+        found: list[list[Secret]] = [[] for _ in self._detectors]
+        following: list[int | None] = [None for _ in self._detectors]
         for tries in count():
-            for number, way in enumerate(self._ways):
-                positions[number], places[number] = self._scan(way, positions[number], stop, found[number])
+            for number, detector in enumerate(self._detectors):
+                scanned = self._scan(detector, positions[number], stop, found[number])
+                positions[number], following[number] = scanned
             joined = join(list(chain.from_iterable(found)))
             if not joined or joined[-1].stop <= stop:
                 break
@@ -120,7 +136,7 @@ class PartReader:
             stop = self._cut(start, max(joined[-1].stop, least))
         first = min(joined[0].start, start) if joined else start
         secrets = tuple(Secret(secret.kind, secret.start - first, secret.stop - first) for secret in joined)
-        upcoming = min((place for place in places if place is not None), default=None)
+        upcoming = min((position for position in following if position is not None), default=None)
         return _Known(
             Findings(secrets),
             first - start,
@@ -129,20 +145,23 @@ class PartReader:
             None if upcoming is None else max(upcoming, stop) - start,
         )
 
-    def _scan(self, way: Way, position: int, stop: int, found: list[Secret]) -> tuple[int, int | None]:
-        """Add what begins before `stop`; return where to look on, and what place comes next if it is near."""
-        search, read, data = way.screen.search, way.read, self._data
-        last, most = stop + way.reach_chars, stop + _EVIDENCE_CHARS
+    def _scan(
+        self, detector: Detector, position: int, stop: int, found: list[Secret]
+    ) -> tuple[int, int | None]:
+        """Add what begins before `stop`; return where to look on, and what comes next if it is near."""
+        search, read, data = detector.screen.search, detector.read, self._data
+        reach = detector.reach_chars
+        last, most = stop + reach, stop + _EVIDENCE_CHARS
         while position < last:
             match = search(data, position, most)
             if match is None:
                 return max(position, stop), None
-            place = match.start()
-            reading = read(data, place) if place < last else None
-            if reading is None or (way.reach_chars and reading.secrets and reading.secrets[0].start >= stop):
-                return max(position, stop), place
-            found += reading.secrets
-            position = reading.resume
+            start = match.start()
+            detection = read(data, start) if start < last else None
+            if detection is None or (reach and detection.secrets and detection.secrets[0].start >= stop):
+                return max(position, stop), start
+            found += detection.secrets
+            position = detection.resume
         return position, position
 
     def _cut(self, start: int, stop: int) -> int:
