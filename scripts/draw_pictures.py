@@ -7,9 +7,9 @@ from pathlib import Path
 
 from rich.console import Console
 
-from midfold.cli.demo import fold_to_a_tenth, load_session, print_demo
-from midfold.cli.inspect import inspect_transcript
-from midfold.cli.render import print_inspection
+from midfold.cli.commands.demo import fold_to_a_tenth, load_session, print_demo
+from midfold.cli.commands.inspect import inspect_transcript
+from midfold.cli.render.context import print_inspection
 from midfold.transcripts import load_transcript
 
 ROOT = Path(__file__).parents[1]

@@ -33,8 +33,8 @@ def _text(file) -> str:
 
 
 if __name__ == "__main__":
-    for module in main._COMMANDS.values():
-        import_module(module)
+    for name in main.COMMANDS:
+        import_module(f"midfold.cli.commands.{name}")
     midfold.compress([{"role": "user", "content": "Good morning"}], max_tokens=1_000)
     answers = os.dup(1)
     for line in sys.stdin:

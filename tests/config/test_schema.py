@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from midfold.cli.config import spell
+from midfold.cli.commands.config import spell
 from midfold.config import SETTINGS, Settings, load_settings
 from midfold.errors import ConfigError
 from midfold.folding.policy import Budget, CompressionPolicy, Strategy, Style

@@ -1,1 +1,3 @@
-"""The command line: thin commands over the library, and the sentences people read."""
+"""The command line. Programs import nothing from here: `midfold.cli.main` is the entry, loaded by name."""
+
+__all__ = ()

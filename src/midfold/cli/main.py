@@ -9,25 +9,24 @@ from importlib import import_module
 import click
 
 from midfold import __version__
-from midfold.cli.plain import printable, soften
-from midfold.cli.streams import OutputClosed, drop_output, flush_output, own_streams
+from midfold.cli.terminal import OutputClosed, drop_output, flush_output, own_streams, printable, soften
 from midfold.errors import MidfoldError
 
 # Each command is loaded when it is asked for, so that none pays for the others.
-_COMMANDS = {
-    "chat": "midfold.cli.chat",
-    "compress": "midfold.cli.compress",
-    "config": "midfold.cli.config",
-    "demo": "midfold.cli.demo",
-    "doctor": "midfold.cli.doctor",
-    "eval": "midfold.cli.evaluate",
-    "insights": "midfold.cli.insights",
-    "inspect": "midfold.cli.inspect",
-    "plugins": "midfold.cli.plugins",
-    "sessions": "midfold.cli.sessions",
-    "trajectories": "midfold.cli.trajectories",
-    "usage": "midfold.cli.usage",
-}
+COMMANDS = (
+    "chat",
+    "compress",
+    "config",
+    "demo",
+    "doctor",
+    "eval",
+    "insights",
+    "inspect",
+    "plugins",
+    "sessions",
+    "trajectories",
+    "usage",
+)
 _MOST_ERROR_CHARS = 300
 # A group without a command shows its help; before click 8.2 that was no error.
 _HELP_SHOWN = getattr(click.exceptions, "NoArgsIsHelpError", ())
@@ -41,12 +40,12 @@ class _LazyGroup(click.Group):
     """A group whose commands live in modules of their own."""
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
-        return sorted(_COMMANDS)
+        return list(COMMANDS)
 
     def get_command(self, _ctx: click.Context, name: str) -> click.Command | None:
-        if name not in _COMMANDS:
+        if name not in COMMANDS:
             return None
-        command: click.Command = import_module(_COMMANDS[name]).command
+        command: click.Command = import_module(f"midfold.cli.commands.{name}").command
         return command
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

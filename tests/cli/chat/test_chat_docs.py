@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from midfold.agent import events
-from midfold.cli.chat import command
 from midfold.cli.chat.slash import COMMANDS
+from midfold.cli.commands.chat import command
 
 DOCS = Path(__file__).parents[3] / "docs"
 PAGE = (DOCS / "chat.md").read_text("utf-8")

@@ -50,7 +50,7 @@ class Tty(io.StringIO):
 def test_a_terminal_without_the_extra_is_told_how_to_install_it(monkeypatch, tmp_path):
     monkeypatch.setattr(sys, "stdin", Tty())
     monkeypatch.setattr(sys, "stdout", Tty())
-    monkeypatch.delitem(sys.modules, "midfold.cli.chat.prompting", raising=False)
+    monkeypatch.delitem(sys.modules, "midfold.cli.chat.prompt_editor", raising=False)
     monkeypatch.setitem(sys.modules, "prompt_toolkit", None)
     with pytest.raises(ExtraMissing, match=r"midfold\[chat\]"):
         open_editor(tmp_path / "history", lambda _line: ())
@@ -64,14 +64,14 @@ def test_a_pipe_needs_no_extra(monkeypatch, tmp_path):
 
 def test_prompts_are_never_written_into_the_store(tmp_path):
     """T37: a history that is a link to the store is not used, also where it became one later."""
-    from midfold.cli.chat import prompting
+    from midfold.cli.chat import prompt_editor
 
     history = tmp_path / "chat_history"
     with open_store(tmp_path / "sessions.db") as store:
         os.link(tmp_path / "sessions.db", history)
         size = history.stat().st_size
-        assert not prompting._make_private(history)
-        kept = prompting._History(history)
+        assert not prompt_editor._make_private(history)
+        kept = prompt_editor._History(history)
         kept.store_string("hello")
         assert list(kept.load_history_strings()) == []
         assert history.stat().st_size == size

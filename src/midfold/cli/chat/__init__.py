@@ -1,5 +1,3 @@
-"""`midfold chat`: the agent at a terminal, in a pipe, and as JSON for programs."""
+"""The agent at a terminal, in a pipe, and as JSON for programs; loaded when a chat is held."""
 
-from midfold.cli.chat.command import command
-
-__all__ = ["command"]
+__all__ = ()

@@ -6,9 +6,9 @@ from rich.text import Text
 
 from midfold.agent import ApprovalRequested
 from midfold.cli.chat.editor import Editor
-from midfold.cli.chat.view.base import View
-from midfold.cli.chat.view.whole import pages, show_whole
-from midfold.cli.plain import printable
+from midfold.cli.chat.view.base import ChatView
+from midfold.cli.chat.view.text import pages, show_whole
+from midfold.cli.terminal import printable
 
 DANGER = "commands run without asking (--yes): they can do all that you can do"
 MAX_CHARS = 20_000
@@ -28,7 +28,7 @@ _LONG_CHARS = 200
 class Approvals:
     """Answers tools that ask. `always` are the very calls that were allowed for good."""
 
-    view: View
+    view: ChatView
     editor: Editor
     everything: bool = False
     always: set[tuple[str, str]] = field(default_factory=set)

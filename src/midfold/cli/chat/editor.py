@@ -1,20 +1,21 @@
 """Where prompts come from: a line editor on a terminal, or lines of a pipe."""
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Protocol, TextIO
 
 from rich.text import Text
 
-from midfold.cli.plain import printable
+from midfold.cli.terminal import printable
 from midfold.errors import ExtraMissing
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from midfold.cli.chat.slash.base import Choice
+    from midfold.cli.chat.slash.base import Suggestion
 
-Complete = Callable[[str], "Sequence[Choice]"]
+Complete = Callable[[str], "Sequence[Suggestion]"]
 """What the line so far may be completed to."""
 _MORE = "\\"
 """At the end of a line: the next one belongs to it."""
@@ -68,7 +69,34 @@ def open_editor(history: "Path", complete: Complete) -> Editor:
     if not sys.stdin.isatty() or not sys.stdout.isatty():
         return LineReader(sys.stdin)
     try:
-        from midfold.cli.chat.prompting import PromptEditor
+        from midfold.cli.chat.prompt_editor import PromptEditor
     except ImportError as error:
         raise ExtraMissing("chats on a terminal", "chat") from error
     return PromptEditor(history, complete)
+
+
+if sys.platform != "win32":
+    import termios
+
+
+@contextmanager
+def kept_keys() -> Iterator[None]:
+    """Keep the terminal from showing keys, which would tear what is drawn, and from taking Ctrl-D for an end.
+
+    Ctrl-C works as before.
+    """
+    if sys.platform == "win32":
+        yield
+        return
+    try:
+        before = termios.tcgetattr(sys.stdin.fileno())
+    except (termios.error, OSError, ValueError, AttributeError):  # no terminal: nothing is shown
+        yield
+        return
+    quiet = [*before[:3], before[3] & ~(termios.ECHO | termios.ECHONL | termios.ICANON), *before[4:]]
+    termios.tcsetattr(sys.stdin.fileno(), termios.TCSANOW, quiet)
+    try:
+        yield
+    finally:
+        with suppress(termios.error):  # the terminal may be gone by now
+            termios.tcsetattr(sys.stdin.fileno(), termios.TCSANOW, before)

@@ -1,21 +1,34 @@
-"""A chat: prompts and commands in turn, until somebody leaves."""
+"""A chat: from options to an agent, and with it on a terminal, over pipes, or for one turn."""
 
 import os
+import sys
+from contextlib import nullcontext
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+import click
 from rich.text import Text
 
-from midfold.agent import ContinuedElsewhere, NothingToAnswer
-from midfold.cli.chat.approvals import Approvals
-from midfold.cli.chat.editor import Editor
-from midfold.cli.chat.slash import is_command, run_command
-from midfold.cli.chat.slash.base import After, Desk, UsageProblem
+from midfold.agent import Agent, ContinuedElsewhere, NothingToAnswer, Options
+from midfold.cli.chat.approvals import DANGER, Approvals
+from midfold.cli.chat.editor import Editor, LineReader, kept_keys, open_editor
+from midfold.cli.chat.slash import complete, is_command, run_command
+from midfold.cli.chat.slash.base import ChatContext, NextStep, UsageProblem
+from midfold.cli.chat.slash.sessions import SOURCE, find_chat, recall
 from midfold.cli.chat.turns import take_turn
-from midfold.cli.chat.view.lines import failure, remark
-from midfold.cli.chat.view.status import farewell, status_line
-from midfold.cli.finding import ID_CHARS
-from midfold.cli.streams import OutputClosed
+from midfold.cli.chat.view.base import ChatView
+from midfold.cli.chat.view.json_events import JsonView, describe_end, describe_start
+from midfold.cli.chat.view.lines import failure, farewell, remark, start_line, status_line, warning
+from midfold.cli.chat.view.live import LiveView
+from midfold.cli.chat.view.plain import PlainView
+from midfold.cli.conversations import ID_CHARS, warn_of
+from midfold.cli.render.console import make_console
+from midfold.cli.terminal import OutputClosed
+from midfold.config import Settings, find_home
 from midfold.errors import MidfoldError
+
+if TYPE_CHECKING:
+    from midfold.cli.commands.chat import ChatOptions
 
 _TRY_AGAIN = "what was said is kept; /continue tries again"
 
@@ -24,7 +37,7 @@ _TRY_AGAIN = "what was said is kept; /continue tries again"
 class Chat:
     """A person and an agent."""
 
-    desk: Desk
+    context: ChatContext
     editor: Editor
     approvals: Approvals
     _has_warned: bool = False
@@ -33,10 +46,12 @@ class Chat:
         """Talk until the person leaves; return the status of the last turn, for pipes."""
         is_well = True
         while (line := self._read()) is not None:
-            after = self._obey(line) if is_command(line) else After.GO_ON if line.strip() else After.PROMPT
-            if after is After.QUIT:
+            after = (
+                self._obey(line) if is_command(line) else NextStep.GO_ON if line.strip() else NextStep.PROMPT
+            )
+            if after is NextStep.QUIT:
                 break
-            if after is After.GO_ON:
+            if after is NextStep.GO_ON:
                 is_well = self._take_turn(None if is_command(line) else line)
         self._leave()
         return 0 if is_well or self.editor.can_ask else 1
@@ -44,8 +59,8 @@ class Chat:
     def _read(self) -> str | None:
         """Return the next line; `None` where the person leaves, with Ctrl-D or with Ctrl-C twice."""
         try:
-            status, spending = self.desk.agent.status(), self.desk.agent.usage()
-            self.desk.view.set_status(status, spending)
+            status, spending = self.context.agent.status(), self.context.agent.usage()
+            self.context.view.set_status(status, spending)
             line = self.editor.read(status_line(status, spending))
         except EOFError:
             return None
@@ -53,27 +68,27 @@ class Chat:
             if self._has_warned:
                 return None
             self._has_warned = True
-            self.desk.view.say(remark("Ctrl-C once more, or Ctrl-D, leaves"))
+            self.context.view.say(remark("Ctrl-C once more, or Ctrl-D, leaves"))
             return ""
         self._has_warned = False
         return line
 
-    def _obey(self, line: str) -> After:
+    def _obey(self, line: str) -> NextStep:
         try:
-            return run_command(self.desk, line)
+            return run_command(self.context, line)
         except UsageProblem as problem:
-            self.desk.view.say(failure(str(problem)))
+            self.context.view.say(failure(str(problem)))
         except (MidfoldError, OSError) as error:
-            self.desk.view.say(failure(str(error)))
+            self.context.view.say(failure(str(error)))
         except KeyboardInterrupt:
-            self.desk.view.say(Text("interrupted", style="yellow"))
+            self.context.view.say(Text("interrupted", style="yellow"))
         except Exception as error:  # noqa: BLE001 - a bug of ours should not end the talk
             self._survive(error)
-        return After.PROMPT
+        return NextStep.PROMPT
 
     def _take_turn(self, prompt: str | None) -> bool:
         """Take a turn; false where it failed or was stopped."""
-        agent, view = self.desk.agent, self.desk.view
+        agent, view = self.context.agent, self.context.view
         is_done = False
         try:
             is_done = take_turn(agent, prompt, view, self.approvals.answer)
@@ -95,8 +110,113 @@ class Chat:
         """Say what went wrong inside of us, and go on; with `MIDFOLD_TRACEBACK` set, leave with it."""
         if os.environ.get("MIDFOLD_TRACEBACK"):
             raise error
-        self.desk.view.say(failure(f"internal error: {type(error).__name__}: {error}"))
+        self.context.view.say(failure(f"internal error: {type(error).__name__}: {error}"))
 
     def _leave(self) -> None:
-        agent = self.desk.agent
-        self.desk.view.say(*farewell(agent.status(), agent.usage()))
+        agent = self.context.agent
+        self.context.view.say(*farewell(agent.status(), agent.usage()))
+
+
+_HISTORY_FILE = "chat_history"
+_FROM_INPUT = "-"
+
+
+def start(
+    settings: Settings,
+    given: "ChatOptions",
+    *,
+    prompt: str | None,
+    as_json: bool,
+    session: str | None,
+    everything: bool,
+) -> int:
+    """Hold a chat, or take the one turn that is asked for; return the exit status."""
+    with Agent.from_settings(settings, **_options(given)) as agent:
+        if session is not None:
+            _resume(agent, session)
+        if prompt is None:
+            return _talk(agent, settings, is_resumed=session is not None, everything=everything)
+        warn_of(agent.store)
+        text = sys.stdin.read() if prompt == _FROM_INPUT else prompt
+        if not text.strip():
+            raise click.UsageError("the prompt is empty")
+        return (run_json if as_json else run_plain)(agent, text, everything=everything)
+
+
+def _options(given: "ChatOptions") -> Options:
+    options = Options(
+        source=SOURCE,
+        allow=given["allow"],
+        built_in_tools=not given["no_tools"],
+        shown_variables=given["env"],
+    )
+    if given["workspace"]:
+        options["workspace"] = given["workspace"]
+    if given["base_url"]:
+        options["base_url"] = given["base_url"]
+    if given["api"]:
+        options["api"] = given["api"]
+    if given["context_length"]:
+        options["context_length"] = given["context_length"]
+    return options
+
+
+def _resume(agent: Agent, name: str) -> None:
+    try:
+        agent.resume(find_chat(agent.store, name).id)
+    except UsageProblem as problem:
+        raise click.UsageError(str(problem)) from None
+
+
+def _talk(agent: Agent, settings: Settings, *, is_resumed: bool, everything: bool) -> int:
+    """Hold a conversation, on a terminal or over pipes."""
+    console = make_console()
+    is_terminal = sys.stdin.isatty() and console.is_terminal
+    view: ChatView = LiveView(console) if is_terminal else PlainView(sys.stdout, make_console(stderr=True))
+    context = ChatContext(agent, console, view, settings)
+    editor = open_editor(find_home() / _HISTORY_FILE, lambda line: complete(context, line))
+    view.say(start_line(agent.status()))
+    if agent.store.status.warning:
+        view.say(warning(f"{agent.store.status.warning}; see midfold doctor"))
+    if everything:
+        view.say(warning(DANGER))
+    if is_resumed:
+        view.say(*recall(agent.messages))
+    with kept_keys() if editor.can_ask else nullcontext():
+        return Chat(context, editor, Approvals(view, editor, everything=everything)).hold()
+
+
+_FAILED = 1
+_STOPPED = 130
+
+
+def run_plain(agent: Agent, prompt: str | None, *, everything: bool) -> int:
+    """Take one turn, with words on standard output; return the exit status."""
+    remarks = make_console(stderr=True)
+    view = PlainView(sys.stdout, remarks)
+    view.say(start_line(agent.status()), *([warning(DANGER)] if everything else []))
+    approvals = Approvals(view, LineReader(sys.stdin), everything=everything)
+    try:
+        is_done = take_turn(agent, prompt, view, approvals.answer)
+    except MidfoldError as error:
+        view.say(failure(str(error)))
+        return _FAILED
+    finally:
+        view.say(*farewell(agent.status(), agent.usage()))
+    return 0 if is_done else _STOPPED
+
+
+def run_json(agent: Agent, prompt: str | None, *, everything: bool) -> int:
+    """Take one turn, with every event as a line of JSON; return the exit status."""
+    view = JsonView(sys.stdout)
+    view.write("session", describe_start(agent.status()))
+    view.say(*([warning(DANGER)] if everything else []))
+    approvals = Approvals(view, LineReader(sys.stdin), everything=everything)
+    try:
+        is_done = take_turn(agent, prompt, view, approvals.answer)
+    except MidfoldError as error:
+        view.write("error", {"kind": type(error).__name__, "text": str(error)})
+        return _FAILED
+    finally:
+        view.write("end", describe_end(agent.status(), agent.usage()))
+    return 0 if is_done else _STOPPED

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from types import FrameType
 
 from midfold.agent import Agent, ApprovalRequested, Continued, Done, Interrupted, ModelCalled
-from midfold.cli.chat.view.base import View
+from midfold.cli.chat.view.base import ChatView
 
 
 def take_turn(
-    agent: Agent, prompt: str | None, view: View, answer: Callable[[ApprovalRequested], None]
+    agent: Agent, prompt: str | None, view: ChatView, answer: Callable[[ApprovalRequested], None]
 ) -> bool:
     """Say something to an agent and show what happens; false where it was stopped.
 
@@ -34,7 +34,7 @@ class _Stopper:
     """Stops an agent at the first Ctrl-C, and does not wait until it has stopped at the second."""
 
     agent: Agent
-    view: View
+    view: ChatView
     was_used: bool = False
 
     def __call__(self, _number: int, _frame: FrameType | None) -> None:
@@ -46,7 +46,7 @@ class _Stopper:
 
 
 @contextmanager
-def stoppable(agent: Agent, view: View) -> Iterator[None]:
+def stoppable(agent: Agent, view: ChatView) -> Iterator[None]:
     """Let Ctrl-C stop the agent; the block is left without an error, however often it is pressed."""
     previous = signal.signal(signal.SIGINT, _Stopper(agent, view))
     try:

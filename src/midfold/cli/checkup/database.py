@@ -1,16 +1,16 @@
 """The session store: its files, whether they are sound, and what can be done if they are not."""
 
+import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
-from midfold.cli.checkup.findings import Finding, Level, fine
-from midfold.cli.checkup.holders import Holder, find_holders
-from midfold.cli.finding import ID_CHARS
-from midfold.cli.overview import count_of
-from midfold.cli.plain import printable
-from midfold.cli.when import tell_size
+from midfold.cli.checkup.findings import Finding, Severity, fine
+from midfold.cli.conversations import ID_CHARS
+from midfold.cli.render.format import count_of, format_size
+from midfold.cli.terminal import printable
 from midfold.config import Settings, open_own_store
 from midfold.errors import SchemaTooNew, StoreCorrupt, StoreError, StoreUnavailable
 from midfold.store import (
@@ -25,10 +25,25 @@ from midfold.store import (
     replace_damaged,
 )
 
+_PROCESSES = Path("/proc")
+_OURS = ("midfold", "python", "pypy")
 _AREA = "store"
 _LARGE_LOG_BYTES = 256_000_000
 _MOST_CHARS = 300
 _MOST_PROBLEMS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """A process that has a file open."""
+
+    pid: int
+    name: str
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether it looks like anything but midfold."""
+        return not self.name.lower().startswith(_OURS)
 
 
 def check_store(path: Path, settings: Settings) -> Iterator[Finding]:
@@ -49,17 +64,17 @@ def check_store(path: Path, settings: Settings) -> Iterator[Finding]:
         return
     except SchemaTooNew as error:
         yield Finding(
-            _AREA, Level.PROBLEM, str(error), "use the version of midfold that wrote it, or a later one"
+            _AREA, Severity.PROBLEM, str(error), "use the version of midfold that wrote it, or a later one"
         )
         return
     except StoreError as error:
-        yield Finding(_AREA, Level.PROBLEM, _one_line(str(error)), _advise(error))
+        yield Finding(_AREA, Severity.PROBLEM, _one_line(str(error)), _advise(error))
         return
     if status.problem and not problems:
-        yield Finding(_AREA, Level.WARN, f"cannot be written: {_one_line(status.problem)}")
+        yield Finding(_AREA, Severity.WARN, f"cannot be written: {_one_line(status.problem)}")
     if status.warning:
         advice = "look for what is missing in copies and exports; midfold doctor --fix puts this line away"
-        yield Finding(_AREA, Level.WARN, status.warning, advice, lambda: _forget_loss(settings))
+        yield Finding(_AREA, Severity.WARN, status.warning, advice, lambda: _forget_loss(settings))
     yield from _tell_problems(path, settings, problems, holders)
     if not any(problem.area is Area.FILE for problem in problems):
         yield _check_facts(path)
@@ -68,13 +83,15 @@ def check_store(path: Path, settings: Settings) -> Iterator[Finding]:
 def _check_files(path: Path) -> Iterator[Finding]:
     sizes = {part.name.removeprefix(path.name): part.stat().st_size for part in parts_of(path)}
     log = sizes.get("-wal", 0)
-    text = f"{path}, {tell_size(sizes[''])} and {tell_size(log)} of log"
+    text = f"{path}, {format_size(sizes[''])} and {format_size(log)} of log"
     if log > _LARGE_LOG_BYTES:
-        yield Finding(_AREA, Level.WARN, text, "a process that reads for long keeps the log from shrinking")
+        yield Finding(
+            _AREA, Severity.WARN, text, "a process that reads for long keeps the log from shrinking"
+        )
     else:
         yield fine(_AREA, text)
     for kept in find_kept(path):
-        size = tell_size(kept.stat().st_size)
+        size = format_size(kept.stat().st_size)
         yield fine(
             _AREA, f"{kept.name}, {size}, was damaged and put aside; delete it when nothing is missing"
         )
@@ -85,7 +102,7 @@ def _check_holders(holders: list[Holder]) -> Iterator[Finding]:
         text = f"process {holder.pid} ({printable(holder.name, 30)}) has it open"
         if holder.is_foreign:
             advice = "copy a store with midfold sessions export or SQLite's backup, never file by file"
-            yield Finding(_AREA, Level.WARN, text, advice)
+            yield Finding(_AREA, Severity.WARN, text, advice)
         else:
             yield fine(_AREA, text)
 
@@ -104,7 +121,7 @@ def _tell_problems(
     elif by_area[Area.INDEX]:
         yield Finding(
             _AREA,
-            Level.PROBLEM,
+            Severity.PROBLEM,
             f"search index: {_join(by_area[Area.INDEX])}",
             "midfold doctor --fix makes it anew from the messages, which are sound",
             lambda: _rebuild(settings),
@@ -115,9 +132,9 @@ def _damaged(path: Path, reason: str, holders: list[Holder]) -> Finding:
     text = _one_line(reason)
     if holders:
         pids = ", ".join(str(holder.pid) for holder in holders)
-        return Finding(_AREA, Level.PROBLEM, text, f"end the processes that have it open ({pids}) first")
+        return Finding(_AREA, Severity.PROBLEM, text, f"end the processes that have it open ({pids}) first")
     advice = "midfold doctor --fix saves all that is sound into a new file, and keeps the damaged one"
-    return Finding(_AREA, Level.PROBLEM, text, advice, lambda: _rescue(path))
+    return Finding(_AREA, Severity.PROBLEM, text, advice, lambda: _rescue(path))
 
 
 def _rescue(path: Path) -> str:
@@ -203,3 +220,33 @@ def _one_line(text: str) -> str:
 def _join(texts: list[str]) -> str:
     shown = "; ".join(map(_one_line, texts[:_MOST_PROBLEMS]))
     return shown if len(texts) <= _MOST_PROBLEMS else f"{shown}; and {len(texts) - _MOST_PROBLEMS} more"
+
+
+def find_holders(files: Sequence[Path]) -> list[Holder]:
+    """Find the processes that have one of `files` open, as far as the system lets us look."""
+    wanted = {str(file.resolve()) for file in files}
+    pids = [int(entry.name) for entry in _scan(_PROCESSES) if entry.name.isdigit()]
+    return [
+        Holder(pid, _name_process(pid)) for pid in pids if pid != os.getpid() and wanted & set(_targets(pid))
+    ]
+
+
+def _targets(pid: int) -> Iterator[str]:
+    for entry in _scan(_PROCESSES / str(pid) / "fd"):
+        with suppress(OSError):
+            yield str(Path(entry.path).readlink())
+
+
+def _scan(folder: Path) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except OSError:
+        return []
+
+
+def _name_process(pid: int) -> str:
+    try:
+        return (_PROCESSES / str(pid) / "comm").read_text().strip()
+    except OSError:
+        return "unknown"

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 
-class Level(StrEnum):
+class Severity(StrEnum):
     """How bad it is; only problems make the doctor leave with status 1."""
 
     OK = "ok"
@@ -18,7 +18,7 @@ class Finding:
     """One line. `repair` mends it without losing anything, and says what was done."""
 
     area: str
-    level: Level
+    level: Severity
     text: str
     advice: str = ""
     repair: Callable[[], str] | None = field(default=None, repr=False)
@@ -26,4 +26,4 @@ class Finding:
 
 def fine(area: str, text: str) -> Finding:
     """Say that all is well."""
-    return Finding(area, Level.OK, text)
+    return Finding(area, Severity.OK, text)

@@ -12,9 +12,9 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from midfold.cli.checkup.findings import Finding, Level, fine
-from midfold.cli.plain import printable
-from midfold.cli.when import tell_size
+from midfold.cli.checkup.findings import Finding, Severity, fine
+from midfold.cli.render.format import format_size
+from midfold.cli.terminal import printable
 from midfold.config import FILE_NAMES, OUTPUT_FOLDER
 from midfold.offload import is_reference
 from midfold.offload.sinks import SUFFIX, is_temporary, walk
@@ -89,7 +89,7 @@ def _check_owners(paths: list[Path]) -> Iterator[Finding]:
     foreign = [path for path in paths if path.lstat().st_uid != os.geteuid()]
     if foreign:
         text = f"another user owns {_name(foreign)}"
-        yield Finding(_AREA, Level.PROBLEM, text, "give them to yourself with chown, or move them away")
+        yield Finding(_AREA, Severity.PROBLEM, text, "give them to yourself with chown, or move them away")
 
 
 def _check_modes(paths: list[Path]) -> Iterator[Finding]:
@@ -101,7 +101,7 @@ def _check_modes(paths: list[Path]) -> Iterator[Finding]:
         return
     yield Finding(
         _AREA,
-        Level.PROBLEM,
+        Severity.PROBLEM,
         f"others may use {_name(open_ones)}",
         "midfold doctor --fix makes them private",
         lambda: _make_private(open_ones),
@@ -120,7 +120,7 @@ def _check_others(paths: list[Path]) -> Iterator[Finding]:
     open_ones = _open_to_others(paths, _FOR_OTHERS_TO_WRITE) if os.name == "posix" else []
     if open_ones:
         yield Finding(
-            _AREA, Level.WARN, f"others may write to {_name(open_ones)}", "take that away with chmod go-w"
+            _AREA, Severity.WARN, f"others may write to {_name(open_ones)}", "take that away with chmod go-w"
         )
 
 
@@ -135,7 +135,7 @@ def _check_left_over(paths: list[Path]) -> Iterator[Finding]:
     if left:
         yield Finding(
             _AREA,
-            Level.WARN,
+            Severity.WARN,
             f"left behind by a process that was killed: {_name(left)}",
             "midfold doctor --fix removes them",
             lambda: _remove(left),
@@ -156,11 +156,11 @@ def _remove(paths: list[Path]) -> str:
 
 def _check_room(home: Path) -> Finding:
     free = shutil.disk_usage(home).free
-    text = f"{tell_size(free)} free on its disk"
+    text = f"{format_size(free)} free on its disk"
     if free < _HARDLY_ANY_BYTES:
-        return Finding(_AREA, Level.PROBLEM, text, "make room, or prune old sessions")
+        return Finding(_AREA, Severity.PROBLEM, text, "make room, or prune old sessions")
     if free < _LITTLE_BYTES:
-        return Finding(_AREA, Level.WARN, text, "midfold sessions prune --older-than 30d makes room")
+        return Finding(_AREA, Severity.WARN, text, "midfold sessions prune --older-than 30d makes room")
     return fine(_AREA, text)
 
 

@@ -9,9 +9,8 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from midfold.cli.checkup.findings import Finding, Level, fine
-from midfold.cli.overview import count_of
-from midfold.cli.when import tell_size
+from midfold.cli.checkup.findings import Finding, Severity, fine
+from midfold.cli.render.format import count_of, format_size
 from midfold.errors import StoreError
 from midfold.offload import REFERENCE, FileSink, name_folder
 from midfold.offload.sinks import SUFFIX, KeptFile, Place, is_temporary, walk
@@ -31,7 +30,7 @@ _LEFT_SECONDS = 3_600.0
 def check_outputs(root: Path, store: Path, *, is_sound: bool) -> Iterator[Finding]:
     """Compare the files of the sink with the sessions of the store, unless that is damaged."""
     files = list(walk(root))
-    size = tell_size(sum(file.size for file in files))
+    size = format_size(sum(file.size for file in files))
     yield fine(_AREA, f"{count_of(len(files), 'file')}, {size}")
     yield from _check_left_over(root, files)
     if not is_sound or not store.exists():
@@ -47,7 +46,9 @@ def check_outputs(root: Path, store: Path, *, is_sound: bool) -> Iterator[Findin
     yield from _check_forgotten(root, [file for file in forgotten if _ending_of(file) not in spelled])
     gone = mentioned - {file.name.removesuffix(SUFFIX) for file in files}
     if gone:
-        yield Finding(_AREA, Level.WARN, f"messages mention {count_of(len(gone), 'output')} no longer kept")
+        yield Finding(
+            _AREA, Severity.WARN, f"messages mention {count_of(len(gone), 'output')} no longer kept"
+        )
 
 
 def _check_left_over(root: Path, files: Sequence[KeptFile]) -> Iterator[Finding]:
@@ -55,7 +56,7 @@ def _check_left_over(root: Path, files: Sequence[KeptFile]) -> Iterator[Finding]
     if left:
         yield Finding(
             _AREA,
-            Level.WARN,
+            Severity.WARN,
             f"{count_of(len(left), 'file')} that a process left half written when it was killed",
             "midfold doctor --fix removes them",
             lambda: f"removed {_remove(root, left)}, half written",
@@ -79,11 +80,11 @@ def _find_forgotten(root: Path, files: Sequence[KeptFile], facts: StoreFacts) ->
 
 def _check_forgotten(root: Path, files: Sequence[KeptFile]) -> Iterator[Finding]:
     if files:
-        size = tell_size(sum(file.size for file in files))
+        size = format_size(sum(file.size for file in files))
         sessions = count_of(len({file.place for file in files}), "session")
         yield Finding(
             _AREA,
-            Level.WARN,
+            Severity.WARN,
             f"{size} of {sessions} no longer in the store",
             "midfold doctor --fix removes it",
             lambda: f"removed {_remove(root, files)} of sessions that are no longer in the store",

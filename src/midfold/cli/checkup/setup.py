@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 
 from midfold import __version__
-from midfold.cli.checkup.findings import Finding, Level, fine
-from midfold.cli.config import find_remarks
-from midfold.cli.plain import printable
+from midfold.cli.checkup.findings import Finding, Severity, fine
+from midfold.cli.commands.config import find_remarks
+from midfold.cli.terminal import printable
 from midfold.config import CheckedSettings
 from midfold.store import engine_version
 from midfold.tokens import TokenCounter
@@ -36,9 +36,9 @@ def check_setup(checked: CheckedSettings) -> Iterator[Finding]:
 def _check_settings(checked: CheckedSettings) -> Iterator[Finding]:
     for problem in checked.problems:
         text = printable(str(problem), _MOST_CHARS)
-        yield Finding("settings", Level.PROBLEM, text, "correct it; until then it has no effect")
+        yield Finding("settings", Severity.PROBLEM, text, "correct it; until then it has no effect")
     for remark in find_remarks(checked.settings, os.environ):
-        yield Finding("settings", Level.WARN, printable(remark, _MOST_CHARS))
+        yield Finding("settings", Severity.WARN, printable(remark, _MOST_CHARS))
     if not checked.problems:
         yield fine("settings", str(checked.file) if checked.file else "no settings file, all defaults")
 
@@ -49,7 +49,7 @@ def _check_sqlite() -> Finding:
         return fine("sqlite", f"{engine.version}, safe for several processes that write")
     return Finding(
         "sqlite",
-        Level.WARN,
+        Severity.WARN,
         f"{engine.version}, which is safe for one process that writes at a time",
         f"install pysqlite3, or a Python with SQLite {engine.safe_version} or later",
     )
@@ -60,13 +60,13 @@ def _check_tokenizer() -> Finding:
         count = TokenCounter("gpt-5").count_text(_SAMPLE)
     except Exception as error:  # noqa: BLE001 - whatever it is, it belongs on this line
         text = f"the tokenizer fails: {type(error).__name__}: {printable(str(error), 100)}"
-        return Finding("tokenizer", Level.PROBLEM, text, "install splintr-rs again")
+        return Finding("tokenizer", Severity.PROBLEM, text, "install splintr-rs again")
     if find_spec("splintr") is None:
         text = "not installed; tokens are approximated"
-        return Finding("tokenizer", Level.WARN, text, "pip install splintr-rs")
+        return Finding("tokenizer", Severity.WARN, text, "pip install splintr-rs")
     if count != _SAMPLE_TOKENS:
         text = f"counts {count} tokens where {_SAMPLE_TOKENS} are right"
-        return Finding("tokenizer", Level.PROBLEM, text, "install splintr-rs again")
+        return Finding("tokenizer", Severity.PROBLEM, text, "install splintr-rs again")
     return fine("tokenizer", "counts as it should")
 
 

@@ -11,10 +11,9 @@ from midfold.cli.chat.approvals import Approvals
 from midfold.cli.chat.editor import LineReader
 from midfold.cli.chat.session import Chat
 from midfold.cli.chat.slash import COMMANDS, complete, is_command, run_command
-from midfold.cli.chat.slash.base import After, Desk, UsageProblem
-from midfold.cli.chat.slash.folding import Wanted, read_wanted
-from midfold.cli.chat.slash.switching import Wanted as WantedModel
-from midfold.cli.chat.slash.switching import read_wanted as read_model
+from midfold.cli.chat.slash.base import ChatContext, NextStep, UsageProblem
+from midfold.cli.chat.slash.folds import CompressRequest, read_compress_request
+from midfold.cli.chat.slash.model import ModelTarget, read_model_target
 from midfold.cli.chat.view.plain import PlainView
 from midfold.config import load_settings
 from midfold.engines import ContextEngine
@@ -44,7 +43,7 @@ def desk(upstream, tmp_path):
         summarizer=None,
     ) as agent:
         agent.status()  # a chat begins with how things stand
-        yield Desk(agent, console, PlainView(console.file, console), load_settings())
+        yield ChatContext(agent, console, PlainView(console.file, console), load_settings())
 
 
 @pytest.fixture
@@ -54,7 +53,7 @@ def told(desk):
     def runner(line):
         desk.console.file.seek(0)
         desk.console.file.truncate()
-        assert run_command(desk, line) is After.PROMPT
+        assert run_command(desk, line) is NextStep.PROMPT
         return desk.console.file.getvalue()
 
     return runner
@@ -98,18 +97,18 @@ def test_unknown_command_suggests_the_nearest(desk):
 @pytest.mark.parametrize(
     ("argument", "wanted"),
     [
-        ("", Wanted(None, None, False)),
-        ("database schema", Wanted("database schema", None, False)),
-        ("here 3", Wanted(None, 3, False)),
-        ("here 3 the schema", Wanted("the schema", 3, False)),
-        ("here we go", Wanted("here we go", None, False)),
-        ("--preview", Wanted(None, None, True)),
-        ("--preview here 2", Wanted(None, 2, True)),
-        ("--preview schema", Wanted("schema", None, True)),
+        ("", CompressRequest(None, None, False)),
+        ("database schema", CompressRequest("database schema", None, False)),
+        ("here 3", CompressRequest(None, 3, False)),
+        ("here 3 the schema", CompressRequest("the schema", 3, False)),
+        ("here we go", CompressRequest("here we go", None, False)),
+        ("--preview", CompressRequest(None, None, True)),
+        ("--preview here 2", CompressRequest(None, 2, True)),
+        ("--preview schema", CompressRequest("schema", None, True)),
     ],
 )
 def test_compress_reads_focus_exchanges_and_preview(argument, wanted):
-    assert read_wanted(argument) == wanted
+    assert read_compress_request(argument) == wanted
 
 
 def test_preview_shows_the_plan_and_changes_nothing(desk, told):
@@ -189,19 +188,19 @@ def test_context_is_a_bar_and_its_parts(desk, told):
 @pytest.mark.parametrize(
     ("argument", "wanted"),
     [
-        ("openai/gpt-5", WantedModel("openai/gpt-5")),
-        ("qwen3 --context-length 8192", WantedModel("qwen3", None, 8192)),
-        ("--base-url http://h/v1 a/b", WantedModel("a/b", "http://h/v1")),
+        ("openai/gpt-5", ModelTarget("openai/gpt-5")),
+        ("qwen3 --context-length 8192", ModelTarget("qwen3", None, 8192)),
+        ("--base-url http://h/v1 a/b", ModelTarget("a/b", "http://h/v1")),
     ],
 )
 def test_model_reads_a_name_and_options(argument, wanted):
-    assert read_model(argument) == wanted
+    assert read_model_target(argument) == wanted
 
 
 @pytest.mark.parametrize("argument", ["", "a b", "a --context-length x", "a --what 1", "a --base-url", "'a"])
 def test_model_refuses_what_it_does_not_understand(argument):
     with pytest.raises(UsageProblem, match="/model NAME"):
-        read_model(argument)
+        read_model_target(argument)
 
 
 def test_model_without_a_provider_stays_at_the_same_address(desk, told, upstream):
@@ -333,9 +332,9 @@ def test_help_lists_every_command_on_lines_that_fit(told):
 
 
 def test_quit_ends_and_continue_goes_on(desk):
-    assert run_command(desk, "/quit") is After.QUIT
-    assert run_command(desk, "/exit") is After.QUIT
-    assert run_command(desk, "/continue") is After.GO_ON
+    assert run_command(desk, "/quit") is NextStep.QUIT
+    assert run_command(desk, "/exit") is NextStep.QUIT
+    assert run_command(desk, "/continue") is NextStep.GO_ON
 
 
 def completions(desk, line):
@@ -388,7 +387,7 @@ def test_a_plain_engine_compresses_and_says_what_it_cannot_do(upstream, tmp_path
     console = Console(file=io.StringIO(), width=90)
     options = {"base_url": upstream.url, "workspace": tmp_path, "home": tmp_path / "home"}
     with Agent("scripted", **options, summarizer=None, engine=Plain()) as agent:
-        desk = Desk(agent, console, PlainView(console.file, console), load_settings())
+        desk = ChatContext(agent, console, PlainView(console.file, console), load_settings())
         talk(desk, 3)
         for line in ("/compress --preview", "/pin never lower the lamp", "/unpin never lower the lamp"):
             with pytest.raises(EngineUnable, match="the engine 'plain' cannot"):

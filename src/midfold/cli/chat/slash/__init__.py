@@ -6,9 +6,18 @@ from difflib import get_close_matches
 
 from rich.text import Text
 
-from midfold.cli.chat.slash import folding, looking, sessions, switching
-from midfold.cli.chat.slash.base import After, Choice, Command, Desk, Form, UsageProblem
-from midfold.cli.grid import Grid
+from midfold.cli.chat.slash import folds, model, reports, sessions
+from midfold.cli.chat.slash.base import (
+    ChatContext,
+    CommandForm,
+    NextStep,
+    SlashCommand,
+    Suggestion,
+    UsageProblem,
+)
+from midfold.cli.render.grid import Grid
+
+__all__ = ["COMMANDS", "complete", "is_command", "run_command"]
 
 _KEYS = (
     "Alt-Enter, or a backslash before Enter, starts another line.",
@@ -17,28 +26,30 @@ _KEYS = (
 _COMMAND = re.compile(r"/([a-zA-Z?][\w-]*)(?:\s+(.*))?", re.DOTALL)
 
 
-def show_help(desk: Desk, _argument: str) -> None:
+def show_help(chat: ChatContext, _argument: str) -> None:
     rows = [
         [Text(f"/{command.name} {form.usage}"), Text(_spell(command, form), style="dim")]
         for command in COMMANDS
         for form in command.forms
     ]
-    desk.say(*Grid(("", ""), rows, words=(0, 1)).lines(desk.console.width)[1:], *(Text(key) for key in _KEYS))
+    chat.say(*Grid(("", ""), rows, words=(0, 1)).lines(chat.console.width)[1:], *(Text(key) for key in _KEYS))
 
 
-def _spell(command: Command, form: Form) -> str:
+def _spell(command: SlashCommand, form: CommandForm) -> str:
     names = ", ".join(f"/{alias}" for alias in command.aliases)
     return f"{form.does} (also {names})" if names else form.does
 
 
-COMMANDS: tuple[Command, ...] = (
-    *folding.COMMANDS,
-    *looking.COMMANDS,
-    *switching.COMMANDS,
+COMMANDS: tuple[SlashCommand, ...] = (
+    *folds.COMMANDS,
+    *reports.COMMANDS,
+    *model.COMMANDS,
     *sessions.COMMANDS,
-    Command("continue", (Form("", "go on with a turn that was not finished"),), lambda *_: After.GO_ON),
-    Command("help", (Form("", "list the commands"),), show_help, aliases=("?",)),
-    Command("quit", (Form("", "leave"),), lambda *_: After.QUIT, aliases=("exit",)),
+    SlashCommand(
+        "continue", (CommandForm("", "go on with a turn that was not finished"),), lambda *_: NextStep.GO_ON
+    ),
+    SlashCommand("help", (CommandForm("", "list the commands"),), show_help, aliases=("?",)),
+    SlashCommand("quit", (CommandForm("", "leave"),), lambda *_: NextStep.QUIT, aliases=("exit",)),
 )
 _BY_NAME = {name: command for command in COMMANDS for name in (command.name, *command.aliases)}
 
@@ -48,7 +59,7 @@ def is_command(line: str) -> bool:
     return _COMMAND.fullmatch(line.strip()) is not None
 
 
-def run_command(desk: Desk, line: str) -> After:
+def run_command(chat: ChatContext, line: str) -> NextStep:
     """Run a command; raises `UsageProblem` where it is unknown or not given what it needs."""
     found = _COMMAND.fullmatch(line.strip())
     if found is None:
@@ -59,24 +70,24 @@ def run_command(desk: Desk, line: str) -> After:
         near = get_close_matches(name, _BY_NAME, n=1)
         hint = f"did you mean /{near[0]}?" if near else "/help lists the commands"
         raise UsageProblem(f"there is no command /{name}; {hint}")
-    return command.run(desk, argument) or After.PROMPT
+    return command.run(chat, argument) or NextStep.PROMPT
 
 
-def complete(desk: Desk, line: str) -> Sequence[Choice]:
+def complete(chat: ChatContext, line: str) -> Sequence[Suggestion]:
     """Say what a line so far may become."""
     if not line.startswith("/") or "\n" in line:
         return ()
     name, space, argument = line[1:].partition(" ")
     if not space:
         return [
-            Choice(f"/{known}", _BY_NAME[known].forms[0].does, len(line))
+            Suggestion(f"/{known}", _BY_NAME[known].forms[0].does, len(line))
             for known in _BY_NAME
             if known.startswith(name)
         ]
     command = _BY_NAME.get(name)
-    offered = command.choices(desk) if command else ()
+    offered = command.choices(chat) if command else ()
     return [
-        Choice(choice.text, choice.meaning, len(argument))
+        Suggestion(choice.text, choice.meaning, len(argument))
         for choice in offered
         if choice.text.startswith(argument)
     ]

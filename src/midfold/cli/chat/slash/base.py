@@ -8,12 +8,12 @@ from rich.console import Console
 from rich.text import Text
 
 from midfold.agent import Agent
-from midfold.cli.chat.view.base import View
+from midfold.cli.chat.view.base import ChatView
 from midfold.config import Settings
 from midfold.providers import Provider, read_providers
 
 
-class After(Enum):
+class NextStep(Enum):
     """What follows a command."""
 
     PROMPT = "the next prompt"
@@ -22,12 +22,12 @@ class After(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class ChatContext:
     """What a command works with."""
 
     agent: Agent
     console: Console
-    view: View
+    view: ChatView
     settings: Settings
 
     def say(self, *lines: Text) -> None:
@@ -42,7 +42,7 @@ class Desk:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class Suggestion:
     """What a line may be completed with: `text` comes in place of the last `replaces` characters."""
 
     text: str
@@ -54,19 +54,19 @@ class UsageProblem(Exception):
     """A command was not given what it needs; the text says what that is."""
 
 
-Run = Callable[[Desk, str], After | None]
+Run = Callable[[ChatContext, str], NextStep | None]
 """Runs a command with what was written after its name; `None` is the next prompt."""
-Offer = Callable[[Desk], Sequence[Choice]]
+Offer = Callable[[ChatContext], Sequence[Suggestion]]
 """What may follow the name of a command."""
 
 
-def no_choices(_desk: Desk) -> Sequence[Choice]:
+def no_choices(_chat: ChatContext) -> Sequence[Suggestion]:
     """Offer nothing."""
     return ()
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class CommandForm:
     """A way to write a command, after its name, and what it then does."""
 
     usage: str
@@ -74,11 +74,11 @@ class Form:
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class SlashCommand:
     """A command by its name, the forms that it has, and what may follow the name."""
 
     name: str
-    forms: tuple[Form, ...]
+    forms: tuple[CommandForm, ...]
     run: Run
     aliases: tuple[str, ...] = ()
     choices: Offer = no_choices

@@ -5,12 +5,11 @@ from collections.abc import Sequence
 import click
 from rich.text import Text
 
-from midfold.cli.chat.slash.base import Choice, Command, Desk, Form, UsageProblem
-from midfold.cli.chat.view.lines import remark
-from midfold.cli.chat.view.status import start_line
-from midfold.cli.finding import ID_CHARS, LATEST, find_session
-from midfold.cli.overview import list_conversations, show_line
-from midfold.cli.session_tables import print_conversations, print_hits
+from midfold.cli.chat.slash.base import ChatContext, CommandForm, SlashCommand, Suggestion, UsageProblem
+from midfold.cli.chat.view.lines import remark, start_line
+from midfold.cli.conversations import ID_CHARS, LATEST, find_session, list_conversations
+from midfold.cli.render.format import show_line
+from midfold.cli.render.sessions import print_conversations, print_hits
 from midfold.errors import SessionNotFound
 from midfold.messages import Message
 from midfold.store import Session, Store
@@ -54,42 +53,44 @@ def is_unfinished(messages: Sequence[Message]) -> bool:
     return bool(messages) and (messages[-1].role != "assistant" or any(messages[-1].calls))
 
 
-def new(desk: Desk, _argument: str) -> None:
-    desk.agent.new_session()
-    desk.say(start_line(desk.agent.status()))
+def new(chat: ChatContext, _argument: str) -> None:
+    chat.agent.new_session()
+    chat.say(start_line(chat.agent.status()))
 
 
-def resume(desk: Desk, argument: str) -> None:
+def resume(chat: ChatContext, argument: str) -> None:
     if not argument:
-        sessions(desk, "")
-        desk.say(remark("/resume ID goes on with one of them; /resume latest with the newest"))
+        sessions(chat, "")
+        chat.say(remark("/resume ID goes on with one of them; /resume latest with the newest"))
         return
-    status = desk.agent.resume(find_chat(desk.agent.store, argument).id)
-    desk.say(start_line(status), *recall(desk.agent.messages))
+    status = chat.agent.resume(find_chat(chat.agent.store, argument).id)
+    chat.say(start_line(status), *recall(chat.agent.messages))
 
 
-def sessions(desk: Desk, _argument: str) -> None:
-    found = list_conversations(desk.agent.store, limit=_MOST_LISTED)
+def sessions(chat: ChatContext, _argument: str) -> None:
+    found = list_conversations(chat.agent.store, limit=_MOST_LISTED)
     if not found:
-        desk.say(remark("no conversations yet"))
+        chat.say(remark("no conversations yet"))
         return
-    print_conversations(found, desk.console)
+    print_conversations(found, chat.console)
 
 
-def search(desk: Desk, argument: str) -> None:
+def search(chat: ChatContext, argument: str) -> None:
     if not argument:
         raise UsageProblem("/search needs words to look for, in all that was ever said")
-    print_hits(desk.agent.store.search(argument, limit=10), desk.console)
+    print_hits(chat.agent.store.search(argument, limit=10), chat.console)
 
 
-def _list_sessions(desk: Desk) -> list[Choice]:
-    found = list_conversations(desk.agent.store, limit=_MOST_LISTED)
-    return [Choice(each.tip.id[:ID_CHARS], show_line(each.words, 50)) for each in found]
+def _list_sessions(chat: ChatContext) -> list[Suggestion]:
+    found = list_conversations(chat.agent.store, limit=_MOST_LISTED)
+    return [Suggestion(each.tip.id[:ID_CHARS], show_line(each.words, 50)) for each in found]
 
 
 COMMANDS = (
-    Command("new", (Form("", "begin another session"),), new, aliases=("reset",)),
-    Command("resume", (Form("[ID]", "go on with an earlier one"),), resume, choices=_list_sessions),
-    Command("sessions", (Form("", "list conversations"),), sessions),
-    Command("search", (Form("TEXT", "find what was said, folded or not, anywhere"),), search),
+    SlashCommand("new", (CommandForm("", "begin another session"),), new, aliases=("reset",)),
+    SlashCommand(
+        "resume", (CommandForm("[ID]", "go on with an earlier one"),), resume, choices=_list_sessions
+    ),
+    SlashCommand("sessions", (CommandForm("", "list conversations"),), sessions),
+    SlashCommand("search", (CommandForm("TEXT", "find what was said, folded or not, anywhere"),), search),
 )

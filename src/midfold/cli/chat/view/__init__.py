@@ -1,1 +1,6 @@
-"""What a person sees of an agent: its words as they come, a line for each tool, how full the window is."""
+"""What a person sees of an agent: its words as they come, a line for each tool, how full the window is.
+
+Nothing is imported here: a pipe needs none of what a terminal does.
+"""
+
+__all__ = ()

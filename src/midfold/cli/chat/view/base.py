@@ -8,7 +8,7 @@ from rich.text import Text
 from midfold.agent import Event, Spending, Status
 
 
-class View(Protocol):
+class ChatView(Protocol):
     """Shows what happens. Events may come from another thread than the one that waits."""
 
     def working(self, label: str) -> AbstractContextManager[None]:

@@ -19,14 +19,16 @@ from midfold.agent import (
     Pressure,
     ReasoningDelta,
     Recovering,
+    Spending,
+    Status,
     TextDelta,
     ToolFinished,
     ToolStarted,
     Why,
 )
-from midfold.cli.finding import ID_CHARS
-from midfold.cli.plain import printable
-from midfold.cli.when import tell_size
+from midfold.cli.conversations import ID_CHARS
+from midfold.cli.render.format import format_cost, format_size
+from midfold.cli.terminal import printable
 from midfold.folding import Compression, Tier, summarize_manual_compression
 
 MARK = "→ "
@@ -42,7 +44,7 @@ _WHY = {
 }
 
 
-def tell(event: Event) -> Iterator[Text]:
+def event_lines(event: Event) -> Iterator[Text]:
     """Yield the lines that stay of an event; of most there is none."""
     match event:
         case ToolFinished():
@@ -54,9 +56,9 @@ def tell(event: Event) -> Iterator[Text]:
         case Recovering(_, text):
             yield warning(text)
         case CompressionFinished(why, compression):
-            yield from tell_compression(compression, why, was_prepared=event.was_prepared)
+            yield from compression_lines(compression, why, was_prepared=event.was_prepared)
         case Continued(_, new_id, folds):
-            yield remark(f"goes on in session {new_id[:ID_CHARS]}, compressed {spell_times(folds)}")
+            yield remark(f"goes on in session {new_id[:ID_CHARS]}, compressed {format_times(folds)}")
         case Interrupted():
             yield Text("interrupted", style="yellow")
         case (
@@ -68,7 +70,7 @@ def tell(event: Event) -> Iterator[Text]:
             assert_never(event)
 
 
-def tell_compression(
+def compression_lines(
     compression: Compression[object], why: Why, *, was_prepared: bool = False
 ) -> Iterator[Text]:
     """Yield what a compression did, in the words that every command uses; its warning is a notice."""
@@ -90,7 +92,7 @@ def describe(why: Why) -> str:
     return _WHY[why]
 
 
-def spell_times(count: int) -> str:
+def format_times(count: int) -> str:
     """Spell how often."""
     return "once" if count == 1 else f"{count:,} times"
 
@@ -118,7 +120,7 @@ def tool_title(title: str) -> str:
 def _tell_tool(event: ToolFinished) -> Text:
     line = Text.assemble((MARK, "red" if event.is_error else "green"), tool_title(event.title))
     size = "put aside, " if event.persisted else ""
-    facts = f"{event.seconds:.1f} s, {size}{tell_size(len(event.text.encode('utf-8', 'replace')))}"
+    facts = f"{event.seconds:.1f} s, {size}{format_size(len(event.text.encode('utf-8', 'replace')))}"
     line.append(f"  {facts}", style="dim")
     if event.is_error:
         first = next((part for part in event.text.splitlines() if part.strip()), "failed")
@@ -135,3 +137,72 @@ def _tell_pressure(event: Pressure) -> Iterator[Text]:
         yield warning(f"the context is at {percent} of the window, {figures}: it is compressed now")
     elif event.tier is Tier.EMERGENCY:
         yield warning(f"the window is nearly full: {percent}, {figures}; less of the newest messages stays")
+
+
+_BAR_CELLS = 12
+_MOST_MODEL_CHARS = 40
+_COLOURS = {Tier.CALM: "green", Tier.NOTED: "green", Tier.LARGE: "yellow"}
+_PREPARATIONS = {"preparing": "the next fold is being prepared", "ready": "the next fold is ready"}
+
+
+def start_line(status: Status) -> Text:
+    """Say what a chat starts with."""
+    facts = [
+        _format_window(status),
+        f"caching {printable(status.caching)}",
+        f"session {status.session_id[:ID_CHARS]}",
+    ]
+    name = printable(status.model, _MOST_MODEL_CHARS)
+    return Text.assemble((name, "bold"), "  ", (" · ".join(facts), "dim"))
+
+
+def status_line(status: Status, spending: Spending) -> Text:
+    """Say how things stand."""
+    line = Text(f"{printable(status.model, _MOST_MODEL_CHARS)} ", style="bold").append_text(pressure(status))
+    for fact in _status_facts(status, spending):
+        line.append(f" · {fact}", style="not bold")
+    return line
+
+
+def pressure(status: Status) -> Text:
+    """Draw how full the window is; a `|` is where the next fold is due."""
+    whole = max(status.window_tokens, 1)
+    filled = min(_BAR_CELLS, round(status.tokens / whole * _BAR_CELLS))
+    due = min(_BAR_CELLS - 1, round(status.threshold_tokens / whole * _BAR_CELLS))
+    bar = Text("█" * filled, style=_COLOURS.get(status.tier, "red"))
+    free = "░" * (_BAR_CELLS - filled)
+    if due >= filled:
+        free = f"{free[: due - filled]}|{free[due - filled + 1 :]}"
+    bar.append(free, style="bright_black")
+    return bar.append(f" {status.percent:.0f}%", style="default not bold")
+
+
+def farewell(status: Status, spending: Spending) -> list[Text]:
+    """Say what a session came to, and how to go on with it; nothing where nothing was said."""
+    if not status.messages:
+        return []
+    tokens = f"{spending.chain.total_tokens:,} tokens"
+    folds = "1 fold" if spending.folds == 1 else f"{spending.folds:,} folds"
+    short = status.session_id[:ID_CHARS]
+    return [
+        Text(f"session {short}: {tokens}, {format_cost(spending.cost)}, {folds}"),
+        Text(f"go on with it: midfold chat --resume {short}", style="dim"),
+    ]
+
+
+def _format_window(status: Status) -> str:
+    if not status.window_tokens:
+        return "window unknown"
+    return f"window {status.window_tokens:,} ({printable(str(status.window_source))})"
+
+
+def _status_facts(status: Status, spending: Spending) -> Iterator[str]:
+    if spending.calls:
+        yield format_cost(spending.cost)
+    rate = f", {spending.chain.cache_hit_rate:.0%} read" if spending.chain.cache_read_tokens else ""
+    state = f"cold ({status.cache_busts[-1].cause})" if status.is_cache_cold else status.caching.split(" ")[0]
+    yield f"cache {state}{rate}"
+    if status.folds:
+        yield "1 fold" if status.folds == 1 else f"{status.folds} folds"
+    if status.preparation in _PREPARATIONS:
+        yield _PREPARATIONS[status.preparation]

@@ -22,11 +22,10 @@ from midfold.agent import (
     ToolFinished,
     ToolStarted,
 )
-from midfold.cli.chat.view.clean import Cleaner, clean
-from midfold.cli.chat.view.lines import MARK, describe, tell, tool_title
+from midfold.cli.chat.view.lines import MARK, describe, event_lines, status_line, tool_title
 from midfold.cli.chat.view.markdown import Line, MarkdownStream
 from midfold.cli.chat.view.region import Region
-from midfold.cli.chat.view.status import status_line
+from midfold.cli.chat.view.text import Cleaner, clean
 
 _FRAME_SECONDS = 0.08
 _FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
@@ -90,13 +89,13 @@ class LiveView:
         """Show what happened."""
         with self._lock:
             if isinstance(event, TextDelta):
-                self._hear(event.text)
+                self._add_words(event.text)
             elif isinstance(event, ReasoningDelta):
                 self._think(event.text)
             else:
                 self._finish_words()
                 self._follow(event)
-                self.say(*tell(event))
+                self.say(*event_lines(event))
 
     def say(self, *lines: Text) -> None:
         """Show lines that stay."""
@@ -111,7 +110,7 @@ class LiveView:
         # No lock: a signal handler runs in the middle of whatever the thread is doing.
         self._is_stopping = True
 
-    def _hear(self, text: str) -> None:
+    def _add_words(self, text: str) -> None:
         if not self._words.is_open:
             self._begin("answering")
         self._words.feed(self._cleaner.feed(text))

@@ -19,7 +19,7 @@ from rich.syntax import Syntax
 from rich.text import Text
 from rich.theme import Theme
 
-from midfold.cli.chat.view.clean import clean
+from midfold.cli.chat.view.text import clean
 
 Line: TypeAlias = list[Segment]
 

@@ -8,8 +8,8 @@ from rich.console import Console
 from rich.text import Text
 
 from midfold.agent import Event, Spending, Status, TextDelta
-from midfold.cli.chat.view.clean import Cleaner
-from midfold.cli.chat.view.lines import tell
+from midfold.cli.chat.view.lines import event_lines
+from midfold.cli.chat.view.text import Cleaner
 
 
 class PlainView:
@@ -40,7 +40,7 @@ class PlainView:
             self._write(self._cleaner.feed(event.text))
         else:
             self._end_line()
-            self.say(*tell(event))
+            self.say(*event_lines(event))
 
     def say(self, *lines: Text) -> None:
         """Write remarks."""

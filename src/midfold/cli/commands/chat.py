@@ -1,0 +1,89 @@
+"""`midfold chat`: the command and its options; what it takes to hold a chat is loaded when one is held."""
+
+from pathlib import Path
+from typing import TypedDict, Unpack
+
+import click
+
+from midfold.config import find_home, load_settings
+from midfold.wire.apis import APIS
+
+_NO_MODEL = (
+    "midfold chat needs a model. Name one with --model, or for good as model.name in {home}:",
+    "  midfold chat --model openai/gpt-5-mini     a provider, with its key in OPENAI_API_KEY",
+    "  midfold chat --model qwen3 --base-url http://127.0.0.1:8080/v1     a server of your own",
+)
+_EPILOG = """\b
+Examples:
+  midfold chat --model anthropic/claude-sonnet-4-5
+  midfold chat --model qwen3 --base-url http://127.0.0.1:8080/v1 --context-length 32768
+  midfold chat --resume latest
+  midfold chat -p "which tests fail, and why?" --yes > answer.md
+"""
+
+
+class ChatOptions(TypedDict):
+    """Options of the agent, as the command line has them."""
+
+    model: str | None
+    base_url: str | None
+    api: str | None
+    context_length: int | None
+    workspace: Path | None
+    allow: tuple[Path, ...]
+    env: tuple[str, ...]
+    no_tools: bool
+
+
+_FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
+
+
+@click.command(epilog=_EPILOG)
+@click.option("-p", "--prompt", metavar="PROMPT", help="Take one turn and leave; - reads standard input.")
+@click.option("--json", "as_json", is_flag=True, help="With -p: print events, one JSON object a line.")
+@click.option(
+    "--resume", "session", metavar="ID", help="Go on with a session: an id, its beginning, or latest."
+)
+@click.option("--model", metavar="NAME", help="provider/model, or any name with --base-url.")
+@click.option("--base-url", metavar="URL", help="Where the model is, if not at its provider's own address.")
+@click.option("--api", type=click.Choice(sorted(APIS)), help="What is spoken there, if not the usual.")
+@click.option(
+    "--context-length", type=click.IntRange(min=1), metavar="N", help="The window of the model, in tokens."
+)
+@click.option(
+    "--workspace", type=_FOLDER, metavar="DIR", help="Where tools work; the current directory if not given."
+)
+@click.option(
+    "--allow",
+    type=_FOLDER,
+    metavar="DIR",
+    multiple=True,
+    help="A further folder for file tools; may be repeated.",
+)
+@click.option(
+    "--env",
+    metavar="NAME",
+    multiple=True,
+    help="A variable that commands may see although it is named like a credential; may be repeated.",
+)
+@click.option("--yes", "everything", is_flag=True, help="Run commands without asking. Dangerous.")
+@click.option("--no-tools", is_flag=True, help="Offer the model no tools.")
+def command(
+    prompt: str | None, as_json: bool, session: str | None, everything: bool, **given: Unpack[ChatOptions]
+) -> int:
+    """Talk with an agent that reads, writes and searches files, runs commands and remembers.
+
+    Its conversation is folded before it outgrows the model's window, and nothing of it is lost. /help lists
+    the commands. Leaves with status 1 when a turn fails.
+    """
+    if as_json and prompt is None:
+        raise click.UsageError("--json needs -p PROMPT")
+    settings = load_settings(flags={"model.name": given["model"]})
+    if settings.model.name is None:
+        for line in _NO_MODEL:
+            click.echo(line.format(home=find_home() / "config.yaml"), err=True)
+        return 2
+    # Help, and a mistake in an option, should not wait for all that an agent needs.
+    from midfold.cli.chat.session import start
+
+    return start(settings, given, prompt=prompt, as_json=as_json, session=session, everything=everything)

@@ -1,0 +1,152 @@
+"""`midfold config`: which settings are in force, where each came from, and what is wrong with them."""
+
+import json
+import math
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TypeVar
+
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from midfold.cli.render.console import make_console
+from midfold.cli.terminal import printable
+from midfold.config import DEFAULT, PREFIX, SETTINGS, CheckedSettings, Entry, Settings, check_settings
+from midfold.folding import THRESHOLD_CAP, Budget
+
+_Command = TypeVar("_Command", bound=Callable[..., object])
+_MOST_CHARS = 72
+_FIXED_BUDGETS = ("compression.head_tokens", "compression.tail_tokens", "compression.summary_tokens")
+
+
+def _path_option(function: _Command) -> _Command:
+    return click.option(
+        "--path", type=click.Path(path_type=Path), metavar="FILE", help="Read this file instead of your own."
+    )(function)
+
+
+@click.group()
+def command() -> None:
+    """Show the settings in force, or check them.
+
+    A flag wins over the environment (MIDFOLD_SECTION__KEY), which wins over a file, which wins over the
+    default. The file is the one that MIDFOLD_CONFIG names, else config.yaml, config.yml or config.toml in
+    the folder MIDFOLD_HOME.
+    """
+
+
+@command.command()
+@_path_option
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
+def show(path: Path | None, as_json: bool) -> None:
+    """Show every setting, its value and where that came from. Keys and passwords stay hidden."""
+    checked = check_settings(path=path)
+    if checked.problems:
+        raise checked.problems[0]
+    if as_json:
+        click.echo(json.dumps(_as_dict(checked), indent=2, default=str))
+    else:
+        _print_entries(checked, make_console())
+
+
+@command.command()
+@_path_option
+def check(path: Path | None) -> int:
+    """Name everything that is wrong with the settings.
+
+    Notes tell what is legal and yet has another effect than it seems. Status 2 if anything is wrong.
+    """
+    checked = check_settings(path=path)
+    for problem in checked.problems:
+        click.echo(f"midfold: {printable(str(problem), 500)}", err=True)
+    if checked.problems:
+        return 2
+    click.echo(f"no problems: {_source(checked)}")
+    for remark in find_remarks(checked.settings, os.environ):
+        click.echo(f"note: {remark}")
+    return 0
+
+
+def find_remarks(settings: Settings, environment: Mapping[str, str]) -> list[str]:
+    """List what is legal and yet has another effect than a reader of the file would expect."""
+    compression = settings.compression
+    remarks = []
+    if not compression.enabled:
+        remarks.append("compression.enabled is false: nothing is compressed unless asked for")
+    threshold = f"compression.threshold {compression.threshold:g}"
+    if compression.threshold > THRESHOLD_CAP:
+        remarks.append(f"{threshold} is capped at {THRESHOLD_CAP * 100:.0f} % of the window")
+    window = settings.model.context_length
+    if window and int(window * compression.threshold) < settings.policy(window).threshold_tokens:
+        starts = settings.policy(window).threshold_tokens
+        remarks.append(f"{threshold} of {window:,} tokens is raised: compression starts at {starts:,}")
+    remarks += [
+        f"{key} counts only with compression.budget: fixed"
+        for key in _FIXED_BUDGETS
+        if compression.budget is not Budget.FIXED and settings.origins.get(key, DEFAULT) != DEFAULT
+    ]
+    meant = {variable.replace("__", "_"): variable for variable in _variables()}
+    remarks += [
+        f"{variable} is not read; {meant[variable]} is"
+        for variable in sorted(environment)
+        if variable in meant
+    ]
+    return remarks
+
+
+def spell(value: object) -> str:
+    """Write a value as it would stand in a YAML file."""
+    if value is None or isinstance(value, bool):
+        return json.dumps(value)
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{name}: {spell(item)}" for name, item in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(spell, value)) + "]"
+    return str(value)
+
+
+def _variables() -> list[str]:
+    return [PREFIX + "__".join(setting.names).upper() for setting in SETTINGS if not setting.kind.depth]
+
+
+def _source(checked: CheckedSettings) -> str:
+    return str(checked.file) if checked.file else "no settings file"
+
+
+def _print_entries(checked: CheckedSettings, console: Console) -> None:
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    table.add_column("setting", no_wrap=True)
+    table.add_column("value", overflow="fold")
+    table.add_column("from", overflow="fold")
+    for entry in checked.settings.entries():
+        table.add_row(*_cells(entry))
+    console.print(Text(_source(checked), style="bold"), soft_wrap=True)
+    console.print(table)
+
+
+def _cells(entry: Entry) -> list[Text]:
+    style = "dim" if entry.origin == DEFAULT else "bold cyan"
+    words = (entry.key, spell(entry.value), entry.origin)
+    return [Text(printable(word, _MOST_CHARS), style=style) for word in words]
+
+
+def _as_dict(checked: CheckedSettings) -> dict[str, object]:
+    return {
+        "file": str(checked.file) if checked.file else None,
+        "settings": {
+            entry.key: {"value": _for_json(entry.value), "origin": entry.origin}
+            for entry in checked.settings.entries()
+        },
+    }
+
+
+def _for_json(value: object) -> object:
+    """JSON has no word for infinity; `inf` in quotes is one that the settings understand."""
+    if isinstance(value, Mapping):
+        return {str(name): _for_json(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_for_json(item) for item in value]
+    return spell(value) if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,98 @@
+"""`midfold doctor`: whether everything is as it should be, and what to do where it is not."""
+
+import json
+from collections.abc import Iterator
+
+import click
+from rich.console import Console
+from rich.text import Text
+
+from midfold.cli.checkup import Finding, Severity, check_home, check_outputs, check_setup, check_store
+from midfold.cli.render.console import make_console
+from midfold.config import OUTPUT_FOLDER, check_settings, find_home, own_store_url
+from midfold.errors import ConfigError
+from midfold.store import find_kept, read_path
+
+_STYLES = {Severity.OK: "green", Severity.WARN: "yellow", Severity.PROBLEM: "bold red"}
+_AREA_CELLS = 10
+_LEVEL_CELLS = 8
+
+
+@click.command()
+@click.option("--fix", is_flag=True, help="Mend what can be mended without losing anything.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of lines.")
+def command(fix: bool, as_json: bool) -> int:
+    """Look for trouble: settings, permissions, the session store and its files, spilled output, extras.
+
+    --fix makes files private, the search index anew, removes what was left lying, and moves a damaged store
+    aside with all that can be read of it saved into a new one. Leaves with status 1 if problems stay.
+    """
+    findings = list(examine())
+    repaired = [finding.repair() for finding in findings if finding.repair] if fix else []
+    if repaired:
+        findings = list(examine())
+    problems = sum(finding.level is Severity.PROBLEM for finding in findings)
+    if as_json:
+        click.echo(json.dumps(_as_dict(findings, repaired), indent=2))
+    else:
+        _print(findings, repaired, make_console())
+    return 1 if problems else 0
+
+
+def examine() -> Iterator[Finding]:
+    """Run every check."""
+    checked = check_settings()
+    home = find_home()
+    yield from check_setup(checked)
+    try:
+        store = read_path(own_store_url(checked.settings))
+    except ConfigError as error:
+        yield Finding("store", Severity.PROBLEM, str(error))
+        return
+    yield from check_home(home, store)
+    found = list(check_store(store, checked.settings))
+    yield from found
+    # Sessions that a rescue could not read may be in the file that it kept, and their output is still theirs.
+    is_sound = not find_kept(store) and not any(finding.level is Severity.PROBLEM for finding in found)
+    yield from check_outputs(home / OUTPUT_FOLDER, store, is_sound=is_sound)
+
+
+def _print(findings: list[Finding], repaired: list[str], console: Console) -> None:
+    for finding in findings:
+        level = (f"{finding.level:<{_LEVEL_CELLS}}", _STYLES[finding.level])
+        area = (f"{finding.area:<{_AREA_CELLS}}", "dim")
+        console.print(Text.assemble(level, area, finding.text), soft_wrap=True)
+        if finding.advice:
+            console.print(
+                Text(" " * (_LEVEL_CELLS + _AREA_CELLS) + finding.advice, style="dim"), soft_wrap=True
+            )
+    for what in repaired:
+        console.print(Text.assemble((f"{'fixed':<{_LEVEL_CELLS}}", "bold green"), what), soft_wrap=True)
+    console.print()
+    console.print(Text(_verdict(findings), style="bold"))
+
+
+def _verdict(findings: list[Finding]) -> str:
+    problems = sum(finding.level is Severity.PROBLEM for finding in findings)
+    warnings = sum(finding.level is Severity.WARN for finding in findings)
+    if not problems and not warnings:
+        return "all is well"
+    counts = ((problems, "problem"), (warnings, "warning"))
+    return " and ".join(f"{count} {noun}{'' if count == 1 else 's'}" for count, noun in counts if count)
+
+
+def _as_dict(findings: list[Finding], repaired: list[str]) -> dict[str, object]:
+    return {
+        "ok": not any(finding.level is Severity.PROBLEM for finding in findings),
+        "findings": [
+            {
+                "area": finding.area,
+                "level": finding.level,
+                "text": finding.text,
+                "advice": finding.advice,
+                "can_be_fixed": finding.repair is not None,
+            }
+            for finding in findings
+        ],
+        "fixed": repaired,
+    }

@@ -1,0 +1,46 @@
+"""`midfold insights`: what the last days used, cost and saved."""
+
+import time
+from pathlib import Path
+
+import click
+
+from midfold.cli.conversations import own_store, print_json
+from midfold.cli.render.console import make_console
+from midfold.cli.render.usage import print_insights
+from midfold.files import replace_file
+from midfold.redact import redact
+from midfold.usage import draw_insights, insights_as_dict, read_insights
+
+_EPILOG = """\b
+Examples:
+  midfold insights
+  midfold insights --days 7 --by model
+  midfold insights --svg usage.svg
+"""
+
+
+@click.command(epilog=_EPILOG)
+@click.option(
+    "--days", type=click.IntRange(1, 3_650), default=30, show_default=True, help="Days, today included."
+)
+@click.option(
+    "--by",
+    type=click.Choice(["day", "model", "source"]),
+    default="day",
+    show_default=True,
+    help="What a line of the table is.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
+@click.option("--svg", type=click.Path(path_type=Path), metavar="FILE", help="Write a chart as well.")
+def command(days: int, by: str, as_json: bool, svg: Path | None) -> int:
+    """Show what the last days used: tokens, cost, cache hit rate, net savings, biggest tools."""
+    with own_store() as store:
+        insights = read_insights(store, now=time.time(), days=days)
+    if svg is not None:
+        replace_file(svg, redact(draw_insights(insights)).encode())
+    if as_json:
+        print_json(insights_as_dict(insights))
+    else:
+        print_insights(insights, by, make_console())
+    return 0

@@ -1,0 +1,135 @@
+"""`midfold inspect`: what fills the window, without folding anything."""
+
+import json
+from dataclasses import asdict, dataclass
+
+import click
+
+from midfold.cli.render.console import make_console
+from midfold.cli.render.context import print_inspection
+from midfold.config import find_home
+from midfold.engines import ContextBreakdown, section_breakdown
+from midfold.folding import CompressionPolicy
+from midfold.ports import Fault
+from midfold.tokens import Breakdown, LearnedLimits, TokenCounter, Window, break_down, resolve_window
+from midfold.transcripts import Transcript, load_transcript
+from midfold.wire import DIALECTS, parse
+from midfold.wire.validate import continues_stored_history, profile_for, validate
+
+_SHARES = ("speakers", "kinds", "tools", "largest")
+_EPILOG = """\b
+Examples:
+  midfold inspect session.json
+  midfold inspect ~/.claude/projects/app/session.jsonl --context-length 200000
+  midfold inspect trajectories.jsonl.gz --row 17 --json
+  some-agent --dump | midfold inspect -
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """All that the command knows about a transcript. `window` is `None` where the model is unknown."""
+
+    transcript: Transcript
+    model: str | None
+    window: Window | None
+    breakdown: Breakdown
+    context: ContextBreakdown
+    faults: tuple[Fault, ...]
+    profile: str
+    """Whose rules the faults break."""
+
+
+@click.command(epilog=_EPILOG)
+@click.argument("transcript", metavar="IN")
+@click.option("--model", help="Count as this model does; the default is the one the transcript names.")
+@click.option("--context-length", type=click.IntRange(min=1), metavar="N", help="The window to compare with.")
+@click.option(
+    "--dialect", type=click.Choice(sorted(DIALECTS)), help="Read it as this, whatever it looks like."
+)
+@click.option("--row", type=click.IntRange(min=0), help="Which conversation of a file that holds many.")
+@click.option(
+    "--top", type=click.IntRange(min=0), default=5, show_default=True, help="Large messages to list."
+)
+@click.option("--strict", is_flag=True, help="Leave with status 2 if the provider would refuse the messages.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
+def command(
+    transcript: str,
+    model: str | None,
+    context_length: int | None,
+    dialect: str | None,
+    row: int | None,
+    top: int,
+    strict: bool,
+    as_json: bool,
+) -> int:
+    """Show what fills the window, by speaker, kind and tool.
+
+    IN is a file, or - for standard input: a list of messages or a request body in any dialect (OpenAI chat,
+    OpenAI Responses, Anthropic, ShareGPT), or a session file of Claude Code, Codex or Hermes; JSON or JSON
+    lines, gzipped or not. Nothing is changed.
+    """
+    loaded = load_transcript(transcript, row=row, dialect=dialect)
+    inspection = inspect_transcript(loaded, model, context_length, top)
+    if as_json:
+        click.echo(json.dumps(_as_dict(inspection), indent=2))
+    else:
+        print_inspection(inspection, make_console())
+    return 2 if strict and any(fault.severity == "error" for fault in inspection.faults) else 0
+
+
+def inspect_transcript(
+    transcript: Transcript, model: str | None = None, context_length: int | None = None, top: int = 5
+) -> Inspection:
+    """Take a transcript apart, count it as `model` does, and look up its window."""
+    request = transcript.request
+    model = model or request.model
+    messages = parse(request.messages, request.dialect)
+    count = TokenCounter(model)
+    breakdown = break_down(
+        messages,
+        count,
+        system_tokens=count.count_text(request.system_text),
+        schema_tokens=count.count_tools(request.tools or ()),
+        largest=top,
+    )
+    profile = profile_for(model, request.dialect)
+    faults = validate(
+        request.messages,
+        dialect=request.dialect,
+        system=request.system,
+        tools=request.tools,
+        profile=profile,
+        continues=continues_stored_history(request.raw),
+    )
+    window = _find_window(model, context_length)
+    policy = CompressionPolicy(context_length=window.tokens) if window else None
+    context = section_breakdown(messages, breakdown, policy)
+    return Inspection(transcript, model, window, breakdown, context, tuple(faults), profile.name)
+
+
+def _find_window(model: str | None, context_length: int | None) -> Window | None:
+    if model is None and context_length is None:
+        return None
+    limits = LearnedLimits(find_home() / "learnt_limits.json")
+    window = resolve_window(model or "", explicit=context_length, limits=limits)
+    return window if window.source != "probe" else None
+
+
+def _as_dict(inspection: Inspection) -> dict[str, object]:
+    request = inspection.transcript.request
+    window = inspection.window
+    return {
+        "source": inspection.transcript.source,
+        "dialect": request.dialect,
+        "model": inspection.model,
+        "messages": len(request.messages),
+        "tokens": inspection.breakdown.tokens,
+        "context_length": window.tokens if window else None,
+        "usage_percent": round(100 * inspection.breakdown.tokens / window.tokens, 1) if window else None,
+        **{key: value for key, value in asdict(inspection.breakdown).items() if key in _SHARES},
+        "sections": [asdict(share) for share in inspection.context.sections],
+        "profile": inspection.profile,
+        "faults": [asdict(fault) for fault in inspection.faults],
+        "notes": list(inspection.transcript.notes),
+    }

@@ -1,0 +1,150 @@
+"""`midfold sessions export` and `import`: conversations as files."""
+
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TypedDict, Unpack
+
+import click
+from rich.text import Text
+
+from midfold.cli.conversations import ID_CHARS, describe, find_session, own_store, print_json, read_text
+from midfold.cli.render.console import make_console
+from midfold.cli.render.format import count_of
+from midfold.cli.terminal import OutputClosed, printable
+from midfold.errors import DialectError
+from midfold.store import Store
+from midfold.store.transfer import (
+    Form,
+    Imported,
+    Incoming,
+    View,
+    export_session,
+    import_session,
+    read_incoming,
+    write_export,
+)
+from midfold.wire import DIALECTS
+
+_MOST_CHARS = 200
+
+
+@click.command("export")
+@click.argument("name", metavar="ID")
+@click.option("-o", "--output", metavar="FILE", help="Where to write; standard output if not given.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice([form.value for form in Form]),
+    help="How to spell it; the default is json, or jsonl for a file of that name.",
+)
+@click.option("--tip", is_flag=True, help="What the newest session says, instead of all that was said.")
+def export_command(name: str, output: str | None, form: str | None, tip: bool) -> None:
+    """Write a conversation to a file without its credentials.
+
+    json has everything and can be imported again; jsonl has a message on each line, as its provider spells
+    it; sharegpt is one row of a data set. Files are readable for their owner alone.
+    """
+    chosen = Form(form) if form else Form.JSONL if (output or "").endswith(".jsonl") else Form.JSON
+    with own_store() as store:
+        session = find_session(store, name)
+        export = export_session(store, session.id, form=chosen, view=View.TIP if tip else View.HISTORY)
+        if output is not None and output != "-":
+            write_export(Path(output), export.text)  # while the store is open, so that it is not replaced
+    if output is None or output == "-":
+        click.echo(export.text, nl=False)
+    else:
+        click.echo(f"{count_of(export.messages, 'message')} to {printable(output, _MOST_CHARS)}", err=True)
+    if export.damaged:
+        click.echo(f"damaged: {count_of(export.damaged, 'message')}; a mark is in each place", err=True)
+    for loss in export.losses:
+        click.echo(f"not in it: {printable(loss, _MOST_CHARS)}", err=True)
+
+
+class ImportOptions(TypedDict):
+    """How files are read, and what becomes of them."""
+
+    title: str | None
+    row: int | None
+    dialect: str | None
+    again: bool
+
+
+@click.command("import")
+@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@click.option("--title", type=read_text, help="What to call it.")
+@click.option("--row", type=click.IntRange(min=0), help="Which conversation of a file that holds many.")
+@click.option(
+    "--dialect", type=click.Choice(sorted(DIALECTS)), help="Read it as this, whatever it looks like."
+)
+@click.option("--again", is_flag=True, help="Write a conversation again that is already here.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON list instead of a line for each.")
+def import_command(files: tuple[str, ...], as_json: bool, **how: Unpack[ImportOptions]) -> int:
+    """Bring conversations in, one from each FILE, or from standard input for -.
+
+    Reads our own exports, transcripts and request bodies in any dialect (OpenAI chat and Responses,
+    Anthropic, ShareGPT), and session files of Claude Code, Codex and Hermes. What is here already is left
+    as it is. A file that cannot be read is named, and the others come in all the same.
+    """
+    printer = _Printer()
+    results: list[Imported] = []
+    with own_store() as store:
+        for file in files:
+            try:
+                incoming = read_incoming(file, row=how["row"], dialect=how["dialect"])
+                imported = _import(store, incoming, how)
+            except DialectError as error:
+                click.echo(f"midfold: {_say_unreadable(file, error)}", err=True)
+                continue
+            results.append(imported)
+            if not as_json:
+                printer.print(imported, describe(store, imported.session), incoming.notes)
+    if as_json:
+        print_json([asdict(each) for each in results])
+    if len(results) < len(files):
+        return 2
+    printer.finish()
+    return 0
+
+
+def _import(store: Store, incoming: Incoming, how: ImportOptions) -> Imported:
+    named = replace(incoming, title=how["title"]) if how["title"] else incoming
+    return import_session(store, named, again=how["again"])
+
+
+def _say_unreadable(file: str, error: DialectError) -> str:
+    reason = str(error)
+    return printable(reason if file in reason else f"{file}: {reason}", _MOST_CHARS)
+
+
+class _Printer:
+    """Prints a line for each conversation; a reader who has seen enough does not end the import."""
+
+    def __init__(self) -> None:
+        self._closed: OutputClosed | None = None
+
+    def print(self, imported: Imported, words: str, notes: tuple[str, ...]) -> None:
+        if self._closed is None:
+            try:
+                _print_imported(imported, words, notes)
+            except OutputClosed as error:
+                self._closed = error
+
+    def finish(self) -> None:
+        """Leave as every command does whose output is closed."""
+        if self._closed is not None:
+            raise self._closed
+
+
+def _print_imported(imported: Imported, words: str, notes: tuple[str, ...]) -> None:
+    console = make_console()
+    line = Text.assemble(
+        (imported.session.id[:ID_CHARS], "bold"),
+        f"  {imported.messages:>6,} message{' ' if imported.messages == 1 else 's'}  ",
+        printable(words, 80),
+    )
+    if not imported.is_new:
+        line.append("  already here", style="yellow")
+    line.truncate(console.width, overflow="ellipsis")
+    console.print(line)
+    for note in notes:
+        console.print(Text(f"{' ' * ID_CHARS}  {printable(note, _MOST_CHARS)}", style="dim"), soft_wrap=True)

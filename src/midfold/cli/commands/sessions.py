@@ -1,0 +1,307 @@
+"""`midfold sessions`: what was said, where it went on, and what can be found in it."""
+
+import sys
+import time
+from dataclasses import asdict
+from typing import TypedDict, Unpack
+
+import click
+
+from midfold.cli.commands.session_transfer import export_command, import_command
+from midfold.cli.conversations import (
+    ID_CHARS,
+    ExcerptRange,
+    describe,
+    every_session,
+    excerpt_json,
+    find_branches,
+    find_session,
+    list_conversations,
+    own_store,
+    print_json,
+    read_text,
+    take_excerpt,
+)
+from midfold.cli.options import read_moment, read_size
+from midfold.cli.render.console import make_console
+from midfold.cli.render.format import count_of, show_line
+from midfold.cli.render.sessions import print_chain, print_conversations, print_excerpt, print_hits
+from midfold.cli.terminal import printable
+from midfold.config import delete_session, load_settings, oldest_to_keep, open_own_outputs, prune_sessions
+from midfold.store import Deleted, Found, Order, Session, Store
+
+_EPILOG = """\b
+Examples:
+  midfold sessions import ~/.claude/projects/app/*.jsonl
+  midfold sessions search "connection reset" --since 7d
+  midfold sessions show latest --last 5
+  midfold sessions export 3f2a90c1 -o conversation.json
+"""
+
+
+@click.group(epilog=_EPILOG)
+def command() -> None:
+    """Look through sessions, find what was said, and move them in and out.
+
+    A session is named by its id, by the beginning of its id, or as `latest`. A fold ends a session and opens
+    another; all of them together are one conversation.
+    """
+
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+
+
+@command.command("list")
+@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="How many.")
+@click.option(
+    "--source", type=read_text, help="Only those that came from here, such as chat, import or claude_code."
+)
+@json_option
+def list_command(limit: int, source: str | None, as_json: bool) -> None:
+    """List conversations, the newest first."""
+    with own_store() as store:
+        found = list_conversations(store, limit=limit + 1, source=source)
+    shown = found[:limit]
+    if as_json:
+        print_json([asdict(each) for each in shown])
+    elif not shown:
+        click.echo("no conversations; midfold sessions import FILE brings one in")
+    else:
+        console = make_console()
+        print_conversations(shown, console)
+        if len(found) > limit:
+            console.print(f"\nthere are more; --limit {limit * 5} shows them", style="dim")
+
+
+@command.command()
+@click.argument("name", metavar="ID")
+@click.option(
+    "--last", type=click.IntRange(min=1), metavar="N", help="The newest N messages; 20 if not given."
+)
+@click.option("--all", "everything", is_flag=True, help="All messages.")
+@click.option(
+    "--around",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="The messages around number N, as search names them.",
+)
+@click.option("--history", is_flag=True, help="All that was ever said, instead of what the session says.")
+@click.option("--full", is_flag=True, help="Long messages from their beginning to their end.")
+@json_option
+def show(name: str, full: bool, as_json: bool, **wanted: Unpack[ExcerptRange]) -> None:
+    """Show what a session says, and what is known about it."""
+    with own_store() as store:
+        view = take_excerpt(store, find_session(store, name), wanted)
+    if as_json:
+        print_json(excerpt_json(view))
+    else:
+        print_excerpt(view, make_console(), full=full)
+
+
+class SearchFilters(TypedDict):
+    """What a search is narrowed to."""
+
+    role: str | None
+    tool: str | None
+    since: float | None
+    until: float | None
+    limit: int
+
+
+@command.command()
+@click.argument("words", metavar="QUERY...", type=read_text, nargs=-1, required=True)
+@click.option("--session", "name", metavar="ID", help="Only the conversation of this session.")
+@click.option("--role", type=read_text, help="Only what this speaker said: user, assistant, tool, system.")
+@click.option("--tool", type=read_text, metavar="NAME", help="Only calls and results of this tool.")
+@click.option(
+    "--since", type=read_moment, metavar="WHEN", help="Not before: an age such as 7d or 2h, or an ISO date."
+)
+@click.option("--until", type=read_moment, metavar="WHEN", help="Only before this.")
+@click.option(
+    "--order",
+    type=click.Choice([order.value for order in Order]),
+    default=Order.NEWEST.value,
+    show_default=True,
+)
+@click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="How many.")
+@click.option("--letters", is_flag=True, help="Look for the text letter by letter; needs --session.")
+@json_option
+def search(
+    words: tuple[str, ...],
+    name: str | None,
+    order: str,
+    letters: bool,
+    as_json: bool,
+    **filters: Unpack[SearchFilters],
+) -> None:
+    """Find messages by what they say, folded or not.
+
+    \b
+    login error            both words
+    "connection reset"     next to each other (in a shell: '"connection reset"')
+    compress*              words that begin so
+    fold OR prune          either; error NOT timeout: the one without the other
+    """
+    query = " ".join(words)
+    if letters and name is None:
+        raise click.UsageError("--letters needs a --session to look through")
+    with own_store() as store:
+        session = find_session(store, name).id if name else None
+        if letters and session:
+            found = store.find_substring(session, query, filters["limit"])
+        else:
+            found = store.search(query, session_id=session, order=Order(order), **filters)
+    if as_json:
+        print_json(_found_json(found))
+    else:
+        print_hits(found, make_console())
+
+
+@command.command()
+@click.argument("name", metavar="ID")
+def tip(name: str) -> None:
+    """Print the id of the session in which a conversation goes on."""
+    with own_store() as store:
+        click.echo(store.get_compression_tip(find_session(store, name).id))
+
+
+@command.command()
+@click.argument("name", metavar="ID")
+@json_option
+def chain(name: str, as_json: bool) -> None:
+    """List the sessions of a conversation from the first to the tip."""
+    with own_store() as store:
+        sessions = store.chain(find_session(store, name).id)
+    if as_json:
+        print_json([asdict(session) for session in sessions])
+    else:
+        print_chain(sessions, make_console())
+
+
+@command.command()
+@click.argument("name", metavar="ID")
+@click.argument("words", metavar="TITLE...", type=read_text, nargs=-1, required=True)
+def title(name: str, words: tuple[str, ...]) -> None:
+    """Name a conversation."""
+    with own_store() as store:
+        session = store.get_compression_tip(find_session(store, name).id)
+        store.set_title(session, " ".join(words))
+        click.echo(f"{session[:ID_CHARS]}  {describe(store, store.session(session))}")
+
+
+@command.command()
+@click.argument("name", metavar="ID")
+def undo(name: str) -> None:
+    """Take back the newest fold of a conversation: it goes on with everything the fold took away.
+
+    What was said since stays. Prints the id of the session that goes on.
+    """
+    with own_store() as store:
+        click.echo(store.undo_continuation(find_session(store, name).id))
+
+
+def _found_json(found: Found) -> dict[str, object]:
+    hits = [{**asdict(hit), "title": show_line(hit.title) if hit.title else None} for hit in found.hits]
+    return {"hits": hits, "is_incomplete": found.is_incomplete}
+
+
+_MOST_NAMED = 8
+
+
+@command.command()
+@click.argument("name", metavar="ID")
+@click.option("--branches", is_flag=True, help="Delete what branched from it, too.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--json", "as_json", is_flag=True, help="Report as one JSON object.")
+def delete(name: str, branches: bool, yes: bool, as_json: bool) -> int:
+    """Delete a conversation for good: all its sessions, their sub-agents, and output they put aside."""
+    with own_store() as store:
+        session = find_session(store, name)
+        children = find_branches(every_session(store), session.conversation_id)
+        if children and not branches:
+            raise click.UsageError(
+                f"{_name_branches(children)} branched from it; --branches deletes them, too."
+            )
+        if not yes and not _confirm(_ask_about(store, session, children)):
+            click.echo("nothing was deleted", err=True)
+            return 1
+        deleted = delete_session(store, open_own_outputs(store), session.id, branches=branches)
+    _report_deleted("deleted", deleted, as_json)
+    return 0
+
+
+@command.command()
+@click.option(
+    "--older-than",
+    type=read_moment,
+    metavar="WHEN",
+    help="Untouched since: an age such as 30d, or an ISO date.",
+)
+@click.option(
+    "--keep-bytes", type=read_size, metavar="SIZE", help="The oldest go until no more is left than, say, 1GB."
+)
+@click.option("--dry-run", is_flag=True, help="Say what would go; delete nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Report as one JSON object.")
+def prune(older_than: float | None, keep_bytes: int | None, dry_run: bool, as_json: bool) -> None:
+    """Delete conversations that nobody touched for long, or the oldest of too many.
+
+    Without options the setting store.keep_days says how long. A conversation goes with its branches or not at
+    all.
+    """
+    is_by_setting = older_than is None and keep_bytes is None
+    if is_by_setting:
+        older_than = oldest_to_keep(load_settings(), time.time())
+        if older_than is None:
+            raise click.UsageError("say --older-than or --keep-bytes, or set store.keep_days.")
+    with own_store() as store:
+        if is_by_setting and not dry_run:
+            _check_clock(store, older_than)
+        deleted = prune_sessions(
+            store, open_own_outputs(store), older_than=older_than, keep_bytes=keep_bytes, dry_run=dry_run
+        )
+    _report_deleted("would delete" if dry_run else "deleted", deleted, as_json)
+
+
+def _check_clock(store: Store, older_than: float | None) -> None:
+    """Keep a clock that was set far ahead from emptying the store in the name of a setting."""
+    would_go = store.prune(older_than=older_than, dry_run=True).session_ids
+    if would_go and len(would_go) == len(store.sessions(limit=len(would_go) + 1)):
+        raise click.UsageError(
+            f"store.keep_days lets all {count_of(len(would_go), 'session')} go; "
+            "if the clock is right, say --older-than."
+        )
+
+
+def _confirm(question: str) -> bool:
+    try:
+        return click.confirm(question, err=True)
+    except click.Abort:
+        if sys.stdin is not None and sys.stdin.isatty():
+            raise
+        raise click.UsageError("there is nobody to ask; --yes deletes without asking.") from None
+
+
+def _ask_about(store: Store, session: Session, children: list[Session]) -> str:
+    chain = store.chain(session.id)
+    messages = store.count_history(session.id)
+    words = printable(describe(store, chain[-1]), 60) or session.id[:ID_CHARS]
+    extra = f" and {_name_branches(children)}" if children else ""
+    return f"Delete {words!r}, {count_of(messages, 'message')} in {count_of(len(chain), 'session')}{extra}?"
+
+
+def _name_branches(children: list[Session]) -> str:
+    names = ", ".join(child.id[:ID_CHARS] for child in children[:_MOST_NAMED])
+    more = f" and {len(children) - _MOST_NAMED} more" if len(children) > _MOST_NAMED else ""
+    return f"{count_of(len(children), 'conversation')} ({names}{more})"
+
+
+def _report_deleted(verb: str, deleted: Deleted, as_json: bool) -> None:
+    if as_json:
+        print_json({"sessions": list(deleted.session_ids), "messages": deleted.messages})
+    else:
+        sessions = count_of(len(deleted.session_ids), "session")
+        click.echo(f"{verb} {sessions} with {count_of(deleted.messages, 'message')}")
+
+
+for subcommand in (export_command, import_command):
+    command.add_command(subcommand)

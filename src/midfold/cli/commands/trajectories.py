@@ -1,0 +1,188 @@
+"""`midfold trajectories`: finished runs, from one file to a cluster, made to fit a training window."""
+
+import errno
+import json
+import os
+import shlex
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TypedDict, Unpack
+
+import click
+
+from midfold.cli.render.console import make_console
+from midfold.cli.render.trajectories import print_result, show_progress
+from midfold.errors import MidfoldError
+from midfold.trajectories import (
+    Batch,
+    BatchResult,
+    CompressionConfig,
+    Engine,
+    LocalEngine,
+    as_values,
+    compress_files,
+    measure_files,
+    write_report,
+)
+from midfold.trajectories.files import read_share
+
+_SETTINGS = ("target_max_tokens", "tokenizer", "model", "base_url")
+_INTERRUPTED = 130
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+_EPILOG = """\b
+Examples:
+  midfold trajectories runs.jsonl -o short.jsonl
+  midfold trajectories runs.jsonl --dry-run --sample 5%
+  midfold trajectories data/ -o short/ --target-max-tokens 8000 --tokenizer qwen3 --report report/
+  midfold trajectories runs.jsonl.gz -o short.jsonl.gz --model openai/gpt-5-mini
+  midfold trajectories runs.jsonl.gz -o short.jsonl.gz --model openai/gpt-5-mini --resume
+  midfold trajectories data/ -o short/ --engine ray --ray-address auto
+
+\b
+A file for --config holds any of the settings, for instance:
+  target_max_tokens: 15250
+  summary_target_tokens: 750
+  protect_last_turns: 4
+"""
+
+
+class Flags(TypedDict):
+    """What was asked for beside the input."""
+
+    output: Path | None
+    config_file: Path | None
+    target_max_tokens: int | None
+    tokenizer: str | None
+    model: str | None
+    base_url: str | None
+    engine: str
+    ray_address: str | None
+    workers: int | None
+    sample: str | None
+    seed: int
+    dry_run: bool
+    resume: bool
+    report: Path | None
+    as_json: bool
+
+
+@click.command(epilog=_EPILOG)
+@click.argument("source", metavar="IN", type=click.Path(path_type=Path))
+@click.option(
+    "-o",
+    "--output",
+    metavar="OUT",
+    type=click.Path(path_type=Path),
+    help="Where to write: a file for a file, a folder for a folder.",
+)
+@click.option(
+    "--config",
+    "config_file",
+    metavar="F",
+    type=click.Path(path_type=Path),
+    help="A YAML or TOML file with settings.",
+)
+@click.option(
+    "--target-max-tokens",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="The size to reach; 15,250 if nothing says otherwise.",
+)
+@click.option("--tokenizer", metavar="T", help="A vocabulary, a model, or the path of a tokenizer.json.")
+@click.option("--model", metavar="M", help="Let this model write summaries: provider/model.")
+@click.option("--base-url", metavar="U", help="Where that model is, if not at its provider's own address.")
+@click.option(
+    "--engine", type=click.Choice(["local", "ray"]), default="local", show_default=True, help="Who works."
+)
+@click.option("--ray-address", metavar="A", help="The Ray cluster to work on; one is started if not given.")
+@click.option(
+    "--workers", type=click.IntRange(min=1), metavar="N", help="How many processes; one for each core."
+)
+@click.option("--sample", metavar="P", help="Take this part, such as 5%, or this many rows, such as 500.")
+@click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Which sample to take.")
+@click.option("--dry-run", is_flag=True, help="Count and plan every row; ask no model, write nothing.")
+@click.option("--resume", is_flag=True, help="Go on with a run that was interrupted.")
+@click.option(
+    "--report",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="Write figures as JSON and histograms as SVG and PNG there.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the table.")
+def command(source: Path, **flags: Unpack[Flags]) -> int:
+    """Compress finished agent runs so that each fits a training window.
+
+    IN is a file of JSON lines, plain or packed with gzip or zstd, or of Parquet, or a folder of such files.
+    Each row holds turns under `conversations` (from, value) or messages under `messages`; where they are too
+    long a summary takes the place of their middle. Rows that cannot be read are listed in OUT.rejects.jsonl
+    and stop nothing. A run that was interrupted, however hard, goes on with --resume. Leaves with status 1 if
+    no row was usable, or every summary failed.
+    """
+    output = flags["output"]
+    if output is None and not flags["dry_run"]:
+        raise click.UsageError("give -o OUT, or --dry-run to measure only")
+    batch = _read_batch(source, flags)
+    engine = _choose_engine(flags)
+    if flags["report"]:
+        flags["report"].mkdir(parents=True, exist_ok=True)  # now, as it must not fail after all the work
+    try:
+        with show_progress(make_console(stderr=True)) as watch:
+            if output is None or flags["dry_run"]:
+                result = measure_files(batch, engine=engine, watch=watch)
+            else:
+                result = compress_files(batch, output, engine=engine, resume=flags["resume"], watch=watch)
+    except KeyboardInterrupt:
+        click.echo(f"midfold: interrupted{_say_how_to_resume(flags)}", err=True)
+        return _INTERRUPTED
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        raise MidfoldError(f"{output or source}: {error.strerror}{_say_how_to_resume(flags)}") from error
+    if flags["report"]:
+        write_report(flags["report"], batch, result)
+    _print(result, flags)
+    metrics = result.totals.metrics
+    has_no_row = metrics.rows == metrics.rejected
+    has_no_summary = metrics.kept and not metrics.compressed
+    return 1 if has_no_row or has_no_summary else 0
+
+
+def _read_batch(source: Path, flags: Flags) -> Batch:
+    file = flags["config_file"]
+    config = CompressionConfig.from_yaml(file) if file else CompressionConfig()
+    given = {name: flags[name] for name in _SETTINGS if flags[name] is not None}  # type: ignore[literal-required]
+    share = read_share(flags["sample"]) if flags["sample"] else None
+    return Batch(source, replace(config, **given), share, flags["seed"])
+
+
+def _choose_engine(flags: Flags) -> Engine:
+    if flags["engine"] == "ray":
+        from midfold.trajectories import RayEngine
+
+        return RayEngine(flags["ray_address"], flags["workers"])
+    if flags["ray_address"]:
+        raise click.UsageError("--ray-address needs --engine ray")
+    return LocalEngine(flags["workers"] or _count_cores())
+
+
+def _count_cores() -> int:
+    """Return the cores that this process may use, which in a container are fewer than there are."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on this system
+        return os.cpu_count() or 1
+
+
+def _say_how_to_resume(flags: Flags) -> str:
+    if flags["dry_run"]:
+        return ""
+    arguments = [argument for argument in sys.argv[1:] if argument != "--resume"]
+    return f"; nothing that is done is lost, go on with: {shlex.join(['midfold', *arguments, '--resume'])}"
+
+
+def _print(result: BatchResult, flags: Flags) -> None:
+    if flags["as_json"]:
+        click.echo(json.dumps(as_values(result)))
+        return
+    print_result(result, make_console(), is_rehearsal=flags["dry_run"], report=flags["report"])

@@ -1,0 +1,228 @@
+"""What fills the window: as a bar, on one line, and as tables of who and what is in it."""
+
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.text import Text
+
+from midfold.cli.render.grid import Grid
+from midfold.cli.terminal import printable
+from midfold.engines import ContextBreakdown, Section
+from midfold.tokens import Breakdown
+
+if TYPE_CHECKING:
+    from midfold.cli.commands.inspect import Inspection
+
+SECTION_COLOURS = {
+    Section.TOOLS: "blue",
+    Section.SYSTEM: "cyan",
+    Section.MEMORY: "bright_cyan",
+    Section.HEAD: "green",
+    Section.SUMMARY: "magenta",
+    Section.MIDDLE: "yellow",
+    Section.TAIL: "bright_green",
+}
+_SHORT_NAMES = {Section.TOOLS: "tools", Section.SYSTEM: "system"}
+_LINE_BAR_CELLS = 32
+_GAP = "  "
+
+
+def context_bar(context: ContextBreakdown, cells: int = _LINE_BAR_CELLS) -> Text:
+    """Draw the window; where its size is not known, the bar is the request. A `|` is the threshold."""
+    whole = max(context.context_length or 0, context.tokens, 1)
+    bar = Text()
+    reached = 0
+    for share in context.sections:
+        reached += share.tokens
+        bar.append("█" * (round(reached / whole * cells) - len(bar)), style=SECTION_COLOURS[share.section])
+    free = "░" * (cells - len(bar))
+    if context.threshold_tokens is not None:
+        due = round(context.threshold_tokens / whole * cells) - len(bar)
+        free = f"{free[:due]}|{free[due + 1 :]}" if 0 <= due < len(free) else free
+    return bar.append(free, style="bright_black")
+
+
+def context_line(context: ContextBreakdown, width: int) -> Text:
+    """Say on one line what fills the window, as far as `width` goes; a figure is whole or absent."""
+    line = context_bar(context, max(1, min(_LINE_BAR_CELLS, width // 3)))
+    pieces = [Text(_GAP + _size(context))]
+    for place, share in enumerate(context.sections):
+        name = _SHORT_NAMES.get(share.section, str(share.section))
+        piece = Text(_GAP if place == 0 else " · ", style="dim")
+        pieces.append(piece.append(name, style=SECTION_COLOURS[share.section]).append(f" {share.tokens:,}"))
+    for piece in pieces:
+        if line.cell_len + piece.cell_len > width:
+            break
+        line.append_text(piece)
+    return line
+
+
+def section_grid(context: ContextBreakdown) -> Grid:
+    """List the sections as a table."""
+    rows = [
+        [
+            Text.assemble(("■ ", SECTION_COLOURS[share.section]), str(share.section)),
+            Text(f"{share.tokens:,}"),
+            Text(f"{share.tokens / context.tokens:.1%}" if context.tokens else ""),
+            Text(f"{share.messages:,}" if share.messages else ""),
+        ]
+        for share in context.sections
+    ]
+    return Grid(("section", "tokens", "share", "messages"), rows)
+
+
+def _size(context: ContextBreakdown) -> str:
+    if context.context_length is None:
+        return f"{context.tokens:,} tokens"
+    return f"{context.tokens / max(context.context_length, 1):.0%} of {context.context_length:,}"
+
+
+__all__ = ["DIALECT_NAMES", "print_inspection", "printable"]
+
+DIALECT_NAMES = {
+    "openai_chat": "OpenAI chat",
+    "openai_responses": "OpenAI Responses",
+    "anthropic": "Anthropic Messages",
+    "sharegpt": "ShareGPT",
+}
+_WHOSE_RULES = {
+    "openai": "OpenAI",
+    "azure": "Azure",
+    "anthropic": "Anthropic",
+    "bedrock": "Bedrock",
+    "mistral": "Mistral",
+    "ollama": "Ollama",
+    "gemini": "Gemini",
+    "deepseek": "DeepSeek",
+    "kimi": "Kimi",
+    "minimax": "MiniMax",
+}
+_SPEAKER_COLOURS = ("cyan", "green", "yellow", "magenta", "blue", "red", "white", "bright_black")
+_MOST_BAR_CELLS = 64
+_MOST_NAME_CELLS = 28
+_MOST_TOOLS = 12
+_MOST_FAULTS = 8
+
+
+def print_inspection(inspection: "Inspection", console: Console) -> None:
+    """Print what fills the window: a headline, the window as a bar, and tables of who and what is in it."""
+    breakdown = inspection.breakdown
+    colours = {
+        share.name: _SPEAKER_COLOURS[place % len(_SPEAKER_COLOURS)]
+        for place, share in enumerate(breakdown.speakers)
+    }
+    console.print(_headline(inspection))
+    console.print(_size_line(inspection))
+    console.print(_window_bar(inspection, colours, min(_MOST_BAR_CELLS, console.width)))
+    tables = [section_grid(inspection.context)] if inspection.context.has_summary else []
+    tables += [_speaker_table(breakdown, colours), _kind_table(breakdown)]
+    tables += [_tool_table(breakdown)] if breakdown.tools else []
+    tables += [_largest_table(breakdown)] if breakdown.largest else []
+    for table in tables:
+        console.print()
+        for line in table.lines(console.width):
+            console.print(line, soft_wrap=True)
+    for line in _remarks(inspection):
+        console.print(line, soft_wrap=True)
+
+
+def _headline(inspection: "Inspection") -> Text:
+    request = inspection.transcript.request
+    facts = [
+        DIALECT_NAMES[request.dialect],
+        f"{len(request.messages):,} messages",
+        printable(inspection.model) if inspection.model else "model not named",
+    ]
+    name = printable(PurePath(inspection.transcript.source).name)
+    return Text.assemble((name, "bold"), "  ", (" · ".join(facts), "dim"))
+
+
+def _size_line(inspection: "Inspection") -> Text:
+    tokens, window = inspection.breakdown.tokens, inspection.window
+    line = Text(f"{tokens:,} tokens", style="bold")
+    if window is None:
+        return line.append("; window unknown, set it with --context-length", style="dim not bold")
+    full = tokens / window.tokens
+    return line.append(
+        f", {full:.0%} of the window of {window.tokens:,}", style="red" if full > 1 else "not bold"
+    )
+
+
+def _window_bar(inspection: "Inspection", colours: dict[str, str], cells: int) -> Text:
+    """Draw the window; what is not filled stays empty. Without a known window the bar is the request."""
+    breakdown, window = inspection.breakdown, inspection.window
+    whole = max(window.tokens if window else 0, breakdown.tokens, 1)
+    bar = Text()
+    reached = 0
+    for share in breakdown.speakers:
+        reached += share.tokens
+        bar.append("█" * (round(reached / whole * cells) - len(bar)), style=colours[share.name])
+    return bar.append("░" * (cells - len(bar)), style="bright_black")
+
+
+def _speaker_table(breakdown: Breakdown, colours: dict[str, str]) -> Grid:
+    rows = [
+        _row(
+            Text.assemble(("■ ", colours[share.name]), printable(share.name)),
+            *_figures(share.tokens, breakdown.tokens),
+            _count_or_blank(share.items),
+        )
+        for share in breakdown.speakers
+    ]
+    return Grid(("who", "tokens", "share", "messages"), rows)
+
+
+def _kind_table(breakdown: Breakdown) -> Grid:
+    rows = [
+        _row(share.name, *_figures(share.tokens, breakdown.tokens), _count_or_blank(share.items))
+        for share in breakdown.kinds
+    ]
+    return Grid(("what", "tokens", "share", "parts"), rows)
+
+
+def _tool_table(breakdown: Breakdown) -> Grid:
+    rows = []
+    for tool in breakdown.tools[:_MOST_TOOLS]:
+        name = printable(tool.name, _MOST_NAME_CELLS)
+        rest = (tool.calls, tool.call_tokens, tool.result_tokens, tool.largest_result_tokens)
+        rows.append(_row(name, *_figures(tool.tokens, breakdown.tokens), *(f"{count:,}" for count in rest)))
+    others = breakdown.tools[_MOST_TOOLS:]
+    if others:
+        tokens = sum(tool.tokens for tool in others)
+        rows.append(_row(f"{len(others)} more", *_figures(tokens, breakdown.tokens)))
+    headings = ("tool", "tokens", "share", "calls", "in calls", "in results", "largest")
+    return Grid(headings, rows)
+
+
+def _largest_table(breakdown: Breakdown) -> Grid:
+    rows = [
+        _row(f"message {sized.index}", *_figures(sized.tokens, breakdown.tokens), printable(sized.holds))
+        for sized in breakdown.largest
+    ]
+    return Grid(("largest messages", "tokens", "share", "holds"), rows, words=(0, 3))
+
+
+def _row(*cells: str | Text) -> list[Text]:
+    return [cell if isinstance(cell, Text) else Text(cell) for cell in cells]
+
+
+def _remarks(inspection: "Inspection") -> list[Text]:
+    lines = [Text(f"note: {printable(note, 200)}", style="dim") for note in inspection.transcript.notes]
+    faults = inspection.faults
+    if faults:
+        plural = "s" if len(faults) > 1 else ""
+        whose = _WHOSE_RULES.get(inspection.profile, inspection.profile)
+        lines.append(Text(f"\n{len(faults)} fault{plural} by {whose}'s rules:", style="yellow"))
+        lines += [Text(f"  {printable(str(fault), 160)}") for fault in faults[:_MOST_FAULTS]]
+    if len(faults) > _MOST_FAULTS:
+        lines.append(Text(f"  and {len(faults) - _MOST_FAULTS} more; --json lists them all", style="dim"))
+    return lines
+
+
+def _figures(part: int, whole: int) -> tuple[str, str]:
+    return f"{part:,}", f"{part / whole:.1%}" if whole else ""
+
+
+def _count_or_blank(items: int) -> str:
+    return f"{items:,}" if items else ""

@@ -1,0 +1,206 @@
+"""How sessions look to a person: conversations, chains, what a search found, and messages."""
+
+from collections.abc import Iterator, Sequence
+from typing import assert_never
+
+from rich.console import Console
+from rich.text import Text
+
+from midfold.cli.conversations import DEFAULT_DIALECT, ID_CHARS, Overview, SessionView
+from midfold.cli.render.format import count_of, format_date, format_time, show_line
+from midfold.cli.render.grid import Grid
+from midfold.cli.terminal import printable
+from midfold.messages import Media, Message, Opaque, Part, Reasoning, Removed, ToolCall, ToolResult
+from midfold.messages import Text as Words
+from midfold.redact import find_secrets, redact
+from midfold.store import Found, Hit, Session, StoredMessage
+from midfold.wire import parse
+
+_MOST_TITLE_CELLS = 48
+_MOST_NAME_CELLS = 24
+_WIDE_CELLS = 100
+_UNTITLED = "(empty)"
+_NOTHING = "nothing found; words are found whole, book* finds bookings"
+_ROLE_STYLES = {"user": "green", "assistant": "cyan", "tool": "yellow", "system": "magenta"}
+
+
+def role_text(role: str) -> Text:
+    """Name a speaker in a colour of its own."""
+    return Text(printable(role, _MOST_NAME_CELLS), style=_ROLE_STYLES.get(role, "white"))
+
+
+def print_conversations(overviews: Sequence[Overview], console: Console) -> None:
+    """Print conversations, one on each line; what they are about has room before what they ran on."""
+    rows = [
+        [
+            Text(printable(each.words, _MOST_TITLE_CELLS) or _UNTITLED, style="" if each.words else "dim"),
+            Text(each.tip.id[:ID_CHARS], style="bold"),
+            Text(format_time(each.tip.started_at), style="dim"),
+            Text(f"{each.messages:,}"),
+            Text(f"{each.folds}" if each.folds else ""),
+            Text(printable(each.tip.source, _MOST_NAME_CELLS), style="dim"),
+            Text(printable(each.tip.model or "", _MOST_NAME_CELLS), style="dim"),
+        ]
+        for each in overviews
+    ]
+    headings = ("conversation", "id", "started", "messages", "folds", "source", "model")
+    shown = len(headings) if console.width >= _WIDE_CELLS else len(headings) - 1
+    _print_grid(Grid(headings[:shown], [row[:shown] for row in rows], words=(0, 5, 6)), console)
+
+
+def print_chain(sessions: Sequence[Session], console: Console) -> None:
+    """Print the sessions of a chain from the first to the tip."""
+    rows = [
+        [
+            Text(session.id[:ID_CHARS], style="bold"),
+            Text(str(session.kind)),
+            Text(format_date(session.started_at), style="dim"),
+            Text(f"{session.message_count:,}"),
+            _state(session, is_tip=session is sessions[-1]),
+        ]
+        for session in sessions
+    ]
+    _print_grid(Grid(("session", "kind", "started", "messages", "state"), rows, words=(0, 1, 4)), console)
+
+
+def print_hits(found: Found, console: Console) -> None:
+    """Print what a search found: where it is, and the words around it."""
+    for hit in found.hits:
+        console.print(_place(hit), soft_wrap=True, no_wrap=True, overflow="ellipsis", crop=True)
+        console.print(Text("  ").append_text(_snippet(hit)), soft_wrap=True)
+    summary = count_of(len(found.hits), "message") if found.hits else _NOTHING
+    if found.is_incomplete:
+        summary += "; there may be more, as time or the number of matches ran out"
+    console.print(Text(summary, style="dim"), soft_wrap=True)
+
+
+def _place(hit: Hit) -> Text:
+    line = Text.assemble((f"{hit.session_id[:ID_CHARS]}", "bold"), (f" #{hit.seq}", "bold"), "  ")
+    line.append_text(role_text(hit.role))
+    if hit.tools:
+        line.append(f" {show_line(' '.join(hit.tools), _MOST_NAME_CELLS)}", style="yellow")
+    line.append(f"  {format_time(hit.created_at)}", style="dim")
+    return line.append(f"  {show_line(hit.title, _MOST_TITLE_CELLS)}", style="dim") if hit.title else line
+
+
+def _snippet(hit: Hit) -> Text:
+    """Colour what matches, unless a credential must go first, which only a store that keeps them has."""
+    if find_secrets(hit.snippet):
+        return Text(printable(redact(hit.snippet), len(hit.snippet)))
+    text = Text(printable(hit.snippet, len(hit.snippet)))
+    for start, stop in hit.marks:
+        text.stylize("bold black on yellow", start, stop)
+    return text
+
+
+def _state(session: Session, *, is_tip: bool) -> Text:
+    reason = show_line(session.end_reason or "", _MOST_NAME_CELLS)
+    if is_tip:
+        return Text(f"tip, ended: {reason}" if reason else "tip", style="green")
+    return Text(reason or "open", style="dim")
+
+
+def _print_grid(grid: Grid, console: Console) -> None:
+    for line in grid.lines(console.width):
+        console.print(line, soft_wrap=True)
+
+
+_INDENT = "    "
+_MOST_LINES = 12
+_MOST_LINE_CHARS = 400
+_UNLIMITED = 1 << 30
+_ORIGINS = {"summary": "summary", "copy": "shortened", "stub": "shortened"}
+
+
+def print_messages(
+    records: Sequence[StoredMessage], dialect: str, console: Console, *, full: bool = False
+) -> None:
+    """Print messages; of a long one its beginning, unless `full`."""
+    home = records[-1].session_id if records else ""
+    for record in records:
+        console.print(_heading(record, home), soft_wrap=True)
+        message = parse([record.item], dialect)[0]
+        for line in _lines(message, full=full):
+            for piece in line.wrap(console, max(20, console.width - len(_INDENT))):
+                piece.rstrip()
+                console.print(Text(_INDENT).append_text(piece), soft_wrap=True)
+
+
+def _heading(record: StoredMessage, home: str) -> Text:
+    place = f"#{record.seq}" if record.session_id == home else f"{record.session_id[:ID_CHARS]} #{record.seq}"
+    line = Text.assemble((place, "bold"), "  ").append_text(role_text(record.role))
+    facts = [format_date(record.created_at)]
+    facts += [f"{record.tokens:,} tokens"] if record.tokens is not None else []
+    facts += [_ORIGINS[record.origin]] if record.origin in _ORIGINS else []
+    line.append("  " + " · ".join(facts), style="dim")
+    return line.append(f"  {record.condition}", style="bold red") if record.is_damaged else line
+
+
+def _lines(message: Message, *, full: bool) -> Iterator[Text]:
+    most_lines, most_chars = (_UNLIMITED, _UNLIMITED) if full else (_MOST_LINES, _MOST_LINE_CHARS)
+    for part in message.parts:
+        style, text = _say(part)
+        lines = redact(text).strip("\n").split("\n")
+        for line in lines[:most_lines]:
+            yield Text(printable(line.expandtabs(4).rstrip(), most_chars), style=style)
+        if len(lines) > most_lines:
+            yield Text(f"… and {len(lines) - most_lines:,} lines more; --full shows all", style="dim")
+
+
+def _say(part: Part) -> tuple[str, str]:
+    """Return how a part is coloured and what it says."""
+    match part:
+        case Words(text):
+            return "", text
+        case Reasoning(text):
+            return "dim italic", f"(thinking) {text or 'hidden'}"
+        case ToolCall(_, name, arguments):
+            return "yellow", f"→ {name} {arguments}"
+        case ToolResult(_, text, _, media):
+            return "", "\n".join([text, *(f"[{item.kind}]" for item in media)])
+        case Media(kind):
+            return "dim", f"[{kind}]"
+        case Opaque(kind, text):
+            return "dim", f"[{kind}] {text}"
+        case Removed():
+            return "dim", ""
+        case _:
+            assert_never(part)
+
+
+def print_excerpt(view: SessionView, console: Console, *, full: bool) -> None:
+    """Print what is known about a session, and the messages."""
+    session = view.session
+    console.print(Text(printable(view.words, _MOST_TITLE_CHARS) or "(empty)", style="bold"), soft_wrap=True)
+    console.print(Text(" · ".join(_facts(view)), style="dim"), soft_wrap=True)
+    if view.tip != session.id:
+        console.print(Text(f"it goes on in {view.tip[:ID_CHARS]}", style="dim"))
+    if any(record.is_redacted for record in view.records):
+        console.print(Text("credentials were replaced by placeholders when this was stored", style="dim"))
+    for line in _tell_damage(view):
+        console.print(Text(line, style="bold red"), soft_wrap=True)
+    console.print()
+    if view.start:
+        console.print(Text(f"{count_of(view.start, 'earlier message')}; --all shows all", style="dim"))
+    print_messages(view.records, session.dialect or DEFAULT_DIALECT, console, full=full)
+    later = view.total - view.start - len(view.records)
+    if later:
+        console.print(Text(count_of(later, "later message"), style="dim"))
+
+
+def _tell_damage(view: SessionView) -> Iterator[str]:
+    if view.damaged:
+        yield f"{count_of(view.damaged, 'message')} cannot be read; midfold doctor --fix saves all else"
+    if view.is_system_damaged:
+        yield "the system prompt cannot be read; midfold doctor --fix saves all else"
+
+
+def _facts(view: SessionView) -> list[str]:
+    session = view.session
+    facts = [session.id, str(session.kind), count_of(view.total, "message"), format_date(session.started_at)]
+    facts += [show_line(each) for each in (session.model, session.source) if each]
+    facts += [count_of(view.folds, "fold")] if view.folds else []
+    return [*facts, f"ended: {show_line(session.end_reason)}"] if session.end_reason else facts
+
+
+_MOST_TITLE_CHARS = 200
