@@ -6,7 +6,6 @@ from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypedDict, TypeVar, Unpack
 
-from midfold.engines import Asker, conclude
 from midfold.errors import ConfigError, SummaryUnavailable
 from midfold.folding import (
     Compression,
@@ -19,10 +18,10 @@ from midfold.folding import (
     arun,
     run,
 )
-from midfold.folding import compress as compress_flow
+from midfold.pipeline import compress_request
 from midfold.summaries import Template
 from midfold.tokens import TokenCounter, resolve_window
-from midfold.wire import Request, parse, read_request
+from midfold.wire import Request, read_request
 
 if TYPE_CHECKING:
     from midfold.providers.summarizers import ModelSummarizer
@@ -75,7 +74,7 @@ def compress(
     request = _request(messages, options)
     flow = plan_compression(request, use_model=_uses_model(summarizer, options), **options)
     with _opened(summarizer, options) as summarize:
-        return conclude(run(flow, summarize), request, CompressionState())
+        return run(flow, summarize)
 
 
 async def acompress(
@@ -88,18 +87,16 @@ async def acompress(
     request = _request(messages, options)
     flow = plan_compression(request, use_model=_uses_model(summarizer, options), **options)
     async with _aopened(summarizer, options) as summarize:
-        return conclude(await arun(flow, summarize), request, CompressionState())
+        return await arun(flow, summarize)
 
 
-def plan_compression(request: Request, *, use_model: bool, **options: Unpack[Options]) -> Flow:
-    """Read and measure a request, and return the flow that compresses it."""
-    count = TokenCounter(options.get("tokenizer") or request.model)
-    return compress_flow(
-        parse(request.messages, request.dialect),
+def plan_compression(request: Request, *, use_model: bool, **options: Unpack[Options]) -> Flow[object]:
+    """Return the flow that compresses a request; nothing is done yet."""
+    return compress_request(
+        request,
         policy=_policy(options),
-        count=count,
+        count=TokenCounter(options.get("tokenizer") or request.model),
         state=CompressionState(pins=tuple(options.get("pin", ()))),
-        overhead_tokens=count.count_text(request.system_text) + count.count_tools(request.tools or ()),
         focus=options.get("focus"),
         use_model=use_model,
         is_manual=options.get("context_length") is not None,
@@ -171,6 +168,7 @@ def _opened(
     if options.get("model") is None:
         yield summarizer or _no_summary
         return
+    from midfold.engines import Asker
     from midfold.providers.summarizers import BlockingSummarizer
 
     with BlockingSummarizer(_open_model(options)) as summarize:
@@ -184,6 +182,8 @@ async def _aopened(
     if options.get("model") is None:
         yield summarizer or _no_awaited_summary
         return
+    from midfold.engines import Asker
+
     async with _open_model(options) as summarize:
         yield Asker().for_fold_async(summarize)
 

@@ -4,13 +4,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from midfold.engines.folding import conclude
 from midfold.folding.flow import compress
 from midfold.folding.fold import apply
 from midfold.folding.policy import CompressionPolicy, Strategy, Style
 from midfold.folding.run import run
 from midfold.folding.state import CompressionState
 from midfold.messages import chain_digests
+from midfold.pipeline import render_compression
 from midfold.testing import Dirt, transcript
 from midfold.tokens import TokenCounter
 from midfold.wire import DIALECTS, Request, parse, render
@@ -54,7 +54,7 @@ PRUNED = CompressionPolicy(context_length=8_000, strategy=Strategy.PRUNE)
 def test_a_folded_list_has_the_same_chain_once_it_was_sent(dialect, shape, policy, by_model, habits):
     items = transcript(dialect, **shape)
     flow = compress(parse(items, dialect), policy=policy, count=COUNT, use_model=by_model)
-    result = conclude(run(flow, lambda _: ANSWER), Request(dialect, items), CompressionState())
+    result = render_compression(run(flow, lambda _: ANSWER), Request(dialect, items), CompressionState())
     if result.fold is None:
         return
     for sent in (items, resend(items, dialect, habits)):

@@ -6,13 +6,13 @@ import json
 import pytest
 
 from midfold.engines import ContextCompressor
-from midfold.engines.folding import conclude
 from midfold.folding.flow import compress
 from midfold.folding.fold import apply
 from midfold.folding.policy import CompressionPolicy, Strategy
 from midfold.folding.run import run
 from midfold.folding.state import CompressionState
 from midfold.messages import chain_digests
+from midfold.pipeline import render_compression
 from midfold.store import open_store
 from midfold.testing import transcript
 from midfold.tokens import TokenCounter
@@ -25,7 +25,7 @@ TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 def fold(items, dialect, max_tokens=2_500, strategy=Strategy.FOLD, **settings):
     policy = CompressionPolicy(context_length=32_000, max_tokens=max_tokens, strategy=strategy, **settings)
     flow = compress(parse(items, dialect), policy=policy, count=TokenCounter(), key=b"key")
-    return conclude(run(flow, lambda _: ""), Request(dialect, items), CompressionState())
+    return render_compression(run(flow, lambda _: ""), Request(dialect, items), CompressionState())
 
 
 def answer(number, content, arguments="{}", **more):

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from midfold.engines.folding import conclude
 from midfold.folding.compression import Compression
 from midfold.folding.flow import compress
 from midfold.folding.policy import CompressionPolicy, Strategy, Style
 from midfold.folding.run import run
 from midfold.folding.state import CompressionState
+from midfold.pipeline import render_compression
 from midfold.store import open_store
 from midfold.testing import transcript
 from midfold.tokens import TokenCounter
@@ -57,7 +57,7 @@ def make_fold(
     items: list[object], dialect: str, policy: CompressionPolicy, key: bytes
 ) -> Compression[object]:
     flow = compress(parse(items, dialect), policy=policy, count=COUNT, key=key)
-    return conclude(run(flow, lambda _: ""), Request(dialect, items), CompressionState())
+    return render_compression(run(flow, lambda _: ""), Request(dialect, items), CompressionState())
 
 
 @pytest.mark.slow

@@ -7,7 +7,6 @@ one on another, and where the list is still too long it is folded once more.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from midfold.engines import conclude
 from midfold.errors import SummaryUnavailable
 from midfold.folding import (
     Compression,
@@ -22,6 +21,7 @@ from midfold.folding import (
     run,
 )
 from midfold.messages import Media, Message, Part, Text, chain_digests, newest_request
+from midfold.pipeline import render_flow
 from midfold.store import Store, StoredFold
 from midfold.tokens import TokenCounter
 from midfold.wire import Request, parse, render
@@ -161,7 +161,7 @@ class Pipeline:
             is_emergency=decision.is_emergency,
             key=self._key,
         )
-        made = run(flow, self._summarize or _unavailable)
-        compression = conclude(made, Request(self._dialect, items), state)
+        rendered = render_flow(flow, Request(self._dialect, items), state)
+        compression = run(rendered, self._summarize or _unavailable)
         self._states[conversation] = compression.state
         return compression

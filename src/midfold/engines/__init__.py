@@ -5,7 +5,6 @@ from midfold.engines.background import Background
 from midfold.engines.base import ContextEngine
 from midfold.engines.compressor import ContextCompressor
 from midfold.engines.context import ContextBreakdown, Section, context_breakdown, section_breakdown
-from midfold.engines.folding import conclude
 from midfold.engines.folding_engine import EngineSetup, FoldingEngine
 from midfold.engines.hosting import NOTHING_YET, open_engine
 from midfold.engines.publishing import PUBLISHED
@@ -49,7 +48,6 @@ __all__ = [
     "Section",
     "Step",
     "Summarizer",
-    "conclude",
     "context_breakdown",
     "describe_error",
     "find_engine",

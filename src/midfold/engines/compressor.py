@@ -11,7 +11,6 @@ from midfold import folding
 from midfold.concurrency import running_loop
 from midfold.engines.asking import Asker, Patience, Summarizer, no_summary
 from midfold.engines.background import Background, Phase, can_wait, is_time, prepare_from
-from midfold.engines.folding import conclude
 from midfold.engines.folding_engine import EngineSetup, FoldingEngine
 from midfold.engines.metering import Meter
 from midfold.engines.passes import Done, Pass
@@ -19,6 +18,7 @@ from midfold.engines.publishing import is_current, publish, serves
 from midfold.errors import StaleFold
 from midfold.folding import DIGEST, Compression, CompressionPolicy, CompressionState, Flow, Rehearsal
 from midfold.messages import Message, MessageCache
+from midfold.pipeline import render_compression, render_flow
 from midfold.wire import normalize_usage, parse
 
 
@@ -232,11 +232,11 @@ class ContextCompressor(FoldingEngine):
 
     def rehearse(
         self, messages: Sequence[object], focus_topic: str | None = None, *, keep_last: int | None = None
-    ) -> Rehearsal:
+    ) -> Rehearsal[Message]:
         """Say what a compression by hand would do; no model is asked, and nothing changes."""
         this = self._open(messages, None, focus_topic, keep_last, None)
         if this.refusal:
-            return Rehearsal((), this.unchanged(this.refusal).spelled(list(this.messages)))
+            return Rehearsal((), this.unchanged(this.refusal).with_messages(list(this.messages)))
         this = replace(this, state=folding.reopen(this.state), is_manual=True, is_emergency=False)
         return folding.rehearse(this.flow(self._meter.reader, use_model=self._summarizer is not None))
 
@@ -361,22 +361,23 @@ class ContextCompressor(FoldingEngine):
         except StaleFold:
             self._background.discard_stale()
             return None
-        result = conclude(published, this.request, this.state)
+        result = render_compression(published, this.request, this.state)
         if not serves(result, preparation.ready, prepare_from(self._policy)):
             self._background.discard("it would no longer help")
             return None
         return self._remember(result, this) if self._background.commit(preparation.ticket) else None
 
-    def _flow(self, this: Pass) -> Flow:
+    def _flow(self, this: Pass) -> Flow[object]:
         can_ask = self._summarizer is not None and self._why_not_ask(this.is_manual) is None
-        return this.flow(self._meter.reader, use_model=can_ask and not this.is_emergency)
+        flow = this.flow(self._meter.reader, use_model=can_ask and not this.is_emergency)
+        return render_flow(flow, this.request, this.state)
 
-    def _take(self, outcome: Compression[Message], this: Pass) -> Compression[object]:
-        """Check what came out, and say so where the digest stood in for a summary that was not ready."""
+    def _take(self, outcome: Compression[object], this: Pass) -> Compression[object]:
+        """Say so where the digest stood in for a summary that was not ready."""
         why = self._why_not_ask(this.is_manual) if outcome.summarizer == DIGEST else None
         if why is not None and outcome.warning is None:
             outcome = replace(outcome, warning=f"{why}; the built-in digest stands in")
-        return self._remember(conclude(outcome, this.request, this.state), this)
+        return self._remember(outcome, this)
 
     def _remember(self, result: Compression[object], this: Pass) -> Compression[object]:
         """Count a compression as done, which it is only now."""

@@ -13,7 +13,7 @@ from midfold.engines.asking import Patience, Summarizer
 from midfold.engines.base import ContextEngine
 from midfold.errors import EngineUnable
 from midfold.folding import Compression, CompressionPolicy, CompressionState, Rehearsal
-from midfold.messages import MessageCache
+from midfold.messages import Message, MessageCache
 
 
 class EngineStore(Protocol):
@@ -131,7 +131,7 @@ class FoldingEngine(ContextEngine):
 
     def rehearse(
         self, messages: Sequence[object], focus_topic: str | None = None, *, keep_last: int | None = None
-    ) -> Rehearsal:
+    ) -> Rehearsal[Message]:
         """Say what a compression by hand would do; no model is asked, and nothing changes.
 
         Raises `EngineUnable` where the engine cannot say.

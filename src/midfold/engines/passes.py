@@ -81,7 +81,7 @@ class Pass:
         """What travels beside the messages."""
         return self.tokens - sum(self.sizes)
 
-    def flow(self, reader: Reader, *, use_model: bool) -> Flow:
+    def flow(self, reader: Reader, *, use_model: bool) -> Flow[Message]:
         """Return the flow that does it; nothing is done yet."""
         return compress(
             self.messages,
@@ -102,14 +102,12 @@ class Pass:
 
     def unchanged(self, reason: str) -> Compression[object]:
         """Return the messages as they are."""
-        return Compression(
-            messages=list(self.request.messages),
-            before=tuple(self.messages),
-            fold=None,
-            reason=reason,
+        return Compression.unchanged(
+            list(self.request.messages),
+            tuple(self.messages),
+            reason,
             state=self.state,
-            tokens_before=self.tokens,
-            tokens_after=self.tokens,
+            tokens=self.tokens,
             budget_tokens=self.policy.target_tokens,
         )
 

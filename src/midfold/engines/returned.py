@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from midfold.engines.deriving import NotAFold, derive_fold
-from midfold.engines.folding import conclude
 from midfold.engines.passes import Pass
 from midfold.errors import DialectError, EngineContractError
 from midfold.folding import Compression, Fold, note_outcome, splice
 from midfold.messages import Message, is_request
+from midfold.pipeline import render_compression
 from midfold.ports import Count
 from midfold.wire import Request, detect, parse, render
 
@@ -33,7 +33,7 @@ def read_returned(returned: object, this: Pass, *, engine: str, count: Count) ->
         raise NotUsed(str(error)) from error
     if fold is None:
         return None
-    result = conclude(_apply(fold, this, engine, count), this.request, this.state)
+    result = render_compression(_apply(fold, this, engine, count), this.request, this.state)
     if not result.changed:
         raise NotUsed(result.reason)
     return result

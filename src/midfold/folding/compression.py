@@ -1,8 +1,8 @@
 """What a compression tells about itself: its fold, the new messages, and the facts."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Generic, TypeVar
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar, cast
 
 from midfold.folding.feedback import headline
 from midfold.folding.fold import Fate, Fold, Source, Span
@@ -60,6 +60,29 @@ class Compression(Generic[M]):
     system_note: str | None = None
     """for callers that keep the system prompt beside the messages"""
 
+    @classmethod
+    def unchanged(
+        cls,
+        messages: list[M],
+        before: tuple[Message, ...],
+        reason: str,
+        *,
+        state: CompressionState,
+        tokens: int,
+        budget_tokens: int,
+    ) -> "Compression[M]":
+        """Return a compression that did nothing to a request of `tokens`."""
+        return cls(
+            messages=messages,
+            before=before,
+            fold=None,
+            reason=reason,
+            state=state,
+            tokens_before=tokens,
+            tokens_after=tokens,
+            budget_tokens=budget_tokens,
+        )
+
     @property
     def changed(self) -> bool:
         return self.fold is not None
@@ -108,24 +131,10 @@ class Compression(Generic[M]):
         """Take the compression back: the list as it was, every item the same object."""
         return self.originals
 
-    def spelled(self, items: list[N]) -> "Compression[N]":
-        """Return the same facts with the messages in another spelling."""
-        return Compression(
-            messages=items,
-            before=self.before,
-            fold=self.fold,
-            reason=self.reason,
-            state=self.state,
-            tokens_before=self.tokens_before,
-            tokens_after=self.tokens_after,
-            budget_tokens=self.budget_tokens,
-            pruned=self.pruned,
-            summarizer=self.summarizer,
-            summary_tokens=self.summary_tokens,
-            retention=self.retention,
-            warning=self.warning,
-            system_note=self.system_note,
-        )
+    def with_messages(self, messages: list[N]) -> "Compression[N]":
+        """Return the same facts with the messages in another form."""
+        # Nothing but the messages depends on their type.
+        return replace(cast("Compression[N]", self), messages=messages)
 
     def find(self, text: str) -> list[Match]:
         """Find words in what is no longer in the context as it was, ignoring case."""

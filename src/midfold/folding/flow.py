@@ -7,7 +7,7 @@ tail, and the digest gets all the room that is left.
 
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from midfold.errors import SummaryUnavailable
 from midfold.folding.assemble import make_fold, summary_message
@@ -71,7 +71,8 @@ class _Written:
         return DIGEST if self.words is None else MODEL
 
 
-Flow: TypeAlias = Generator[SummaryRequest, str, Compression[Message]]
+M = TypeVar("M")
+Flow: TypeAlias = Generator[SummaryRequest, str, Compression[M]]
 
 
 def compress(
@@ -89,7 +90,7 @@ def compress(
     key: bytes = b"",
     memory: Memory | None = None,
     digests: Sequence[MessageDigest] | None = None,
-) -> Flow:
+) -> Flow[Message]:
     """Compress a conversation. Yields `SummaryRequest`, is sent the summary, returns `Compression`.
 
     `overhead_tokens` is what travels beside the messages: a system prompt kept apart, tool schemas. `sizes`
@@ -117,7 +118,7 @@ def compress(
     return (yield from _compress(job))
 
 
-def _compress(job: Job) -> Flow:
+def _compress(job: Job) -> Flow[Message]:
     """Do as little as the job allows: nothing, pruning, or a fold."""
     refusal = why_not(job)
     if refusal is not None:
@@ -325,14 +326,12 @@ def _vain(job: Job, reason: str) -> Compression[Message]:
 
 
 def _unchanged(job: Job, reason: str, state: CompressionState) -> Compression[Message]:
-    return Compression(
-        messages=list(job.layout.messages),
-        before=tuple(job.layout.messages),
-        fold=None,
-        reason=reason,
+    return Compression.unchanged(
+        list(job.layout.messages),
+        tuple(job.layout.messages),
+        reason,
         state=state,
-        tokens_before=job.tokens_before,
-        tokens_after=job.tokens_before,
+        tokens=job.tokens_before,
         budget_tokens=job.policy.target_tokens,
     )
 

@@ -1,22 +1,24 @@
 """A compression for show: what a model would be asked, and what would come of it, without asking it."""
 
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from midfold.folding.compression import Compression
 from midfold.folding.flow import Flow, SummaryRequest
 from midfold.folding.run import run
-from midfold.messages import Message
+
+M = TypeVar("M")
 
 
 @dataclass(frozen=True, slots=True)
-class Rehearsal:
+class Rehearsal(Generic[M]):
     """The questions of a flow, and its result with other words in place of the model's."""
 
     requests: tuple[SummaryRequest, ...]
-    result: Compression[Message]
+    result: Compression[M]
 
 
-def rehearse(flow: Flow) -> Rehearsal:
+def rehearse(flow: Flow[M]) -> Rehearsal[M]:
     """Run a flow to its end without a model.
 
     Each answer is made of the facts that should survive, which is what the fold makes sure of anyway.

@@ -1,48 +1,60 @@
 """The two drivers of a flow: one for ordinary callers, one for async ones. There is no third."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Generator
+from typing import TypeVar
 
 from midfold.errors import SummaryUnavailable
-from midfold.folding.compression import Compression
-from midfold.folding.flow import Flow, SummaryRequest
-from midfold.messages import Message
+
+Q = TypeVar("Q")
+R = TypeVar("R")
 
 
-def run(flow: Flow, summarize: Callable[[SummaryRequest], str]) -> Compression[Message]:
-    """Drive a flow; a summariser that fails in any way is reported to it as unavailable."""
-    try:
-        request = next(flow)
-        while True:
-            try:
-                answer = summarize(request)
-            except Exception as error:  # noqa: BLE001 - whatever a summariser raises, history must not be lost
-                request = flow.throw(_unavailable(error))
-            else:
-                request = flow.send(answer)
-    except StopIteration as done:
-        result: Compression[Message] = done.value
-        return result
-
-
-async def arun(flow: Flow, summarize: Callable[[SummaryRequest], Awaitable[str]]) -> Compression[Message]:
-    """Drive a flow whose summariser must be awaited."""
-    try:
-        request = next(flow)
-        while True:
-            try:
-                answer = await summarize(request)
-            except Exception as error:  # noqa: BLE001 - whatever a summariser raises, history must not be lost
-                request = flow.throw(_unavailable(error))
-            else:
-                request = flow.send(answer)
-    except StopIteration as done:
-        result: Compression[Message] = done.value
-        return result
-
-
-def _unavailable(error: Exception) -> SummaryUnavailable:
+def as_unavailable(error: Exception) -> SummaryUnavailable:
+    """Report whatever a summariser raised as a summary that cannot be had."""
     if isinstance(error, SummaryUnavailable):
         return error
     unavailable = SummaryUnavailable(f"{type(error).__name__}: {error}")
     unavailable.__cause__ = error
     return unavailable
+
+
+def run(
+    flow: Generator[Q, str, R],
+    summarize: Callable[[Q], str],
+    *,
+    translate_error: Callable[[Exception], Exception] = as_unavailable,
+) -> R:
+    """Drive a flow; it is told of every failure to answer, and decides what follows."""
+    try:
+        question = next(flow)
+        while True:
+            try:
+                answer = summarize(question)
+            except Exception as error:  # noqa: BLE001 - whatever a summariser raises, history must not be lost
+                question = flow.throw(translate_error(error))
+            else:
+                question = flow.send(answer)
+    except StopIteration as done:
+        result: R = done.value
+        return result
+
+
+async def arun(
+    flow: Generator[Q, str, R],
+    summarize: Callable[[Q], Awaitable[str]],
+    *,
+    translate_error: Callable[[Exception], Exception] = as_unavailable,
+) -> R:
+    """Drive a flow whose answers must be awaited."""
+    try:
+        question = next(flow)
+        while True:
+            try:
+                answer = await summarize(question)
+            except Exception as error:  # noqa: BLE001 - whatever a summariser raises, history must not be lost
+                question = flow.throw(translate_error(error))
+            else:
+                question = flow.send(answer)
+    except StopIteration as done:
+        result: R = done.value
+        return result

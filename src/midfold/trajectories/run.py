@@ -1,4 +1,4 @@
-"""The two drivers of a trajectory's flow: they ask, wait and give up; what follows is the flow's affair."""
+"""Drives a trajectory's flow within a time limit: waits between questions, and gives up when it is over."""
 
 import asyncio
 import time
@@ -7,6 +7,8 @@ from typing import TypeAlias
 
 from midfold.errors import SummaryUnavailable
 from midfold.folding import SummaryRequest
+from midfold.folding import arun as drive_async
+from midfold.folding import run as drive
 from midfold.redact import redact
 from midfold.summaries.tool_calls import one_line
 from midfold.trajectories.asking import AnswerFailed, Question
@@ -19,20 +21,16 @@ _REASON_CHARS = 300
 
 def run(flow: Flow, summarize: Summarize, *, timeout_seconds: float) -> Outcome:
     """Drive a flow. A question that is under way cannot be broken off; after the time is up none is asked."""
-    try:
-        question = next(flow)
-        until = time.monotonic() + timeout_seconds
-        while True:
-            try:
-                _wait(question.wait_seconds, until, timeout_seconds)
-                answer = summarize(question.request)
-            except Exception as error:  # noqa: BLE001 - whatever a summariser raises, the row must not be lost
-                question = flow.throw(_failure(error))
-            else:
-                question = flow.send(answer)
-    except StopIteration as done:
-        outcome: Outcome = done.value
-        return outcome
+    until: float | None = None
+
+    def ask(question: Question) -> str:
+        nonlocal until
+        # The time runs from the first question on: laying out a long trajectory takes some, too.
+        until = time.monotonic() + timeout_seconds if until is None else until
+        _wait(question.wait_seconds, until, timeout_seconds)
+        return summarize(question.request)
+
+    return drive(flow, ask, translate_error=_failure)
 
 
 async def arun(
@@ -40,18 +38,9 @@ async def arun(
 ) -> Outcome:
     """Drive a flow whose summariser is awaited, when a slot is free; what takes too long is broken off."""
     patience = _Patience(timeout_seconds)
-    try:
-        question = next(flow)
-        while True:
-            try:
-                answer = await patience.ask(question, summarize, slots)
-            except Exception as error:  # noqa: BLE001 - whatever a summariser raises, the row must not be lost
-                question = flow.throw(_failure(error))
-            else:
-                question = flow.send(answer)
-    except StopIteration as done:
-        outcome: Outcome = done.value
-        return outcome
+    return await drive_async(
+        flow, lambda question: patience.ask(question, summarize, slots), translate_error=_failure
+    )
 
 
 class _Patience:

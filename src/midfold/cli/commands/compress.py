@@ -15,12 +15,11 @@ from midfold.api import Options, plan_compression
 from midfold.cli.render.compression import print_compression, print_losses, print_plan
 from midfold.cli.render.console import make_console
 from midfold.config import load_settings
-from midfold.engines import Asker, conclude
+from midfold.engines import Asker
 from midfold.errors import ConfigError, SummaryUnavailable
 from midfold.files import replace_file
 from midfold.folding import (
     Compression,
-    CompressionState,
     Flow,
     Strategy,
     Style,
@@ -165,7 +164,7 @@ def _compress(loaded: Transcript, options: Options) -> _Outcome:
 
 def _run(loaded: Transcript, options: Options, summarize: Callable[[SummaryRequest], str]) -> _Outcome:
     started = time.perf_counter()
-    result = conclude(run(_plan(loaded, options), summarize), loaded.request, CompressionState())
+    result = run(_plan(loaded, options), summarize)
     return _Outcome(result, (time.perf_counter() - started) * 1000)
 
 
@@ -173,11 +172,11 @@ def _rehearse(loaded: Transcript, options: Options) -> _Outcome:
     """Find out what would be done, and what a model would be asked; nothing is sent."""
     started = time.perf_counter()
     rehearsal = rehearse(_plan(loaded, options))
-    result = conclude(rehearsal.result, loaded.request, CompressionState())
-    return _Outcome(result, (time.perf_counter() - started) * 1000, requests=rehearsal.requests)
+    elapsed_ms = (time.perf_counter() - started) * 1000
+    return _Outcome(rehearsal.result, elapsed_ms, requests=rehearsal.requests)
 
 
-def _plan(loaded: Transcript, options: Options) -> Flow:
+def _plan(loaded: Transcript, options: Options) -> Flow[object]:
     uses_model = bool(options.get("model"))
     if uses_model and not options.get("summarizer_window"):
         options = {**options, "summarizer_window": load_settings().auxiliary.compression.context_length}

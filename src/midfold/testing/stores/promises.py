@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 
-from midfold.engines import conclude
 from midfold.errors import MidfoldError, StoreError
-from midfold.folding import Compression, CompressionPolicy, CompressionState, Strategy, compress, run
+from midfold.folding import Compression, CompressionPolicy, Strategy, run
 from midfold.messages import chain_digests
+from midfold.pipeline import compress_request
 from midfold.tokens import TokenCounter
 from midfold.wire import Request, parse
 
@@ -45,8 +45,7 @@ def say(words: str) -> dict[str, object]:
 def fold(items: list[object]) -> Compression[object]:
     """Fold a long list of messages."""
     policy = CompressionPolicy(context_length=32_000, max_tokens=2_500, strategy=Strategy.FOLD)
-    flow = compress(parse(items, DIALECT), policy=policy, count=TokenCounter(), use_model=False)
-    return conclude(run(flow, lambda _: ""), Request(DIALECT, items), CompressionState())
+    return run(compress_request(Request(DIALECT, items), policy=policy, count=TokenCounter()), lambda _: "")
 
 
 def digests_of(items: list[object]) -> list[bytes]:

@@ -104,10 +104,10 @@ def _show_preview(chat: ChatContext, preview: Preview) -> None:
     if not preview.changed:
         console.print(remark(preview.reason))
         return
-    console.print(index_bar(result.spelled(result.originals)))
+    console.print(index_bar(result.with_messages(result.originals)))
     console.print()
-    console.print(stretch_table(result.spelled(result.originals)))
-    print_preview(preview.forecast, result.spelled(result.originals), 0, console)
+    console.print(stretch_table(result.with_messages(result.originals)))
+    print_preview(preview.forecast, result.with_messages(result.originals), 0, console)
 
 
 def _list_pins(chat: ChatContext) -> list[Suggestion]:

@@ -5,13 +5,13 @@ from dataclasses import replace
 import pytest
 
 from midfold.engines import ContextCompressor
-from midfold.engines.folding import conclude
 from midfold.folding.flow import compress
 from midfold.folding.fold import apply
 from midfold.folding.policy import CompressionPolicy
 from midfold.folding.run import run
 from midfold.folding.state import CompressionState
 from midfold.messages import Message, Text, ToolCall, ToolResult
+from midfold.pipeline import render_compression
 from midfold.testing import transcript
 from midfold.tokens import TokenCounter
 from midfold.wire import Request, parse, render
@@ -22,7 +22,7 @@ def test_an_illegal_result_is_thrown_away_and_counts_as_a_vain_pass():
     good = run(compress(parse(items), policy=CompressionPolicy(max_tokens=3_000), count=TokenCounter()), None)
     orphan = Message("tool", (ToolResult("nobody", "asked"),))
     bad = replace(good, messages=[*good.messages, orphan])
-    result = conclude(bad, Request("openai_chat", items), CompressionState())
+    result = render_compression(bad, Request("openai_chat", items), CompressionState())
     assert (result.changed, result.state.count, result.state.ineffective) == (False, 0, 1)
     assert "would not be legal" in result.reason
     assert all(new is old for new, old in zip(result.messages, items, strict=True))
