@@ -20,7 +20,7 @@ from midfold.store.sqlite.driver import open_reader, open_writer, sqlite_version
 from midfold.store.sqlite.migrations import migrate
 from midfold.store.sqlite.search import maintain
 from midfold.store.sqlite.search.find import Rows, find
-from midfold.store.sqlite.search.scope import Filters
+from midfold.store.sqlite.search.scope import SearchFilters
 
 ROOT = Path(__file__).parents[1]
 MESSAGES = 100_000
@@ -59,7 +59,7 @@ def main(count: int = MESSAGES) -> None:
         for order, goals in ((Order.NEWEST, NEWEST_GOALS), (Order.RELEVANCE, RELEVANCE_GOALS)):
             for name, text in QUERIES.items():
                 _report(connection, f"{order}: {name}", text, order, goals.get(count, "-"))
-        filters = Filters("", sessions=("s3",), role="user")
+        filters = SearchFilters("", sessions=("s3",), role="user")
         _report(connection, "newest: in one session", "the", Order.NEWEST, "-", filters)
         connection.close()
 
@@ -70,7 +70,7 @@ def _report(
     text: str,
     order: Order,
     goal: str,
-    filters: Filters = Filters(""),  # noqa: B008 - it is frozen
+    filters: SearchFilters = SearchFilters(""),  # noqa: B008 - it is frozen
 ) -> None:
     def search() -> Rows:
         query = read_query(text)

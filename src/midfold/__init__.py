@@ -33,12 +33,12 @@ if TYPE_CHECKING:
     )
     from midfold.folding.compression import Compression
     from midfold.folding.feedback import summarize_manual_compression
-    from midfold.folding.flow import SummaryRequest
     from midfold.folding.fold import Fold
     from midfold.folding.losses import Loss, list_losses
     from midfold.folding.policy import CompressionPolicy
     from midfold.messages import Message
     from midfold.ports import Fault
+    from midfold.summaries import SummaryRequest
     from midfold.summaries.prompts import SUMMARY_PREFIX
     from midfold.tokens import CanonicalUsage
     from midfold.transcripts import load_transcript
@@ -96,7 +96,7 @@ _HOMES = {
     "Fold": "midfold.folding.compression",
     "Loss": "midfold.folding.losses",
     "Message": "midfold.messages",
-    "SummaryRequest": "midfold.folding.flow",
+    "SummaryRequest": "midfold.summaries",
     "acompress": "midfold.api",
     "compress": "midfold.api",
     "list_losses": "midfold.folding.losses",

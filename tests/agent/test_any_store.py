@@ -8,7 +8,7 @@ import pytest
 
 from midfold.agent import CompressionFinished, ToolFinished
 from midfold.messages import ToolCall
-from midfold.store.base import Kind
+from midfold.store.base import SessionKind
 from midfold.testing.upstream import Reply, Upstream
 from midfold.wire import parse
 from support.dict_store import DictStore, Shelf
@@ -33,7 +33,10 @@ def test_a_chat_folds_and_goes_on_after_a_restart(api, make_agent, play, faults_
         events = talk(agent, play, 8)
         assert any(isinstance(event, CompressionFinished) for event in events)
         store = agent.store
-        assert {session.kind for session in store.chain(first)} == {Kind.ROOT, Kind.CONTINUATION}
+        assert {session.kind for session in store.chain(first)} == {
+            SessionKind.ROOT,
+            SessionKind.CONTINUATION,
+        }
         assert parse(store.messages(agent.session_id), api) == agent.messages
         agent.close()
         again = make_agent(up, api=api, context_length=WINDOW, store=DictStore(shelf), session=first)

@@ -13,7 +13,7 @@ from midfold.errors import StoreError
 from midfold.folding.state import CompressionState
 from midfold.folding.state_json import state_from_json
 from midfold.messages.digests import chain_digests
-from midfold.store import Kind
+from midfold.store import SessionKind
 from midfold.store.sqlite.driver import driver
 from midfold.testing.upstream import Reply, Upstream
 
@@ -115,7 +115,7 @@ def test_a_branch_starts_with_the_pins_of_its_parent(make_agent, play):
         agent = make_agent(up)
         play(agent, "Hello.")
         agent.pin("Only metric units.")
-        branch = agent.store.create_session(parent_id=agent.session_id, kind=Kind.BRANCH).id
+        branch = agent.store.create_session(parent_id=agent.session_id, kind=SessionKind.BRANCH).id
         agent.resume(branch)
         assert agent.pins == ("Only metric units.",)
 

@@ -20,7 +20,7 @@ from midfold.agent import (
 )
 from midfold.agent.memory import Target
 from midfold.errors import ContextOverflow, SessionBusy, StillTooLarge, StoreUnavailable
-from midfold.store import Kind
+from midfold.store import SessionKind
 from midfold.store.sqlite.database import Database
 from midfold.store.sqlite.store import SqliteStore
 from midfold.summaries.prompts import SUMMARY_MARKER, SYSTEM_NOTE
@@ -56,7 +56,10 @@ def test_a_fold_by_threshold_opens_a_continuation(api, make_agent, play, faults_
         assert finished.headline.startswith("Compressed: ")
         assert continued.old_id == first
         assert agent.store.get_compression_tip(first) == agent.session_id
-        assert {session.kind for session in agent.store.chain(first)} == {Kind.ROOT, Kind.CONTINUATION}
+        assert {session.kind for session in agent.store.chain(first)} == {
+            SessionKind.ROOT,
+            SessionKind.CONTINUATION,
+        }
         assert parse(agent.store.messages(agent.session_id), api) == agent.messages
         assert RULE in up.requests[-1].body.decode()
         assert max(received.count_tokens() for received in up.requests) <= WINDOW

@@ -107,7 +107,7 @@ def test_a_mended_call_leaves_the_signed_thinking_before_it_as_it_was():
     call = {"type": "tool_use", "id": "c", "name": "list_files", "input": [1]}
     reply = parse([{"role": "assistant", "content": [thinking, call]}], "anthropic")
     completion = apis.Completion(
-        "anthropic", tuple(reply), apis.FinishReason.CALLS, CanonicalUsage(), None, "tool_use", "m"
+        "anthropic", tuple(reply), apis.Finish.CALLS, CanonicalUsage(), None, "tool_use", "m"
     )
     [item] = repair_reply(completion, "anthropic", used_ids=(), tools=["list_files"]).items
     assert item["content"] == [thinking, {**call, "input": {UNREADABLE: "[1]"}}]

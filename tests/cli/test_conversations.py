@@ -2,7 +2,7 @@
 
 from midfold.cli import conversations
 from midfold.cli.conversations import every_session, find_session, list_conversations
-from midfold.store import Kind
+from midfold.store import SessionKind
 from support.dict_store import DictStore
 
 
@@ -45,7 +45,7 @@ def test_the_latest_conversation_is_found_behind_pages_of_helpers(monkeypatch):
     monkeypatch.setattr(conversations, "_PAGE", 10)
     store = filled(2)
     for _helper in range(25):
-        store.create_session(parent_id="session-0001", kind=Kind.SUBAGENT)
+        store.create_session(parent_id="session-0001", kind=SessionKind.SUBAGENT)
     assert find_session(store, "latest").id == "session-0001"
     assert store.listed == [10, 10, 7]
 

@@ -10,8 +10,8 @@ import pytest
 from midfold.engines import ContextCompressor
 from midfold.engines.asking import MOST_HANGING, Asker, Patience
 from midfold.errors import SummaryUnavailable
-from midfold.folding.flow import SummaryRequest
 from midfold.folding.policy import CompressionPolicy, Strategy
+from midfold.summaries import SummaryRequest
 from midfold.testing import transcript
 
 WINDOW = 28_500  # the session fills it to 90 %: over the threshold, short of an emergency

@@ -8,7 +8,7 @@ import pytest
 from midfold.engines.reading import Reader
 from midfold.messages import ToolCall, ToolResult, digest_messages, pair_calls
 from midfold.redact import redact
-from midfold.summaries.ledger import Memory, collect
+from midfold.summaries.ledger import LedgerCache, collect
 from midfold.testing import transcript
 from midfold.tokens import TokenCounter
 from midfold.wire import parse
@@ -17,7 +17,7 @@ COUNT = TokenCounter()
 
 
 def new_reader():
-    return Reader(COUNT, Memory(b"key"))
+    return Reader(COUNT, LedgerCache(b"key"))
 
 
 def change(items, other, chance):
@@ -39,7 +39,7 @@ def ledger_of(messages, memory=None):
     def hide(text):
         return redact(text, key=b"key")
 
-    return collect(messages, range(len(messages)), pair_calls(messages), redact=hide, memory=memory)
+    return collect(messages, range(len(messages)), pair_calls(messages), redact=hide, cache=memory)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -79,7 +79,7 @@ def test_everything_but_the_newest_message_is_read_ahead():
         range(len(messages) - 1),
         pairing,
         redact=lambda text: asked.append(text) or text,
-        memory=reader.memory,
+        cache=reader.memory,
     )
     assert asked == []
 
@@ -122,7 +122,7 @@ def test_a_history_sent_again_is_remembered_as_it_was(monkeypatch):
     reader = new_reader()
     reader.read(json.loads(json.dumps(items)))
     read = []
-    monkeypatch.setattr(Memory, "remember", lambda _, messages: read.extend(messages))
+    monkeypatch.setattr(LedgerCache, "remember", lambda _, messages: read.extend(messages))
     reader.read(json.loads(json.dumps(items)))
     assert read == []
     reader.read([*json.loads(json.dumps(items)), {"role": "user", "content": "and now?"}])

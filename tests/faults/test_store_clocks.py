@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import midfold
-from midfold.store import Kind, open_store
+from midfold.store import SessionKind, open_store
 
 STEPS = (-3600.0, -1.0, -0.01, 0.0, 10 * 365 * 86400.0)
 MESSAGES: list[object] = [
@@ -37,9 +37,9 @@ def test_row_9_a_clock_that_jumps_at_every_step_changes_nothing(tmp_path: Path, 
             clock.__init__(number)  # type: ignore[misc]
             root = store.create_session(dialect="openai_chat").id
             store.append(root, MESSAGES)
-            helper = store.create_session(parent_id=root, kind=Kind.SUBAGENT).id
+            helper = store.create_session(parent_id=root, kind=SessionKind.SUBAGENT).id
             child = store.continue_session(root, result.messages, result)
-            branch = store.create_session(parent_id=root, kind=Kind.BRANCH).id
+            branch = store.create_session(parent_id=root, kind=SessionKind.BRANCH).id
             store.append(child, {"role": "user", "content": "on"})
             again = store.undo_continuation(root)
             assert [store.get_compression_tip(each) for each in (root, child, again)] == [again] * 3

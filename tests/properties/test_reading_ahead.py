@@ -11,7 +11,7 @@ from midfold.folding.flow import compress
 from midfold.folding.policy import CompressionPolicy, Strategy, Style
 from midfold.folding.run import run
 from midfold.messages import Message, Text, ToolCall, ToolResult, digest_messages
-from midfold.summaries.ledger import Memory
+from midfold.summaries.ledger import LedgerCache
 from midfold.testing import Dirt, conversation, transcript
 from midfold.tokens import TokenCounter
 from midfold.transcripts import load_transcript
@@ -58,7 +58,7 @@ def fold(messages, policy, prompts, **ahead):
 
 
 def assert_the_same(messages, policy):
-    memory = Memory(b"key")
+    memory = LedgerCache(b"key")
     memory.remember(messages)
     prompts, others = [], []
     known = fold(messages, policy, prompts, memory=memory, digests=list(digest_messages(messages)))

@@ -21,7 +21,7 @@ from midfold.folding.compression import Compression
 from midfold.folding.fold import Fold, Replacement, Span, splice
 from midfold.folding.state import CompressionState
 from midfold.messages import Message, Text
-from midfold.store import Call, Kind, open_store
+from midfold.store import Call, SessionKind, open_store
 from midfold.store.sqlite.driver import SAFE_VERSION, sqlite_version
 from midfold.store.sqlite.health import find_problems
 from midfold.tokens.usage import CanonicalUsage
@@ -145,14 +145,14 @@ class StoreMachine(RuleBasedStateMachine):
         talk.view = [*folded.before, *talk.view[folded.kept :]]
 
     @precondition(lambda self: self.talks)
-    @rule(who=WHO, which=st.integers(0, 99), kind=st.sampled_from([Kind.BRANCH, Kind.SUBAGENT]))
-    def have_child(self, who: int, which: int, kind: Kind) -> None:
+    @rule(who=WHO, which=st.integers(0, 99), kind=st.sampled_from([SessionKind.BRANCH, SessionKind.SUBAGENT]))
+    def have_child(self, who: int, which: int, kind: SessionKind) -> None:
         parent = self.pick(which)
         child = self.stores[who].create_session(
-            parent_id=parent.tip, kind=kind, dialect="openai_chat" if kind is Kind.SUBAGENT else None
+            parent_id=parent.tip, kind=kind, dialect="openai_chat" if kind is SessionKind.SUBAGENT else None
         )
-        view = list(parent.view) if kind is Kind.BRANCH else []
-        said = list(parent.said) if kind is Kind.BRANCH else []
+        view = list(parent.view) if kind is SessionKind.BRANCH else []
+        said = list(parent.said) if kind is SessionKind.BRANCH else []
         self.talks.append(
             Talk(
                 child.id,
@@ -160,7 +160,7 @@ class StoreMachine(RuleBasedStateMachine):
                 view,
                 said,
                 parent=parent,
-                is_branch=kind is Kind.BRANCH,
+                is_branch=kind is SessionKind.BRANCH,
                 begins_with=len(said),
             )
         )

@@ -7,10 +7,10 @@ from itertools import cycle, islice
 import pytest
 
 from midfold.errors import ProviderAuthError, ProviderError
-from midfold.folding.flow import SummaryRequest
 from midfold.providers import Model, Secret
 from midfold.providers.model import open_transport
 from midfold.providers.summarizers import ModelRef, ModelSummarizer
+from midfold.summaries import SummaryRequest
 from midfold.testing.upstream import (
     HANG_UP,
     NEVER,

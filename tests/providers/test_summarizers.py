@@ -6,11 +6,11 @@ from decimal import Decimal
 import pytest
 
 from midfold.errors import ConfigError, SummaryUnavailable
-from midfold.folding.flow import SummaryRequest
 from midfold.messages import ToolCall
 from midfold.providers import Retries, Secret
 from midfold.providers.summarizers import ModelRef, ModelSummarizer
 from midfold.providers.summarizers.summarizer import MOST_RECORDS
+from midfold.summaries import SummaryRequest
 from midfold.testing.upstream import (
     NEVER,
     ApiError,

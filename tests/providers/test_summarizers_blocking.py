@@ -8,8 +8,8 @@ import pytest
 
 from midfold import ContextCompressor
 from midfold.errors import SummaryUnavailable
-from midfold.folding.flow import SummaryRequest
 from midfold.providers.summarizers import BlockingSummarizer, ModelRef, ModelSummarizer
+from midfold.summaries import SummaryRequest
 from midfold.testing import transcript
 from midfold.testing.upstream import NEVER, DeliveryFault, Ending, HttpStatus, Reply, Unreachable, Upstream
 

@@ -5,8 +5,8 @@ from decimal import Decimal
 import pytest
 
 from midfold.errors import ConfigError
-from midfold.folding.flow import SummaryRequest
 from midfold.providers.summarizers import ModelRef, SummaryCall, forecast
+from midfold.summaries import SummaryRequest
 from midfold.tokens import CanonicalUsage, count_tokens
 
 FAST, LARGE = "openai/gpt-5-mini", "anthropic/claude-sonnet-4-5"

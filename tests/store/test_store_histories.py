@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from midfold.folding.compression import Compression
 from midfold.messages import chain_digests
-from midfold.store import Known
+from midfold.store import KnownHistory
 from midfold.store.sqlite.store import SqliteStore
 from midfold.wire import parse
 
@@ -17,28 +17,28 @@ THOUGHT = {"type": "reasoning", "summary": [], "encrypted_content": "c2lnbmVk"}
 ASKED = [say("developer", "Be brief."), say("user", "What is 6 times 7?")]
 
 
-def known(store: SqliteStore, items: list[dict[str, object]]) -> Known | None:
+def known(store: SqliteStore, items: list[dict[str, object]]) -> KnownHistory | None:
     return store.find_history(chain_digests(parse(items, "openai_responses")))
 
 
 def test_thinking_that_follows_what_is_known_is_new(store: SqliteStore) -> None:
     session = store.create_session(dialect="openai_responses").id
     store.append(session, ASKED)
-    assert known(store, [*ASKED, THOUGHT, say("assistant", "42")]) == Known(session, 2)
+    assert known(store, [*ASKED, THOUGHT, say("assistant", "42")]) == KnownHistory(session, 2)
 
 
 def test_thinking_that_was_stored_last_is_known(store: SqliteStore) -> None:
     session = store.create_session(dialect="openai_responses").id
     store.append(session, [*ASKED, THOUGHT])
-    assert known(store, [*ASKED, THOUGHT, say("assistant", "42")]) == Known(session, 3)
-    assert known(store, [*ASKED, THOUGHT, THOUGHT, say("assistant", "42")]) == Known(session, 3)
-    assert known(store, [*ASKED, say("assistant", "42")]) == Known(session, 2)
+    assert known(store, [*ASKED, THOUGHT, say("assistant", "42")]) == KnownHistory(session, 3)
+    assert known(store, [*ASKED, THOUGHT, THOUGHT, say("assistant", "42")]) == KnownHistory(session, 3)
+    assert known(store, [*ASKED, say("assistant", "42")]) == KnownHistory(session, 2)
 
 
 def test_a_history_that_goes_on_from_earlier_is_no_end(store: SqliteStore) -> None:
     session = store.create_session(dialect="openai_responses").id
     store.append(session, [*ASKED, say("assistant", "41"), say("user", "Sure?")])
-    assert known(store, [*ASKED, say("assistant", "42")]) == Known(session, 2, is_end=False)
+    assert known(store, [*ASKED, say("assistant", "42")]) == KnownHistory(session, 2, is_end=False)
 
 
 def test_of_two_that_know_the_same_the_one_that_ends_there_is_found(store: SqliteStore) -> None:
@@ -46,7 +46,7 @@ def test_of_two_that_know_the_same_the_one_that_ends_there_is_found(store: Sqlit
     store.append(first, ASKED)
     second = store.create_session(dialect="openai_responses").id
     store.append(second, [*ASKED, say("assistant", "42")])
-    assert known(store, ASKED) == Known(first, 2)
+    assert known(store, ASKED) == KnownHistory(first, 2)
 
 
 def test_thinking_that_another_branch_goes_on_with_is_not_known(store: SqliteStore) -> None:
@@ -54,10 +54,10 @@ def test_thinking_that_another_branch_goes_on_with_is_not_known(store: SqliteSto
     store.append(first, [*ASKED, THOUGHT, say("assistant", "41")])
     second = store.create_session(dialect="openai_responses").id
     store.append(second, ASKED)
-    assert known(store, [*ASKED, THOUGHT, say("assistant", "42")]) == Known(second, 2)
+    assert known(store, [*ASKED, THOUGHT, say("assistant", "42")]) == KnownHistory(second, 2)
 
 
-def in_chat(store: SqliteStore, items: list[object]) -> Known | None:
+def in_chat(store: SqliteStore, items: list[object]) -> KnownHistory | None:
     return store.find_history(chain_digests(parse(items, "openai_chat")))
 
 
@@ -71,9 +71,9 @@ def test_a_client_that_rewords_its_system_prompt_is_known_after_a_fold(
     reworded = [{"role": "system", "content": "It is Tuesday."}, *talk(30)]
     result = fold(reworded)
     child = store.continue_session(session, result.messages, result)
-    assert in_chat(store, reworded) == Known(child, len(reworded))
+    assert in_chat(store, reworded) == KnownHistory(child, len(reworded))
     store.append(child, talk(1, start=30))
-    assert in_chat(store, [reworded[0], *talk(31)]) == Known(child, 1 + len(talk(31)))
+    assert in_chat(store, [reworded[0], *talk(31)]) == KnownHistory(child, 1 + len(talk(31)))
     assert store.check() == []
 
 
@@ -87,7 +87,7 @@ def test_what_a_host_folded_before_it_was_saved_is_known(
     reworded = [{"role": "system", "content": "It is Tuesday."}, *talk(30)]
     result = fold(reworded)
     child = store.continue_session(session, result.messages, result)
-    assert in_chat(store, reworded) == Known(child, len(reworded))
+    assert in_chat(store, reworded) == KnownHistory(child, len(reworded))
     assert store.messages(child) == result.messages
     assert store.messages(store.undo_continuation(child)) == reworded
     assert store.check() == []

@@ -9,7 +9,7 @@ import pytest
 
 from midfold.errors import SessionBusy, SessionEnded, StoreError, StoreUnavailable
 from midfold.store import Lease, open_store
-from midfold.store.leasing import Holding, name_holder
+from midfold.store.leasing import HeldLease, name_holder
 from midfold.store.sqlite.store import SqliteStore
 
 BEAT = 0.02
@@ -41,7 +41,7 @@ class Flaky:
 def test_a_held_session_is_kept_past_its_lease_and_freed_at_the_end(tmp_path: Path) -> None:
     with open_store(tmp_path / "s.db", synchronous="NORMAL") as store:
         session = store.create_session().id
-        with Holding(store, session, seconds=5 * BEAT, renew_seconds=BEAT) as held:
+        with HeldLease(store, session, seconds=5 * BEAT, renew_seconds=BEAT) as held:
             first = held.lease
             wait_until(lambda: held.lease.expires_at > first.expires_at + 10 * BEAT)
             with pytest.raises(SessionBusy):
@@ -53,7 +53,7 @@ def test_a_held_session_is_kept_past_its_lease_and_freed_at_the_end(tmp_path: Pa
 def test_somebody_who_takes_over_is_told_to_the_loser_once(store: SqliteStore, clock: object) -> None:
     session = store.create_session().id
     lost = threading.Event()
-    with Holding(store, session, seconds=45, renew_seconds=BEAT, on_lost=lost.set) as held:
+    with HeldLease(store, session, seconds=45, renew_seconds=BEAT, on_lost=lost.set) as held:
         old = held.lease
         clock.now += 3600  # type: ignore[attr-defined]
         taken = take_over(store, session, clock)
@@ -67,7 +67,7 @@ def test_somebody_who_takes_over_is_told_to_the_loser_once(store: SqliteStore, c
 def test_a_beat_that_fails_for_want_of_room_is_no_loss(store: SqliteStore) -> None:
     session = store.create_session().id
     flaky = Flaky(store, failures=3)
-    with Holding(flaky, session, renew_seconds=BEAT) as held:
+    with HeldLease(flaky, session, renew_seconds=BEAT) as held:
         assert flaky.renewed.wait(5)
         assert not held.is_lost
 
@@ -75,12 +75,12 @@ def test_a_beat_that_fails_for_want_of_room_is_no_loss(store: SqliteStore) -> No
 def test_a_session_that_ended_is_not_held(store: SqliteStore) -> None:
     session = store.create_session().id
     store.end_session(session)
-    with pytest.raises(SessionEnded), Holding(store, session):
+    with pytest.raises(SessionEnded), HeldLease(store, session):
         pass
 
 
 def test_the_lease_is_there_inside_the_block_only(store: SqliteStore) -> None:
-    held = Holding(store, store.create_session().id)
+    held = HeldLease(store, store.create_session().id)
     with pytest.raises(StoreError, match="with block"):
         _ = held.lease
 

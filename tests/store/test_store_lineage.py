@@ -9,7 +9,7 @@ from midfold.errors import SessionBusy, SessionEnded, StoreError
 from midfold.folding.compression import Compression
 from midfold.folding.fold import apply
 from midfold.messages.digests import chain_digests
-from midfold.store import Kind
+from midfold.store import SessionKind
 from midfold.store.sqlite.store import SqliteStore
 from midfold.wire import parse, render
 
@@ -32,7 +32,11 @@ def test_the_continuation_says_what_the_fold_made(
     session, child, result = folded
     assert store.messages(child) == result.messages
     opened, ended = store.session(child), store.session(session)
-    assert (opened.kind, opened.parent_id, opened.conversation_id) == (Kind.CONTINUATION, session, session)
+    assert (opened.kind, opened.parent_id, opened.conversation_id) == (
+        SessionKind.CONTINUATION,
+        session,
+        session,
+    )
     assert (opened.source, opened.model, opened.title) == ("chat", "m", "t")
     assert store.system(child) == "Be kind."
     assert (ended.end_reason, ended.ended_at is not None) == ("compression", True)
@@ -219,10 +223,10 @@ def test_lineage_does_not_ask_the_clock(
     store.append(session, talk(30))
     clock.now += step  # type: ignore[attr-defined]
     result = fold(talk(30))
-    helper = store.create_session(parent_id=session, kind=Kind.SUBAGENT).id
+    helper = store.create_session(parent_id=session, kind=SessionKind.SUBAGENT).id
     child = store.continue_session(session, result.messages, result)
     clock.now -= 2 * step  # type: ignore[attr-defined]
-    branch = store.create_session(parent_id=session, kind=Kind.BRANCH).id
+    branch = store.create_session(parent_id=session, kind=SessionKind.BRANCH).id
     assert store.get_compression_tip(session) == child
     assert store.get_compression_tip(helper) == helper
     assert store.get_compression_tip(branch) == branch

@@ -9,7 +9,7 @@ import pytest
 import midfold
 from midfold.errors import ConfigError, SessionEnded, SessionGrew, SessionNotFound, StoreError, StoreFull
 from midfold.messages import Message, Text
-from midfold.store import Call, EndReason, Kind, open_store
+from midfold.store import Call, EndReason, SessionKind, open_store
 from midfold.store.sqlite.store import SqliteStore
 from midfold.testing import transcript
 from midfold.tokens.usage import CanonicalUsage
@@ -183,8 +183,8 @@ def test_a_file_may_be_named_in_several_ways(tmp_path: Path, form: str) -> None:
 def test_subagents_and_branches_have_conversations_of_their_own(store: SqliteStore, talk: Talk) -> None:
     root = store.create_session().id
     store.append(root, talk(2))
-    helper = store.create_session(parent_id=root, kind=Kind.SUBAGENT)
-    branch = store.create_session(parent_id=root, kind=Kind.BRANCH)
+    helper = store.create_session(parent_id=root, kind=SessionKind.SUBAGENT)
+    branch = store.create_session(parent_id=root, kind=SessionKind.BRANCH)
     assert store.messages(helper.id) == []
     assert store.messages(branch.id) == talk(2)
     assert len({root, helper.conversation_id, branch.conversation_id}) == 3

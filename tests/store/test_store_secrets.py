@@ -15,10 +15,10 @@ from midfold.folding.compression import Compression
 from midfold.folding.fold import Edit, Fold, Replacement, Span, splice
 from midfold.folding.state import CompressionState
 from midfold.messages import Message, Text
-from midfold.store import Call, Kind, open_store
+from midfold.store import Call, SessionKind, open_store
 from midfold.store.sqlite.driver import driver
 from midfold.store.sqlite.store import SqliteStore
-from midfold.store.transfer import View, export_session
+from midfold.store.transfer import ExportView, export_session
 from midfold.tokens.usage import CanonicalUsage
 from midfold.wire import parse, render
 
@@ -58,7 +58,7 @@ def kept(
     with open_store(path, synchronous="NORMAL") as store:
         for text, _ in planted:
             tip = _plant(store, text)
-            exports += [export_session(store, tip, view=view).text for view in View]
+            exports += [export_session(store, tip, view=view).text for view in ExportView]
         store.search("harbour")
     return path, exports
 
@@ -170,7 +170,7 @@ def _plant(store: SqliteStore, text: str) -> str:
         {"role": "assistant", "content": [{"type": "text", "text": f"done with {text}"}]},
     ]
     store.append(session, items, finish_reason="stop")
-    parsed = store.create_session(dialect="anthropic", parent_id=session, kind=Kind.SUBAGENT).id
+    parsed = store.create_session(dialect="anthropic", parent_id=session, kind=SessionKind.SUBAGENT).id
     use = {"type": "tool_use", "id": "t1", "name": "run", "input": arguments}
     store.append(parsed, [{"role": "user", "content": text}, {"role": "assistant", "content": [use]}])
     talk = [{"role": "user", "content": f"{number} {text} {FILLER}"} for number in range(8)]

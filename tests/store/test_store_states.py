@@ -9,7 +9,7 @@ from midfold.engines import ContextCompressor
 from midfold.errors import SessionNotFound, StoreError
 from midfold.folding.policy import CompressionPolicy, Strategy
 from midfold.messages.digests import chain_digests
-from midfold.store import Kind, open_store
+from midfold.store import SessionKind, open_store
 from midfold.testing import transcript
 
 TOKEN = "ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
@@ -54,7 +54,7 @@ def test_nothing_is_kept_of_a_conversation_that_is_not_there(store, tmp_path):
 @pytest.mark.parametrize("how", ["delete", "prune"])
 def test_states_go_with_their_conversation_and_no_other(store, clock, tmp_path, how):
     gone, below = store.create_session().id, None
-    below = store.create_session(parent_id=gone, kind=Kind.SUBAGENT).id
+    below = store.create_session(parent_id=gone, kind=SessionKind.SUBAGENT).id
     for session in (gone, below):
         store.save_state(session, "compression", {"count": 1})
     limit = clock()
@@ -78,11 +78,11 @@ def test_a_branch_starts_with_what_its_parent_remembered_and_goes_its_own_way(st
     parent = store.create_session().id
     store.append(parent, {"role": "user", "content": "hello"})
     store.save_state(parent, "compression", {"pins": ["Only metric units."]})
-    branch = store.create_session(parent_id=parent, kind=Kind.BRANCH).id
+    branch = store.create_session(parent_id=parent, kind=SessionKind.BRANCH).id
     assert store.load_state(branch, "compression") == {"pins": ["Only metric units."]}
     store.save_state(branch, "compression", {"pins": []})
     assert store.load_state(parent, "compression") == {"pins": ["Only metric units."]}
-    below = store.create_session(parent_id=parent, kind=Kind.SUBAGENT).id
+    below = store.create_session(parent_id=parent, kind=SessionKind.SUBAGENT).id
     assert store.load_state(below, "compression") is None
 
 
@@ -125,7 +125,7 @@ def test_a_conversation_has_one_key_before_and_after_it_is_stored_and_over_its_b
     session = store.create_session(session_id="chosen-id").id
     assert store.conversation_key(session) == key
     assert len(key) == 32
-    branch = store.create_session(parent_id=session, kind=Kind.BRANCH).id
+    branch = store.create_session(parent_id=session, kind=SessionKind.BRANCH).id
     assert store.conversation_key(branch) == key
     assert store.conversation_key(store.create_session().id) != key
     assert store.for_tenant("other").conversation_key("chosen-id") != key

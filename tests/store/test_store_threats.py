@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import midfold
 from midfold.errors import SessionNotFound, StoreError
 from midfold.messages.digests import chain_digests
-from midfold.store import Call, Kind, Order, open_store
+from midfold.store import Call, Order, SessionKind, open_store
 from midfold.store.sqlite.store import SqliteStore
 from midfold.tokens.usage import CanonicalUsage
 from midfold.wire import parse
@@ -149,7 +149,7 @@ def _probes(tenant: SqliteStore, foreign: str, word: str) -> list[Callable[[], b
         *map(unknown, (tenant.messages, tenant.records, tenant.history, tenant.session, tenant.chain)),
         *map(unknown, (tenant.delete, tenant.end_session, tenant.undo_continuation, tenant.system)),
         *map(unknown, (tenant.get_compression_tip, tenant.usage, tenant.calls, tenant.folds)),
-        unknown(lambda session: tenant.create_session(parent_id=session, kind=Kind.BRANCH)),
+        unknown(lambda session: tenant.create_session(parent_id=session, kind=SessionKind.BRANCH)),
         unknown(lambda session: tenant.append(session, {"role": "user", "content": "x"})),
         unknown(lambda session: tenant.acquire_lease(session, "x")),
         unknown(lambda session: tenant.search("mine", session_id=session)),

@@ -14,8 +14,8 @@ import pytest
 from midfold.errors import MalformedMessage, StoreFull, UnreadableTranscript
 from midfold.store import open_store
 from midfold.store.transfer import (
-    Form,
-    View,
+    ExportFormat,
+    ExportView,
     export_session,
     import_session,
     read_incoming,
@@ -97,7 +97,7 @@ def test_lines_hold_one_message_each_and_can_be_imported(own, write, dialect):
     items = transcript(dialect, turns=3)
     session = own.create_session(dialect=dialect).id
     own.append(session, items)
-    export = export_session(own, session, form=Form.JSONL)
+    export = export_session(own, session, form=ExportFormat.JSONL)
     assert [json.loads(line) for line in export.text.splitlines()] == items
     assert export.losses == ()
     again = import_session(own, read_incoming(write(export.text, "lines.jsonl")), again=True)
@@ -108,7 +108,7 @@ def test_lines_hold_one_message_each_and_can_be_imported(own, write, dialect):
 def test_sharegpt_is_a_row_of_a_data_set_and_says_what_it_lost(own, write, dialect):
     session = own.create_session(dialect=dialect, system="Be brief.").id
     own.append(session, transcript(dialect, turns=3, system=False))
-    export = export_session(own, session, form=Form.SHAREGPT)
+    export = export_session(own, session, form=ExportFormat.SHAREGPT)
     [row] = export.text.splitlines()
     turns = json.loads(row)["conversations"]
     assert turns[0] == {"from": "system", "value": "Be brief."}
@@ -120,13 +120,13 @@ def test_sharegpt_is_a_row_of_a_data_set_and_says_what_it_lost(own, write, diale
 
 def test_a_session_in_which_nothing_was_said_can_be_exported(own):
     session = own.create_session(title="nothing yet").id
-    assert [export_session(own, session, form=form).messages for form in Form] == [0, 0, 0]
+    assert [export_session(own, session, form=form).messages for form in ExportFormat] == [0, 0, 0]
 
 
 def test_a_system_prompt_that_lines_cannot_say_is_named(own):
     session = own.create_session(system="Be brief.").id
     own.append(session, {"role": "user", "content": "hello"})
-    [loss] = export_session(own, session, form=Form.JSONL).losses
+    [loss] = export_session(own, session, form=ExportFormat.JSONL).losses
     assert "system prompt" in loss
 
 
@@ -138,7 +138,7 @@ def test_the_history_has_what_a_fold_took_away_and_the_tip_what_it_made(store, t
     store.append(child, {"role": "user", "content": "and now?"})
 
     history = json.loads(export_session(store, child).text)
-    tip = json.loads(export_session(store, session, view=View.TIP).text)
+    tip = json.loads(export_session(store, session, view=ExportView.TIP).text)
 
     assert history["messages"] == [*talk(30), {"role": "user", "content": "and now?"}]
     assert tip["messages"] == store.messages(child)
@@ -330,7 +330,7 @@ def test_what_steers_a_terminal_or_parts_lines_is_spelled(own):
     text = "a\u2028b\x9b31mc\u202ed\x1b[2Je"
     session = own.create_session(title=text).id
     own.append(session, {"role": "user", "content": text})
-    for form in Form:
+    for form in ExportFormat:
         export = export_session(own, session, form=form).text
         assert not set("\u2028\x9b\u202e\x1b") & set(export)
     assert json.loads(export_session(own, session).text)["messages"][0]["content"] == text
@@ -370,9 +370,9 @@ def test_t33_no_export_holds_a_credential(tmp_path, canaries, redact):
                     {"role": "tool", "tool_call_id": f"c{number}", "content": text},
                 ],
             )
-        for form in Form:
+        for form in ExportFormat:
             export = export_session(store, session, form=form)
             whole = export.text + "".join(export.losses)
             assert [part for part in parts if part in whole] == []
             assert "REDACTED" in whole
-            json.loads(whole.splitlines()[0]) if form is not Form.JSON else json.loads(export.text)
+            json.loads(whole.splitlines()[0]) if form is not ExportFormat.JSON else json.loads(export.text)

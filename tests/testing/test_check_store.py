@@ -13,12 +13,12 @@ from midfold.store.base import (
     Call,
     Chains,
     Deleted,
-    Found,
+    ImportedMessage,
     Lease,
     Leases,
     Messages,
-    Said,
     Search,
+    SearchResults,
     Session,
     Sessions,
     SessionStore,
@@ -98,8 +98,8 @@ class CountsTwice(SqliteStore):
 
 
 class FindsNothing(SqliteStore):
-    def search(self, query: str, **options: object) -> Found:
-        return Found(())
+    def search(self, query: str, **options: object) -> SearchResults:
+        return SearchResults(())
 
 
 class DeletesNothing(SqliteStore):
@@ -151,7 +151,7 @@ class GivesLeasesToAnybody(SqliteStore):
 
 
 class ImportsBitByBit(SqliteStore):
-    def import_conversation(self, said: Sequence[Said], **options: object) -> Session:
+    def import_conversation(self, said: Sequence[ImportedMessage], **options: object) -> Session:
         session_id = options.get("session_id")
         assert session_id is None or isinstance(session_id, str)
         session = self.create_session(dialect="openai_chat", session_id=session_id, source="file").id

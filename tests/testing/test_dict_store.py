@@ -8,7 +8,7 @@ import pytest
 
 from midfold.errors import StoreError
 from midfold.store import open_store
-from midfold.store.base import Kind, Store, StoredMessage
+from midfold.store.base import SessionKind, Store, StoredMessage
 from midfold.store.transfer import export_session, import_session, read_incoming, write_export
 from midfold.testing import check_store, transcript
 from midfold.testing.stores.promises import digests_of, fold
@@ -92,9 +92,13 @@ class Pair:
             self.ids.append(tuple(map(str, answers)))
 
     def create(self, choose: random.Random) -> None:
-        kind = choose.choice([Kind.ROOT, Kind.BRANCH, Kind.SUBAGENT]) if self.ids else Kind.ROOT
-        parents = self.pick(choose) if kind is not Kind.ROOT else (None, None)
-        options = {"dialect": "openai_chat"} if kind is not Kind.BRANCH else {}
+        kind = (
+            choose.choice([SessionKind.ROOT, SessionKind.BRANCH, SessionKind.SUBAGENT])
+            if self.ids
+            else SessionKind.ROOT
+        )
+        parents = self.pick(choose) if kind is not SessionKind.ROOT else (None, None)
+        options = {"dialect": "openai_chat"} if kind is not SessionKind.BRANCH else {}
         self.note(
             self.each(lambda store, at: store.create_session(kind=kind, parent_id=parents[at], **options).id)  # type: ignore[arg-type]
         )

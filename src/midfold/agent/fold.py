@@ -38,7 +38,7 @@ from midfold.folding import (
     summarize_manual_compression,
     tier_of,
 )
-from midfold.store import Holding, Lease, Store, StoredFold
+from midfold.store import HeldLease, Lease, Store, StoredFold
 from midfold.tokens import TokenCounter
 
 # What a request is brought down to that would not fit: counts are off by a few per cent.
@@ -327,7 +327,7 @@ def _count_messages(core: Core, live: ActiveModel) -> int:
 @asynccontextmanager
 async def hold(store: Store, session_id: str) -> AsyncIterator[Lease]:
     """Hold a session until the end of the block; raises `SessionBusy` where somebody alive has it."""
-    holding = Holding(store, session_id)
+    holding = HeldLease(store, session_id)
     try:
         await shield_until_done(run_in_thread(_enter, store, session_id, holding))
         yield holding.lease
@@ -335,7 +335,7 @@ async def hold(store: Store, session_id: str) -> AsyncIterator[Lease]:
         await shield_until_done(run_in_thread(holding.__exit__, None, None, None))
 
 
-def _enter(store: Store, session_id: str, holding: Holding) -> None:
+def _enter(store: Store, session_id: str, holding: HeldLease) -> None:
     try:
         holding.__enter__()
     except SessionBusy as busy:

@@ -15,7 +15,7 @@ from midfold.errors import SessionEnded, SessionGrew, StoreError
 from midfold.folding import Compression, CompressionState, state_from_json
 from midfold.messages import Message, MessageCache, Text, ToolCall, ToolResult, pair_calls
 from midfold.redact import redact
-from midfold.store import Call, Continued, EndReason, Lease, Store, check_sound
+from midfold.store import Call, ContinuedSession, EndReason, Lease, Store, check_sound
 from midfold.summaries.tool_calls import one_line
 from midfold.wire import Request, parse, render
 
@@ -185,13 +185,13 @@ class Conversation:
         lease: Lease | None,
         facts: dict[str, object],
         states: Mapping[str, object],
-    ) -> Continued:
+    ) -> ContinuedSession:
         """End the session with a fold and go on in its continuation; raises `ContinuedElsewhere`.
 
         `states` of engines are saved together with it.
         """
 
-        def work() -> Continued:
+        def work() -> ContinuedSession:
             return self._store.continue_session_result(
                 self.id,
                 compression.messages,

@@ -11,7 +11,7 @@ import click
 from midfold.cli.render.format import READ_CHARS, show_line
 from midfold.config import load_settings, open_own_store
 from midfold.errors import SessionNotFound, StoreCorrupt
-from midfold.store import Condition, Kind, Session, Store, StoredMessage, pack_value
+from midfold.store import Condition, Session, SessionKind, Store, StoredMessage, pack_value
 from midfold.wire import parse
 
 ID_CHARS = 8
@@ -85,7 +85,7 @@ def _find_latest(store: Store) -> Session:
     page = store.conversations(limit=_PAGE)
     while page:
         for tip in page:
-            if tip.kind is not Kind.SUBAGENT:
+            if tip.kind is not SessionKind.SUBAGENT:
                 return tip
         page = store.conversations(limit=_PAGE, after=page[-1].id)
     raise NoSessions
@@ -131,10 +131,10 @@ def find_branches(sessions: Iterable[Session], conversation: str) -> list[Sessio
     families = {conversation}
     found: list[Session] = []
     for session in reversed(everything):
-        starts = session.kind in (Kind.BRANCH, Kind.SUBAGENT)
+        starts = session.kind in (SessionKind.BRANCH, SessionKind.SUBAGENT)
         if starts and owner.get(session.parent_id or "") in families:
             families.add(session.conversation_id)
-            found += [session] if session.kind is Kind.BRANCH else []
+            found += [session] if session.kind is SessionKind.BRANCH else []
     return found
 
 

@@ -6,7 +6,7 @@ from midfold.engines.reading import Reader
 from midfold.engines.worth import Pace, is_worth_it
 from midfold.folding import CompressionPolicy
 from midfold.messages import MessageCache
-from midfold.summaries.ledger import Memory
+from midfold.summaries.ledger import LedgerCache
 from midfold.tokens import Calibration, CanonicalUsage, TokenCounter
 
 
@@ -18,7 +18,7 @@ class Meter:
     """
 
     def __init__(self, model: str, key: bytes, cache: MessageCache) -> None:
-        self.reader = Reader(TokenCounter(model or None), Memory(key), cache)
+        self.reader = Reader(TokenCounter(model or None), LedgerCache(key), cache)
         self._model = model
         self._beside_tokens = 0
         self._pace = Pace()

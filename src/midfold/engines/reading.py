@@ -6,7 +6,7 @@ from itertools import chain
 from operator import is_
 
 from midfold.messages import NO_HASH, Message, MessageCache, MessageDigest, digest_messages
-from midfold.summaries.ledger import Memory
+from midfold.summaries.ledger import LedgerCache
 from midfold.tokens import TokenCounter, serialize_tools
 from midfold.wire import Request, detect, parse
 
@@ -24,7 +24,7 @@ class Reader:
     """
 
     count: TokenCounter
-    memory: Memory = field(default_factory=Memory)
+    memory: LedgerCache = field(default_factory=LedgerCache)
     cache: MessageCache = field(default_factory=lambda: MessageCache(parse))
     dialect: str = _GUESS
     messages: list[Message] = field(default_factory=list)

@@ -8,7 +8,7 @@ from midfold.folding.assemble import summary_message
 from midfold.folding.choose import TASK_HEADING, frame
 from midfold.folding.compression import Compression, texts_of
 from midfold.folding.feedback import summarize_manual_compression
-from midfold.folding.flow import DIGEST, MIN_SAVED_PART, MIN_SAVED_TOKENS, Flow, SummaryRequest, compress
+from midfold.folding.flow import MIN_SAVED_PART, MIN_SAVED_TOKENS, Flow, compress
 from midfold.folding.fold import (
     Edit,
     Fate,
@@ -43,6 +43,7 @@ from midfold.folding.preview import Rehearsal, rehearse
 from midfold.folding.run import arun, run
 from midfold.folding.state import CompressionState
 from midfold.folding.state_json import state_from_json, state_to_json
+from midfold.summaries import DIGEST, SummaryRequest
 
 __all__ = [
     "DIGEST",

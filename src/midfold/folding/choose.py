@@ -33,7 +33,7 @@ from midfold.summaries import (
     split_sections,
 )
 from midfold.summaries.digest import NOTES_HEADING
-from midfold.summaries.ledger import Memory
+from midfold.summaries.ledger import LedgerCache
 from midfold.summaries.tool_calls import excerpt
 
 SHORT_MESSAGES = 4
@@ -65,7 +65,7 @@ class Job:
     is_manual: bool
     is_emergency: bool
     key: bytes
-    memory: Memory
+    memory: LedgerCache
     digests: Sequence[MessageDigest] | None
     _deltas: dict[int, tuple[Edit, int]] = field(default_factory=dict)
     """memo of `edit_delta`: edits are weighed several times, and counting is what costs"""

@@ -6,10 +6,9 @@ tail, and the digest gets all the room that is left.
 """
 
 from collections.abc import Generator, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias, TypeVar
 
-from midfold.errors import SummaryUnavailable
 from midfold.folding.assemble import make_fold, summary_message
 from midfold.folding.choose import (
     Choice,
@@ -28,47 +27,20 @@ from midfold.folding.fold import Edit, Fold, splice
 from midfold.folding.layout import lay_out
 from midfold.folding.policy import CompressionPolicy, Strategy
 from midfold.folding.pressure import note_attempt, note_outcome
-from midfold.folding.prompt_plan import Showing, explain, share_out, stated_window, window_of
 from midfold.folding.prune import Pruned
-from midfold.folding.sources import Sources, gather
 from midfold.folding.state import CompressionState
 from midfold.messages import Message, MessageDigest, Text, ToolCall, ToolResult
 from midfold.ports import Count
-from midfold.summaries import Retention, check, check_focus, find_inventions, prompts, repair
-from midfold.summaries.answers import judge_answer
-from midfold.summaries.ledger import Memory
+from midfold.summaries import Draft, Retention, SummaryJob, SummaryRequest, draft_summary
+from midfold.summaries.ledger import LedgerCache
 
 MIN_SAVED_PART = 0.10
 MIN_SAVED_TOKENS = 500
 """A pass that saves less costs more than it brings: a cold cache, and detail for nothing."""
 NOTHING_PRUNED = Pruned((), 0, 0, 0, 0)
-DIGEST = "digest"
-MODEL = "model"
+PINS_PART = 0.02
+"""Of the budget, the most that pinned rules may take."""
 _FIT_ROUNDS = 4
-
-
-@dataclass(frozen=True, slots=True)
-class SummaryRequest:
-    """What a summariser is asked. `facts` are exact strings that should survive."""
-
-    prompt: str
-    max_tokens: int
-    facts: tuple[str, ...] = ()
-    is_manual: bool = False
-    """a person asked for this compression, and waits"""
-
-
-@dataclass(frozen=True, slots=True)
-class _Written:
-    """What a summary is made from, a model's words where there are some, and what went wrong on the way."""
-
-    sources: Sources
-    words: str | None = None
-    warning: str | None = None
-
-    @property
-    def by(self) -> str:
-        return DIGEST if self.words is None else MODEL
 
 
 M = TypeVar("M")
@@ -88,7 +60,7 @@ def compress(
     is_manual: bool = False,
     is_emergency: bool = False,
     key: bytes = b"",
-    memory: Memory | None = None,
+    memory: LedgerCache | None = None,
     digests: Sequence[MessageDigest] | None = None,
 ) -> Flow[Message]:
     """Compress a conversation. Yields `SummaryRequest`, is sent the summary, returns `Compression`.
@@ -112,7 +84,7 @@ def compress(
         is_manual=is_manual,
         is_emergency=is_emergency,
         key=key,
-        memory=memory or Memory(key),
+        memory=memory or LedgerCache(key),
         digests=digests,
     )
     return (yield from _compress(job))
@@ -133,10 +105,10 @@ def _compress(job: Job) -> Flow[Message]:
     if choice.spans and (refusal := _why_vain(job, _most_saved(job, choice))):
         return _vain(job, refusal)
     if choice.spans:
-        written = yield from _summarise(job, choice)
-        fold = _fit(job, choice, written)
-        warning = written.warning or _check_focus(job, choice, fold)
-        return _finish(job, fold, pruned, replace(written, warning=warning))
+        draft = yield from draft_summary(_summary_job(job, choice), use_model=job.use_model)
+        fold = _fit(job, choice, draft)
+        warning = draft.warning or _warn_of_focus(job, draft, fold)
+        return _finish(job, fold, pruned, replace(draft, warning=warning))
     pruned = add_edits(prune_middle(job), choice.edits)
     if pruned.edits:
         return _finish(job, _light_fold(job, pruned), pruned, None)
@@ -176,67 +148,46 @@ def _light_fold(job: Job, pruned: Pruned) -> Fold:
     )
 
 
-def _summarise(job: Job, choice: Choice) -> Generator[SummaryRequest, str, _Written]:
-    """Gather what there is to say, and ask the model; where it fails, the digest says it alone."""
-    sources = gather(job, choice)
-    if not job.use_model:
-        return _Written(sources)
-    try:
-        return _Written(sources, (yield from _ask_within(job, choice, sources)))
-    except SummaryUnavailable as error:
-        why, folded = explain(error, job), sum(map(len, choice.spans))
-        return _Written(sources, warning=f"{why}; the built-in digest stands in for {folded:,} messages")
+def _summary_job(job: Job, choice: Choice) -> SummaryJob:
+    """Name what the summary stands for, and on which terms it is draft."""
+    layout, policy = job.layout, job.policy
+    folded = [index for span in choice.spans for index in span]
+    gone = set(folded)
+    return SummaryJob(
+        messages=layout.messages,
+        pairing=layout.pairing,
+        numbers=layout.numbers,
+        folded=folded,
+        kept=[layout.messages[at] for at in range(layout.lead, len(layout.messages)) if at not in gone],
+        template=policy.template,
+        body_tokens=choice.body_tokens,
+        rules_tokens=policy.target_tokens * PINS_PART if policy.pins else 0.0,
+        redact=job.redact,
+        count_text=job.count_text,
+        ledger_cache=job.memory,
+        earlier=layout.summary,
+        previous=layout.previous,
+        pins=job.state.pins,
+        unpinned=job.state.unpinned,
+        focus=job.focus,
+        model_tokens=policy.summary_budget_tokens(choice.folded_tokens),
+        window_tokens=policy.summarizer_window,
+        is_manual=job.is_manual,
+    )
 
 
-def _ask_within(job: Job, choice: Choice, sources: Sources) -> Generator[SummaryRequest, str, str]:
-    """Ask with what is known of the summariser's window, and once more if it states a smaller one."""
-    window = window_of(job)
-    try:
-        return (yield from _ask(job, sources, share_out(job, choice, sources, window)))
-    except SummaryUnavailable as error:
-        smaller = stated_window(error)
-        if smaller is None or smaller >= window:
-            raise
-    return (yield from _ask(job, sources, share_out(job, choice, sources, smaller)))
-
-
-def _check_focus(job: Job, choice: Choice, fold: Fold) -> str | None:
+def _warn_of_focus(job: Job, draft: Draft, fold: Fold) -> str | None:
     """Say so if little of the topic that a compression was to keep is left."""
-    if not job.focus or fold.summary is None:
-        return None
-    folded = (job.layout.messages[index] for span in choice.spans for index in span)
-    texts = [text for message in folded for text in texts_of(message)]
-    return check_focus(job.focus, texts, fold.summary.text).warning
+    folded = (job.layout.messages[index] for index in draft.job.folded)
+    body = fold.summary.text if fold.summary else ""
+    return draft.check_focus(body, lambda: [text for message in folded for text in texts_of(message)])
 
 
-def _ask(job: Job, sources: Sources, showing: Showing) -> Generator[SummaryRequest, str, str]:
-    """Show the folded turns to the model piece by piece; each answer brings the notes up to date."""
-    notes = showing.earlier
-    for place, piece in enumerate(showing.pieces):
-        prompt = showing.render(job, place, notes)
-        answer = yield SummaryRequest(prompt, showing.budget_tokens, sources.facts, job.is_manual)
-        judged = judge_answer(
-            (prompts.find_body(answer) or answer) if isinstance(answer, str) else answer,
-            prompt=prompt,
-            turns=piece.turns,
-            budget_tokens=showing.budget_tokens,
-            count_text=job.count_text,
-            template=job.policy.template,
-            user_words=sources.user_words,
-        )
-        if judged.problem:
-            raise SummaryUnavailable(judged.problem)
-        notes = job.redact(judged.text)
-    if notes is None:
-        raise SummaryUnavailable("there was nothing to summarise")
-    return notes
-
-
-def _fit(job: Job, choice: Choice, written: _Written) -> Fold:
+def _fit(job: Job, choice: Choice, draft: Draft) -> Fold:
     """Put the summary in its place; where it is larger than its room, shorten it until it fits."""
     budget = choice.body_tokens
     for _ in range(_FIT_ROUNDS):
-        body = _write_body(job, written, max(budget, 0))
+        body = draft.write(max(budget, 0))
         message = summary_message(frame(body, choice.task, choice.folded), choice.digest, job.key)
         excess = job.count(message) - choice.summary_tokens
         if excess <= 0:
@@ -253,21 +204,7 @@ def _fit(job: Job, choice: Choice, written: _Written) -> Fold:
     )
 
 
-def _write_body(job: Job, written: _Written, budget_tokens: int) -> str:
-    """Write the digest, or a model's words made whole."""
-    if written.words is None:
-        return written.sources.write(job, budget_tokens)
-    return repair(
-        written.words,
-        written.sources.entries,
-        facts=written.sources.facts,
-        count_text=job.count_text,
-        budget_tokens=budget_tokens,
-        template=job.policy.template,
-    )
-
-
-def _finish(job: Job, fold: Fold, pruned: Pruned, written: _Written | None) -> Compression[Message]:
+def _finish(job: Job, fold: Fold, pruned: Pruned, draft: Draft | None) -> Compression[Message]:
     """Accept the fold if it is worth it; a result that is not smaller is thrown away."""
     tokens_after = job.tokens_after(fold)
     refusal = _why_vain(job, job.tokens_before - tokens_after)
@@ -284,30 +221,29 @@ def _finish(job: Job, fold: Fold, pruned: Pruned, written: _Written | None) -> C
         tokens_after=tokens_after,
         budget_tokens=job.policy.target_tokens,
         pruned=_counts(fold.edits, pruned),
-        summarizer=written.by if written else None,
+        summarizer=draft.by if draft else None,
         summary_tokens=job.count(fold.summary) if fold.summary else 0,
-        retention=_check(job, fold, written) if written else None,
-        warning=_warning(job, tokens_after, written),
+        retention=_check(job, fold, draft) if draft else None,
+        warning=_warning(job, tokens_after, draft),
         system_note=job.note if is_fold and not job.layout.lead else None,
     )
 
 
-def _check(job: Job, fold: Fold, written: _Written) -> Retention:
-    """Say what survived; what a model wrote is also searched for things that nobody said."""
-    body = fold.summary.text if fold.summary else ""
+def _check(job: Job, fold: Fold, draft: Draft) -> Retention:
+    """Say what survived, in the summary or beside it."""
     beside = [message for message in splice(fold, job.layout.messages) if message is not fold.summary]
-    retention = check(body, written.sources.facts, elsewhere=lambda: _spell_out(beside))
-    if written.words is None:
-        return retention
-    invented = find_inventions(written.words, lambda: _spell_out(job.layout.messages))
-    return replace(retention, invented=invented)
+    return draft.check(
+        fold.summary.text if fold.summary else "",
+        elsewhere=lambda: _spell_out(beside),
+        source=lambda: _spell_out(job.layout.messages),
+    )
 
 
 def _spell_out(messages: Iterable[Message]) -> str:
     return "\n".join([text for message in messages for text in texts_of(message)])
 
 
-def _warning(job: Job, tokens_after: int, written: _Written | None) -> str | None:
+def _warning(job: Job, tokens_after: int, draft: Draft | None) -> str | None:
     over = tokens_after - job.policy.target_tokens if job.policy.max_tokens is not None else 0
     if over > 0:
         fixed = job.overhead_tokens + job.fixed_tokens
@@ -316,7 +252,7 @@ def _warning(job: Job, tokens_after: int, written: _Written | None) -> str | Non
         )
         bare = tokens_after - fixed
         return said if fixed > job.policy.target_tokens else f"{said}, and the shortest summary {bare:,}"
-    return written.warning if written else None
+    return draft.warning if draft else None
 
 
 def _vain(job: Job, reason: str) -> Compression[Message]:

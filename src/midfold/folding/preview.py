@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from midfold.folding.compression import Compression
-from midfold.folding.flow import Flow, SummaryRequest
+from midfold.folding.flow import Flow
 from midfold.folding.run import run
+from midfold.summaries import SummaryRequest
 
 M = TypeVar("M")
 

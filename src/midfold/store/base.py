@@ -1,8 +1,8 @@
 """What a session store is: the verbs that every kind of store has, cut by use.
 
-`Store` is all of them, in groups of at most eight verbs. Code that needs less asks for less: `Holding` takes
-`Leases`. `Messages`, what sessions hold, and `States`, what engines remember, are groups of their own, as
-`Sessions` and `Upkeep` are full without them.
+`Store` is all of them, in groups of at most eight verbs. Code that needs less asks for less: `HeldLease`
+takes `Leases`. `Messages` (what sessions hold) and `States` (what engines remember) are groups of their own,
+as `Sessions` and `Upkeep` are full without them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,24 +16,24 @@ from midfold.store.values import (
     BeforeContinue as BeforeContinue,
     Call as Call,
     Condition as Condition,
-    Continued as Continued,
+    ContinuedSession as ContinuedSession,
     Deleted as Deleted,
     EndReason as EndReason,
     EngineVersion as EngineVersion,
-    Found as Found,
+    SearchResults as SearchResults,
     Hit as Hit,
     Item as Item,
-    Kind as Kind,
-    Known as Known,
+    SessionKind as SessionKind,
+    KnownHistory as KnownHistory,
     Lease as Lease,
     LostMessages as LostMessages,
     Order as Order,
     Problem as Problem,
     Replaced as Replaced,
-    Said as Said,
+    ImportedMessage as ImportedMessage,
     Salvaged as Salvaged,
     Session as Session,
-    Status as Status,
+    StoreStatus as StoreStatus,
     StoredFold as StoredFold,
     StoredMessage as StoredMessage,
     StoreFacts as StoreFacts,
@@ -55,14 +55,14 @@ class Sessions(Protocol):
         dialect: str | None = None,
         system: object = None,
         parent_id: str | None = None,
-        kind: Kind = Kind.ROOT,
+        kind: SessionKind = SessionKind.ROOT,
     ) -> Session:
         """Open a session. A branch begins with all that its parent says."""
         ...
 
     def import_conversation(
         self,
-        said: Sequence[Said],
+        said: Sequence[ImportedMessage],
         *,
         dialect: str,
         session_id: str | None = None,
@@ -180,7 +180,7 @@ class Chains(Protocol):
         facts: Mapping[str, object] | None = None,
         states: Mapping[str, object] | None = None,
         expected_count: int | None = None,
-    ) -> Continued:
+    ) -> ContinuedSession:
         """Do what `continue_session` does, save states with it, and say which hooks failed before it.
 
         Raises `SessionGrew` where the session's `message_count` is not the one that is expected, and
@@ -248,18 +248,18 @@ class Search(Protocol):
         until: float | None = None,
         order: Order = Order.NEWEST,
         limit: int = 20,
-    ) -> Found:
+    ) -> SearchResults:
         """Find messages by words, phrases and prefixes; whatever the query says, it is never an error.
 
         `session_id` keeps to its conversation, and for a branch to what was said before it.
         """
         ...
 
-    def find_substring(self, session_id: str, text: str, limit: int = 20) -> Found:
+    def find_substring(self, session_id: str, text: str, limit: int = 20) -> SearchResults:
         """Find a text letter by letter in what one session says, newest first."""
         ...
 
-    def find_history(self, chain: Sequence[bytes]) -> Known | None:
+    def find_history(self, chain: Sequence[bytes]) -> KnownHistory | None:
         """Find the session that a history belongs to, by its chained digests, oldest first."""
         ...
 
@@ -325,7 +325,7 @@ class Upkeep(Protocol):
     """Deleting, checking and closing a store."""
 
     @property
-    def status(self) -> Status:
+    def status(self) -> StoreStatus:
         """Say how the store is doing."""
         ...
 

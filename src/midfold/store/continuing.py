@@ -9,18 +9,18 @@ from midfold.folding import Compression, Fold, Source, splice
 from midfold.messages import Message, chain_digests, own_digest
 from midfold.store.base import BeforeContinue, Item
 from midfold.store.codec import pack_exact, pack_value
-from midfold.store.diverging import Basis, align, find_late
+from midfold.store.diverging import DivergedList, align, find_late
 from midfold.store.fold_json import fold_to_json
-from midfold.store.rows import COPY, SAID, STUB, SUMMARY, Row, agree, make_rows, read_items
+from midfold.store.rows import COPY, SAID, STUB, SUMMARY, MessageRow, agree, make_rows, read_items
 from midfold.wire import render
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class ViewEntry:
     """A message of the new list: the old one at `index`, or a `row` of its own."""
 
     index: int | None = None
-    row: Row | None = None
+    row: MessageRow | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +31,12 @@ class Continuation:
     before: tuple[bytes, ...]
     """the digest of each message of the old list"""
     unsaved_from: int
-    unsaved: tuple[Row, ...]
+    unsaved: tuple[MessageRow, ...]
     """messages of the old list that the store had not seen: they are saved first"""
-    made: tuple[Made, ...]
-    since: tuple[Row, ...]
+    made: tuple[ViewEntry, ...]
+    since: tuple[MessageRow, ...]
     """what was said after the fold was made"""
-    basis: Basis | None
+    basis: DivergedList | None
     """the old list, where the store knows another one"""
     fold: str
     facts: str
@@ -50,17 +50,17 @@ class Continuation:
 
 
 @dataclass(frozen=True, slots=True)
-class Writing:
+class RowFormat:
     """How messages of a session are spelled and what hides their credentials."""
 
     dialect: str
     key: bytes | None
 
-    def rows(self, messages: Sequence[Message], origin: str) -> list[Row]:
+    def rows(self, messages: Sequence[Message], origin: str) -> list[MessageRow]:
         """Prepare messages that are one wire item each."""
         return [row for message in messages for row in self._rows_of(message, origin)]
 
-    def _rows_of(self, message: Message, origin: str) -> list[Row]:
+    def _rows_of(self, message: Message, origin: str) -> list[MessageRow]:
         items = render([message], self.dialect)
         # A message made here may take several items, or none; each is a row that says the same.
         return make_rows([message] * len(items), items, self.dialect, self.key, origin=origin)
@@ -81,7 +81,7 @@ def plan_continuation(
     messages: Sequence[object],
     compression: Compression[object],
     stored: Sequence[Sequence[bytes]],
-    writing: Writing,
+    writing: RowFormat,
     *,
     child_id: str,
     facts: Mapping[str, object],
@@ -122,12 +122,12 @@ def plan_continuation(
 
 
 def _find_basis(
-    before: Sequence[Message], digests: Sequence[bytes], stored: Sequence[Sequence[bytes]], writing: Writing
-) -> Basis:
+    before: Sequence[Message], digests: Sequence[bytes], stored: Sequence[Sequence[bytes]], writing: RowFormat
+) -> DivergedList:
     places = align(digests, stored)
     if all(place is None for place in places):
         raise StoreError("the compression is of another conversation than this session's")
-    return Basis(
+    return DivergedList(
         session_id=secrets.token_hex(16),
         stored=len(stored),
         messages=tuple(
@@ -155,16 +155,16 @@ def describe(compression: Compression[object]) -> dict[str, object]:
 _ORIGINS = {Source.SUMMARY: SUMMARY, Source.STUB: STUB, Source.SHORTENED: COPY, Source.NOTED: COPY}
 
 
-def _name(fold: Fold, before: Sequence[Message], writing: Writing) -> list[Made]:
+def _name(fold: Fold, before: Sequence[Message], writing: RowFormat) -> list[ViewEntry]:
     """Go through the new list: what stays is named by its place, what is new becomes a row."""
-    made: list[Made] = []
+    made: list[ViewEntry] = []
     for step in fold.walk(before):
         if step.message is not None and step.source is Source.OLD:
-            made.append(Made(step.index))
+            made.append(ViewEntry(step.index))
         elif step.message is not None:
             made += _own(writing.rows([step.message], _ORIGINS[step.source]))
     return made
 
 
-def _own(rows: Sequence[Row]) -> list[Made]:
-    return [Made(row=row) for row in rows]
+def _own(rows: Sequence[MessageRow]) -> list[ViewEntry]:
+    return [ViewEntry(row=row) for row in rows]

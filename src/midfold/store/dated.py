@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from midfold.store.base import Said
+from midfold.store.base import ImportedMessage
 from midfold.store.preparing import Prepared, prepare
 
 
@@ -15,12 +15,12 @@ class Run:
     at: float | None
 
 
-def prepare_runs(said: Sequence[Said], dialect: str, key: bytes | None) -> list[Run]:
+def prepare_runs(said: Sequence[ImportedMessage], dialect: str, key: bytes | None) -> list[Run]:
     """Prepare what a file says for a session of this dialect."""
     return [_prepare(run, dialect, key) for run in _runs(said)]
 
 
-def _prepare(run: Sequence[Said], dialect: str, key: bytes | None) -> Run:
+def _prepare(run: Sequence[ImportedMessage], dialect: str, key: bytes | None) -> Run:
     counts = [said.tokens for said in run if said.tokens is not None]
     prepared = prepare(
         [said.item for said in run],
@@ -36,10 +36,10 @@ def _prepare(run: Sequence[Said], dialect: str, key: bytes | None) -> Run:
     return Run(replace(prepared, rows=rows), run[0].at)
 
 
-def _runs(said: Sequence[Said]) -> Iterator[list[Said]]:
+def _runs(said: Sequence[ImportedMessage]) -> Iterator[list[ImportedMessage]]:
     """Part messages into those that are prepared together: said at one time, the last with a reason to
     stop, all of them counted or none."""
-    run: list[Said] = []
+    run: list[ImportedMessage] = []
     for each in said:
         if run and not _goes_on(run[-1], each):
             yield run
@@ -49,7 +49,7 @@ def _runs(said: Sequence[Said]) -> Iterator[list[Said]]:
         yield run
 
 
-def _goes_on(before: Said, after: Said) -> bool:
+def _goes_on(before: ImportedMessage, after: ImportedMessage) -> bool:
     return (
         before.at == after.at
         and before.finish_reason is None

@@ -9,22 +9,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from midfold.store.rows import Row
+from midfold.store.rows import MessageRow
 
 
 @dataclass(frozen=True, slots=True)
-class Basis:
+class DivergedList:
     """A list that differs from the stored one, message by message: a place in the stored one, or rows."""
 
     session_id: str
     stored: int
     """how many messages the store knew when this was worked out"""
-    messages: tuple[int | tuple[Row, ...], ...]
+    messages: tuple[int | tuple[MessageRow, ...], ...]
     late_from: int
     """from here on, stored messages came in after the list was taken and follow it"""
 
     @property
-    def changed(self) -> tuple[int | tuple[Row, ...], ...]:
+    def changed(self) -> tuple[int | tuple[MessageRow, ...], ...]:
         """The list up to the last message that the store has; others in it say in other words what it has."""
         stop = len(self.messages)
         while stop and not isinstance(self.messages[stop - 1], int):
@@ -32,7 +32,7 @@ class Basis:
         return self.messages[:stop]
 
     @property
-    def unsaved(self) -> tuple[tuple[Row, ...], ...]:
+    def unsaved(self) -> tuple[tuple[MessageRow, ...], ...]:
         """What comes after that: the history goes on with it."""
         return tuple(each for each in self.messages[len(self.changed) :] if not isinstance(each, int))
 

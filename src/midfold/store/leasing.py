@@ -17,7 +17,7 @@ from midfold.store.base import LEASE_SECONDS, Lease, Leases
 RENEW_SECONDS = 15.0
 
 
-class Holding:
+class HeldLease:
     """Takes a session's lease and keeps it until the end of the block.
 
     Entering raises `SessionBusy` when somebody else has it. `lease` is to be given to `continue_session`,
@@ -58,7 +58,7 @@ class Holding:
         """Whether somebody else took the session over."""
         return self._is_lost.is_set()
 
-    def __enter__(self) -> "Holding":
+    def __enter__(self) -> "HeldLease":
         self._lease = self._store.acquire_lease(self._session_id, self._holder, self._seconds)
         self._thread = threading.Thread(target=self._keep, name="midfold-lease", daemon=True)
         self._thread.start()

@@ -6,9 +6,9 @@ from hashlib import blake2b
 
 from midfold.errors import SessionNotFound, StoreError, UnknownDialect
 from midfold.messages import Message
-from midfold.store.base import EndReason, Kind
+from midfold.store.base import EndReason, SessionKind
 from midfold.store.codec import clean_text, hide_text, pack_value
-from midfold.store.rows import Row, make_rows, read_items, spell_items
+from midfold.store.rows import MessageRow, make_rows, read_items, spell_items
 from midfold.wire import Evidence, Recognition, recognise
 
 DEFAULT_DIALECT = "openai_chat"
@@ -39,11 +39,11 @@ def check_end_reason(reason: str) -> None:
         raise StoreError(f"a session ends with {reason!r} by a fold, or by taking one back")
 
 
-def check_kind(kind: Kind, parent_id: str | None) -> None:
+def check_kind(kind: SessionKind, parent_id: str | None) -> None:
     """Raise `StoreError` where a session of this kind cannot be opened under that parent."""
-    if kind is Kind.CONTINUATION:
+    if kind is SessionKind.CONTINUATION:
         raise StoreError("a continuation comes from continue_session")
-    if (parent_id is None) is not (kind is Kind.ROOT):
+    if (parent_id is None) is not (kind is SessionKind.ROOT):
         raise StoreError("a branch and a sub-agent have a parent, and a root has none")
 
 
@@ -51,7 +51,7 @@ def check_kind(kind: Kind, parent_id: str | None) -> None:
 class Prepared:
     """Rows that can be written, and the dialect that they prove, where they do."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[MessageRow, ...]
     dialect: str | None
 
 
@@ -83,7 +83,7 @@ def prepare(
 
 
 @dataclass(frozen=True, slots=True)
-class Hiding:
+class Redactor:
     """Hides credentials from the store, or does not where `is_on` is false."""
 
     secret: bytes

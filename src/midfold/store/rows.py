@@ -14,7 +14,7 @@ MADE = (SUMMARY, COPY, STUB)
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class MessageRow:
     """A message that can be written as it is."""
 
     origin: str
@@ -40,7 +40,7 @@ def make_rows(
     origin: str = SAID,
     tokens: Sequence[int] | None = None,
     finish_reason: str | None = None,
-) -> list[Row]:
+) -> list[MessageRow]:
     """Prepare messages, each with its wire item; `finish_reason` is that of the last one."""
     rows = []
     last = len(messages) - 1
@@ -49,7 +49,7 @@ def make_rows(
         # An item that is stored letter by letter says what its message says.
         stored = message if packed.is_exact and message.raw is item else read_body(dialect, packed.body)
         rows.append(
-            Row(
+            MessageRow(
                 origin=origin,
                 role=hide_text(stored.role, key),
                 tools=" ".join(_tools_of(stored)),

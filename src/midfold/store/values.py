@@ -20,7 +20,7 @@ OWN = ""
 """The tenant of whoever keeps only their own sessions."""
 
 
-class Kind(StrEnum):
+class SessionKind(StrEnum):
     """How a session came to be."""
 
     ROOT = "root"
@@ -54,7 +54,7 @@ class Session:
 
     id: str
     conversation_id: str
-    kind: Kind
+    kind: SessionKind
     parent_id: str | None
     source: str
     model: str | None
@@ -127,7 +127,7 @@ class Lease:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownHistory:
     """Where a history that a client sent was seen before."""
 
     session_id: str
@@ -178,7 +178,7 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResults:
     """What a search gave; incomplete when it was cut off at its time limit."""
 
     hits: tuple[Hit, ...]
@@ -205,7 +205,7 @@ BeforeContinue: TypeAlias = Callable[[str, Sequence[Item]], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Continued:
+class ContinuedSession:
     """A session that goes on after a fold, and the hooks that failed before it: harmless, worth saying."""
 
     session_id: str
@@ -213,7 +213,7 @@ class Continued:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ImportedMessage:
     """A message on its way in, and what a file knows about it."""
 
     item: object
@@ -224,7 +224,7 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Status:
+class StoreStatus:
     """How a store is doing, in words for people; `problem` is `None` while all is well."""
 
     path: str

@@ -4,7 +4,8 @@ Pure, as the fold is. A summary is written from the ledger of what happened; a m
 checked against it, and where there is no model the digest is made of it alone.
 """
 
-from midfold.summaries.focus import check_focus
+from midfold.summaries.draft import DIGEST, Draft, draft_summary
+from midfold.summaries.model_summary import SummaryRequest
 from midfold.summaries.sections import (
     FOLDED_HEADING,
     Template,
@@ -14,24 +15,25 @@ from midfold.summaries.sections import (
     with_section,
 )
 from midfold.summaries.serialize import fit_sizes, serialize
+from midfold.summaries.sources import SummaryJob
 from midfold.summaries.task import active_task
-from midfold.summaries.verify import Retention, check, find_inventions, repair, shorten
+from midfold.summaries.verify import Retention
 from midfold.summaries.weight import weigh
 
 __all__ = [
+    "DIGEST",
     "FOLDED_HEADING",
+    "Draft",
     "Retention",
+    "SummaryJob",
+    "SummaryRequest",
     "Template",
     "active_task",
-    "check",
-    "check_focus",
-    "find_inventions",
+    "draft_summary",
     "fit_sizes",
     "join_sections",
     "quote_headings",
-    "repair",
     "serialize",
-    "shorten",
     "split_sections",
     "weigh",
     "with_section",

@@ -17,7 +17,7 @@ from midfold.cli.checkup.findings import Severity
 from midfold.config import find_home, load_settings
 from midfold.config.stores import STORE_FILE, open_own_store
 from midfold.errors import StoreError
-from midfold.store import Call, Kind, open_store
+from midfold.store import Call, SessionKind, open_store
 from midfold.store.opening import find_kept, replace_damaged
 from midfold.store.sqlite.driver import driver
 from midfold.testing import transcript
@@ -282,7 +282,7 @@ def test_damage_is_one_line_and_one_problem(run, filled, path):
 
 def test_a_branch_whose_beginning_cannot_be_read_says_all_that_its_parent_says(run, filled, path):
     with open_own_store(load_settings()) as store:
-        branch = store.create_session(kind=Kind.BRANCH, parent_id=next(iter(filled))).id
+        branch = store.create_session(kind=SessionKind.BRANCH, parent_id=next(iter(filled))).id
     connection = driver.connect(str(path))
     (root,) = connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'ranges'").fetchone()
     connection.close()

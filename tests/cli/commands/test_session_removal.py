@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from midfold.config.stores import open_own_outputs
-from midfold.store import Kind
+from midfold.store import SessionKind
 
 DAY = 86_400
 
@@ -25,8 +25,8 @@ def test_deleting_asks_and_names_what_goes(run, put, monkeypatch):
 
 def test_branches_are_named_and_go_only_when_asked(run, folded, store):
     session, tip = folded
-    branch = store.create_session(kind=Kind.BRANCH, parent_id=tip).id
-    twig = store.create_session(kind=Kind.BRANCH, parent_id=branch).id
+    branch = store.create_session(kind=SessionKind.BRANCH, parent_id=tip).id
+    twig = store.create_session(kind=SessionKind.BRANCH, parent_id=branch).id
     status, _, err = run("sessions", "delete", session, "--yes")
     assert status == 2
     assert branch[:8] in err

@@ -11,7 +11,7 @@ import pytest
 
 from midfold.config import find_home, load_settings
 from midfold.config.stores import open_own_outputs, open_own_store
-from midfold.store import Kind
+from midfold.store import SessionKind
 
 ROOT = Path(__file__).parents[3]
 EXAMPLE = ROOT / "tests" / "transcripts" / "codex-rollout.jsonl"
@@ -73,7 +73,7 @@ def test_a_session_is_found_by_its_id_a_part_of_it_and_as_the_latest(run, put, n
 
 def test_latest_is_the_tip_of_the_newest_conversation_and_no_subagent(run, folded, store):
     session, tip = folded
-    store.create_session(kind=Kind.SUBAGENT, parent_id=tip)
+    store.create_session(kind=SessionKind.SUBAGENT, parent_id=tip)
     assert run("sessions", "tip", "latest")[1].strip() == tip
     assert run("sessions", "tip", session)[1].strip() == tip
 

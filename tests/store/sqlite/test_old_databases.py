@@ -13,7 +13,7 @@ import pytest
 
 from midfold.folding.fold import apply
 from midfold.messages import chain_digests
-from midfold.store import Kind, open_store
+from midfold.store import SessionKind, open_store
 from midfold.store.sqlite.rescue.salvage import salvage
 from midfold.wire import parse, render
 from midfold.wire.validate import validate
@@ -97,7 +97,7 @@ def test_a_session_goes_on(store, dialect):
     more = FACTS[dialect]["client"][-1]
     store.append(tip, [more])
     assert store.messages(tip)[-1] == more
-    branch = store.create_session(parent_id=tip, kind=Kind.BRANCH).id
+    branch = store.create_session(parent_id=tip, kind=SessionKind.BRANCH).id
     assert store.messages(branch) == store.messages(tip)
     undone = store.undo_continuation(tip)
     assert len(store.messages(undone)) > len(FACTS["views"][tip])

@@ -12,7 +12,7 @@ from midfold.store import open_store
 from midfold.store.base import Condition
 from midfold.store.sqlite.driver import driver
 from midfold.store.sqlite.store import SqliteStore
-from midfold.store.transfer import Form, View, export_session
+from midfold.store.transfer import ExportFormat, ExportView, export_session
 
 Damage = Callable[..., None]
 COUNT = 30
@@ -163,18 +163,18 @@ def test_a_damaged_message_that_waits_for_the_index_does_not_keep_others_from_it
         assert store.search(f"word{COUNT + 2}").hits
 
 
-@pytest.mark.parametrize("form", Form)
-@pytest.mark.parametrize("view", View)
+@pytest.mark.parametrize("form", ExportFormat)
+@pytest.mark.parametrize("view", ExportView)
 @pytest.mark.parametrize("spoil", [damage, spoil_text, delete_row])
 def test_an_export_has_the_rest_and_says_how_many_are_damaged(
-    path: Path, form: Form, view: View, spoil: Damage
+    path: Path, form: ExportFormat, view: ExportView, spoil: Damage
 ) -> None:
     spoil(path, 7)
     with reopen(path) as store:
         export = export_session(store, "hit", form=form, view=view)
     assert (export.messages, export.damaged) == (COUNT, 1)
     assert "word8" in export.text
-    if form is Form.JSON:
+    if form is ExportFormat.JSON:
         conditions = [record["condition"] for record in json.loads(export.text)["records"]]
         assert conditions == ["sound"] * 7 + ["damaged"] + ["sound"] * (COUNT - 8)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from midfold.errors import SchemaTooNew
-from midfold.store import Kind, open_store
+from midfold.store import SessionKind, open_store
 from midfold.store.sqlite.driver import driver
 from midfold.store.sqlite.rescue.salvage import salvage
 
@@ -70,7 +70,7 @@ def test_a_conversation_goes_on_behind_all_that_was_written_in_it(old):
         before = [each.item for each in store.history(tip)]
         word = {"role": "user", "content": "one more: thylacine"}
         store.append(tip, word)
-        branch = store.create_session(parent_id=tip, kind=Kind.BRANCH).id
+        branch = store.create_session(parent_id=tip, kind=SessionKind.BRANCH).id
         store.append(tip, {"role": "user", "content": "not on the branch"})
         back = store.undo_continuation(tip)
         store.append(back, {"role": "user", "content": "and on"})

@@ -10,7 +10,7 @@ import pytest
 
 from midfold.errors import StoreCorrupt
 from midfold.folding.compression import Compression
-from midfold.store import Call, Kind, open_store
+from midfold.store import Call, SessionKind, open_store
 from midfold.store.base import Condition, LostMessages
 from midfold.store.opening import replace_damaged
 from midfold.store.sqlite.driver import driver
@@ -39,8 +39,8 @@ def written(
             if number == 2:
                 store.undo_continuation(child)
             if number == 3:
-                store.create_session(session_id="branch", parent_id=child, kind=Kind.BRANCH)
-                store.create_session(session_id="helper", parent_id=child, kind=Kind.SUBAGENT)
+                store.create_session(session_id="branch", parent_id=child, kind=SessionKind.BRANCH)
+                store.create_session(session_id="helper", parent_id=child, kind=SessionKind.SUBAGENT)
             store.record_call(session, Call(CanonicalUsage(input_tokens=7), "m", id=f"c{number}"))
         views = {each.id: store.messages(each.id) for each in store.sessions()}
     return path, views

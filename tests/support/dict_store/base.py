@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from midfold.errors import SessionEnded, SessionGrew, SessionNotFound
 from midfold.messages import own_digest
-from midfold.store import OWN, SAID, BeforeContinue, Hiding, Kind, Session, check_id, read_body
+from midfold.store import OWN, SAID, BeforeContinue, Redactor, Session, SessionKind, check_id, read_body
 from support.dict_store.shelf import Entry, Shelf, Tenant, Written
 
 
@@ -25,7 +25,7 @@ class Verbs:
         self._shelf = shelf or Shelf()
         self._lock = self._shelf.lock
         self._name = tenant
-        self._hiding = Hiding(self._shelf.key, tenant, is_on=redact)
+        self._hiding = Redactor(self._shelf.key, tenant, is_on=redact)
         self._clock = clock
         self._hooks = tuple(before_continue)
 
@@ -61,7 +61,7 @@ class Verbs:
             (
                 each
                 for each in self._tenant.in_conversation(entry.conversation)
-                if each.session.kind is Kind.CONTINUATION
+                if each.session.kind is SessionKind.CONTINUATION
                 and each.session.parent_id == entry.id
                 and not each.session.is_undone
             ),

@@ -13,15 +13,15 @@ from midfold.folding import Compression
 from midfold.store import (
     DEFAULT_DIALECT,
     LEASE_SECONDS,
-    Basis,
     Continuation,
-    Continued,
+    ContinuedSession,
+    DivergedList,
     EndReason,
-    Kind,
     Lease,
+    RowFormat,
     Session,
+    SessionKind,
     StoredFold,
-    Writing,
     fold_from_json,
     plan_continuation,
     read_value,
@@ -98,7 +98,7 @@ class ChainVerbs(LeaseVerbs):
         facts: Mapping[str, object] | None = None,
         states: Mapping[str, object] | None = None,
         expected_count: int | None = None,
-    ) -> Continued:
+    ) -> ContinuedSession:
         """Do what `continue_session` does, save states with it, and say which hooks failed before it."""
         with self._lock:
             self._find_open(session_id)
@@ -113,14 +113,14 @@ class ChainVerbs(LeaseVerbs):
                 messages,
                 compression,
                 [digests_of(each) for each in entry.view],
-                Writing(entry.session.dialect or DEFAULT_DIALECT, self._hiding.key(entry.origin)),
+                RowFormat(entry.session.dialect or DEFAULT_DIALECT, self._hiding.key(entry.origin)),
                 child_id=secrets.token_hex(16),
                 facts={**(facts or {}), **({"failed_hooks": failed} if failed else {})},
                 system=system,
                 states=self._hiding.states(states or {}, entry.origin),
             )
             self._fold(entry, plan)
-            return Continued(plan.child_id, tuple(failed))
+            return ContinuedSession(plan.child_id, tuple(failed))
 
     def undo_continuation(self, session_id: str) -> str:
         """Take back the newest fold of a chain; return the session that goes on with everything in it."""
@@ -223,7 +223,7 @@ class ChainVerbs(LeaseVerbs):
                 self._tenant.states[ended.conversation, name] = body
 
     def _write_basis(
-        self, entry: Entry, basis: Basis, now: float
+        self, entry: Entry, basis: DivergedList, now: float
     ) -> tuple[Entry, list[list[Written]], list[Written]]:
         """Open a session that says what the caller's list said, so that the fold can be taken back."""
         stored = entry.view
@@ -245,7 +245,7 @@ class ChainVerbs(LeaseVerbs):
         session = replace(
             entry.session,
             id=child_id,
-            kind=Kind.CONTINUATION,
+            kind=SessionKind.CONTINUATION,
             parent_id=entry.id,
             started_at=now,
             ended_at=None,
@@ -264,7 +264,7 @@ class ChainVerbs(LeaseVerbs):
         since = [tip]
         while since[-1].id not in self._tenant.folds:
             session = since[-1].session
-            if session.kind is not Kind.CONTINUATION or session.parent_id is None:
+            if session.kind is not SessionKind.CONTINUATION or session.parent_id is None:
                 raise StoreError(f"the session {tip.id} has no fold to take back")
             since.append(self._find(session.parent_id))
         return since

@@ -4,7 +4,17 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from midfold.store import SAID, SUMMARY, Found, Hit, Known, Order, StoredFold, read_body, texts_in
+from midfold.store import (
+    SAID,
+    SUMMARY,
+    Hit,
+    KnownHistory,
+    Order,
+    SearchResults,
+    StoredFold,
+    read_body,
+    texts_in,
+)
 from midfold.store.search import (
     Query,
     Snippet,
@@ -42,13 +52,13 @@ class SearchVerbs(Verbs):
         until: float | None = None,
         order: Order = Order.NEWEST,
         limit: int = 20,
-    ) -> Found:
+    ) -> SearchResults:
         """Find messages by words, phrases and prefixes; no query is an error."""
         asked = read_query(query)
         with self._lock:
             looked_at = self._scope(session_id)
             if asked.tree is None:
-                return Found(())
+                return SearchResults(())
             found = [
                 (_rank(asked, words), each)
                 for each in looked_at
@@ -63,7 +73,7 @@ class SearchVerbs(Verbs):
             best = [each for _rank_, each in reversed(found)][: max(0, limit)]
             return self._hits(best, lambda texts: make_snippet(texts, asked))
 
-    def find_substring(self, session_id: str, text: str, limit: int = 20) -> Found:
+    def find_substring(self, session_id: str, text: str, limit: int = 20) -> SearchResults:
         """Find a text letter by letter in what one session says, newest first."""
         wanted = text.casefold()
         with self._lock:
@@ -75,7 +85,7 @@ class SearchVerbs(Verbs):
             ]
             return self._hits(found[: max(0, limit)], lambda texts: make_substring_snippet(texts, text))
 
-    def find_history(self, chain: Sequence[bytes]) -> Known | None:
+    def find_history(self, chain: Sequence[bytes]) -> KnownHistory | None:
         """Find the session that a history belongs to, by its chained digests."""
         places = {digest: place for place, digest in enumerate(chain) if digest}
         with self._lock:
@@ -104,7 +114,7 @@ class SearchVerbs(Verbs):
             for each in entry.written:
                 yield _Said(each.chain or b"", entry, number, is_base=False)
 
-    def _choose(self, known: Sequence["_Said"], first: int, repeats: int) -> Known:
+    def _choose(self, known: Sequence["_Said"], first: int, repeats: int) -> KnownHistory:
         """Choose the session that goes on, of those that know a history up to the message `first`.
 
         A message that says nothing repeats the digest before it: of `repeats` such messages as many are known
@@ -119,7 +129,7 @@ class SearchVerbs(Verbs):
             is_end = begins or tip.last_chain == each.chained
             found.append((is_end, first + max(1, min(counts[tip.id], repeats)), each.number, tip.id))
         is_end, length, _number, tip_id = max(found)
-        return Known(tip_id, length, is_end)
+        return KnownHistory(tip_id, length, is_end)
 
     def _scope(self, session_id: str | None) -> list[Written]:
         if session_id is None:
@@ -128,8 +138,8 @@ class SearchVerbs(Verbs):
         known = {each.number: each for entry in entries for each in _all_of(entry)}
         return list(known.values())
 
-    def _hits(self, found: Sequence[Written], cut_out: Callable[[list[str]], Snippet]) -> Found:
-        return Found(tuple(self._hit(each, cut_out(_texts(each))) for each in found))
+    def _hits(self, found: Sequence[Written], cut_out: Callable[[list[str]], Snippet]) -> SearchResults:
+        return SearchResults(tuple(self._hit(each, cut_out(_texts(each))) for each in found))
 
     def _hit(self, written: Written, cut: Snippet) -> Hit:
         session = self._find(written.session_id).session

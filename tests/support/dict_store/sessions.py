@@ -7,10 +7,10 @@ from dataclasses import replace
 from midfold.errors import SessionEnded, StoreError
 from midfold.store import (
     EndReason,
+    ImportedMessage,
     Item,
-    Kind,
-    Said,
     Session,
+    SessionKind,
     StoredMessage,
     check_end_reason,
     check_kind,
@@ -37,13 +37,13 @@ class SessionVerbs(Verbs):
         dialect: str | None = None,
         system: object = None,
         parent_id: str | None = None,
-        kind: Kind = Kind.ROOT,
+        kind: SessionKind = SessionKind.ROOT,
     ) -> Session:
         """Open a session. A branch begins with all that its parent says."""
         check_kind(kind, parent_id)
         with self._lock:
             parent = self._find(parent_id) if parent_id is not None else None
-            branched = parent if kind is Kind.BRANCH else None
+            branched = parent if kind is SessionKind.BRANCH else None
             entry = self._new_entry(session_id, source, model, title, dialect, system, branched)
             entry.session = replace(entry.session, kind=kind, parent_id=parent_id)
             self._put(entry)
@@ -53,7 +53,7 @@ class SessionVerbs(Verbs):
 
     def import_conversation(
         self,
-        said: Sequence[Said],
+        said: Sequence[ImportedMessage],
         *,
         dialect: str,
         session_id: str | None = None,
@@ -146,7 +146,7 @@ class SessionVerbs(Verbs):
         session = Session(
             id=new_id,
             conversation_id=new_id,
-            kind=Kind.ROOT,
+            kind=SessionKind.ROOT,
             parent_id=None,
             source=self._hiding.text(source, origin) or (like.source if like else ""),
             model=self._hiding.text(model, origin) if model else like.model if like else None,

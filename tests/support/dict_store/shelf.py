@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from midfold.messages import link
-from midfold.store import SAID, Call, Row, Session, StoredFold, StoredMessage, read_value
+from midfold.store import SAID, Call, MessageRow, Session, StoredFold, StoredMessage, read_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +16,7 @@ class Written:
     session_id: str
     seq: int
     number: int
-    row: Row
+    row: MessageRow
     chain: bytes | None
     """the digest of all that was said up to it; what a fold made has none"""
     created_at: float
@@ -139,7 +139,7 @@ class Shelf:
         self._next_number = 0
 
     def write(
-        self, entry: Entry, rows: Sequence[Row], now: float, *, is_chained: bool = True
+        self, entry: Entry, rows: Sequence[MessageRow], now: float, *, is_chained: bool = True
     ) -> list[Written]:
         """Write rows in a session without saying that it says them.
 

@@ -9,9 +9,9 @@ from midfold.store import (
     Area,
     Call,
     Deleted,
-    Kind,
     Problem,
-    Status,
+    SessionKind,
+    StoreStatus,
     hide_id,
     hide_text,
     pack_value,
@@ -147,9 +147,9 @@ class UpkeepVerbs(Verbs):
     """`Upkeep` of `midfold.store.base`."""
 
     @property
-    def status(self) -> Status:
+    def status(self) -> StoreStatus:
         """Say how the store is doing."""
-        return Status(":memory:", "dictionaries", may_write=True, problem=None)
+        return StoreStatus(":memory:", "dictionaries", may_write=True, problem=None)
 
     def delete(self, session_id: str, *, branches: bool = False) -> Deleted:
         """Delete a conversation: every session of its chain, and their sub-agents."""
@@ -201,7 +201,7 @@ class UpkeepVerbs(Verbs):
         parents = {entry.id for entry in self._tenant.in_conversation(conversation)}
         for entry in self._tenant.entries.values():
             if entry.session.parent_id in parents and entry.conversation != conversation:
-                if entry.session.kind is Kind.BRANCH and not branches:
+                if entry.session.kind is SessionKind.BRANCH and not branches:
                     raise StoreError(
                         f"the session {entry.id} branches from this one; delete it first, or branches too"
                     )

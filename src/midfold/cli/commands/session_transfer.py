@@ -14,10 +14,10 @@ from midfold.cli.terminal import OutputClosed, printable
 from midfold.errors import DialectError
 from midfold.store import Store
 from midfold.store.transfer import (
-    Form,
+    ExportFormat,
+    ExportView,
     Imported,
     Incoming,
-    View,
     export_session,
     import_session,
     read_incoming,
@@ -34,7 +34,7 @@ _MOST_CHARS = 200
 @click.option(
     "--format",
     "form",
-    type=click.Choice([form.value for form in Form]),
+    type=click.Choice([form.value for form in ExportFormat]),
     help="How to spell it; the default is json, or jsonl for a file of that name.",
 )
 @click.option("--tip", is_flag=True, help="What the newest session says, instead of all that was said.")
@@ -44,10 +44,18 @@ def export_command(name: str, output: str | None, form: str | None, tip: bool) -
     json has everything and can be imported again; jsonl has a message on each line, as its provider spells
     it; sharegpt is one row of a data set. Files are readable for their owner alone.
     """
-    chosen = Form(form) if form else Form.JSONL if (output or "").endswith(".jsonl") else Form.JSON
+    chosen = (
+        ExportFormat(form)
+        if form
+        else ExportFormat.JSONL
+        if (output or "").endswith(".jsonl")
+        else ExportFormat.JSON
+    )
     with own_store() as store:
         session = find_session(store, name)
-        export = export_session(store, session.id, form=chosen, view=View.TIP if tip else View.HISTORY)
+        export = export_session(
+            store, session.id, form=chosen, view=ExportView.TIP if tip else ExportView.HISTORY
+        )
         if output is not None and output != "-":
             write_export(Path(output), export.text)  # while the store is open, so that it is not replaced
     if output is None or output == "-":

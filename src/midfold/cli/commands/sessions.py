@@ -28,7 +28,7 @@ from midfold.cli.render.format import count_of, show_line
 from midfold.cli.render.sessions import print_chain, print_conversations, print_excerpt, print_hits
 from midfold.cli.terminal import printable
 from midfold.config import delete_session, load_settings, oldest_to_keep, open_own_outputs, prune_sessions
-from midfold.store import Deleted, Found, Order, Session, Store
+from midfold.store import Deleted, Order, SearchResults, Session, Store
 
 _EPILOG = """\b
 Examples:
@@ -200,7 +200,7 @@ def undo(name: str) -> None:
         click.echo(store.undo_continuation(find_session(store, name).id))
 
 
-def _found_json(found: Found) -> dict[str, object]:
+def _found_json(found: SearchResults) -> dict[str, object]:
     hits = [{**asdict(hit), "title": show_line(hit.title) if hit.title else None} for hit in found.hits]
     return {"hits": hits, "is_incomplete": found.is_incomplete}
 

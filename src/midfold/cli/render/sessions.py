@@ -13,7 +13,7 @@ from midfold.cli.terminal import printable
 from midfold.messages import Media, Message, Opaque, Part, Reasoning, Removed, ToolCall, ToolResult
 from midfold.messages import Text as Words
 from midfold.redact import find_secrets, redact
-from midfold.store import Found, Hit, Session, StoredMessage
+from midfold.store import Hit, SearchResults, Session, StoredMessage
 from midfold.wire import parse
 
 _MOST_TITLE_CELLS = 48
@@ -63,7 +63,7 @@ def print_chain(sessions: Sequence[Session], console: Console) -> None:
     _print_grid(Grid(("session", "kind", "started", "messages", "state"), rows, words=(0, 1, 4)), console)
 
 
-def print_hits(found: Found, console: Console) -> None:
+def print_hits(found: SearchResults, console: Console) -> None:
     """Print what a search found: where it is, and the words around it."""
     for hit in found.hits:
         console.print(_place(hit), soft_wrap=True, no_wrap=True, overflow="ellipsis", crop=True)

@@ -22,7 +22,7 @@ from midfold.store.sqlite.driver import (
 )
 from midfold.store.sqlite.emptied import refuse_emptied
 from midfold.store.sqlite.identity import Files, refuse_left_open
-from midfold.store.sqlite.marks import Loss, Mark, read_loss, write_loss
+from midfold.store.sqlite.marks import LogLoss, ProgressMark, read_loss, write_loss
 from midfold.store.sqlite.migrations import check_version, migrate
 from midfold.store.sqlite.replacing import finish_replacing
 from midfold.store.sqlite.search import maintain
@@ -36,13 +36,13 @@ _ID_CHARS = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class FileAccess:
     """What this process may do with a file: write, or only read because of a `problem`."""
 
     writer: Writer | None
     single: SingleWriter | None = None
     problem: str | None = None
-    loss: Loss | None = None
+    loss: LogLoss | None = None
     """what is missing from the log, as far as that was noticed"""
 
     def close(self) -> bool:
@@ -56,7 +56,7 @@ class Access:
         return is_over
 
 
-def open_access(path: Path, synchronous: str) -> Access:
+def open_access(path: Path, synchronous: str) -> FileAccess:
     """Open the file for writing; one that is there and cannot be written to is read.
 
     Raises `StoreUnavailable` when neither is possible.
@@ -69,7 +69,7 @@ def open_access(path: Path, synchronous: str) -> Access:
         if not path.exists():
             raise
         _check_readable(path, error)
-        return Access(None, problem=str(error))
+        return FileAccess(None, problem=str(error))
 
 
 def open_any_reader(path: Path, *, has_writer: bool) -> sqlite3.Connection:
@@ -100,7 +100,7 @@ def read_key(connection: sqlite3.Connection) -> bytes:
     return row[0]
 
 
-def _open_for_writing(path: Path, synchronous: str) -> Access:
+def _open_for_writing(path: Path, synchronous: str) -> FileAccess:
     make_private_folder(path.parent)
     with translated(path):
         finish_replacing(path)
@@ -115,7 +115,7 @@ def _open_for_writing(path: Path, synchronous: str) -> Access:
         raise
 
 
-def _start(connection: sqlite3.Connection, path: Path) -> Access:
+def _start(connection: sqlite3.Connection, path: Path) -> FileAccess:
     """Bring schema, key and index of a fresh connection up to date, and let it write."""
     try:
         with translated(path):
@@ -124,16 +124,16 @@ def _start(connection: sqlite3.Connection, path: Path) -> Access:
                 # Tables and key are in the file itself from the beginning: by the key the store is known.
                 connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             _renew_index(connection)
-            mark = None if path == MEMORY else Mark(path, read_key(connection))
+            mark = None if path == MEMORY else ProgressMark(path, read_key(connection))
             loss = _look_at_mark(connection, mark)
     except BaseException:
         connection.close()
         raise
     files = None if path == MEMORY else Files(path)
-    return Access(Writer(connection, path, indexing.tidy, files=files, mark=mark), loss=loss)
+    return FileAccess(Writer(connection, path, indexing.tidy, files=files, mark=mark), loss=loss)
 
 
-def _look_at_mark(connection: sqlite3.Connection, mark: Mark | None) -> Loss | None:
+def _look_at_mark(connection: sqlite3.Connection, mark: ProgressMark | None) -> LogLoss | None:
     """Say what is missing since the last time, and keep that in the store until the person was told."""
     loss = mark.find_loss(connection) if mark else None
     if mark and loss:

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from midfold.errors import StoreCorrupt, StoreUnavailable
 from midfold.files import Hold
-from midfold.store.base import Area, Problem, Status
+from midfold.store.base import Area, Problem, StoreStatus
 from midfold.store.sqlite import indexing
 from midfold.store.sqlite.access import MEMORY, name_store, open_access, open_any_reader, read_key
 from midfold.store.sqlite.driver import any_text, driver, is_bad_text, sqlite_version, translated
@@ -121,12 +121,12 @@ class Database:
             return [Problem(Area.FILE, error.reason)]
 
     @property
-    def status(self) -> Status:
+    def status(self) -> StoreStatus:
         """Say how the store is doing."""
         writer = self._access.writer
         problem = self._access.problem if writer is None else writer.trouble.reason
         version = ".".join(map(str, sqlite_version()))
-        return Status(
+        return StoreStatus(
             str(self.path),
             f"SQLite {version}",
             may_write=problem is None,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from midfold.folding import Fold
-from midfold.store.base import Condition, Known, StoredFold
+from midfold.store.base import Condition, KnownHistory, StoredFold
 from midfold.store.codec import DamagedRow, damage_noticed, read_value
 from midfold.store.fold_json import fold_from_json
 from midfold.store.sqlite.seals import is_fold_sealed
@@ -69,7 +69,7 @@ def mark_announced(connection: sqlite3.Connection, tenant: str, child_id: str, n
     )
 
 
-def find_history(connection: sqlite3.Connection, tenant: str, chain: Sequence[bytes]) -> Known | None:
+def find_history(connection: sqlite3.Connection, tenant: str, chain: Sequence[bytes]) -> KnownHistory | None:
     """Find the conversation whose history a client sends again, by the longest part of it that is known.
 
     A client that sends folded lists is known by the list that a continuation began with.
@@ -109,7 +109,7 @@ def _find_said(connection: sqlite3.Connection, tenant: str, digests: Sequence[by
 
 def _choose(
     connection: sqlite3.Connection, tenant: str, rows: Sequence[_Said], first: int, repeats: int
-) -> Known:
+) -> KnownHistory:
     """Choose the session that goes on, of those that know a history up to the message `first`.
 
     A message that says nothing repeats the digest before it: of `repeats` such messages as many are known as
@@ -125,7 +125,7 @@ def _choose(
         length = first + max(1, min(counts[tip.key], repeats))
         found.append((is_end, length, row.key, tip.id))
     is_end, length, _key, tip_id = max(found)
-    return Known(tip_id, length, is_end)
+    return KnownHistory(tip_id, length, is_end)
 
 
 def _marks(values: Sequence[object]) -> str:

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 
 from midfold.errors import SessionBusy, StoreError
 from midfold.faults import faultpoint
-from midfold.store.base import EndReason, Kind, Lease, StoredMessage
+from midfold.store.base import EndReason, Lease, SessionKind, StoredMessage
 from midfold.store.continuing import Continuation
-from midfold.store.diverging import Basis
+from midfold.store.diverging import DivergedList
 from midfold.store.rows import agree
 from midfold.store.sqlite import messages, states
 from midfold.store.sqlite.folds import forget_summary
@@ -114,7 +114,9 @@ def undo_continuation(
             (now, now, EndReason.UNDONE, key),
         )
     faultpoint("store.undo.flagged")
-    new = _like(connection, unfolded, child_id, Kind.CONTINUATION, unfolded.conversation, tip.last_chain)
+    new = _like(
+        connection, unfolded, child_id, SessionKind.CONTINUATION, unfolded.conversation, tip.last_chain
+    )
     key = insert_session(connection, tenant, new, now)
     refs = [*read_refs(connection, tenant, unfolded), *said_since]
     insert_ranges(connection, tenant, key, join_refs(refs), own_from=0)
@@ -130,7 +132,7 @@ def branch_session(
     """
     parent = find_place(connection, tenant, parent_id)
     refs = read_refs(connection, tenant, parent)
-    like = _like(connection, parent, new.id, Kind.BRANCH, new.id, parent.last_chain)
+    like = _like(connection, parent, new.id, SessionKind.BRANCH, new.id, parent.last_chain)
     branch = replace(
         like,
         source=new.source or like.source,
@@ -240,13 +242,15 @@ def _bring_up_to_date(
 
 
 def _write_basis(
-    connection: sqlite3.Connection, tenant: str, place: SessionRow, basis: Basis, now: float
+    connection: sqlite3.Connection, tenant: str, place: SessionRow, basis: DivergedList, now: float
 ) -> tuple[SessionRow, list[list[Ref]], list[Ref]]:
     """Open and end a session that says what the caller's list said, so that the fold can be taken back."""
     stored = read_refs(connection, tenant, place)
     if len(stored) < basis.stored:
         raise SessionBusy(place.id)
-    new = _like(connection, place, basis.session_id, Kind.CONTINUATION, place.conversation, place.last_chain)
+    new = _like(
+        connection, place, basis.session_id, SessionKind.CONTINUATION, place.conversation, place.last_chain
+    )
     key = insert_session(connection, tenant, new, now)
     session = SessionRow(key, new.id, place.conversation, place.dialect, 0, 0, place.last_chain, None)
     rows = [row for each in basis.changed if not isinstance(each, int) for row in each]
@@ -269,7 +273,9 @@ def _write_basis(
 
 
 def _child(connection: sqlite3.Connection, parent: SessionRow, plan: Continuation) -> NewSession:
-    new = _like(connection, parent, plan.child_id, Kind.CONTINUATION, parent.conversation, parent.last_chain)
+    new = _like(
+        connection, parent, plan.child_id, SessionKind.CONTINUATION, parent.conversation, parent.last_chain
+    )
     system = new.system if plan.system is None else plan.system
     return replace(new, base_digest=plan.base_digest, system=system)
 
@@ -278,7 +284,7 @@ def _like(
     connection: sqlite3.Connection,
     parent: SessionRow,
     child_id: str,
-    kind: Kind,
+    kind: SessionKind,
     conversation: str,
     chain: bytes,
 ) -> NewSession:

@@ -8,7 +8,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from midfold.store.sqlite.driver import driver
-from midfold.store.sqlite.marks import Mark
+from midfold.store.sqlite.marks import ProgressMark
 
 MAX_LOG_BYTES = 48 << 20
 """From here on the log is folded into the file even if that takes waiting for readers."""
@@ -20,7 +20,7 @@ _SECONDS_BETWEEN_CHECKPOINTS = 1.0
 class Log:
     """The log of a store: folded into the file when nobody writes, and when it is too long."""
 
-    def __init__(self, connection: sqlite3.Connection, path: Path, mark: Mark | None) -> None:
+    def __init__(self, connection: sqlite3.Connection, path: Path, mark: ProgressMark | None) -> None:
         self._connection = connection
         self._file = path
         self._path = path.with_name(f"{path.name}-wal")

@@ -45,7 +45,7 @@ _COUNT = """
 
 
 @dataclass(frozen=True, slots=True)
-class Stand:
+class StoreProgress:
     """How far a store has got: its newest rows, which are numbered upwards until something is deleted, and
     how many of its commits were counted, whatever they were about."""
 
@@ -58,7 +58,7 @@ class Stand:
 
 
 @dataclass(frozen=True, slots=True)
-class Loss:
+class LogLoss:
     """What was stored and is missing, since the log was damaged or removed; at least so much."""
 
     messages: int
@@ -78,9 +78,9 @@ class Loss:
         return f"the log was damaged or removed: at least {what} are missing{back} (noticed {at})"
 
 
-def read_stand(connection: sqlite3.Connection) -> Stand:
+def read_stand(connection: sqlite3.Connection) -> StoreProgress:
     """Return how far a store has got."""
-    return Stand(*connection.execute(_STAND).fetchone())
+    return StoreProgress(*connection.execute(_STAND).fetchone())
 
 
 def count_deletion(connection: sqlite3.Connection) -> None:
@@ -88,21 +88,23 @@ def count_deletion(connection: sqlite3.Connection) -> None:
     connection.execute(_COUNT, (_DELETIONS,))
 
 
-def read_loss(connection: sqlite3.Connection) -> Loss | None:
+def read_loss(connection: sqlite3.Connection) -> LogLoss | None:
     """Return what was noticed to be missing, until `forget_loss`."""
     row = connection.execute("SELECT value FROM meta WHERE name = ?", (_LOSS,)).fetchone()
     try:
-        return Loss(**json.loads(row[0])) if row else None
+        return LogLoss(**json.loads(row[0])) if row else None
     except (TypeError, ValueError):
         return None
 
 
-def write_loss(connection: sqlite3.Connection, loss: Loss) -> None:
+def write_loss(connection: sqlite3.Connection, loss: LogLoss) -> None:
     """Keep in the store what is missing; what was missing before is added."""
     before = read_loss(connection)
     if before is not None:
-        counts = {each.name: getattr(loss, each.name) + getattr(before, each.name) for each in fields(Stand)}
-        loss = Loss(**counts, noticed_at=before.noticed_at)
+        counts = {
+            each.name: getattr(loss, each.name) + getattr(before, each.name) for each in fields(StoreProgress)
+        }
+        loss = LogLoss(**counts, noticed_at=before.noticed_at)
     connection.execute(
         "INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)", (_LOSS, json.dumps(asdict(loss)))
     )
@@ -128,7 +130,7 @@ def was_used(path: Path) -> bool:
         os.close(handle)
 
 
-class Mark:
+class ProgressMark:
     """The file beside a store. `key` is the store's own: a file that came from elsewhere says nothing."""
 
     def __init__(self, path: Path, key: bytes, clock: Callable[[], float] = time.monotonic) -> None:
@@ -136,13 +138,13 @@ class Mark:
         self._store = sha256(b"mark\0" + key).hexdigest()[:32]
         self._clock = clock
         self._next = 0.0
-        self._last: Stand | None = None
+        self._last: StoreProgress | None = None
         self._lock = threading.Lock()
         self._handle: int | None = None
         with suppress(OSError):  # without it everything works but this
             self._handle = os.open(self._path, _NEW_FILE, _PRIVATE)
 
-    def find_loss(self, connection: sqlite3.Connection) -> Loss | None:
+    def find_loss(self, connection: sqlite3.Connection) -> LogLoss | None:
         """Compare a store that was just opened with what the mark says of it."""
         marked = self._read()
         if marked is None:
@@ -152,7 +154,7 @@ class Mark:
         behind = {name: max(0, marks[name] - found[name]) for name in marks}
         if stand.deletions > marked.deletions and not behind["ticks"]:
             return None  # numbers may have been used again
-        return Loss(**behind, noticed_at=time.time()) if any(behind.values()) else None
+        return LogLoss(**behind, noticed_at=time.time()) if any(behind.values()) else None
 
     def is_due(self) -> bool:
         """Whether the last commit that was counted is more than a moment ago."""
@@ -180,14 +182,14 @@ class Mark:
                 os.close(self._handle)
                 self._handle = None
 
-    def _write(self, stand: Stand) -> None:
+    def _write(self, stand: StoreProgress) -> None:
         text = json.dumps({"store": self._store, **asdict(stand)})
         line = f"{text} {crc32(text.encode()):08x}".ljust(_BYTES - 1) + "\n"
         if self._handle is not None:
             os.lseek(self._handle, 0, os.SEEK_SET)
             os.write(self._handle, line.encode())
 
-    def _read(self) -> Stand | None:
+    def _read(self) -> StoreProgress | None:
         """Return what the file says; nothing where it is damaged, or of another store."""
         if self._handle is None:
             return None
@@ -195,7 +197,7 @@ class Mark:
             os.lseek(self._handle, 0, os.SEEK_SET)
             known = _parse(os.read(self._handle, _BYTES))
             is_ours = known.pop("store") == self._store
-            return Stand(**known) if is_ours else None
+            return StoreProgress(**known) if is_ours else None
         except (OSError, ValueError, TypeError, KeyError, AttributeError):
             return None
 

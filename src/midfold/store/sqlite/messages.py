@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from midfold.faults import faultpoint
 from midfold.messages import link, own_digest
 from midfold.store.codec import DamagedRow, read_body
-from midfold.store.rows import SAID, Row
+from midfold.store.rows import SAID, MessageRow
 from midfold.store.sqlite.seals import SEALED, sum_of
 from midfold.store.sqlite.sessions import SessionRow
 
@@ -67,7 +67,7 @@ class Range:
 
 
 def insert_rows(
-    connection: sqlite3.Connection, tenant: str, place: SessionRow, rows: Sequence[Row], now: float
+    connection: sqlite3.Connection, tenant: str, place: SessionRow, rows: Sequence[MessageRow], now: float
 ) -> int:
     """Add rows to a session and to the index; return the number of the first."""
     chain = _chain(place.last_chain, rows)
@@ -78,7 +78,7 @@ def insert_rows(
 
 
 def insert_unchained(
-    connection: sqlite3.Connection, tenant: str, place: SessionRow, rows: Sequence[Row], now: float
+    connection: sqlite3.Connection, tenant: str, place: SessionRow, rows: Sequence[MessageRow], now: float
 ) -> None:
     """Add rows that say in other words what was said; the chain of the history leaves them out."""
     _insert(connection, tenant, place, rows, [b""] * len(rows), now)
@@ -88,7 +88,7 @@ def _insert(
     connection: sqlite3.Connection,
     tenant: str,
     place: SessionRow,
-    rows: Sequence[Row],
+    rows: Sequence[MessageRow],
     chain: Sequence[bytes],
     now: float,
 ) -> None:
@@ -101,7 +101,7 @@ def _insert(
     add_bytes(connection, tenant, sum(len(row.body) for row in rows))
 
 
-def _chain(chained: bytes, rows: Sequence[Row]) -> list[bytes]:
+def _chain(chained: bytes, rows: Sequence[MessageRow]) -> list[bytes]:
     """Go on with a chained digest; what a fold made is no part of the history."""
     chain = []
     for row in rows:
@@ -112,7 +112,12 @@ def _chain(chained: bytes, rows: Sequence[Row]) -> list[bytes]:
 
 
 def _columns(
-    first_id: int, tenant: str, place: SessionRow, rows: Sequence[Row], chain: Sequence[bytes], now: float
+    first_id: int,
+    tenant: str,
+    place: SessionRow,
+    rows: Sequence[MessageRow],
+    chain: Sequence[bytes],
+    now: float,
 ) -> Iterator[tuple[object, ...]]:
     for index, row in enumerate(rows):
         seq = place.next_seq + index

@@ -4,14 +4,14 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from midfold.store.base import Found, Hit, Order
+from midfold.store.base import Hit, Order, SearchResults
 from midfold.store.codec import DAMAGED_TEXT, DamagedRow, read_body, texts_in
 from midfold.store.search.query import read_query
 from midfold.store.search.snippets import Snippet, make_snippet, make_substring_snippet
-from midfold.store.sqlite.search.find import COLUMNS, MAX_ROWS, Row, find
+from midfold.store.sqlite.search.find import COLUMNS, MAX_ROWS, FoundMessage, find
 from midfold.store.sqlite.search.match import to_match
 from midfold.store.sqlite.search.scan import scan
-from midfold.store.sqlite.search.scope import Filters
+from midfold.store.sqlite.search.scope import SearchFilters
 from midfold.store.sqlite.sessions import find_place
 from midfold.store.sqlite.skipping import UNREADABLE
 
@@ -22,7 +22,7 @@ _BY_ID = f"""
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class SearchRequest:
     """What is searched for; see `SessionStore.search`."""
 
     query: str
@@ -35,12 +35,12 @@ class Wanted:
     limit: int
 
 
-def search(connection: sqlite3.Connection, tenant: str, wanted: Wanted) -> Found:
+def search(connection: sqlite3.Connection, tenant: str, wanted: SearchRequest) -> SearchResults:
     """Search all sessions, or the chain of one."""
     conversation = None
     if wanted.session_id is not None:
         conversation = find_place(connection, tenant, wanted.session_id).conversation
-    filters = Filters(
+    filters = SearchFilters(
         tenant,
         conversation=conversation,
         role=wanted.role,
@@ -51,14 +51,14 @@ def search(connection: sqlite3.Connection, tenant: str, wanted: Wanted) -> Found
     query = read_query(wanted.query)
     found = find(connection, query, filters, order=wanted.order, limit=wanted.limit, read_texts=read_texts)
     hits = tuple(_hit(row, lambda texts: make_snippet(texts, query)) for row in found.rows)
-    return Found(hits, found.is_incomplete)
+    return SearchResults(hits, found.is_incomplete)
 
 
-def search_damaged(connection: sqlite3.Connection, tenant: str, wanted: Wanted) -> Found:
+def search_damaged(connection: sqlite3.Connection, tenant: str, wanted: SearchRequest) -> SearchResults:
     """Do what `search` does where pages are damaged: message by message, past those that cannot be read."""
     query = read_query(wanted.query)
     if query.tree is None:
-        return Found(())
+        return SearchResults(())
     conversation = None
     if wanted.session_id is not None:
         conversation = find_place(connection, tenant, wanted.session_id).conversation
@@ -75,10 +75,10 @@ def search_damaged(connection: sqlite3.Connection, tenant: str, wanted: Wanted) 
             hits.append(_hit(row, lambda texts: make_snippet(texts, query)))
         if len(hits) >= wanted.limit:
             break
-    return Found(tuple(hits), is_incomplete=True)
+    return SearchResults(tuple(hits), is_incomplete=True)
 
 
-def _read_singly(connection: sqlite3.Connection, tenant: str, match: str) -> Iterator[Row]:
+def _read_singly(connection: sqlite3.Connection, tenant: str, match: str) -> Iterator[FoundMessage]:
     """Yield the messages that the index names, the newest first."""
     try:
         ids = connection.execute(_NAMED, (match, MAX_ROWS)).fetchall()
@@ -90,17 +90,17 @@ def _read_singly(connection: sqlite3.Connection, tenant: str, match: str) -> Ite
         except UNREADABLE:
             continue
         if row is not None:
-            yield Row(*row)
+            yield FoundMessage(*row)
 
 
 def find_substring(
     connection: sqlite3.Connection, tenant: str, session_id: str, text: str, limit: int
-) -> Found:
+) -> SearchResults:
     """Look for a text letter by letter in one session."""
     find_place(connection, tenant, session_id)
     found = scan(connection, tenant, session_id, text, read_texts=read_texts, limit=limit)
     hits = tuple(_hit(row, lambda texts: make_substring_snippet(texts, text)) for row in found.rows)
-    return Found(hits, found.is_incomplete)
+    return SearchResults(hits, found.is_incomplete)
 
 
 def read_texts(dialect: str, body: str) -> Iterable[str]:
@@ -108,7 +108,7 @@ def read_texts(dialect: str, body: str) -> Iterable[str]:
     return texts_in(read_body(dialect, body))
 
 
-def _hit(row: Row, cut_out: Callable[[list[str]], Snippet]) -> Hit:
+def _hit(row: FoundMessage, cut_out: Callable[[list[str]], Snippet]) -> Hit:
     """Cut out of a message what was looked for; one that is damaged says that instead."""
     try:
         cut = cut_out(list(read_texts(row.dialect, row.body))) if row.is_sound else None

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from midfold.errors import SessionEnded, SessionGrew, SessionNotFound, StoreError
-from midfold.store.base import Kind, Session
+from midfold.store.base import Session, SessionKind
 from midfold.store.codec import damage_noticed, read_value
 from midfold.store.preparing import check_end_reason, check_id, check_new_id
 
@@ -42,7 +42,7 @@ class SessionRow:
     ended_at: float | None
 
 
-class Recalled:
+class SessionCache:
     """Sessions that were asked for lately; a few, because a server has many."""
 
     def __init__(self) -> None:
@@ -69,7 +69,7 @@ class NewSession:
 
     id: str
     conversation: str
-    kind: Kind
+    kind: SessionKind
     parent: int | None
     source: str
     model: str | None
@@ -264,4 +264,4 @@ def read_system(connection: sqlite3.Connection, tenant: str, session_id: str) ->
 def _session(row: Sequence[Any]) -> Session:
     session = Session(*row)
     with damage_noticed("session"):
-        return replace(session, kind=Kind(session.kind), is_undone=bool(session.is_undone))
+        return replace(session, kind=SessionKind(session.kind), is_undone=bool(session.is_undone))

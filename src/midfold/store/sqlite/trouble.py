@@ -17,7 +17,7 @@ _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
 _PRIVATE_FILE = 0o600
 
 
-class Trouble:
+class WriterState:
     """The state of a writer: fine, without room for now, or stopped: the file is damaged, or another one."""
 
     def __init__(self, path: Path) -> None:

@@ -28,8 +28,8 @@ from midfold.store.sqlite.driver import (
 )
 from midfold.store.sqlite.identity import Files, keep_copy, leave_open
 from midfold.store.sqlite.logs import Log, patience
-from midfold.store.sqlite.marks import Mark
-from midfold.store.sqlite.trouble import Trouble
+from midfold.store.sqlite.marks import ProgressMark
+from midfold.store.sqlite.trouble import WriterState
 
 T = TypeVar("T")
 Work = Callable[[sqlite3.Connection], T]
@@ -60,7 +60,7 @@ class Writer:
         path: Path,
         chore: Chore = lambda _: 0,
         files: Files | None = None,
-        mark: Mark | None = None,
+        mark: ProgressMark | None = None,
     ) -> None:
         connection.execute("PRAGMA busy_timeout = 0")  # from here on, see `patience`
         self._connection = connection
@@ -80,7 +80,7 @@ class Writer:
         self._commits_in_file = 0
         self._has_chores = True
         self._are_chores_due = False
-        self.trouble = Trouble(path)
+        self.trouble = WriterState(path)
         self._thread = threading.Thread(target=self._run, name="midfold-store", daemon=True)
         self._thread.start()
 

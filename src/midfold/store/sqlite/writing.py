@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import partial
 
 from midfold.errors import MessagesDamaged, StoreCorrupt
-from midfold.store.base import Condition, Found, Item, StoredMessage, check_sound
+from midfold.store.base import Condition, Item, SearchResults, StoredMessage, check_sound
 from midfold.store.preparing import Prepared
 from midfold.store.sqlite import indexing, lineage, reading, searching
 from midfold.store.sqlite.database import Database
@@ -90,7 +90,7 @@ def count_history(database: Database, tenant: str, session_id: str) -> int:
         return len(read_history(database, tenant, session_id))
 
 
-def search(database: Database, tenant: str, wanted: searching.Wanted) -> Found:
+def search(database: Database, tenant: str, wanted: searching.SearchRequest) -> SearchResults:
     """Search all sessions, or the chain of one; where pages are damaged, in what can still be read."""
     is_whole = database.index_all()
     try:

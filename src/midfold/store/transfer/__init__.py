@@ -1,15 +1,15 @@
 """Conversations as files: out of a store without their credentials, and in from whatever an agent wrote."""
 
-from midfold.store.transfer.exporting import Export, Form, View, export_session, write_export
+from midfold.store.transfer.exporting import Export, ExportFormat, ExportView, export_session, write_export
 from midfold.store.transfer.importing import Imported, import_session
 from midfold.store.transfer.incoming import Incoming, read_incoming
 
 __all__ = [
     "Export",
-    "Form",
+    "ExportFormat",
+    "ExportView",
     "Imported",
     "Incoming",
-    "View",
     "export_session",
     "import_session",
     "read_incoming",

@@ -31,7 +31,7 @@ _NO_KEY = b""
 _STEERING = re.compile("[\x7f-\x9f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
-class Form(StrEnum):
+class ExportFormat(StrEnum):
     """How an export is spelled."""
 
     JSON = "json"
@@ -39,7 +39,7 @@ class Form(StrEnum):
     SHAREGPT = "sharegpt"
 
 
-class View(StrEnum):
+class ExportView(StrEnum):
     """What of a conversation is exported."""
 
     HISTORY = "history"
@@ -70,7 +70,7 @@ class _Conversation:
     folds: Sequence[StoredFold]
     records: Sequence[StoredMessage]
     items: Sequence[Packed]
-    view: View
+    view: ExportView
     is_system_damaged: bool
 
     @property
@@ -79,7 +79,11 @@ class _Conversation:
 
 
 def export_session(
-    store: Store, session_id: str, *, form: Form = Form.JSON, view: View = View.HISTORY
+    store: Store,
+    session_id: str,
+    *,
+    form: ExportFormat = ExportFormat.JSON,
+    view: ExportView = ExportView.HISTORY,
 ) -> Export:
     """Spell the conversation of a session: all that was said in it, or what its tip says."""
     conversation = _read(store, session_id, view)
@@ -93,13 +97,13 @@ def export_session(
     return replace(export, losses=tuple(losses), damaged=damaged)
 
 
-def _spell(conversation: "_Conversation", form: Form) -> Export:
+def _spell(conversation: "_Conversation", form: ExportFormat) -> Export:
     match form:
-        case Form.JSON:
+        case ExportFormat.JSON:
             return Export(_as_json(conversation), len(conversation.records), ())
-        case Form.JSONL:
+        case ExportFormat.JSONL:
             return _as_lines(conversation)
-        case Form.SHAREGPT:
+        case ExportFormat.SHAREGPT:
             return _as_sharegpt(conversation)
 
 
@@ -114,9 +118,9 @@ def write_export(path: Path, text: str) -> None:
         raise OSError(error.errno, error.strerror, str(path)) from error
 
 
-def _read(store: Store, session_id: str, view: View) -> _Conversation:
+def _read(store: Store, session_id: str, view: ExportView) -> _Conversation:
     tip = store.get_compression_tip(session_id)
-    records = store.history(session_id) if view is View.HISTORY else store.records(tip)
+    records = store.history(session_id) if view is ExportView.HISTORY else store.records(tip)
     try:
         system, is_system_damaged = store.system(tip), False
     except StoreCorrupt:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from midfold.errors import UnreadableTranscript
 from midfold.files import BelongsToStore, read_bytes
-from midfold.store.base import Said
+from midfold.store.base import ImportedMessage
 from midfold.store.transfer.exporting import FORMAT, VERSION
 from midfold.store.transfer.times import read_time, read_times
 from midfold.transcripts import MAX_BYTES, Transcript, decode_transcript
@@ -23,7 +23,7 @@ class Incoming:
     """
 
     dialect: str
-    said: tuple[Said, ...]
+    said: tuple[ImportedMessage, ...]
     source: str
     model: str | None
     title: str | None
@@ -66,7 +66,7 @@ def _from_transcript(transcript: Transcript, data: bytes) -> Incoming:
     title = request.raw.get("title") if request.raw else None
     return Incoming(
         dialect=request.dialect,
-        said=tuple(Said(item, at) for item, at in zip(request.messages, known.times, strict=True)),
+        said=tuple(ImportedMessage(item, at) for item, at in zip(request.messages, known.times, strict=True)),
         source=known.source or _IMPORTED,
         model=request.model,
         title=_text(title),
@@ -98,10 +98,10 @@ def _from_own(transcript: Transcript, raw: Mapping[str, object]) -> Incoming:
     )
 
 
-def _read_said(item: object, record: object) -> Said:
+def _read_said(item: object, record: object) -> ImportedMessage:
     facts = record if isinstance(record, dict) else {}
     tokens = facts.get("tokens")
-    return Said(
+    return ImportedMessage(
         item,
         at=read_time(facts.get("created_at")),
         tokens=tokens if type(tokens) is int and tokens >= 0 else None,

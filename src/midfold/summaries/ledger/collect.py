@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from midfold.messages import Location, Message, Pairing, Text, ToolCall, ToolResult, is_request
+from midfold.summaries.ledger.cache import LedgerCache
 from midfold.summaries.ledger.calls import read_act
-from midfold.summaries.ledger.memory import Memory
 from midfold.summaries.ledger.protocol import Protocol, find_protocol
 from midfold.summaries.ledger.values import Act, Deed, Ledger, Rule, Saying, Step
 from midfold.summaries.ledger.words import read_request, read_words
@@ -21,11 +21,11 @@ def collect(
     pairing: Pairing,
     *,
     redact: Callable[[str], str],
-    memory: Memory | None = None,
+    cache: LedgerCache | None = None,
     numbers: Sequence[int] | None = None,
     is_led_by_words: bool = False,
 ) -> Ledger:
-    """Read the messages at `indices` into a ledger; what is in `memory` is not read again.
+    """Read the messages at `indices` into a ledger; what is in `cache` is not read again.
 
     `numbers` are what the messages are known by where that is not their place in the list: after a fold, a
     message keeps the number it had in the whole conversation. `is_led_by_words` is known from an earlier
@@ -36,7 +36,7 @@ def collect(
         pairing.answers,
         frozenset(pairing.orphans),
         redact,
-        memory or Memory(),
+        cache or LedgerCache(),
         numbers or range(len(messages)),
         find_protocol(messages, was_found=is_led_by_words),
     )
@@ -51,7 +51,7 @@ class _Reader:
     answers: Mapping[Location, Location]
     orphans: frozenset[Location]
     redact: Callable[[str], str]
-    memory: Memory
+    cache: LedgerCache
     numbers: Sequence[int]
     protocol: Protocol
     deeds: list[Deed] = field(default_factory=list)
@@ -95,7 +95,7 @@ class _Reader:
         if self.last_request is not None:
             self.asks.add(self.numbers[self.last_request])
         self.last_request = index
-        request = self.memory.find_request(message) or read_request(message.text, self.redact)
+        request = self.cache.find_request(message) or read_request(message.text, self.redact)
         self.sayings.append(Saying(number, "user", request.words))
         self.rules.extend(Rule(number, rule) for rule in request.rules)
 
@@ -108,7 +108,7 @@ class _Reader:
         self.last_request = None
         spoken, command = self.protocol.split(index, part.text)
         if spoken.strip():
-            known = None if command else self.memory.find_words(part)
+            known = None if command else self.cache.find_words(part)
             words = known or read_words(spoken, self.redact)
             self.sayings.append(Saying(self.numbers[index], self.messages[index].role, words))
         if command:
@@ -127,7 +127,7 @@ class _Reader:
     def _add_deed(
         self, index: int, call: ToolCall, result: ToolResult | None, answered: int | None = None
     ) -> None:
-        act: Act = self.memory.find_act(call, result) or read_act(call, result, self.redact)
+        act: Act = self.cache.find_act(call, result) or read_act(call, result, self.redact)
         number = None if answered is None else self.numbers[answered]
         self.deeds.append(Deed(self.numbers[index], act, number))
 

@@ -1,7 +1,7 @@
 """Promises about chains: folds that end sessions, can be taken back, and are made by one holder at a time."""
 
 from midfold.errors import SessionBusy, SessionEnded, SessionGrew, StoreError
-from midfold.store import EndReason, Kind, Store
+from midfold.store import EndReason, SessionKind, Store
 from midfold.testing.conversations import transcript
 from midfold.testing.stores.promises import DIALECT, fold, promise, refuses, say
 
@@ -16,7 +16,10 @@ def check_folding(store: Store) -> tuple[str, list[object]]:
     promise("a continuation says what the fold made", store.messages(second) == result.messages)
     promise("what was folded stays complete", store.messages(first) == items)
     opened = store.session(second)
-    promise("a continuation names its parent", (opened.kind, opened.parent_id) == (Kind.CONTINUATION, first))
+    promise(
+        "a continuation names its parent",
+        (opened.kind, opened.parent_id) == (SessionKind.CONTINUATION, first),
+    )
     promise("a conversation keeps its id", opened.conversation_id == store.session(first).conversation_id)
     promise("a fold ends its session", store.session(first).end_reason == EndReason.COMPRESSION)
     promise("any session leads to the tip", store.get_compression_tip(first) == second)
@@ -123,7 +126,7 @@ def check_branches(store: Store) -> None:
     said = [*items, say("after the fold")]
     promise("a history has all that was said", [each.item for each in store.history(first)] == said)
     promise("it can be counted", store.count_history(second) == len(said))
-    branch = store.create_session(parent_id=second, kind=Kind.BRANCH).id
+    branch = store.create_session(parent_id=second, kind=SessionKind.BRANCH).id
     promise("a branch begins with what its parent says", store.messages(branch) == store.messages(second))
     store.append(second, say("on the one way"))
     store.append(branch, say("on the other"))

@@ -4,7 +4,7 @@ import copy
 import threading
 
 from midfold.errors import MidfoldError, SessionEnded, SessionNotFound, StoreError
-from midfold.store import Call, EndReason, Kind, Said, Store
+from midfold.store import Call, EndReason, ImportedMessage, SessionKind, Store
 from midfold.testing.conversations import transcript
 from midfold.testing.stores.promises import DIALECT, promise, refuses, say
 from midfold.tokens import CanonicalUsage
@@ -70,8 +70,8 @@ def check_kinds(store: Store) -> None:
     """Roots, branches and sub-agents are told apart."""
     root = store.create_session(source="chat", model="m", title="t").id
     store.append(root, say("to begin with"))
-    branch = store.create_session(parent_id=root, kind=Kind.BRANCH)
-    helper = store.create_session(parent_id=root, kind=Kind.SUBAGENT)
+    branch = store.create_session(parent_id=root, kind=SessionKind.BRANCH)
+    helper = store.create_session(parent_id=root, kind=SessionKind.SUBAGENT)
     promise("a branch begins with what its parent says", store.messages(branch.id) == store.messages(root))
     promise("a sub-agent begins with nothing", store.messages(helper.id) == [])
     store.append(branch.id, say("another way"))
@@ -96,14 +96,14 @@ def check_kinds(store: Store) -> None:
     prompt = [{"type": "text", "text": "You read meters."}]
     told = store.create_session(system=prompt).id
     promise("a system prompt is kept", (store.system(told), store.system(root)) == (prompt, None))
-    again = store.create_session(parent_id=told, kind=Kind.BRANCH).id
+    again = store.create_session(parent_id=told, kind=SessionKind.BRANCH).id
     promise("a branch has the system prompt of its parent", store.system(again) == prompt)
 
 
 def check_imports(store: Store) -> None:
     """A conversation from elsewhere comes in whole and dated, or not at all."""
     items = transcript(DIALECT, seed=4, turns=3)
-    said = [Said(item, at=1_000.0 + number, tokens=number) for number, item in enumerate(items)]
+    said = [ImportedMessage(item, at=1_000.0 + number, tokens=number) for number, item in enumerate(items)]
     session = store.import_conversation(
         said, dialect=DIALECT, source="file", model="m", title="t", system="be brief", started_at=999.0
     )
@@ -113,7 +113,7 @@ def check_imports(store: Store) -> None:
     dated = [(record.created_at, record.tokens) for record in store.records(session.id)]
     promise("messages are dated as they were said", dated == [(each.at, each.tokens) for each in said])
     promise("so is the system prompt", store.system(session.id) == "be brief")
-    broken = [*said, Said(17)]
+    broken = [*said, ImportedMessage(17)]
     refuses(
         MidfoldError,
         lambda: store.import_conversation(broken, dialect=DIALECT, session_id="half"),

@@ -3,7 +3,7 @@
 from decimal import Decimal
 
 from midfold.errors import SessionNotFound
-from midfold.store import Call, Kind, Store
+from midfold.store import Call, SessionKind, Store
 from midfold.testing.stores.promises import DIALECT, promise, refuses, say
 from midfold.tokens import CanonicalUsage
 
@@ -17,7 +17,7 @@ def check_calls(store: Store) -> None:
     used = store.usage(session)
     promise("the same call is counted once", (used.input_tokens, used.output_tokens) == (30, 3))
     promise("calls can be listed", len(list(store.calls(session))) == 2)
-    helper = store.create_session(parent_id=session, kind=Kind.SUBAGENT).id
+    helper = store.create_session(parent_id=session, kind=SessionKind.SUBAGENT).id
     cost = Decimal("0.125")
     store.record_call(helper, Call(usage, "n", "summary", id="check-3", cost=cost, facts={"a": 1}))
     (call,) = store.calls(helper)
@@ -38,7 +38,7 @@ def check_states(store: Store) -> None:
     store.save_state(session, "compression", {"pins": ["Only metric units."]})
     kept = {"pins": ["Only metric units."]}
     promise("a state comes back", store.load_state(session, "compression") == kept)
-    branch = store.create_session(parent_id=session, kind=Kind.BRANCH).id
+    branch = store.create_session(parent_id=session, kind=SessionKind.BRANCH).id
     promise("a branch starts with its parent's state", store.load_state(branch, "compression") == kept)
     key = store.conversation_key(session)
     promise("a branch has its parent's key", store.conversation_key(branch) == key != b"")

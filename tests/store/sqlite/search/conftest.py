@@ -11,7 +11,7 @@ from midfold.store.search.words import index_words
 from midfold.store.sqlite.driver import driver
 from midfold.store.sqlite.migrations import load_migrations
 from midfold.store.sqlite.search import maintain
-from midfold.store.sqlite.search.find import Filters, find
+from midfold.store.sqlite.search.find import SearchFilters, find
 from midfold.store.sqlite.search.scan import scan
 
 DRIVERS = {module.sqlite_version: module for module in (sqlite3, driver)}
@@ -60,7 +60,7 @@ class Shelf:
         found = find(
             self.connection,
             read_query(text),
-            Filters(tenant, **filters),
+            SearchFilters(tenant, **filters),
             order=order,
             limit=limit,
             offset=offset,

@@ -9,7 +9,7 @@ from midfold.store.base import Order
 from midfold.store.codec import DamagedRow
 from midfold.store.search.query import read_query
 from midfold.store.sqlite.search.find import Coverage, find
-from midfold.store.sqlite.search.scope import Filters
+from midfold.store.sqlite.search.scope import SearchFilters
 
 WORDS = (
     *("compress", "compact", "count", "cache", "Ärger", "arm", "arc", "naïve", "安装依赖", "parseArgs"),
@@ -56,14 +56,19 @@ def long_shelf(shelf):
     return shelf
 
 
-def page(shelf, text, *, texts=None, filters=Filters(""), **options):  # noqa: B008 - it is frozen
+def page(shelf, text, *, texts=None, filters=SearchFilters(""), **options):  # noqa: B008 - it is frozen
     return find(shelf.connection, read_query(text), filters, read_texts=texts, **options)
 
 
 @pytest.mark.parametrize("query", QUERIES)
 @pytest.mark.parametrize(
     "filters",
-    [Filters(""), Filters("", sessions=("s1",), role="user"), Filters("", before=700), Filters("other")],
+    [
+        SearchFilters(""),
+        SearchFilters("", sessions=("s1",), role="user"),
+        SearchFilters("", before=700),
+        SearchFilters("other"),
+    ],
     ids=["all", "one session", "before", "another tenant"],
 )
 def test_newest_first_finds_what_the_index_finds(long_shelf, query, filters):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from midfold.store import Kind
+from midfold.store import SessionKind
 
 TOKEN = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vX7zA9cE1gI3kM5"
 
@@ -23,7 +23,7 @@ def folded(store, talk, fold):
     result = fold(talk(30))
     tip = store.continue_session(root, result.messages, result)
     say(store, tip, "zebra after the fold")
-    branch = store.create_session(parent_id=tip, kind=Kind.BRANCH).id
+    branch = store.create_session(parent_id=tip, kind=SessionKind.BRANCH).id
     say(store, tip, "yak behind the branch")
     say(store, branch, "okapi in the branch")
     return root, tip, branch
@@ -52,7 +52,7 @@ def test_a_branch_does_not_find_what_was_said_beside_it(store, folded):
 
 def test_a_branch_of_a_branch_sees_no_more_than_either_did(store, folded):
     _, _, branch = folded
-    twig = store.create_session(parent_id=branch, kind=Kind.BRANCH).id
+    twig = store.create_session(parent_id=branch, kind=SessionKind.BRANCH).id
     say(store, branch, "gnu behind the twig")
     assert [len(found(store, word, twig)) for word in ("zebra", "okapi", "gnu", "yak")] == [1, 1, 0, 0]
     assert found(store, "code 7919", twig) == found(store, "code 7919", branch) != []
@@ -99,7 +99,7 @@ def test_the_history_of_a_branch_is_all_that_was_said_before_it(store, folded, t
         {"role": "user", "content": "zebra after the fold"},
         {"role": "user", "content": "okapi in the branch"},
     ]
-    twig = store.create_session(parent_id=branch, kind=Kind.BRANCH).id
+    twig = store.create_session(parent_id=branch, kind=SessionKind.BRANCH).id
     say(store, branch, "gnu")
     say(store, twig, "emu")
     assert items(store.history(twig)) == [
@@ -110,13 +110,13 @@ def test_the_history_of_a_branch_is_all_that_was_said_before_it(store, folded, t
 
 def test_the_history_of_a_branch_from_an_earlier_session_ends_with_that(store, folded, talk):
     root, _, _ = folded
-    early = store.create_session(parent_id=root, kind=Kind.BRANCH).id
+    early = store.create_session(parent_id=root, kind=SessionKind.BRANCH).id
     assert items(store.history(early)) == talk(30)
 
 
 def test_a_branch_of_an_empty_session_has_a_history_of_its_own(store):
     root = store.create_session(dialect="openai_chat").id
-    branch = store.create_session(parent_id=root, kind=Kind.BRANCH).id
+    branch = store.create_session(parent_id=root, kind=SessionKind.BRANCH).id
     say(store, root, "later")
     say(store, branch, "mine")
     assert items(store.history(branch)) == [{"role": "user", "content": "mine"}]
@@ -126,8 +126,8 @@ def test_a_branch_of_an_empty_session_has_a_history_of_its_own(store):
 def test_a_credential_has_the_same_placeholder_in_a_branch(store):
     root = store.create_session(dialect="openai_chat").id
     say(store, root, f"the key is {TOKEN}")
-    branch = store.create_session(parent_id=root, kind=Kind.BRANCH, title=f"with {TOKEN}").id
-    twig = store.create_session(parent_id=branch, kind=Kind.BRANCH).id
+    branch = store.create_session(parent_id=root, kind=SessionKind.BRANCH, title=f"with {TOKEN}").id
+    twig = store.create_session(parent_id=branch, kind=SessionKind.BRANCH).id
     for session in (branch, twig):
         say(store, session, f"the key is {TOKEN}")
         first, *_, last = (item["content"] for item in store.messages(session))
@@ -138,7 +138,7 @@ def test_a_credential_has_the_same_placeholder_in_a_branch(store):
 def test_a_tenant_finds_nothing_through_a_branch_of_another(store, folded):
     other = store.for_tenant("other")
     root = other.create_session(dialect="openai_chat").id
-    branch = other.create_session(parent_id=root, kind=Kind.BRANCH).id
+    branch = other.create_session(parent_id=root, kind=SessionKind.BRANCH).id
     say(other, branch, "heron")
     assert found(other, "zebra OR module", branch) == []
     assert len(found(other, "heron", branch)) == 1
@@ -146,7 +146,7 @@ def test_a_tenant_finds_nothing_through_a_branch_of_another(store, folded):
 
 def test_counting_what_was_said_is_as_many_as_reading_it(store, folded, talk):
     root, tip, branch = folded
-    deeper = store.create_session(parent_id=branch, kind=Kind.BRANCH).id
+    deeper = store.create_session(parent_id=branch, kind=SessionKind.BRANCH).id
     say(store, deeper, "deeper")
     undone = store.undo_continuation(tip)
     for session in (root, tip, branch, deeper, undone):

@@ -24,7 +24,7 @@ _HEADER_BYTES = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Copy:
+class DamagedCopy:
     """A damaged store that can be read in any way; `connection` is `None` where SQLite sees no tables."""
 
     connection: sqlite3.Connection | None
@@ -32,7 +32,7 @@ class Copy:
 
 
 @contextmanager
-def copied(damaged: Path, beside: Path) -> Iterator[Copy]:
+def copied(damaged: Path, beside: Path) -> Iterator[DamagedCopy]:
     """Copy a damaged store for the block; nobody may have it open."""
     path = beside.with_name(f"{beside.name}-copy")
     empty = beside.with_name(f"{beside.name}-empty")
@@ -49,10 +49,10 @@ def copied(damaged: Path, beside: Path) -> Iterator[Copy]:
             _open(path) or _open_with(path, empty, _HEADER_BYTES) or _open_with(path, empty, PAGE_BYTES)
         )
         if connection is None:
-            yield Copy(None, path.read_bytes())
+            yield DamagedCopy(None, path.read_bytes())
             return
         with any_text(connection):
-            yield Copy(connection, path.read_bytes())
+            yield DamagedCopy(connection, path.read_bytes())
     finally:
         if connection is not None:
             connection.close()

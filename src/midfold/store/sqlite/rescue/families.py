@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from midfold.store.codec import DamagedRow, read_value
-from midfold.store.sqlite.rescue.tables import Row
+from midfold.store.sqlite.rescue.tables import TableRow
 
 _KINDS = ("root", "continuation", "branch", "subagent")
 _FOLDED = "compression"
@@ -12,7 +12,7 @@ _DIGEST_BYTES = (0, 32)
 
 
 @dataclass(frozen=True, slots=True)
-class Kin:
+class RescuedSession:
     """A session as it is written; in the order of its columns."""
 
     key: int
@@ -36,13 +36,13 @@ class Kin:
     base_digest: bytes | None
 
 
-def read_kin(row: Row) -> Kin:
+def read_kin(row: TableRow) -> RescuedSession:
     """Read a session; what cannot be as it is becomes what it is most likely to have been."""
     key, tenant, session_id, conversation, parent, kind, source, model, title, dialect, system = row[:11]
     started_at, ended_at, end_reason, undone_at, own_from, next_seq, last_chain, base_digest = row[11:]
     name = session_id if isinstance(session_id, str) and session_id else f"rescued-{key}"
     is_chain = isinstance(last_chain, bytes) and len(last_chain) in _DIGEST_BYTES
-    return Kin(
+    return RescuedSession(
         key=key,
         tenant=_text(tenant) or "",
         id=name,
@@ -65,7 +65,7 @@ def read_kin(row: Row) -> Kin:
     )
 
 
-def make_kin(key: int, tenant: str, dialect: str | None) -> Kin:
+def make_kin(key: int, tenant: str, dialect: str | None) -> RescuedSession:
     """Make a session for messages whose own cannot be read any more."""
     name = f"rescued-{key}"
     return read_kin(
@@ -73,9 +73,9 @@ def make_kin(key: int, tenant: str, dialect: str | None) -> Kin:
     )
 
 
-def put_in_order(kin: dict[int, Kin]) -> dict[int, Kin]:
+def put_in_order(kin: dict[int, RescuedSession]) -> dict[int, RescuedSession]:
     """Return the sessions with chains that hold together."""
-    ordered: dict[int, Kin] = {}
+    ordered: dict[int, RescuedSession] = {}
     names: set[tuple[str, str]] = set()
     for key in sorted(kin):
         each = kin[key]
@@ -86,7 +86,7 @@ def put_in_order(kin: dict[int, Kin]) -> dict[int, Kin]:
     return {key: _close(each, ordered) for key, each in ordered.items()}
 
 
-def _attach(each: Kin, before: dict[int, Kin]) -> Kin:
+def _attach(each: RescuedSession, before: dict[int, RescuedSession]) -> RescuedSession:
     """Say whose child a session is; one whose parent is gone follows the newest of its conversation."""
     parent = before.get(each.parent) if each.parent is not None else None
     if parent is not None and parent.tenant != each.tenant:
@@ -104,7 +104,7 @@ def _attach(each: Kin, before: dict[int, Kin]) -> Kin:
     return replace(each, parent=parent.key, conversation=parent.conversation)
 
 
-def _find_end(tenant: str, conversation: str, sessions: dict[int, Kin]) -> Kin | None:
+def _find_end(tenant: str, conversation: str, sessions: dict[int, RescuedSession]) -> RescuedSession | None:
     live = [
         each
         for each in sessions.values()
@@ -113,7 +113,7 @@ def _find_end(tenant: str, conversation: str, sessions: dict[int, Kin]) -> Kin |
     return next((each for each in reversed(live) if _find_child(each.key, sessions) is None), None)
 
 
-def _find_child(key: int, sessions: dict[int, Kin]) -> Kin | None:
+def _find_child(key: int, sessions: dict[int, RescuedSession]) -> RescuedSession | None:
     return next(
         (
             each
@@ -124,7 +124,7 @@ def _find_child(key: int, sessions: dict[int, Kin]) -> Kin | None:
     )
 
 
-def _close(each: Kin, sessions: dict[int, Kin]) -> Kin:
+def _close(each: RescuedSession, sessions: dict[int, RescuedSession]) -> RescuedSession:
     """A session is ended by a fold if, and only if, another goes on with it."""
     if each.undone_at is not None:
         return each

@@ -16,13 +16,13 @@ from midfold.store.sqlite.database import Database
 from midfold.store.sqlite.reading import make_mark_item
 from midfold.store.sqlite.rescue.chains import mend_chains
 from midfold.store.sqlite.rescue.copies import copied
-from midfold.store.sqlite.rescue.families import Kin, make_kin, put_in_order, read_kin
+from midfold.store.sqlite.rescue.families import RescuedSession, make_kin, put_in_order, read_kin
 from midfold.store.sqlite.rescue.tables import (
     CALL_COLUMNS,
     FOLD_COLUMNS,
     MESSAGE_COLUMNS,
     SESSION_COLUMNS,
-    Row,
+    TableRow,
     Tables,
     insert,
     is_placed,
@@ -52,7 +52,7 @@ class _Messages:
     """Which messages of a session were written, by number, and what is known of damaged ones."""
 
     ids: dict[int, int] = field(default_factory=dict)
-    damaged: dict[int, Row] = field(default_factory=dict)
+    damaged: dict[int, TableRow] = field(default_factory=dict)
 
 
 class _Rescue:
@@ -118,7 +118,7 @@ class _Rescue:
             else:
                 known.damaged.setdefault(seq, row)
 
-    def _write_message(self, known: _Messages, row: Row) -> None:
+    def _write_message(self, known: _Messages, row: TableRow) -> None:
         rowid = row[0] if row[0] not in self._ids else self._free_id(max(self._ids), None)
         kin = self._kin.get(row[2])
         tenant = kin.tenant if kin else row[1] if isinstance(row[1], str) else ""
@@ -164,7 +164,7 @@ class _Rescue:
         fresh = [seq for seq in missing if seq not in known.damaged or known.damaged[seq][9] != LOST_SEAL]
         return LostMessages(kin.conversation, kin.id, tuple(fresh)) if fresh else None
 
-    def _write_mark(self, kin: Kin, seq: int, rowid: int, row: Row | None) -> None:
+    def _write_mark(self, kin: RescuedSession, seq: int, rowid: int, row: TableRow | None) -> None:
         role = row[5] if row and isinstance(row[5], str) else "user"
         dialect = kin.dialect or "openai_chat"
         mark = make_mark_item(role, dialect)
@@ -202,7 +202,7 @@ class _Rescue:
             pieces[key] = [*(taken_over or ()), *([own] if kin.own_from < kin.next_seq else [])]
         return unfolded
 
-    def _valid_ranges(self, rows: Iterable[Row]) -> list[tuple[int, int, int]] | None:
+    def _valid_ranges(self, rows: Iterable[TableRow]) -> list[tuple[int, int, int]] | None:
         """Return ranges if all of them can be true."""
         valid: list[tuple[int, int, int]] = []
         for number, (position, source, start, stop) in enumerate(rows):
@@ -251,7 +251,7 @@ class _Rescue:
         maintain.rebuild(self._connection, read_texts)
 
 
-def _mended(row: Row) -> tuple[object, ...]:
+def _mended(row: TableRow) -> tuple[object, ...]:
     """Return the columns of a message that no sum covers, as they can be."""
     tokens, finish_reason, is_redacted, is_exact, _, chain, created_at = row[10:]
     has_chain = isinstance(chain, bytes) and len(chain) in (0, _CHAIN_BYTES)
@@ -266,7 +266,7 @@ def _mended(row: Row) -> tuple[object, ...]:
     )
 
 
-def _digest(row: Row | None) -> bytes:
+def _digest(row: TableRow | None) -> bytes:
     """Return what a message is compared by; what is damaged agrees with nothing."""
     digest = row[14] if row else None
     return digest if isinstance(digest, bytes) and len(digest) == _DIGEST_BYTES else b""

@@ -7,13 +7,13 @@ from typing import Any, TypeAlias
 
 from midfold.store.codec import DamagedRow, read_value
 from midfold.store.fold_json import fold_from_json
-from midfold.store.sqlite.rescue.copies import Copy
+from midfold.store.sqlite.rescue.copies import DamagedCopy
 from midfold.store.sqlite.rescue.pages import read_leaves
 from midfold.store.sqlite.schema_2 import read_old_fold
 from midfold.store.sqlite.seals import LOST_SEAL, is_fold_sealed, is_sealed
 from midfold.store.sqlite.skipping import UNREADABLE, each_row
 
-Row: TypeAlias = tuple[Any, ...]
+TableRow: TypeAlias = tuple[Any, ...]
 
 MESSAGE_COLUMNS = (
     "id, tenant, session, seq, origin, role, tools, dialect, body, seal, tokens, finish_reason, is_redacted,"
@@ -40,37 +40,37 @@ _MOST_MESSAGES = 1 << 40
 class Tables:
     """The tables of a damaged store."""
 
-    def __init__(self, copy: Copy) -> None:
+    def __init__(self, copy: DamagedCopy) -> None:
         self._connection = copy.connection
         self._data = copy.data
 
-    def messages(self) -> Iterator[Row]:
+    def messages(self) -> Iterator[TableRow]:
         """Yield the messages of which at least the place is known, some of them twice; see `is_sound`."""
         yield from self._scan("messages", "id", MESSAGE_COLUMNS)
         # A sum is proof enough for a row that no tree leads to; one without would prove nothing.
         yield from (row for row in self._leaves if is_sound(row) and row[9] is not None)
 
-    def sessions(self) -> dict[int, Row]:
+    def sessions(self) -> dict[int, TableRow]:
         """Return the sessions by their keys."""
         found = {row[0]: row for row in self._scan("sessions", "key", SESSION_COLUMNS)}
         leaves = (row[:_SESSION_COUNT] for row in self._leaves if len(row) in _STORED_SESSION_COUNTS)
         return {row[0]: row for row in leaves if _is_session(row)} | found
 
-    def folds(self) -> dict[int, Row]:
+    def folds(self) -> dict[int, TableRow]:
         """Return the folds by their keys."""
         found = [*self._leaves, *self._scan("folds", "key", FOLD_COLUMNS)]
         return {row[0]: row for row in found if _is_fold(row)}
 
-    def calls(self) -> dict[int, Row]:
+    def calls(self) -> dict[int, TableRow]:
         """Return the recorded calls by their keys."""
         found = [*self._leaves, *self._scan("calls", "key", CALL_COLUMNS)]
         return {row[0]: row for row in found if _is_call(row)}
 
-    def ranges(self, sessions: dict[int, Row]) -> dict[int, list[Row]]:
+    def ranges(self, sessions: dict[int, TableRow]) -> dict[int, list[TableRow]]:
         """Return what each session took over: position, source, start and stop, in order."""
         return {key: self._read_ranges(row[1], key) for key, row in sessions.items()}
 
-    def plain(self, statement: str) -> list[Row]:
+    def plain(self, statement: str) -> list[TableRow]:
         """Return what can be read at once, or nothing."""
         try:
             return self._connection.execute(statement).fetchall() if self._connection else []
@@ -90,15 +90,15 @@ class Tables:
         return {key: seq + 1 for key, seq in rows if _is_count(key) and _is_count(seq)}
 
     @cached_property
-    def _leaves(self) -> list[Row]:
+    def _leaves(self) -> list[TableRow]:
         """Rows of any table with a number as its key, which stands where the table has nothing."""
         return [(rowid, *values[1:]) for rowid, values in read_leaves(self._data) if values[:1] == (None,)]
 
-    def _scan(self, table: str, key: str, columns: str) -> Iterator[Row]:
+    def _scan(self, table: str, key: str, columns: str) -> Iterator[TableRow]:
         if self._connection is not None:
             yield from each_row(self._connection, table, key, columns.removeprefix(f"{key}, "))
 
-    def _read_ranges(self, tenant: str, key: int) -> list[Row]:
+    def _read_ranges(self, tenant: str, key: int) -> list[TableRow]:
         if self._connection is None:
             return []
         try:
@@ -111,7 +111,7 @@ class Tables:
             return []
 
 
-def is_sound(row: Row) -> bool:
+def is_sound(row: TableRow) -> bool:
     """Whether a message is what was stored, in all that counts."""
     return (
         is_placed(row)
@@ -123,12 +123,12 @@ def is_sound(row: Row) -> bool:
     )
 
 
-def is_placed(row: Row) -> bool:
+def is_placed(row: TableRow) -> bool:
     """Whether a message says where it belongs."""
     return len(row) == MESSAGE_COLUMNS.count(",") + 1 and _is_count(row[2]) and _is_count(row[3])
 
 
-def _is_session(row: Row) -> bool:
+def _is_session(row: TableRow) -> bool:
     return (
         len(row) == _SESSION_COUNT
         and row[5] in _KINDS
@@ -137,7 +137,7 @@ def _is_session(row: Row) -> bool:
     )
 
 
-def _is_fold(row: Row) -> bool:
+def _is_fold(row: TableRow) -> bool:
     return (
         len(row) == FOLD_COLUMNS.count(",") + 1
         and isinstance(row[1], str)
@@ -148,7 +148,7 @@ def _is_fold(row: Row) -> bool:
     )
 
 
-def _is_call(row: Row) -> bool:
+def _is_call(row: TableRow) -> bool:
     return (
         len(row) == CALL_COLUMNS.count(",") + 1
         and all(isinstance(each, str) for each in (row[1], row[3], row[4], row[5], row[13]))
@@ -174,7 +174,7 @@ def _reads(read: Callable[[str], object], value: object) -> bool:
     return True
 
 
-def insert(connection: sqlite3.Connection, table: str, columns: str, row: Row) -> None:
+def insert(connection: sqlite3.Connection, table: str, columns: str, row: TableRow) -> None:
     """Write a row as it is."""
     marks = ", ".join("?" * len(row))
     connection.execute(f"INSERT INTO {table} ({columns}) VALUES ({marks})", row)  # noqa: S608 - our own names

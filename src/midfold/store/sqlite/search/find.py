@@ -14,7 +14,13 @@ from midfold.store.sqlite.seals import is_sealed
 from midfold.store.sqlite.search.limits import Clock, rows_in_time, time_limit
 from midfold.store.sqlite.search.match import to_match
 from midfold.store.sqlite.search.recent import find_recent
-from midfold.store.sqlite.search.scope import LAST_ID, ROW_CONDITIONS, Conditions, Filters, read_conditions
+from midfold.store.sqlite.search.scope import (
+    LAST_ID,
+    ROW_CONDITIONS,
+    SearchConditions,
+    SearchFilters,
+    read_conditions,
+)
 
 if TYPE_CHECKING:
     from midfold.store.sqlite.search.scan import ReadTexts
@@ -28,7 +34,7 @@ COLUMNS = (
     "m.id, s.id, s.conversation, s.title, m.seq, m.role, m.tools, m.created_at, m.dialect, m.body,"
     " m.session, m.origin, m.seal"
 )
-"""What a `Row` is made from."""
+"""What a `FoundMessage` is made from."""
 # The index leads: its matches come in the order of their ids, so a newest-first search ends at its limit.
 _MATCHES = f"""
     FROM message_words
@@ -45,7 +51,7 @@ _BY_IDS = f"""
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class FoundMessage:
     """A message that was found, as it is stored; `tools` are names with spaces between."""
 
     id: int
@@ -78,10 +84,10 @@ class Coverage(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class FoundMessages:
     """What a search gave."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[FoundMessage, ...]
     coverage: Coverage = Coverage.WHOLE
 
     @property
@@ -93,14 +99,14 @@ class Rows:
 def find(
     connection: sqlite3.Connection,
     query: Query,
-    filters: Filters,
+    filters: SearchFilters,
     *,
     order: Order = Order.NEWEST,
     limit: int = 20,
     offset: int = 0,
     seconds: float = SEARCH_SECONDS,
     read_texts: "ReadTexts | None" = None,
-) -> Rows:
+) -> FoundMessages:
     """Return the messages that match; a search that takes longer than `seconds` gives what it has by then.
 
     With `read_texts`, a prefix is looked for among the newest messages first, see `recent`.
@@ -108,12 +114,12 @@ def find(
     page = _Page(order, max(0, min(limit, MAX_ROWS)), max(0, min(offset, LAST_ID)))
     conditions = read_conditions(connection, filters)
     if query.tree is None or not page.limit or conditions.hold_for_none:
-        return Rows(())
+        return FoundMessages(())
     with time_limit(connection, seconds) as clock:
         found = read_texts and _find_recent(connection, clock, query, conditions, page, read_texts)
         found = found or _find_indexed(connection, clock, query, conditions, page)
     rows = _read_rows(connection, filters.tenant, found.ids)
-    return Rows(rows, Coverage.CUT if clock.is_over else found.coverage)
+    return FoundMessages(rows, Coverage.CUT if clock.is_over else found.coverage)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +144,7 @@ def _find_recent(
     connection: sqlite3.Connection,
     clock: Clock,
     query: Query,
-    conditions: Conditions,
+    conditions: SearchConditions,
     page: _Page,
     read_texts: "ReadTexts",
 ) -> _Found | None:
@@ -152,7 +158,7 @@ def _find_recent(
 
 
 def _find_indexed(
-    connection: sqlite3.Connection, clock: Clock, query: Query, conditions: Conditions, page: _Page
+    connection: sqlite3.Connection, clock: Clock, query: Query, conditions: SearchConditions, page: _Page
 ) -> _Found:
     values = conditions.values | {"match": to_match(query.tree)}
     if page.order is Order.NEWEST:
@@ -172,7 +178,7 @@ class _Match(NamedTuple):
     negative_id: int
 
 
-def _read_rows(connection: sqlite3.Connection, tenant: str, ids: Sequence[int]) -> tuple[Row, ...]:
+def _read_rows(connection: sqlite3.Connection, tenant: str, ids: Sequence[int]) -> tuple[FoundMessage, ...]:
     found = connection.execute(_BY_IDS, {"tenant": clean_text(tenant), "ids": json.dumps(ids)})
-    rows = {row.id: row for row in (Row(*columns) for columns in found)}
+    rows = {row.id: row for row in (FoundMessage(*columns) for columns in found)}
     return tuple(rows[each] for each in ids if each in rows)

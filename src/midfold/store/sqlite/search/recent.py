@@ -16,7 +16,7 @@ from midfold.store.search.query import Query
 from midfold.store.search.words import index_words
 from midfold.store.sqlite.search.limits import Clock, rows_in_time
 from midfold.store.sqlite.search.match import to_match
-from midfold.store.sqlite.search.scope import ROW_CONDITIONS, Conditions
+from midfold.store.sqlite.search.scope import ROW_CONDITIONS, SearchConditions
 
 if TYPE_CHECKING:
     from midfold.store.sqlite.search.scan import ReadTexts
@@ -52,7 +52,7 @@ def find_recent(
     connection: sqlite3.Connection,
     clock: Clock,
     query: Query,
-    conditions: Conditions,
+    conditions: SearchConditions,
     *,
     read_texts: "ReadTexts",
     order: Order,

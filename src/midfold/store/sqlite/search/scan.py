@@ -5,7 +5,14 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, TypeAlias
 
 from midfold.store.codec import DamagedRow, clean_text
-from midfold.store.sqlite.search.find import COLUMNS, MAX_ROWS, SEARCH_SECONDS, Coverage, Row, Rows
+from midfold.store.sqlite.search.find import (
+    COLUMNS,
+    MAX_ROWS,
+    SEARCH_SECONDS,
+    Coverage,
+    FoundMessage,
+    FoundMessages,
+)
 from midfold.store.sqlite.search.limits import Clock, rows_in_time, time_limit
 
 ReadTexts: TypeAlias = Callable[[str, str], Iterable[str]]
@@ -39,7 +46,7 @@ def scan(
     read_texts: ReadTexts,
     limit: int = 20,
     seconds: float = SEARCH_SECONDS,
-) -> Rows:
+) -> FoundMessages:
     """Find a text, whatever its case, in the messages that one session says, newest first.
 
     It reads message after message, so it ends after `seconds` or 64 M characters, and then says so.
@@ -47,22 +54,22 @@ def scan(
     wanted = substring.casefold()
     limit = min(limit, MAX_ROWS)
     if not wanted or limit <= 0:
-        return Rows(())
-    found: list[Row] = []
+        return FoundMessages(())
+    found: list[FoundMessage] = []
     chars_left = SCANNED_CHARS
     with time_limit(connection, seconds) as clock:
         for row in _read_view(connection, clock, clean_text(tenant), clean_text(session_id)):
             chars_left -= len(row.body)
             if chars_left < 0 or clock.look():
-                return Rows(tuple(found), Coverage.CUT)
+                return FoundMessages(tuple(found), Coverage.CUT)
             if _may_say(row.body, wanted) and _says(row, wanted, read_texts):
                 found.append(row)
                 if len(found) == limit:
-                    return Rows(tuple(found))
-    return Rows(tuple(found), Coverage.CUT if clock.is_over else Coverage.WHOLE)
+                    return FoundMessages(tuple(found))
+    return FoundMessages(tuple(found), Coverage.CUT if clock.is_over else Coverage.WHOLE)
 
 
-def _says(row: Row, wanted: str, read_texts: ReadTexts) -> bool:
+def _says(row: FoundMessage, wanted: str, read_texts: ReadTexts) -> bool:
     try:
         return any(wanted in text.casefold() for text in read_texts(row.dialect, row.body))
     except DamagedRow:
@@ -77,11 +84,13 @@ class _Piece(NamedTuple):
     stop: int
 
 
-def _read_view(connection: sqlite3.Connection, clock: Clock, tenant: str, session_id: str) -> Iterator[Row]:
+def _read_view(
+    connection: sqlite3.Connection, clock: Clock, tenant: str, session_id: str
+) -> Iterator[FoundMessage]:
     named: dict[str, object] = {"tenant": tenant, "session": session_id}
     for piece in list(rows_in_time(connection, clock, _Piece, _PIECES, named)):
         values = {"tenant": tenant, **piece._asdict()}
-        yield from rows_in_time(connection, clock, Row, _NEWEST, values)
+        yield from rows_in_time(connection, clock, FoundMessage, _NEWEST, values)
 
 
 def _may_say(body: str, wanted: str) -> bool:

@@ -54,7 +54,7 @@ _ENDS = """
 
 
 @dataclass(frozen=True, slots=True)
-class Filters:
+class SearchFilters:
     """Which messages are looked at; what is empty or `None` leaves nothing out."""
 
     tenant: str
@@ -71,7 +71,7 @@ class Filters:
 
 
 @dataclass(frozen=True, slots=True)
-class Conditions:
+class SearchConditions:
     """The values for `ROW_CONDITIONS`, and the ids between which all such messages are."""
 
     first: int
@@ -97,7 +97,7 @@ class _Scope:
     last: int
 
 
-def read_conditions(connection: sqlite3.Connection, filters: Filters) -> Conditions:
+def read_conditions(connection: sqlite3.Connection, filters: SearchFilters) -> SearchConditions:
     """Say by which rows the messages are known that a search looks at."""
     scope = _read_scope(connection, filters)
     values = {
@@ -111,10 +111,10 @@ def read_conditions(connection: sqlite3.Connection, filters: Filters) -> Conditi
         "since": filters.since,
         "until": filters.until,
     }
-    return Conditions(scope.first, scope.last, values)
+    return SearchConditions(scope.first, scope.last, values)
 
 
-def _read_scope(connection: sqlite3.Connection, filters: Filters) -> _Scope:
+def _read_scope(connection: sqlite3.Connection, filters: SearchFilters) -> _Scope:
     """Find the keys of the sessions: ids between bounds are skipped by the index, not row by row."""
     last = LAST_ID if filters.before is None else max(0, min(filters.before - 1, LAST_ID))
     if not filters.sessions and filters.conversation is None:

@@ -7,10 +7,10 @@ from typing import TypeVar
 from midfold.errors import StoreError
 from midfold.store.base import OWN, BeforeContinue
 from midfold.store.codec import clean_text
-from midfold.store.preparing import Hiding
+from midfold.store.preparing import Redactor
 from midfold.store.sqlite import lineage
 from midfold.store.sqlite.database import Database
-from midfold.store.sqlite.sessions import Recalled, SessionRow
+from midfold.store.sqlite.sessions import SessionCache, SessionRow
 
 T = TypeVar("T")
 
@@ -33,10 +33,10 @@ class Verbs:
         if clean_text(tenant) != tenant:
             raise StoreError("a tenant's name has characters that no database holds")
         self._tenant = tenant
-        self._hiding = Hiding(database.redaction_key, self._tenant, is_on=redact)
+        self._hiding = Redactor(database.redaction_key, self._tenant, is_on=redact)
         self._clock = clock
         self._hooks = tuple(before_continue)
-        self._recalled = Recalled()
+        self._recalled = SessionCache()
 
     def _write(self, work: Callable[..., T], *arguments: object) -> T:
         return self._database.write(lambda connection: work(connection, self._tenant, *arguments))

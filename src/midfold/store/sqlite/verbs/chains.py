@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from midfold.folding import Compression
-from midfold.store.base import Continued, Lease, Session, StoredFold
-from midfold.store.continuing import Writing, plan_continuation, run_hooks
+from midfold.store.base import ContinuedSession, Lease, Session, StoredFold
+from midfold.store.continuing import RowFormat, plan_continuation, run_hooks
 from midfold.store.preparing import DEFAULT_DIALECT
 from midfold.store.sqlite import folds, lineage, sessions, writing
 from midfold.store.sqlite.verbs.base import Verbs
@@ -41,13 +41,13 @@ class ChainVerbs(Verbs):
         facts: Mapping[str, object] | None = None,
         states: Mapping[str, object] | None = None,
         expected_count: int | None = None,
-    ) -> Continued:
+    ) -> ContinuedSession:
         """Do what `continue_session` does, and say which hooks failed before it; may raise `SessionGrew`."""
         place = self._read(sessions.find_open, session_id)
         failed = run_hooks(self._hooks, session_id, compression.originals)
         stored = [ref.digests for ref in self._read(writing.read_places, session_id)]
         conversation = self._recall(session_id).conversation
-        spelling = Writing(place.dialect or DEFAULT_DIALECT, self._hiding.key(conversation))
+        spelling = RowFormat(place.dialect or DEFAULT_DIALECT, self._hiding.key(conversation))
         plan = plan_continuation(
             messages,
             compression,
@@ -59,7 +59,7 @@ class ChainVerbs(Verbs):
             states=self._hiding.states(states or {}, conversation),
         )
         self._write(lineage.continue_session, session_id, plan, lease, self._clock(), expected_count)
-        return Continued(plan.child_id, tuple(failed))
+        return ContinuedSession(plan.child_id, tuple(failed))
 
     def undo_continuation(self, session_id: str) -> str:
         """Take back the newest fold of a chain; return the session that goes on with everything in it."""

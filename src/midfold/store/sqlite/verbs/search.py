@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from midfold.store.base import Found, Known, Order, StoredFold
+from midfold.store.base import KnownHistory, Order, SearchResults, StoredFold
 from midfold.store.sqlite import folds, searching, writing
 from midfold.store.sqlite.verbs.base import Verbs
 
@@ -21,16 +21,16 @@ class SearchVerbs(Verbs):
         until: float | None = None,
         order: Order = Order.NEWEST,
         limit: int = 20,
-    ) -> Found:
+    ) -> SearchResults:
         """Find messages by words, phrases and prefixes; whatever the query says, it is never an error."""
-        wanted = searching.Wanted(query, session_id, role, tool, since, until, Order(order), limit)
+        wanted = searching.SearchRequest(query, session_id, role, tool, since, until, Order(order), limit)
         return writing.search(self._database, self._tenant, wanted)
 
-    def find_substring(self, session_id: str, text: str, limit: int = 20) -> Found:
+    def find_substring(self, session_id: str, text: str, limit: int = 20) -> SearchResults:
         """Find a text letter by letter in what one session says."""
         return self._read(searching.find_substring, session_id, text, limit)
 
-    def find_history(self, chain: Sequence[bytes]) -> Known | None:
+    def find_history(self, chain: Sequence[bytes]) -> KnownHistory | None:
         """Find the session that a history belongs to, by its chained digests."""
         return self._read(folds.find_history, chain)
 

@@ -4,7 +4,7 @@ import secrets
 from collections.abc import Sequence
 from functools import partial
 
-from midfold.store.base import EndReason, Kind, Said, Session
+from midfold.store.base import EndReason, ImportedMessage, Session, SessionKind
 from midfold.store.codec import clean_text
 from midfold.store.dated import prepare_runs
 from midfold.store.preparing import check_kind
@@ -27,16 +27,16 @@ class SessionVerbs(Verbs):
         dialect: str | None = None,
         system: object = None,
         parent_id: str | None = None,
-        kind: Kind = Kind.ROOT,
+        kind: SessionKind = SessionKind.ROOT,
     ) -> Session:
         """Open a session and return it. A branch begins with all that its parent says."""
         new_id = session_id or secrets.token_hex(16)
         check_kind(kind, parent_id)
-        origin = self._recall(parent_id).conversation if parent_id and kind is Kind.BRANCH else new_id
+        origin = self._recall(parent_id).conversation if parent_id and kind is SessionKind.BRANCH else new_id
         new = self._new(new_id, origin, source, model, title, dialect, system, kind)
         if parent_id is None:
             self._write(sessions.insert_session, new, self._clock())
-        elif kind is Kind.BRANCH:
+        elif kind is SessionKind.BRANCH:
             self._write(lineage.branch_session, parent_id, new, self._clock())
         else:
             self._write(lineage.open_below, parent_id, new, self._clock())
@@ -44,7 +44,7 @@ class SessionVerbs(Verbs):
 
     def import_conversation(
         self,
-        said: Sequence[Said],
+        said: Sequence[ImportedMessage],
         *,
         dialect: str,
         session_id: str | None = None,
@@ -114,7 +114,7 @@ class SessionVerbs(Verbs):
         title: str | None,
         dialect: str | None,
         system: object,
-        kind: Kind = Kind.ROOT,
+        kind: SessionKind = SessionKind.ROOT,
     ) -> NewSession:
         """Prepare a session; `origin` is the conversation by which credentials are hidden in it."""
         hide = partial(self._hiding.text, conversation=origin)

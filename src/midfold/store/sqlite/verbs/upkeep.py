@@ -1,6 +1,6 @@
 """Deleting, checking and closing a store in SQLite."""
 
-from midfold.store.base import Deleted, Problem, Status
+from midfold.store.base import Deleted, Problem, StoreStatus
 from midfold.store.sqlite import deleting, pruning, searching
 from midfold.store.sqlite.search import maintain
 from midfold.store.sqlite.verbs.base import Verbs
@@ -10,7 +10,7 @@ class UpkeepVerbs(Verbs):
     """See `midfold.store.base`."""
 
     @property
-    def status(self) -> Status:
+    def status(self) -> StoreStatus:
         """Say how the store is doing."""
         return self._database.status
 

@@ -18,7 +18,7 @@ LONG_CHARS = 50_000
 
 
 @dataclass(slots=True, repr=False)  # the messages' own texts are in it, secrets and all
-class Memory:
+class LedgerCache:
     """Remembers what messages say until they are forgotten.
 
     `key` is the one that placeholders of secrets are written with. Who folds only looks things up, so that

@@ -1,4 +1,4 @@
-"""A memory knows what it was shown, by identity, and nothing that it was told to forget."""
+"""A cache knows what it was shown, by identity, and nothing that it was told to forget."""
 
 import json
 
@@ -6,8 +6,8 @@ import pytest
 
 from midfold.messages import Message, Text, ToolCall, ToolResult, pair_calls
 from midfold.redact import redact
-from midfold.summaries.ledger import Memory, collect
-from midfold.summaries.ledger.memory import LONG_CHARS
+from midfold.summaries.ledger import LedgerCache, collect
+from midfold.summaries.ledger.cache import LONG_CHARS
 from midfold.testing import Dirt, conversation
 
 KEY = b"key"
@@ -28,21 +28,21 @@ def run(number, command="ls", output="ok"):
 
 
 def memory_of(messages):
-    memory = Memory(KEY)
-    memory.remember(messages)
-    return memory
+    cache = LedgerCache(KEY)
+    cache.remember(messages)
+    return cache
 
 
-def ledger_of(messages, memory=None):
+def ledger_of(messages, cache=None):
     def hide(text):
         return redact(text, key=KEY)
 
-    return collect(messages, range(len(messages)), pair_calls(messages), redact=hide, memory=memory)
+    return collect(messages, range(len(messages)), pair_calls(messages), redact=hide, cache=cache)
 
 
-def find(memory, messages):
+def find(cache, messages):
     """Look up the act of two messages, a call and its result."""
-    return memory.find_act(messages[0].parts[0], messages[1].parts[0])
+    return cache.find_act(messages[0].parts[0], messages[1].parts[0])
 
 
 @pytest.mark.parametrize("dialect", ["openai_chat", "openai_responses", "anthropic", "sharegpt"])
@@ -54,31 +54,31 @@ def test_a_ledger_is_the_same_with_and_without_a_memory(dialect, dirt):
 
 def test_what_is_remembered_is_not_read_again():
     messages = [user("Never stop."), assistant("I will not."), *run(1)]
-    memory, asked = memory_of(messages), []
+    cache, asked = memory_of(messages), []
     collect(
         messages,
         range(4),
         pair_calls(messages),
         redact=lambda text: asked.append(text) or text,
-        memory=memory,
+        cache=cache,
     )
     assert asked == []
 
 
 def test_equal_parts_that_are_others_are_not_known():
-    memory = memory_of([*run(1), assistant("Yes."), user("No.")])
-    assert find(memory, run(1)) is None
-    assert memory.find_words(Text("Yes.")) is None
-    assert memory.find_request(user("No.")) is None
+    cache = memory_of([*run(1), assistant("Yes."), user("No.")])
+    assert find(cache, run(1)) is None
+    assert cache.find_words(Text("Yes.")) is None
+    assert cache.find_request(user("No.")) is None
 
 
 def test_an_act_is_known_only_with_the_result_that_answers_it():
     messages = run(1)
-    memory = memory_of(messages)
+    cache = memory_of(messages)
     [call], [result] = messages[0].parts, messages[1].parts
-    assert memory.find_act(call, result).output == "ok"
-    assert memory.find_act(call, None) is None
-    assert memory.find_act(call, ToolResult("c1", "ok")) is None
+    assert cache.find_act(call, result).output == "ok"
+    assert cache.find_act(call, None) is None
+    assert cache.find_act(call, ToolResult("c1", "ok")) is None
 
 
 def test_ids_that_repeat_make_no_wrong_ledger():
@@ -88,22 +88,22 @@ def test_ids_that_repeat_make_no_wrong_ledger():
 
 def test_what_is_forgotten_is_unknown():
     messages = [*run(1), assistant("Yes."), user("No.")]
-    memory = memory_of(messages)
-    memory.forget(messages)
-    assert find(memory, messages) is None
-    assert memory.find_words(messages[2].parts[0]) is None
-    assert memory.find_request(messages[3]) is None
-    assert memory == Memory(KEY)
+    cache = memory_of(messages)
+    cache.forget(messages)
+    assert find(cache, messages) is None
+    assert cache.find_words(messages[2].parts[0]) is None
+    assert cache.find_request(messages[3]) is None
+    assert cache == LedgerCache(KEY)
 
 
 def test_a_result_that_comes_anew_takes_the_place_of_the_one_before():
     call, before = run(1)
     after = run(1, output="later")[1]
-    memory = memory_of([call, before])
-    memory.forget([before])
-    assert find(memory, [call, before]) is None
-    memory.remember([after])
-    assert find(memory, [call, after]).output == "later"
+    cache = memory_of([call, before])
+    cache.forget([before])
+    assert find(cache, [call, before]) is None
+    cache.remember([after])
+    assert find(cache, [call, after]).output == "later"
 
 
 def test_no_secret_is_remembered_but_in_the_messages_themselves():
@@ -112,32 +112,32 @@ def test_no_secret_is_remembered_but_in_the_messages_themselves():
         assistant(f"It is {SECRET}."),
         user(f"Use {SECRET}."),
     ]
-    memory = memory_of(messages)
+    cache = memory_of(messages)
     found = [
-        find(memory, messages),
-        memory.find_words(messages[2].parts[0]),
-        memory.find_request(messages[3]),
+        find(cache, messages),
+        cache.find_words(messages[2].parts[0]),
+        cache.find_request(messages[3]),
     ]
     assert all(found)
     assert SECRET not in repr(found)
-    assert SECRET not in memory.redact(f"got {SECRET}")
+    assert SECRET not in cache.redact(f"got {SECRET}")
 
 
 def test_a_clean_result_is_kept_by_reference_however_long():
     messages = run(1, output="a line of output\n" * 1_000_000)
-    memory = memory_of(messages)
-    assert find(memory, messages).output is messages[1].parts[0].text
-    assert memory.redact(messages[1].parts[0].text) is messages[1].parts[0].text
+    cache = memory_of(messages)
+    assert find(cache, messages).output is messages[1].parts[0].text
+    assert cache.redact(messages[1].parts[0].text) is messages[1].parts[0].text
 
 
 def test_no_copy_of_a_long_text_is_kept():
     long = "a line of output\n" * (LONG_CHARS // 10)
     messages = [*run(1, output=f"{long}{SECRET}"), assistant(long), user(long)]
-    memory = memory_of(messages)
-    assert find(memory, messages) is None
-    assert memory.find_words(messages[2].parts[0]) is None
-    assert memory.find_request(messages[3]) is None
-    assert ledger_of(messages, memory) == ledger_of(messages)
+    cache = memory_of(messages)
+    assert find(cache, messages) is None
+    assert cache.find_words(messages[2].parts[0]) is None
+    assert cache.find_request(messages[3]) is None
+    assert ledger_of(messages, cache) == ledger_of(messages)
 
 
 def test_placeholders_are_written_with_the_key_of_the_memory():
@@ -151,6 +151,6 @@ def test_a_memory_that_is_printed_shows_no_secret():
 
 def test_a_request_in_several_parts_is_forgotten_with_all_that_was_worked_out_of_it():
     request = Message("user", (Text("One."), Text("Two.")))
-    memory = memory_of([request])
-    memory.forget([request])
-    assert memory == Memory(KEY)
+    cache = memory_of([request])
+    cache.forget([request])
+    assert cache == LedgerCache(KEY)

@@ -3,17 +3,15 @@
 The built-in digest is made of nothing else. A model's summary is checked against it and made whole from it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
-from midfold.folding.choose import Choice, Job
-from midfold.summaries import weigh
+from midfold.messages import Message, Pairing
 from midfold.summaries.digest import (
     Entry,
     Kind,
     compose,
     cost,
-    fill,
     focus_on,
     lines_per_deed,
     merge,
@@ -21,12 +19,51 @@ from midfold.summaries.digest import (
     read_rules,
     request_entries,
 )
-from midfold.summaries.ledger import Ledger, Rule, collect
+from midfold.summaries.ledger import Ledger, LedgerCache, Rule, collect
+from midfold.summaries.sections import Template
+from midfold.summaries.weight import weigh
 
-PINS_PART = 0.02
-"""Of the budget, the most that pinned rules may take."""
 _BYTES_PER_TOKEN = 3.3
 _USER_WORDS_CHARS = 8_000
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryJob:
+    """What a summary stands for, and the terms on which it is written."""
+
+    messages: Sequence[Message]
+    pairing: Pairing
+    numbers: Sequence[int]
+    """what each message is known by in the whole conversation"""
+    folded: Sequence[int]
+    """the indices of the messages that the summary stands for, in their order"""
+    kept: Sequence[Message]
+    """messages that stay: what they speak of is still in use"""
+    template: Template
+    body_tokens: int
+    """room for the words of the summary"""
+    rules_tokens: float
+    """the most that rules of the user may take, but for those pinned by hand"""
+    redact: Callable[[str], str]
+    count_text: Callable[[str], int]
+    ledger_cache: LedgerCache | None = None
+    earlier: int | None = None
+    """the index of an earlier summary, which is no turn"""
+    previous: str | None = None
+    """the words of the earlier summary"""
+    pins: Sequence[str] = ()
+    unpinned: Collection[str] = ()
+    focus: str | None = None
+    model_tokens: int = 0
+    """how long a model's summary should be"""
+    window_tokens: int | None = None
+    """what the summariser can take, as far as that is known"""
+    is_manual: bool = False
+
+    @property
+    def turns(self) -> list[int]:
+        """The indices of what is folded, but for an earlier summary."""
+        return [index for index in self.folded if index != self.earlier]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,65 +85,47 @@ class Sources:
         said = (saying.text for saying in self.ledger.sayings if saying.role == "user")
         return "\n".join(said)[:_USER_WORDS_CHARS]
 
-    def write(self, job: Job, budget_tokens: int) -> str:
-        """Write the digest."""
-        return fill(
-            self.entries,
-            count_text=job.count_text,
-            budget_tokens=budget_tokens,
-            template=job.policy.template,
-        )
 
-
-def gather(job: Job, choice: Choice) -> Sources:
+def gather_sources(job: SummaryJob) -> Sources:
     """Read what is about to be folded, and what an earlier summary says."""
-    layout = job.layout
-    folded = {index for span in choice.spans for index in span}
-    indices = sorted(folded - {layout.summary})
-    previous = job.redact(layout.previous or "")
-    unpinned = {_as_pinned(job, text) for text in job.state.unpinned}
+    previous = job.redact(job.previous or "")
+    unpinned = {_as_pinned(job, text) for text in job.unpinned}
     rules = [rule for rule in read_rules(previous) if rule.text not in unpinned]
     earlier = read_entries(previous)
     ledger = collect(
-        layout.messages,
-        indices,
-        layout.pairing,
+        job.messages,
+        job.turns,
+        job.pairing,
         redact=job.redact,
-        memory=job.memory,
-        numbers=layout.numbers,
+        cache=job.ledger_cache,
+        numbers=job.numbers,
         # Deeds without a call in sight: the model gives its commands in words.
         is_led_by_words=any(entry.kind in (Kind.DEED, Kind.BROKEN) for entry in earlier),
     )
-    pins = choose_pins(job, [*rules, *ledger.rules])
+    pins = _choose_pins(job, [*rules, *ledger.rules], unpinned)
     # A rule that is pinned no longer is still something that the user said.
     earlier += request_entries(rule for rule in rules if rule not in pins)
-    kept = (
-        message
-        for index, message in enumerate(layout.messages)
-        if index not in folded and index >= layout.lead
-    )
     entries = compose(
         ledger,
         pins=pins,
-        importance=weigh(ledger, kept, layout.numbers[-1]),
-        most_lines=lines_per_deed(ledger, choice.body_tokens),
+        importance=weigh(ledger, job.kept, job.numbers[-1]),
+        most_lines=lines_per_deed(ledger, job.body_tokens),
     )
     merged = merge(earlier, entries, has_new_steps=bool(ledger.steps))
     return Sources(ledger, pins, focus_on(merged, job.focus) if job.focus else merged)
 
 
-def choose_pins(job: Job, rules: Sequence[Rule]) -> tuple[Rule, ...]:
+def _choose_pins(job: SummaryJob, rules: Sequence[Rule], unpinned: set[str]) -> tuple[Rule, ...]:
     """Choose the rules to pin: those pinned by hand, then the newest, while they fit; in their order.
 
     A rule without a number in an earlier summary was pinned by hand, before a restart perhaps.
     """
-    by_hand = [Rule(None, _as_pinned(job, text)) for text in job.state.pins]
-    unpinned = {_as_pinned(job, text) for text in job.state.unpinned}
     known = [rule for rule in rules if rule.text not in unpinned]
+    by_hand = [Rule(None, _as_pinned(job, text)) for text in job.pins]
     by_hand += [rule for rule in known if rule.index is None]
     pinned = {rule.text: rule for rule in by_hand}
-    left = job.policy.target_tokens * PINS_PART * _BYTES_PER_TOKEN
-    for rule in reversed(known if job.policy.pins else ()):
+    left = job.rules_tokens * _BYTES_PER_TOKEN
+    for rule in reversed(known):
         size = cost(rule.text)
         if rule.text not in pinned and size <= left:
             pinned[rule.text] = rule
@@ -114,20 +133,6 @@ def choose_pins(job: Job, rules: Sequence[Rule]) -> tuple[Rule, ...]:
     return tuple(sorted(pinned.values(), key=lambda rule: -1 if rule.index is None else rule.index))
 
 
-def share_facts(facts: Sequence[str], *, count: Callable[[str], int], budget_tokens: int) -> list[list[str]]:
-    """Part facts into lists that fit beside the turns of one prompt each; none is left out."""
-    shares: list[list[str]] = []
-    left = 0
-    for fact in facts:
-        tokens = count(fact)
-        if not shares or tokens > left:
-            shares.append([])
-            left = budget_tokens
-        shares[-1].append(fact)
-        left -= tokens
-    return shares
-
-
-def _as_pinned(job: Job, text: str) -> str:
-    """Spell a sentence as a summary does: on one line, without secrets."""
+def _as_pinned(job: SummaryJob, text: str) -> str:
+    """Write a sentence as a summary does: on one line, without secrets."""
     return job.redact(" ".join(text.split()))

@@ -1,0 +1,70 @@
+"""A summary under way: its sources, a model's words where there are some, and what went wrong.
+
+The fold needs no more than this: it asks for a draft, has it written into the room there is, and checked.
+"""
+
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, replace
+
+from midfold.errors import SummaryUnavailable
+from midfold.summaries.digest import fill
+from midfold.summaries.focus import check_focus
+from midfold.summaries.model_summary import SummaryRequest, ask_model, explain_failure
+from midfold.summaries.sources import Sources, SummaryJob, gather_sources
+from midfold.summaries.verify import Retention, check, find_inventions, repair
+
+DIGEST = "digest"
+MODEL = "model"
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """Everything that the words of one summary come from."""
+
+    job: SummaryJob
+    sources: Sources
+    words: str | None = None
+    """a model's, already judged; `None` where the digest stands alone"""
+    warning: str | None = None
+
+    @property
+    def by(self) -> str:
+        return DIGEST if self.words is None else MODEL
+
+    def write(self, budget_tokens: int) -> str:
+        """Write the digest, or a model's words made whole."""
+        entries, count_text, template = self.sources.entries, self.job.count_text, self.job.template
+        if self.words is None:
+            return fill(entries, count_text=count_text, budget_tokens=budget_tokens, template=template)
+        return repair(
+            self.words,
+            entries,
+            facts=self.sources.facts,
+            count_text=count_text,
+            budget_tokens=budget_tokens,
+            template=template,
+        )
+
+    def check(self, body: str, *, elsewhere: Callable[[], str], source: Callable[[], str]) -> Retention:
+        """Say what survived; what a model wrote is also searched for things that nobody said."""
+        retention = check(body, self.sources.facts, elsewhere=elsewhere)
+        if self.words is None:
+            return retention
+        return replace(retention, invented=find_inventions(self.words, source))
+
+    def check_focus(self, body: str, folded: Callable[[], Sequence[str]]) -> str | None:
+        """Warn if little of the topic that a compression was to keep is left."""
+        return check_focus(self.job.focus, folded(), body).warning if self.job.focus else None
+
+
+def draft_summary(job: SummaryJob, *, use_model: bool) -> Generator[SummaryRequest, str, Draft]:
+    """Gather what there is to say, and ask the model; where it fails, the digest says it alone."""
+    sources = gather_sources(job)
+    if not use_model:
+        return Draft(job, sources)
+    try:
+        return Draft(job, sources, (yield from ask_model(job, sources)))
+    except SummaryUnavailable as error:
+        why, folded = explain_failure(error, job), len(job.folded)
+        warning = f"{why}; the built-in digest stands in for {folded:,} messages"
+        return Draft(job, sources, warning=warning)
