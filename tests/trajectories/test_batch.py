@@ -13,9 +13,15 @@ import zstandard
 from midfold.errors import ConfigError, MidfoldError
 from midfold.faults import arm
 from midfold.testing import transcript
-from midfold.trajectories import CompressionConfig, TrajectoryCompressor
-from midfold.trajectories.batch import Batch, LocalEngine, compress_files, measure_files
-from midfold.trajectories.files import read_share
+from midfold.trajectories import (
+    Batch,
+    CompressionConfig,
+    LocalEngine,
+    TrajectoryCompressor,
+    compress_files,
+    measure_files,
+)
+from midfold.trajectories.sources import read_share
 
 CONFIG = CompressionConfig(target_max_tokens=1_500, summary_target_tokens=300)
 SHORT = [{"from": "human", "value": "hello"}, {"from": "gpt", "value": "hi"}]

@@ -9,8 +9,7 @@ from midfold.errors import MidfoldError
 from midfold.testing import transcript
 from midfold.testing.upstream import HttpStatus, Reply, Upstream
 from midfold.tokens import CanonicalUsage
-from midfold.trajectories import CompressionConfig
-from midfold.trajectories.batch import Batch, compress_files
+from midfold.trajectories import Batch, CompressionConfig, compress_files
 
 CONFIG = CompressionConfig(target_max_tokens=1_500, summary_target_tokens=300)
 SHORT = [{"from": "human", "value": "hello"}, {"from": "gpt", "value": "hi"}]

@@ -13,23 +13,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from midfold.errors import ConfigError
-from midfold.trajectories.files import (
-    START,
-    Form,
-    Limits,
+from midfold.trajectories.chunks import START, ChunkLimits
+from midfold.trajectories.reader import Selection, count_rows, make_sampler, read_chunks
+from midfold.trajectories.sources import (
+    EVERYTHING,
+    FileForm,
     Sampler,
-    Selection,
-    count_rows,
     find_sources,
     fingerprint,
     form_for,
-    make_sampler,
-    read_chunks,
     read_share,
 )
-from midfold.trajectories.files.sampling import EVERYTHING
 
-SMALL = Limits(chunk_bytes=60, chunk_rows=4, line_bytes=40)
+SMALL = ChunkLimits(chunk_bytes=60, chunk_rows=4, line_bytes=40)
 TURNS = [{"from": "human", "value": "hello"}, {"from": "gpt", "value": "hi"}]
 
 
@@ -48,9 +44,9 @@ def listed_in(chunks):
 
 def pack(data, form):
     match form:
-        case Form.GZIP:
+        case FileForm.GZIP:
             return gzip.compress(data)
-        case Form.ZSTD:
+        case FileForm.ZSTD:
             return zstandard.compress(data)
         case _:
             return data
@@ -67,7 +63,7 @@ def write(tmp_path):
     return writer
 
 
-@pytest.mark.parametrize("form", [Form.LINES, Form.GZIP, Form.ZSTD])
+@pytest.mark.parametrize("form", [FileForm.LINES, FileForm.GZIP, FileForm.ZSTD])
 def test_lines_are_numbered_and_whole_whatever_packs_them(write, form):
     lines = [b'{"row": %d}' % number for number in range(23)]
     path = write(pack(b"\n".join(lines), form), "rows" + form)
@@ -78,7 +74,7 @@ def test_lines_are_numbered_and_whole_whatever_packs_them(write, form):
     assert sum(chunk.extent.rows for chunk in chunks) == count_rows(find_sources(path)[0]) == 23
 
 
-@pytest.mark.parametrize("form", [Form.LINES, Form.GZIP, Form.ZSTD])
+@pytest.mark.parametrize("form", [FileForm.LINES, FileForm.GZIP, FileForm.ZSTD])
 def test_reading_on_from_any_chunk_gives_the_chunks_that_were_left(write, form):
     path = write(pack(b"".join(b"%d\n" % number * 3 for number in range(40)), form))
     chunks = read(path)
@@ -114,7 +110,7 @@ def test_windows_ends_marks_and_other_separators_do_not_disturb_lines(write):
 
 def test_gzip_file_that_is_cut_short_gives_its_rows_and_says_where_it_ends(write):
     packed = gzip.compress(b"".join(b"line %d\n" % number for number in range(50_000)), 0)
-    chunks = read(write(packed[: len(packed) // 2], "rows.jsonl.gz"), limits=Limits())
+    chunks = read(write(packed[: len(packed) // 2], "rows.jsonl.gz"), limits=ChunkLimits())
     assert 10_000 < len(rows_of(chunks)) < 40_000
     [listed] = listed_in(chunks)
     assert listed.line == len(rows_of(chunks)) + 1
@@ -141,7 +137,7 @@ def test_zstd_file_that_ends_inside_a_frame_gives_its_rows_and_says_so(write):
 
 def test_zstd_that_unpacks_to_a_thousand_times_its_size_is_read_in_pieces(write):
     line = b"x" * 5_000_000
-    chunks = read(write(zstandard.compress((line + b"\n") * 3), "rows.jsonl.zst"), limits=Limits())
+    chunks = read(write(zstandard.compress((line + b"\n") * 3), "rows.jsonl.zst"), limits=ChunkLimits())
     assert [len(words) for _, words in rows_of(chunks)] == [5_000_000] * 3
 
 
@@ -166,8 +162,8 @@ def test_folder_gives_its_files_in_order_and_leaves_out_what_is_hidden_or_someth
 
 
 def test_first_bytes_say_what_a_file_is_whatever_its_name(write):
-    assert find_sources(write(gzip.compress(b"{}"), "rows.jsonl"))[0].form is Form.GZIP
-    assert find_sources(write(zstandard.compress(b"{}"), "rows.jsonl"))[0].form is Form.ZSTD
+    assert find_sources(write(gzip.compress(b"{}"), "rows.jsonl"))[0].form is FileForm.GZIP
+    assert find_sources(write(zstandard.compress(b"{}"), "rows.jsonl"))[0].form is FileForm.ZSTD
 
 
 @pytest.mark.parametrize("data", [b"", b"{}"])
@@ -199,10 +195,10 @@ def test_fingerprint_changes_with_either_end_and_with_the_size(write):
 
 def test_name_of_the_output_says_how_it_is_packed(write, tmp_path):
     [source] = find_sources(write(b"{}"))
-    assert form_for(tmp_path / "out.jsonl.gz", source) is Form.GZIP
-    assert form_for(tmp_path / "OUT.JSONL.ZST", source) is Form.ZSTD
-    assert form_for(tmp_path / "out.json", source) is Form.LINES
-    assert form_for(tmp_path / "out.json.gz", source) is Form.GZIP
+    assert form_for(tmp_path / "out.jsonl.gz", source) is FileForm.GZIP
+    assert form_for(tmp_path / "OUT.JSONL.ZST", source) is FileForm.ZSTD
+    assert form_for(tmp_path / "out.json", source) is FileForm.LINES
+    assert form_for(tmp_path / "out.json.gz", source) is FileForm.GZIP
     with pytest.raises(ConfigError, match=r"a name that ends in \.jsonl"):
         form_for(tmp_path / "out.parquet", source)
 
@@ -224,7 +220,7 @@ def test_share_of_anything_else_says_what_it_can_be(text):
 def test_sample_of_a_part_is_the_same_for_every_size_of_chunk(write):
     path = write(b"".join(b"%d\n" % number for number in range(1_000)))
     sampler = make_sampler(read_share("30%"), 7, find_sources(path))
-    small, large = read(path, sampler=sampler), read(path, limits=Limits(), sampler=sampler)
+    small, large = read(path, sampler=sampler), read(path, limits=ChunkLimits(), sampler=sampler)
     assert rows_of(small) == rows_of(large)
     assert 250 < len(rows_of(small)) < 350
     assert sum(chunk.extent.rows for chunk in small) == 1_000

@@ -9,10 +9,9 @@ import pytest
 
 from midfold.testing import transcript
 from midfold.testing.upstream import NEVER, Reply, Upstream
-from midfold.trajectories import CompressionConfig
-from midfold.trajectories.batch import Batch, LocalEngine, compress_files
-from midfold.trajectories.lanes import count_lanes
-from midfold.trajectories.work import Task
+from midfold.trajectories import Batch, CompressionConfig, LocalEngine, compress_files
+from midfold.trajectories.runs import Task
+from midfold.trajectories.work import count_lanes
 
 CONFIG = CompressionConfig(
     target_max_tokens=1_500, summary_target_tokens=300, model="openai/gpt-5-mini", max_retries=0

@@ -14,11 +14,11 @@ import pytest
 
 from midfold.errors import MidfoldError
 from midfold.testing import transcript
-from midfold.trajectories import CompressionConfig
-from midfold.trajectories.batch import Batch, LocalEngine, compress_files
-from midfold.trajectories.files import Selection, find_sources
+from midfold.trajectories import Batch, CompressionConfig, LocalEngine, compress_files
 from midfold.trajectories.pool import run_pool
-from midfold.trajectories.work import Task
+from midfold.trajectories.reader import Selection
+from midfold.trajectories.runs import Task
+from midfold.trajectories.sources import find_sources
 
 CONFIG = CompressionConfig(target_max_tokens=1_500)
 SHORT = [{"from": "human", "value": "hello"}, {"from": "gpt", "value": "hi"}]

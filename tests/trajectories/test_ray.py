@@ -8,10 +8,9 @@ import pytest
 
 from midfold.errors import ExtraMissing
 from midfold.testing import transcript
-from midfold.trajectories import CompressionConfig
-from midfold.trajectories.batch import Batch, LocalEngine, compress_files
-from midfold.trajectories.files import read_share
+from midfold.trajectories import Batch, CompressionConfig, LocalEngine, compress_files
 from midfold.trajectories.ray import RayEngine
+from midfold.trajectories.sources import read_share
 
 CONFIG = CompressionConfig(target_max_tokens=1_500, summary_target_tokens=300)
 SHORT = [{"from": "human", "value": "hello"}, {"from": "gpt", "value": "hi"}]

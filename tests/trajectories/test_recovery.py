@@ -18,12 +18,12 @@ from midfold.faults import arm
 from midfold.testing import transcript
 from midfold.testing.upstream import Reply, Upstream
 from midfold.tokens import CanonicalUsage
-from midfold.trajectories import CompressionConfig
-from midfold.trajectories.batch import Batch, LocalEngine, compress_files, measure_files
-from midfold.trajectories.files import Selection, find_sources
-from midfold.trajectories.health import SPARE_DEATHS, Health
+from midfold.trajectories import Batch, CompressionConfig, LocalEngine, compress_files, measure_files
 from midfold.trajectories.pool import run_pool
-from midfold.trajectories.work import Task
+from midfold.trajectories.reader import Selection
+from midfold.trajectories.runs import Task
+from midfold.trajectories.sources import find_sources
+from midfold.trajectories.workers import SPARE_DEATHS, WorkerHealth
 
 CONFIG = CompressionConfig(target_max_tokens=1_500)
 SHORT = [{"from": "human", "value": "hello"}, {"from": "gpt", "value": "hi"}]
@@ -220,7 +220,7 @@ def test_machine_on_which_every_worker_dies_ends_the_run_and_leaves_it_to_be_res
 
 
 def test_more_deaths_than_answers_are_borne_for_a_while_only():
-    health = Health()
+    health = WorkerHealth()
     for _ in range(5):
         health.note_answer()
     for _ in range(SPARE_DEATHS + 5):
@@ -251,9 +251,10 @@ import sys
 from pathlib import Path
 from midfold.faults import arm
 from midfold.trajectories import CompressionConfig
-from midfold.trajectories.files import Selection, find_sources
+from midfold.trajectories.reader import Selection
+from midfold.trajectories.sources import find_sources
 from midfold.trajectories.pool import run_pool
-from midfold.trajectories.work import Task
+from midfold.trajectories.runs import Task
 
 sources = find_sources(Path(sys.argv[1]))
 task = Task(CompressionConfig(), (sources[0].form,))

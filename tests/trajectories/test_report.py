@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from midfold.testing import transcript
-from midfold.trajectories import AggregateMetrics, CompressionConfig, TrajectoryMetrics
-from midfold.trajectories.batch import Batch, measure_files
+from midfold.trajectories import AggregateMetrics, Batch, CompressionConfig, TrajectoryMetrics, measure_files
 from midfold.trajectories.bitmap import _glyphs, draw_png
 from midfold.trajectories.charts import HEIGHT, WIDTH, Box, Chart, Ink, Label, Mark, Series, lay_out
 from midfold.trajectories.drawing import draw_svg

@@ -16,8 +16,7 @@ import pytest
 
 from midfold.errors import ConfigError, MidfoldError
 from midfold.testing import transcript
-from midfold.trajectories import CompressionConfig
-from midfold.trajectories.batch import Batch, LocalEngine, compress_files
+from midfold.trajectories import Batch, CompressionConfig, LocalEngine, compress_files
 
 SHORT = [{"from": "human", "value": "hello"}, {"from": "gpt", "value": "hi"}]
 ROWS = 1_200  # more than two chunks

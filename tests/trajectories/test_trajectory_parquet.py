@@ -8,8 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from midfold.testing import transcript
-from midfold.trajectories import CompressionConfig
-from midfold.trajectories.batch import Batch, LocalEngine, compress_files
+from midfold.trajectories import Batch, CompressionConfig, LocalEngine, compress_files
 
 CONFIG = CompressionConfig(target_max_tokens=1_500, summary_target_tokens=300)
 SHORT = [{"from": "human", "value": "hello"}, {"from": "gpt", "value": "hi"}]

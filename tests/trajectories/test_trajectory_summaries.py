@@ -10,8 +10,7 @@ from midfold.errors import ConfigError, ExtraMissing, SummaryUnavailable
 from midfold.testing import HttpStatus, Reply, Upstream, transcript
 from midfold.testing.upstream import NEVER
 from midfold.trajectories import CompressionConfig, RowStatus, TrajectoryCompressor
-from midfold.trajectories.asking import AnswerFailed, find_nonsense
-from midfold.trajectories.flow import Job, compress
+from midfold.trajectories.flow import AnswerFailed, TrajectoryJob, compress, find_nonsense
 from midfold.trajectories.tokenizer import load_tokenizer
 
 SMALL = CompressionConfig(target_max_tokens=2_000, summary_target_tokens=400, max_retries=0)
@@ -36,7 +35,9 @@ def start(run, config=SMALL, window_tokens=100_000):
     """Start the flow of a run, to be driven by hand."""
     count = load_tokenizer("o200k_base")
     sizes = [count(turn["value"]) for turn in run]
-    return compress(Job(run, sizes, config, count, count, use_model=True, window_tokens=window_tokens))
+    return compress(
+        TrajectoryJob(run, sizes, config, count, count, use_model=True, window_tokens=window_tokens)
+    )
 
 
 def finish(flow, answer):

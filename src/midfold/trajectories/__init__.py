@@ -4,20 +4,26 @@
 around it.
 """
 
-from midfold.trajectories.batch import Batch, BatchResult, Engine, LocalEngine, compress_files, measure_files
+from midfold.trajectories.batch import (
+    Engine,
+    LocalEngine,
+    compress_files,
+    measure_files,
+)
 from midfold.trajectories.compressor import TrajectoryCompressor
 from midfold.trajectories.config import CompressionConfig, OnFailure
-from midfold.trajectories.metrics import AggregateMetrics, Histogram, TrajectoryMetrics
+from midfold.trajectories.metrics import AggregateMetrics, Histogram, RowStatus, TrajectoryMetrics
 from midfold.trajectories.ray import RayEngine
 from midfold.trajectories.report import as_values, write_report
-from midfold.trajectories.rows import RowResult, RowStatus
-from midfold.trajectories.totals import Bill
+from midfold.trajectories.rows import RowResult
+from midfold.trajectories.runs import Batch, BatchProgress, BatchResult, SummaryBill
+from midfold.trajectories.sources import read_share
 
 __all__ = [
     "AggregateMetrics",
     "Batch",
+    "BatchProgress",
     "BatchResult",
-    "Bill",
     "CompressionConfig",
     "Engine",
     "Histogram",
@@ -26,10 +32,12 @@ __all__ = [
     "RayEngine",
     "RowResult",
     "RowStatus",
+    "SummaryBill",
     "TrajectoryCompressor",
     "TrajectoryMetrics",
     "as_values",
     "compress_files",
     "measure_files",
+    "read_share",
     "write_report",
 ]

@@ -8,43 +8,29 @@ sources ─▶ chunks ─▶ engine: workers here or on a cluster ─▶ work fo
 import os
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 
 from midfold.errors import ConfigError, MidfoldError
+from midfold.trajectories.chunks import DIGEST_LIMITS, MODEL_LIMITS, ListedRow
 from midfold.trajectories.compressor import TrajectoryCompressor
-from midfold.trajectories.config import CompressionConfig
-from midfold.trajectories.files import (
-    DIGEST_LIMITS,
-    MODEL_LIMITS,
-    Form,
-    Listed,
-    Selection,
-    Share,
-    Source,
-    check_extras,
-    find_sources,
-    fingerprint,
-    form_for,
-    make_sampler,
-    read_chunks,
-)
 from midfold.trajectories.folder import WorkFolder
-from midfold.trajectories.lanes import run_lanes
 from midfold.trajectories.manifest import make_entry
 from midfold.trajectories.pool import run_pool
+from midfold.trajectories.reader import Selection, check_extras, make_sampler, read_chunks
+from midfold.trajectories.runs import Batch, BatchProgress, BatchResult, ChunkResult, RunTotals, Task
+from midfold.trajectories.sources import FileForm, InputFile, find_sources, fingerprint, form_for
 from midfold.trajectories.tokenizer import fingerprint_tokenizer
-from midfold.trajectories.totals import Totals
-from midfold.trajectories.work import Finished, Task, process
+from midfold.trajectories.work import process, run_lanes
 
 FORMAT = 1
 _MOST_EXAMPLES = 10
 _MOST_IN_VAIN = 5
 """Calls after which a model that turned away all of them is not asked again."""
 
-Watch = Callable[["Progress"], None]
-Engine = Callable[[Task, Selection], Iterator[Finished]]
+Watch = Callable[["BatchProgress"], None]
+Engine = Callable[[Task, Selection], Iterator[ChunkResult]]
 """Whoever does the work: yields what becomes of each chunk, in order."""
 
 
@@ -54,48 +40,12 @@ class LocalEngine:
 
     workers: int = 1
 
-    def __call__(self, task: Task, selection: Selection) -> Iterator[Finished]:
+    def __call__(self, task: Task, selection: Selection) -> Iterator[ChunkResult]:
         if self.workers == 1 and task.asks_model:
             return run_lanes(task, read_chunks(selection))
         if self.workers == 1:
             return (process(task, chunk) for chunk in read_chunks(selection))
-        return run_pool(share_requests(task, self.workers), selection, self.workers)
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """What is to be compressed, and how; all rows of it unless `sample` is a share of them."""
-
-    source: Path
-    config: CompressionConfig = field(default_factory=CompressionConfig)
-    sample: Share | None = None
-    seed: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How far a run is. `part` is of the bytes to read; seconds and rates are of this run alone."""
-
-    totals: Totals
-    part: float
-    seconds: float
-    rows_per_second: float
-    tokens_per_second: float
-    seconds_left: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class BatchResult:
-    """What a run did. `listed` is the file with the rows somebody should know about, if there are any."""
-
-    totals: Totals
-    outputs: tuple[Path, ...]
-    listed: Path | None
-    examples: tuple[Listed, ...]
-    """the first that were listed in this run"""
-    files: int
-    resumed_rows: int
-    progress: Progress
+        return run_pool(task.shared_by(self.workers), selection, self.workers)
 
 
 def compress_files(
@@ -149,22 +99,16 @@ def measure_files(
     forms = tuple(source.form for source in sources)
     _check(replace(batch, config=replace(batch.config, model=None, base_url=None)), sources, forms)
     selection = _select(batch, sources)
-    run = _Run(selection, Totals(), watch)
+    run = _Run(selection, RunTotals(), watch)
     for finished in run.follow(engine(Task(batch.config, forms, is_rehearsal=True), selection)):
         make_entry(finished).add_to(run.totals)
     return run.conclude((), None)
 
 
-def share_requests(task: Task, workers: int) -> Task:
-    """Divide the requests that may be under way among workers."""
-    share = max(1, task.config.max_concurrent_requests // workers)
-    return replace(task, config=replace(task.config, max_concurrent_requests=share))
-
-
 class _Run:
     """One run as seen by whoever watches it."""
 
-    def __init__(self, selection: Selection, totals: Totals, watch: Watch | None) -> None:
+    def __init__(self, selection: Selection, totals: RunTotals, watch: Watch | None) -> None:
         self.totals = totals
         self._sizes = [source.size for source in selection.sources]
         self._watch = watch
@@ -172,11 +116,11 @@ class _Run:
         self._rows = totals.metrics.rows
         self._tokens = totals.metrics.original_tokens
         self._part = self._measure_part()
-        self._examples: list[Listed] = []
+        self._examples: list[ListedRow] = []
         self._calls = 0
         self._turned_away = 0
 
-    def follow(self, work: Iterator[Finished]) -> Iterator[Finished]:
+    def follow(self, work: Iterator[ChunkResult]) -> Iterator[ChunkResult]:
         """Pass chunks on; when the next is asked for, the last one is in the totals."""
         for finished in work:
             self._refuse_if_in_vain(finished)
@@ -186,7 +130,7 @@ class _Run:
             if self._watch:
                 self._watch(self.progress())
 
-    def _refuse_if_in_vain(self, finished: Finished) -> None:
+    def _refuse_if_in_vain(self, finished: ChunkResult) -> None:
         """Raise `MidfoldError` where a model has turned away every call of this run so far.
 
         It would do so with all others. The chunk is not committed, so that it is asked for again when the run
@@ -198,11 +142,11 @@ class _Run:
             reason = f"all {self._calls:,} calls failed: {finished.turned_away[0]}"
             raise MidfoldError(f"{reason}; nothing that is done is lost, go on with --resume")
 
-    def progress(self) -> Progress:
+    def progress(self) -> BatchProgress:
         seconds = max(time.monotonic() - self._started, 1e-6)
         part = self._measure_part()
         done = part - self._part
-        return Progress(
+        return BatchProgress(
             self.totals,
             part,
             seconds,
@@ -223,19 +167,19 @@ class _Run:
         return read / max(1, sum(self._sizes))
 
 
-def _select(batch: Batch, sources: tuple[Source, ...]) -> Selection:
+def _select(batch: Batch, sources: tuple[InputFile, ...]) -> Selection:
     limits = MODEL_LIMITS if batch.config.model else DIGEST_LIMITS
     return Selection(sources, make_sampler(batch.sample, batch.seed, sources), limits)
 
 
-def _check(batch: Batch, sources: tuple[Source, ...], forms: tuple[Form, ...]) -> None:
+def _check(batch: Batch, sources: tuple[InputFile, ...], forms: tuple[FileForm, ...]) -> None:
     """Raise now what would end a run in the middle."""
     check_extras([*forms, *(source.form for source in sources)])
     with TrajectoryCompressor(batch.config) as compressor:
         compressor.check()
 
 
-def _find_targets(source: Path, output: Path, sources: tuple[Source, ...]) -> tuple[Path, ...]:
+def _find_targets(source: Path, output: Path, sources: tuple[InputFile, ...]) -> tuple[Path, ...]:
     """Return where the output of each file belongs; `ConfigError` where something else is in the way."""
     here, there = source.resolve(), output.resolve()
     if here == there or here in there.parents:
@@ -278,7 +222,7 @@ def _beside(output: Path, ending: str) -> Path:
 _FREE_TO_CHANGE = ("max_concurrent_requests", "max_retries", "timeout_seconds")
 
 
-def _describe(batch: Batch, selection: Selection, forms: tuple[Form, ...]) -> dict[str, object]:
+def _describe(batch: Batch, selection: Selection, forms: tuple[FileForm, ...]) -> dict[str, object]:
     """Return what must be the same when a run is resumed."""
     config = {
         f"trajectories.{name}": value

@@ -1,7 +1,8 @@
 """Makes finished runs fit a training window: one trajectory or one row at a time, awaited or not."""
 
 import asyncio
-from collections.abc import Sequence
+import time
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from inspect import isawaitable, iscoroutinefunction
@@ -10,25 +11,27 @@ from typing import TYPE_CHECKING, Self, TypeAlias, cast
 
 from midfold.config import Described
 from midfold.errors import ConfigError, SummaryUnavailable
-from midfold.folding import SummaryRequest
+from midfold.folding import SummaryRequest, arun, run
 from midfold.redact import redact
+from midfold.summaries.tool_calls import one_line
 from midfold.tokens import resolve_window
-from midfold.trajectories.asking import AnswerFailed
 from midfold.trajectories.config import CompressionConfig
-from midfold.trajectories.flow import Flow, Job, Outcome, compress
-from midfold.trajectories.layout import Turn
-from midfold.trajectories.metrics import TrajectoryMetrics
+from midfold.trajectories.flow import AnswerFailed, Question, TrajectoryFlow, TrajectoryJob, compress
+from midfold.trajectories.metrics import CompressedTrajectory, TrajectoryMetrics, Turn
 from midfold.trajectories.rows import RowResult, check_turns, finish_row, read_row
-from midfold.trajectories.run import Summarize, SummarizeAsync, arun, run
 from midfold.trajectories.tokenizer import load_opening_counter, load_tokenizer
 
 if TYPE_CHECKING:
     from midfold.providers.summarizers import BlockingSummarizer, ModelSummarizer, SummaryCall
 
+
+Summarize: TypeAlias = Callable[[SummaryRequest], str]
+SummarizeAsync: TypeAlias = Callable[[SummaryRequest], Awaitable[str]]
 Summarizer: TypeAlias = Summarize | SummarizeAsync
 _DEFAULT_CONFIG = CompressionConfig()
 _DEFAULT_WINDOW_TOKENS = 100_000
 _LONGEST_WAIT_SECONDS = 60.0
+_REASON_CHARS = 300
 
 
 class TrajectoryCompressor:
@@ -140,29 +143,30 @@ class TrajectoryCompressor:
     ) -> None:
         await self.aclose()
 
-    def _run(self, turns: Sequence[Turn]) -> Outcome:
+    def _run(self, turns: Sequence[Turn]) -> CompressedTrajectory:
         if self._summarizer is None and self.config.model is None:
             return self._digest(turns)
+        summarize, limit = self._find_summarize(), _TimeLimit(self.config.timeout_seconds)
         return run(
             self._flow(turns, use_model=True),
-            self._find_summarize(),
-            timeout_seconds=self.config.timeout_seconds,
+            lambda question: limit.ask(question, summarize),
+            translate_error=_failure,
         )
 
-    async def _arun(self, turns: Sequence[Turn]) -> Outcome:
+    async def _arun(self, turns: Sequence[Turn]) -> CompressedTrajectory:
         if self._summarizer is None and self.config.model is None:
             return self._digest(turns)
+        limit = _TimeLimit(self.config.timeout_seconds)
         return await arun(
             self._flow(turns, use_model=True),
-            self._ask,
-            slots=self._slots,
-            timeout_seconds=self.config.timeout_seconds,
+            lambda question: limit.aask(question, self._ask, self._slots),
+            translate_error=_failure,
         )
 
-    def _digest(self, turns: Sequence[Turn]) -> Outcome:
-        return run(self._flow(turns, use_model=False), _refuse, timeout_seconds=self.config.timeout_seconds)
+    def _digest(self, turns: Sequence[Turn]) -> CompressedTrajectory:
+        return run(self._flow(turns, use_model=False), _refuse)
 
-    def _flow(self, turns: Sequence[Turn], *, use_model: bool) -> Flow:
+    def _flow(self, turns: Sequence[Turn], *, use_model: bool) -> TrajectoryFlow:
         opening = [self._count_opening(str(turn["value"])) for turn in turns[:1]]
         sizes = opening + [self._count(str(turn["value"])) for turn in turns[1:]]
         given_tokens = sum(sizes)
@@ -174,7 +178,7 @@ class TrajectoryCompressor:
             ]
             turns = safe
         return compress(
-            Job(
+            TrajectoryJob(
                 turns,
                 sizes,
                 self.config,
@@ -251,7 +255,7 @@ def _read_failure(error: SummaryUnavailable) -> SummaryUnavailable | AnswerFaile
     return AnswerFailed(error.reason) if is_useless else error
 
 
-def _refuse(_request: SummaryRequest) -> str:
+def _refuse(_question: Question) -> str:
     raise SummaryUnavailable("there is no summariser")
 
 
@@ -265,3 +269,52 @@ def _find_window(model: str | None) -> int:
     """Return how much a model can read; a guess would be worse than a low figure."""
     window = resolve_window(model) if model else None
     return window.tokens if window and window.source == "table" else _DEFAULT_WINDOW_TOKENS
+
+
+class _TimeLimit:
+    """The time that the questions about one trajectory may take; waiting for a slot does not count."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._left_seconds = seconds
+
+    def ask(self, question: Question, summarize: Summarize) -> str:
+        """Ask. A question that is under way cannot be broken off; after the time is up none is asked."""
+        time.sleep(self._take_wait(question))
+        started = time.monotonic()
+        try:
+            return summarize(question.request)
+        finally:
+            self._left_seconds -= time.monotonic() - started
+
+    async def aask(self, question: Question, summarize: SummarizeAsync, slots: asyncio.Semaphore) -> str:
+        """Ask when a slot is free; what takes too long is broken off."""
+        await asyncio.sleep(self._take_wait(question))
+        async with slots:
+            started = time.monotonic()
+            try:
+                async with asyncio.timeout(self._left_seconds) as limit:
+                    return await summarize(question.request)
+            except TimeoutError:
+                if limit.expired():
+                    raise self._late() from None
+                raise
+            finally:
+                self._left_seconds -= time.monotonic() - started
+
+    def _take_wait(self, question: Question) -> float:
+        """Return how long to wait before a question, unless it would come too late."""
+        self._left_seconds -= question.wait_seconds
+        if self._left_seconds <= 0:
+            raise self._late()
+        return question.wait_seconds
+
+    def _late(self) -> SummaryUnavailable:
+        return SummaryUnavailable(f"not within {self._seconds:g} s")
+
+
+def _failure(error: Exception) -> SummaryUnavailable | AnswerFailed:
+    """Say what a failure means for the flow, in words without secrets."""
+    if isinstance(error, SummaryUnavailable | AnswerFailed):
+        return error
+    return AnswerFailed(one_line(redact(f"{type(error).__name__}: {error}"), _REASON_CHARS))

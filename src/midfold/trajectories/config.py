@@ -4,12 +4,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from difflib import get_close_matches
 from enum import StrEnum
+from functools import cache
+from importlib.resources import files
 from math import inf
 from pathlib import Path
 
 from midfold.config import Described, masked, read_settings_file
 from midfold.errors import ConfigError
-from midfold.trajectories.wording import read_text
 
 SECTION = "trajectories"
 LEAST_SUMMARY_TOKENS = 120
@@ -23,6 +24,12 @@ class OnFailure(StrEnum):
     """it stays as it was, and is listed"""
     DIGEST = "digest"
     """the built-in digest stands in"""
+
+
+@cache
+def read_text(name: str) -> str:
+    """Return a text that is put into trajectories as one line, however its file is wrapped."""
+    return " ".join(files("midfold.trajectories").joinpath("texts", name).read_text("utf-8").split())
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,37 +1,53 @@
 """The compression of one trajectory, as a generator: it asks for summaries, and returns what it did.
 
 Every turn is counted once; what comes out is summed up from what is known. A summary that turns out longer
-than planned leads to another pass, which folds more and has the summary brought up to date.
+than planned leads to another pass, which folds more and has the summary brought up to date. Nothing of a
+trajectory goes into a prompt or a summary with its secrets.
 """
 
+import re
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from midfold.trajectories.asking import Answers, Question, Terms, ask_model
+from midfold.errors import SummaryUnavailable
+from midfold.folding import SummaryRequest, join_spans
+from midfold.redact import redact
+from midfold.summaries import prompts, serialize
+from midfold.summaries.answers import judge_answer
 from midfold.trajectories.config import LEAST_SUMMARY_TOKENS, CompressionConfig, OnFailure
-from midfold.trajectories.digest import write_digest
-from midfold.trajectories.layout import Layout, Turn, lay_out
-from midfold.trajectories.metrics import TrajectoryMetrics
-from midfold.trajectories.passages import Passage
+from midfold.trajectories.metrics import CompressedTrajectory, TrajectoryMetrics, Turn
+from midfold.trajectories.plan import TrajectoryLayout, lay_out
+from midfold.trajectories.summary import TEMPLATE, Passage, number_turns, write_digest
 
 DIGEST = "digest"
 MODEL = "model"
+_TURNS_OF_WINDOW = 0.6
+"""The part of a summariser's window for the turns; the rest is for instructions and the answer."""
+_BYTES_PER_TOKEN = 3
+"""Cautious: what is shown only has to fit, and to count it all again would cost more than it brings."""
+_USER_WORDS_CHARS = 8_000
+_LONGEST_WAIT_SECONDS = 30.0
+_WORD = re.compile(r"[\u3040-\u9fff\uac00-\ud7af]{2}|[^\W_]{4,}")
+
+
+class AnswerFailed(Exception):
+    """The summariser failed, and may not fail when asked again."""
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """A trajectory as it comes out, and what was done to it."""
+class Question:
+    """A request to the summariser, after a wait where the question before it failed."""
 
-    turns: list[Turn]
-    metrics: TrajectoryMetrics
+    request: SummaryRequest
+    wait_seconds: float = 0.0
 
 
-Flow: TypeAlias = Generator[Question, str, Outcome]
+TrajectoryFlow: TypeAlias = Generator[Question, str, CompressedTrajectory]
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class TrajectoryJob:
     """One trajectory with the size of each turn, and how to compress it."""
 
     turns: Sequence[Turn]
@@ -42,9 +58,22 @@ class Job:
     """the same for what many trajectories begin with"""
     use_model: bool
     window_tokens: int
-    """what whoever summarises can read at once"""
+    """how much the summariser can read at once"""
     redacted_tokens: int = 0
     """how many tokens the turns had more before secrets were taken out of them"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """A model's words after `calls`, `errors` of which failed. Without words `failure` says why."""
+
+    words: str | None = None
+    calls: int = 0
+    errors: int = 0
+    failure: str | None = None
+
+    def after(self, earlier: "_Answer") -> "_Answer":
+        return replace(self, calls=earlier.calls + self.calls, errors=earlier.errors + self.errors)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,31 +83,30 @@ class _Draft:
     passage: Passage
     by: str
     passes: int
-    asked: Answers
+    answer: _Answer = _Answer()
     value: str | None = None
     tokens: int = 0
 
     def after(self, failed: "_Draft") -> "_Draft":
         """Return the draft as it is, with the calls of a further pass that failed: it was paid for."""
-        return replace(self, passes=failed.passes, asked=replace(failed.asked, body=self.asked.body))
-
-    def saying(self, value: str, count: Callable[[str], int]) -> "_Draft":
-        """Return the draft with other words, counted."""
-        return replace(self, value=value, tokens=count(value))
+        return replace(self, passes=failed.passes, answer=replace(failed.answer, words=self.answer.words))
 
 
-def compress(job: Job) -> Flow:
-    """Compress one trajectory. Yields `Question`, is sent the answer, returns `Outcome`.
+def compress(job: TrajectoryJob) -> TrajectoryFlow:
+    """Compress one trajectory. Yields `Question`, is sent the answer, returns `CompressedTrajectory`.
 
-    The input stays as it was; turns that stay are the same objects. Whatever happens, no tokens are added.
+    Where there is no answer it is thrown `AnswerFailed` or, where it is of no use to ask again,
+    `SummaryUnavailable`. The input stays as it was; turns that stay are the same objects. Whatever
+    happens, no tokens are added.
     """
     metrics = _untouched(job)
     if not metrics.still_over_limit:
-        return Outcome(list(job.turns), replace(metrics, skipped_under_target=True))
+        return CompressedTrajectory(list(job.turns), replace(metrics, skipped_under_target=True))
     layout = lay_out(job.turns, job.sizes, job.config, job.count_opening)
-    passage = layout.choose(layout.excess_tokens + job.config.summary_target_tokens)
-    if layout.budget(passage) < LEAST_SUMMARY_TOKENS:
-        return Outcome(list(job.turns), metrics)
+    spans = layout.choose(layout.excess_tokens + job.config.summary_target_tokens)
+    passage = Passage(layout.messages, layout.pairing, job.sizes, number_turns(layout.messages), spans)
+    if layout.budget(passage.tokens) < LEAST_SUMMARY_TOKENS:
+        return CompressedTrajectory(list(job.turns), metrics)
     draft: _Draft | None = None
     while True:
         written = yield from _write(job, layout, passage, draft)
@@ -86,17 +114,17 @@ def compress(job: Job) -> Flow:
             draft = draft.after(written)
             break
         draft = written
-        excess = draft.tokens - layout.room(passage)
+        excess = draft.tokens - layout.room(passage.tokens)
         if draft.value is None or excess <= 0 or draft.passes == job.config.max_passes:
             break
         wider = layout.choose(passage.tokens + excess)
-        if wider.spans == passage.spans:
+        if wider == passage.spans:
             break
-        passage = wider
+        passage = replace(passage, spans=wider)
     return _finish(job, layout, _shorten(job, layout, draft))
 
 
-def _untouched(job: Job) -> TrajectoryMetrics:
+def _untouched(job: TrajectoryJob) -> TrajectoryMetrics:
     tokens = sum(job.sizes)
     return TrajectoryMetrics(
         original_tokens=tokens + job.redacted_tokens,
@@ -108,60 +136,143 @@ def _untouched(job: Job) -> TrajectoryMetrics:
 
 
 def _write(
-    job: Job, layout: Layout, passage: Passage, earlier: _Draft | None
+    job: TrajectoryJob, layout: TrajectoryLayout, passage: Passage, earlier: _Draft | None
 ) -> Generator[Question, str, _Draft]:
     """Write the summary of a passage, from the words of an earlier one and what has come to it since."""
-    passes = earlier.passes + 1 if earlier else 1
-    budget = layout.budget(passage)
-    if not job.use_model:
-        return _digest(job, _Draft(passage, DIGEST, passes, Answers(None)), budget)
-    before = earlier.asked if earlier else Answers(None)
-    terms = Terms(
-        budget_tokens=budget - job.count(passage.write("")),
-        window_tokens=job.window_tokens,
-        max_retries=job.config.max_retries,
-        count=job.count,
-    )
-    news = passage.without(earlier.passage if earlier else None)
-    answers = yield from ask_model(news, before.body, terms)
-    asked = replace(answers, calls=before.calls + answers.calls, errors=before.errors + answers.errors)
-    draft = _Draft(passage, MODEL, passes, asked)
-    if asked.body is not None:
-        return draft.saying(passage.write(asked.body), job.count)
-    if job.config.on_summary_failure == OnFailure.DIGEST:
-        return _digest(job, replace(draft, by=DIGEST), budget)
-    return draft
+    draft = _Draft(passage, DIGEST, earlier.passes + 1 if earlier else 1)
+    budget = layout.budget(passage.tokens)
+    if job.use_model:
+        before = earlier.answer if earlier else _Answer()
+        news = passage.without(earlier.passage) if earlier else passage
+        answer = yield from _ask_model(job, news, before.words, budget - job.count(passage.write("")))
+        draft = replace(draft, by=MODEL, answer=answer.after(before))
+        if answer.words is not None:
+            return _with_value(job, draft, passage.write(answer.words))
+        if job.config.on_summary_failure != OnFailure.DIGEST:
+            return draft
+    value = write_digest(passage, budget_tokens=budget, count=job.count)
+    return _with_value(job, replace(draft, by=DIGEST), value)
 
 
-def _digest(job: Job, draft: _Draft, budget_tokens: int) -> _Draft:
-    value = write_digest(draft.passage, budget_tokens=budget_tokens, count=job.count)
-    return draft.saying(value, job.count)
+def _with_value(job: TrajectoryJob, draft: _Draft, value: str) -> _Draft:
+    return replace(draft, value=value, tokens=job.count(value))
 
 
-def _shorten(job: Job, layout: Layout, draft: _Draft) -> _Draft:
+def _ask_model(
+    job: TrajectoryJob, passage: Passage, previous: str | None, budget_tokens: int
+) -> Generator[Question, str, _Answer]:
+    """Ask for a summary, in as many pieces as the window demands, each updating the words so far."""
+    answer = _Answer(previous)
+    user_words = _user_words(passage)
+    pieces = _write_out(passage, int(job.window_tokens * _TURNS_OF_WINDOW))
+    for number, turns in enumerate(pieces, 1):
+        prompt = prompts.render_prompt(
+            template=TEMPLATE,
+            turns=turns,
+            budget_tokens=budget_tokens,
+            previous=answer.words,
+            part=(number, len(pieces)) if len(pieces) > 1 else None,
+        )
+        # Somebody who starts a batch wants its summaries: a summariser that failed for one row is asked for
+        # the next.
+        request = SummaryRequest(prompt, budget_tokens, is_manual=True)
+        answer = (yield from _ask_until_usable(job, request, turns, user_words)).after(answer)
+        if answer.words is None:
+            return answer
+        answer = replace(answer, words=redact(answer.words))
+    return answer
+
+
+def _ask_until_usable(
+    job: TrajectoryJob, request: SummaryRequest, turns: str, user_words: str
+) -> Generator[Question, str, _Answer]:
+    wait_seconds = 0.0
+    problem: str | None = None
+    for attempt in range(job.config.max_retries + 1):
+        try:
+            answer: object = yield Question(request, wait_seconds)
+        except SummaryUnavailable as error:
+            return _Answer(None, attempt + 1, attempt + 1, str(error))
+        except AnswerFailed as error:
+            problem, wait_seconds = str(error), min(2.0**attempt, _LONGEST_WAIT_SECONDS)
+            continue
+        judged = judge_answer(
+            (prompts.find_body(answer) or answer) if isinstance(answer, str) else answer,
+            prompt=request.prompt,
+            turns=turns,
+            budget_tokens=request.max_tokens,
+            count_text=job.count,
+            template=TEMPLATE,
+            user_words=user_words,
+        )
+        problem, wait_seconds = judged.problem or find_nonsense(judged.text, turns), 0.0
+        if problem is None:
+            return _Answer(judged.text, attempt + 1, attempt)
+    return _Answer(None, job.config.max_retries + 1, job.config.max_retries + 1, problem)
+
+
+def find_nonsense(notes: str, turns: str) -> str | None:
+    """Say what is wrong with notes that have no heading, and no word in common with what they are about."""
+    if any(heading in notes for heading in prompts.HEADINGS[TEMPLATE]):
+        return None
+    said = turns.casefold()
+    is_about_it = any(word in said for word in _WORD.findall(notes.casefold()))
+    return None if is_about_it else "the summariser's answer has nothing to do with the turns"
+
+
+def _write_out(passage: Passage, budget_tokens: int) -> list[str]:
+    """Write the turns out in pieces that fit; each turn is labelled with its number."""
+    pieces: list[str] = []
+    for span in join_spans(passage.spans):
+        chunks = serialize(
+            passage.messages[span.start : span.stop],
+            count=_estimate,
+            budget_tokens=budget_tokens,
+            first_index=passage.numbering.numbers[span.start],
+            redact=redact,
+        )
+        for text in chunks:
+            if pieces and _estimate(pieces[-1]) + _estimate(text) <= budget_tokens:
+                pieces[-1] = f"{pieces[-1]}\n{text}"
+            else:
+                pieces.append(text)
+    return pieces
+
+
+def _estimate(text: str) -> int:
+    return len(text.encode("utf-8", "replace")) // _BYTES_PER_TOKEN + 1
+
+
+def _user_words(passage: Passage) -> str:
+    """Return what the user says in a passage, as far as it tells the language to expect."""
+    said = (passage.messages[index] for index in passage.indices)
+    return "\n".join(message.text for message in said if message.role == "user")[:_USER_WORDS_CHARS]
+
+
+def _shorten(job: TrajectoryJob, layout: TrajectoryLayout, draft: _Draft) -> _Draft:
     """Cut a model's summary that is longer than its room, where no further pass can make more of that."""
-    room = layout.room(draft.passage)
-    body = draft.asked.body
-    if body is None or draft.tokens <= room or room < LEAST_SUMMARY_TOKENS:
+    room = layout.room(draft.passage.tokens)
+    words = draft.answer.words
+    if words is None or draft.tokens <= room or room < LEAST_SUMMARY_TOKENS:
         return draft
-    return draft.saying(draft.passage.write_within(body, room, job.count), job.count)
+    return _with_value(job, draft, draft.passage.write_within(words, room, job.count))
 
 
-def _finish(job: Job, layout: Layout, draft: _Draft) -> Outcome:
+def _finish(job: TrajectoryJob, layout: TrajectoryLayout, draft: _Draft) -> CompressedTrajectory:
     """Put the trajectory together, unless there is no summary, or the whole would not be smaller."""
     metrics = replace(
         _untouched(job),
-        summarizer_calls=draft.asked.calls,
-        summarizer_errors=draft.asked.errors,
-        failure=draft.asked.failure,
+        summarizer_calls=draft.answer.calls,
+        summarizer_errors=draft.answer.errors,
+        failure=draft.answer.failure,
         passes=draft.passes,
     )
     tokens = layout.tokens + layout.notice_tokens - draft.passage.tokens + draft.tokens
     if draft.value is None or tokens >= layout.tokens:
-        return Outcome(list(job.turns), metrics)
+        return CompressedTrajectory(list(job.turns), metrics)
     folded = draft.passage.indices
     turns = _assemble(job.turns, frozenset(folded), {"from": layout.speaker, "value": draft.value}, layout)
-    return Outcome(
+    return CompressedTrajectory(
         turns,
         replace(
             metrics,
@@ -178,7 +289,9 @@ def _finish(job: Job, layout: Layout, draft: _Draft) -> Outcome:
     )
 
 
-def _assemble(turns: Sequence[Turn], folded: frozenset[int], summary: Turn, layout: Layout) -> list[Turn]:
+def _assemble(
+    turns: Sequence[Turn], folded: frozenset[int], summary: Turn, layout: TrajectoryLayout
+) -> list[Turn]:
     """Put the summary where the first folded turn stood, and leave the others out."""
     noted = {layout.notice.index: layout.notice.turn} if layout.notice else {}
     changed = {**noted, min(folded): summary}

@@ -20,9 +20,8 @@ from typing import BinaryIO, Self
 from midfold.errors import ConfigError
 from midfold.faults import faultpoint
 from midfold.files import replace_file
-from midfold.trajectories.files import START, Form, Source
-from midfold.trajectories.files.lines import finish_gzip, pack_zstd
-from midfold.trajectories.files.reading import load_columns
+from midfold.trajectories.chunks import START
+from midfold.trajectories.lines import finish_gzip, pack_zstd
 from midfold.trajectories.manifest import (
     Header,
     add_up,
@@ -33,8 +32,9 @@ from midfold.trajectories.manifest import (
     spell,
     spell_listed,
 )
-from midfold.trajectories.totals import Totals
-from midfold.trajectories.work import Finished
+from midfold.trajectories.reader import load_columns
+from midfold.trajectories.runs import ChunkResult, RunTotals
+from midfold.trajectories.sources import FileForm, InputFile
 
 _MANIFEST = "manifest.jsonl"
 _COMPLETE = "complete.jsonl"
@@ -50,7 +50,7 @@ class WorkFolder:
         self._lock = _lock(path)
         self._part: BinaryIO | None = None
         self._part_file = -1
-        self.totals = Totals()
+        self.totals = RunTotals()
 
     def __enter__(self) -> Self:
         return self
@@ -94,7 +94,7 @@ class WorkFolder:
         else:
             self.begin(header)
 
-    def commit(self, finished: Finished) -> None:
+    def commit(self, finished: ChunkResult) -> None:
         """Keep a chunk: from here on it is done."""
         entry = make_entry(finished)
         faultpoint("trajectories.part.before")
@@ -118,7 +118,7 @@ class WorkFolder:
         faultpoint("trajectories.complete.before")
         (self._path / _MANIFEST).rename(self._path / _COMPLETE)
 
-    def place(self, file: int, source: Source, form: Form, output: Path) -> None:
+    def place(self, file: int, source: InputFile, form: FileForm, output: Path) -> None:
         """Bring the output of one file to its place, in one step; nothing where it is there already."""
         part = self._part_path(file)
         if not part.exists():
@@ -158,15 +158,15 @@ class WorkFolder:
         return self._part
 
 
-def _seal(part: Path, source: Source, form: Form) -> Path:
+def _seal(part: Path, source: InputFile, form: FileForm) -> Path:
     """Return the finished file, made from the part where that is not finished as it is."""
-    if form is Form.LINES:
+    if form is FileForm.LINES:
         return part
-    if form is Form.GZIP:
+    if form is FileForm.GZIP:
         finish_gzip(part)
         return part
     sealed = part.with_suffix(".sealed")
-    if form is Form.ZSTD:
+    if form is FileForm.ZSTD:
         pack_zstd(part, sealed)
     else:
         load_columns().seal_columns(part, sealed, source)

@@ -14,10 +14,9 @@ from pathlib import Path
 
 from midfold.config import Described
 from midfold.errors import ConfigError, MidfoldError
-from midfold.trajectories.files import Extent
+from midfold.trajectories.chunks import Extent
 from midfold.trajectories.metrics import AggregateMetrics
-from midfold.trajectories.totals import Bill, Totals
-from midfold.trajectories.work import Finished
+from midfold.trajectories.runs import ChunkResult, RunTotals, SummaryBill
 
 Header = Mapping[str, object]
 _HASH_BYTES = 16
@@ -25,7 +24,7 @@ _BAD_LINE = (ValueError, TypeError, KeyError, ArithmeticError)
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ManifestEntry:
     """A chunk that is done: where it stood, and how many bytes of output it is, with their hash."""
 
     extent: Extent
@@ -36,7 +35,7 @@ class Entry:
     written: int
     listed: int
     metrics: AggregateMetrics
-    bill: Bill
+    bill: SummaryBill
 
     def spell(self) -> bytes:
         """Return the line of the manifest."""
@@ -53,7 +52,7 @@ class Entry:
         }
         return spell(values)
 
-    def add_to(self, totals: Totals) -> None:
+    def add_to(self, totals: RunTotals) -> None:
         """Count this chunk as done."""
         totals.position = self.extent.next
         totals.read_bytes = 0 if self.extent.is_last else self.extent.read_bytes
@@ -64,10 +63,10 @@ class Entry:
         totals.bill += self.bill
 
 
-def make_entry(finished: Finished) -> Entry:
+def make_entry(finished: ChunkResult) -> ManifestEntry:
     """Describe a chunk that came back."""
     listed = spell_listed(finished)
-    return Entry(
+    return ManifestEntry(
         finished.extent,
         len(finished.output),
         _hash(finished.output),
@@ -80,7 +79,7 @@ def make_entry(finished: Finished) -> Entry:
     )
 
 
-def spell_listed(finished: Finished) -> bytes:
+def spell_listed(finished: ChunkResult) -> bytes:
     """Return a line for each row of a chunk that somebody should know about."""
     return b"".join(spell(asdict(each)) for each in finished.listed)
 
@@ -90,20 +89,20 @@ def spell(values: Mapping[str, object]) -> bytes:
     return json.dumps(values, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
 
 
-def add_up(manifest: Path) -> Totals:
+def add_up(manifest: Path) -> RunTotals:
     """Put together what a manifest says is done."""
-    totals = Totals()
+    totals = RunTotals()
     for line in _read_lines(manifest):
         line.entry.add_to(totals)
     return totals
 
 
-def restore(manifest: Path, parts: Callable[[int], Path], listed: Path) -> Totals:
+def restore(manifest: Path, parts: Callable[[int], Path], listed: Path) -> RunTotals:
     """Keep the chunks whose bytes are there, cut off whatever follows, and put together what is done.
 
     `parts` says where the output of a file is collected.
     """
-    totals = Totals()
+    totals = RunTotals()
     sizes = {listed: 0}
     kept_bytes = _header_bytes(manifest)
     for line in _read_lines(manifest):
@@ -155,7 +154,7 @@ def check_header(manifest: Path, header: Header) -> None:
 class _Line:
     """An entry, and where its line ends in the manifest."""
 
-    entry: Entry
+    entry: ManifestEntry
     stop: int
 
 
@@ -176,13 +175,13 @@ def _read_lines(manifest: Path) -> Iterator[_Line]:
             yield _Line(entry, stop)
 
 
-def _read_entry(line: bytes) -> Entry | None:
+def _read_entry(line: bytes) -> ManifestEntry | None:
     if not line.endswith(b"\n"):
         return None
     try:
         values = json.loads(line)
-        bill = Bill(**{**values["bill"], "dollars": Decimal(values["bill"]["dollars"])})
-        return Entry(
+        bill = SummaryBill(**{**values["bill"], "dollars": Decimal(values["bill"]["dollars"])})
+        return ManifestEntry(
             **{
                 **values,
                 "extent": Extent(**values["extent"]),

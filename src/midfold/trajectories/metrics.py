@@ -8,6 +8,25 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
+from enum import StrEnum
+from typing import TypeAlias
+
+Turn: TypeAlias = dict[str, object]
+"""A turn in ShareGPT form; keys other than `from` and `value` are carried along."""
+
+
+class RowStatus(StrEnum):
+    """What became of a row."""
+
+    COMPRESSED = "compressed"
+    SKIPPED = "skipped"
+    """it fits as it is"""
+    OVER_LIMIT = "over_limit"
+    """larger than the target, whatever was folded"""
+    KEPT = "kept"
+    """a summary failed or came too late; the trajectory is as it was"""
+    REJECTED = "rejected"
+    """there is no trajectory in it"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +75,14 @@ class TrajectoryMetrics:
             "turns_removed": self.turns_removed,
             "compression_ratio": self.compression_ratio,
         }
+
+
+@dataclass(frozen=True, slots=True)
+class CompressedTrajectory:
+    """A trajectory as it comes out, and what was done to it."""
+
+    turns: list[Turn]
+    metrics: TrajectoryMetrics
 
 
 # Four to an octave, from 64 tokens to a million; finer where most windows lie.

@@ -4,19 +4,22 @@ Turns go in groups: a call is never parted from its responses, and a group with 
 whole. What is left is folded from its start, as little of it as it takes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from midfold.folding import Span, legal_cuts
-from midfold.messages import SYSTEM_ROLES, Message, Pairing
-from midfold.trajectories.config import CompressionConfig
+from midfold.messages import SYSTEM_ROLES, Message, Pairing, pair_calls
+from midfold.trajectories.config import LEAST_SUMMARY_TOKENS, CompressionConfig
+from midfold.trajectories.metrics import Turn
+from midfold.wire import parse
 
+_SPEAKER = "human"
 _KNOWN_ROLES = frozenset([*SYSTEM_ROLES, "user", "assistant", "tool"])
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class TurnGroup:
     """Turns that stay or go together."""
 
     span: Span
@@ -28,11 +31,11 @@ class Group:
 
 def group_turns(
     messages: Sequence[Message], pairing: Pairing, sizes: Sequence[int], config: CompressionConfig
-) -> tuple[Group, ...]:
+) -> tuple[TurnGroup, ...]:
     """Part a trajectory into groups, and mark those that must stay."""
     protected = find_protected(messages, config)
     return tuple(
-        Group(
+        TurnGroup(
             span=Span(start, stop),
             tokens=sum(sizes[start:stop]),
             is_protected=not protected.isdisjoint(range(start, stop)),
@@ -76,7 +79,7 @@ def _find_cuts(messages: Sequence[Message], pairing: Pairing) -> list[int]:
     return [*starts, len(messages)]
 
 
-def choose_groups(groups: Sequence[Group], tokens: int) -> tuple[Group, ...]:
+def choose_groups(groups: Sequence[TurnGroup], tokens: int) -> tuple[TurnGroup, ...]:
     """Take groups from the start until they hold `tokens`; all that may be taken where they never do.
 
     The summary is a turn of the user. So that it stands between turns of others, the first group stays where
@@ -98,5 +101,93 @@ def choose_groups(groups: Sequence[Group], tokens: int) -> tuple[Group, ...]:
     return tuple(groups[taken] for taken in free[:enough])
 
 
-def _is_free_user_turn(groups: Sequence[Group], place: int) -> bool:
+def _is_free_user_turn(groups: Sequence[TurnGroup], place: int) -> bool:
     return place < len(groups) and groups[place].opens_with_user and not groups[place].is_protected
+
+
+@dataclass(frozen=True, slots=True)
+class SystemNotice:
+    """A system turn that says that there is a summary: where it stands, and how many tokens that adds."""
+
+    index: int
+    turn: Turn
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class TrajectoryLayout:
+    """Everything that is asked about a trajectory on the way to a shorter one."""
+
+    config: CompressionConfig
+    messages: Sequence[Message]
+    pairing: Pairing
+    sizes: Sequence[int]
+    tokens: int
+    groups: tuple[TurnGroup, ...]
+    notice: SystemNotice | None
+    speaker: str
+    """who speaks the summary: whatever this trajectory calls its user"""
+
+    @property
+    def notice_tokens(self) -> int:
+        return self.notice.tokens if self.notice else 0
+
+    @property
+    def excess_tokens(self) -> int:
+        """How many tokens have to go, a summary's not counted."""
+        return self.tokens + self.notice_tokens - self.config.target_max_tokens
+
+    def choose(self, tokens: int) -> tuple[Span, ...]:
+        """Choose what to fold: at least `tokens` from the start of what may be, or all of it."""
+        return tuple(group.span for group in choose_groups(self.groups, tokens))
+
+    def room(self, folded_tokens: int) -> int:
+        """How long a summary of so many tokens may be within the target; below 0 where none fits."""
+        return folded_tokens - self.excess_tokens
+
+    def budget(self, folded_tokens: int) -> int:
+        """How long a summary of so many tokens is to be: as set, shorter where that makes the rest fit.
+
+        Where nothing does, at most half of what it stands for, so that something is saved.
+        """
+        room = self.room(folded_tokens)
+        most = room if room >= LEAST_SUMMARY_TOKENS else folded_tokens // 2
+        return min(self.config.summary_target_tokens, most)
+
+
+def lay_out(
+    turns: Sequence[Turn], sizes: Sequence[int], config: CompressionConfig, count: Callable[[str], int]
+) -> TrajectoryLayout:
+    """Take a trajectory apart."""
+    messages = parse(turns, "sharegpt")
+    pairing = pair_calls(messages)
+    users = (turn["from"] for turn, message in zip(turns, messages, strict=True) if message.role == "user")
+    return TrajectoryLayout(
+        config=config,
+        messages=messages,
+        pairing=pairing,
+        sizes=sizes,
+        tokens=sum(sizes),
+        groups=group_turns(messages, pairing, sizes, config),
+        notice=_make_notice(turns, messages, sizes, config, count),
+        speaker=str(next(users, _SPEAKER)),
+    )
+
+
+def _make_notice(
+    turns: Sequence[Turn],
+    messages: Sequence[Message],
+    sizes: Sequence[int],
+    config: CompressionConfig,
+    count: Callable[[str], int],
+) -> SystemNotice | None:
+    """Append the notice to the first system turn, unless that says so already or may be folded itself."""
+    index = next((place for place, message in enumerate(messages) if message.role in SYSTEM_ROLES), None)
+    notice = config.summary_notice_text
+    if index is None or not (config.add_summary_notice and config.protect_first_system and notice):
+        return None
+    said = str(turns[index]["value"])
+    if notice in said:
+        return None
+    value = f"{said}\n\n{notice}"
+    return SystemNotice(index, {**turns[index], "value": value}, count(value) - sizes[index])

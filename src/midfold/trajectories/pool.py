@@ -15,21 +15,23 @@ from multiprocessing.connection import wait
 from queue import Queue
 from threading import Thread
 
-from midfold.trajectories.files import (
-    Chunk,
-    Extent,
-    Form,
-    Position,
-    Selection,
-    Source,
-    read_chunks,
-    read_file,
-)
-from midfold.trajectories.health import Health, cannot_work
-from midfold.trajectories.lanes import Lanes, count_lanes
+from midfold.trajectories.chunks import Chunk, Extent, Position
+from midfold.trajectories.reader import Selection, read_chunks, read_file
 from midfold.trajectories.recovery import recover
-from midfold.trajectories.work import Finished, Task, process
-from midfold.trajectories.workers import Ended, Failed, Pipe, Worker, say_late, send_answer, start_worker
+from midfold.trajectories.runs import ChunkResult, Task
+from midfold.trajectories.sources import FileForm, InputFile
+from midfold.trajectories.work import Lanes, count_lanes, process
+from midfold.trajectories.workers import (
+    Pipe,
+    Worker,
+    WorkerEnded,
+    WorkerFailed,
+    WorkerHealth,
+    cannot_work,
+    say_late,
+    send_answer,
+    start_worker,
+)
 
 # How many chunks for each worker may wait for their turn, all of them in memory, beside those under way.
 _AHEAD = 2
@@ -59,7 +61,7 @@ class _Crew:
     lanes: int
     """how many chunks a worker has at once"""
     start_seconds: float
-    health: Health = field(default_factory=Health)
+    health: WorkerHealth = field(default_factory=WorkerHealth)
     starting: dict[Worker, float] = field(default_factory=dict)
     """those that are not ready, with the time at which they should be"""
     hired: list[Worker] = field(default_factory=list)
@@ -69,7 +71,7 @@ class _Crew:
     """read, and given to nobody: one for each worker that is starting"""
     lost: list[_Errand] = field(default_factory=list)
     """what workers had that died"""
-    early: dict[int, Finished] = field(default_factory=dict)
+    early: dict[int, ChunkResult] = field(default_factory=dict)
     given: int = 0
     returned: int = 0
 
@@ -110,7 +112,7 @@ class _Crew:
             self._dismiss(worker)
             self.health.note_failed_start(say_late(self.start_seconds))
 
-    def hand_back(self) -> Iterator[Finished]:
+    def hand_back(self) -> Iterator[ChunkResult]:
         """Yield what is next in order, if it is there."""
         while self.returned in self.early:
             finished = self.early.pop(self.returned)
@@ -171,12 +173,12 @@ class _Crew:
 
     def _receive(self, worker: Worker) -> None:
         errand, answer = self.busy[worker][0], worker.receive()
-        if isinstance(answer, Ended):
+        if isinstance(answer, WorkerEnded):
             self._bury(worker, answer)
             return
-        if isinstance(answer, Failed):
+        if isinstance(answer, WorkerFailed):
             raise cannot_work(answer.reason)
-        if not isinstance(answer, Finished) or answer.extent != errand.extent:
+        if not isinstance(answer, ChunkResult) or answer.extent != errand.extent:
             raise cannot_work("the file has changed while it was read")
         self.health.note_answer()
         self.early[errand.number] = answer
@@ -189,7 +191,7 @@ class _Crew:
         """Take a dead worker off the list; what it had is lost and will be recovered."""
         self.lost.extend(self.busy.pop(worker, ()))
         self._dismiss(worker)
-        self.health.note_death(answer.how if isinstance(answer, Ended) else "it closed its pipe")
+        self.health.note_death(answer.how if isinstance(answer, WorkerEnded) else "it closed its pipe")
 
     def _dismiss(self, worker: Worker) -> None:
         self.hired.remove(worker)
@@ -200,7 +202,7 @@ class _Crew:
 
 def run_pool(
     task: Task, selection: Selection, workers: int, *, start_seconds: float = _START_SECONDS
-) -> Iterator[Finished]:
+) -> Iterator[ChunkResult]:
     """Yield what becomes of every chunk, in the order of the chunks.
 
     Raises `MidfoldError` where workers cannot be started, or die whatever they are given.
@@ -235,8 +237,8 @@ def _count_lanes(task: Task, selection: Selection) -> int:
     return count_lanes(task) + has_places
 
 
-def _is_plain(source: Source) -> bool:
-    return source.form is Form.LINES
+def _is_plain(source: InputFile) -> bool:
+    return source.form is FileForm.LINES
 
 
 def _work(pipe: Pipe, task: Task, selection: Selection) -> None:
@@ -248,7 +250,7 @@ def _work(pipe: Pipe, task: Task, selection: Selection) -> None:
         send_answer(pipe, partial(_answer, task, selection, parcel))
 
 
-def _answer(task: Task, selection: Selection, parcel: Chunk | Position) -> Finished:
+def _answer(task: Task, selection: Selection, parcel: Chunk | Position) -> ChunkResult:
     if isinstance(parcel, Position):
         parcel = next(read_file(replace(selection, begin=parcel), parcel.file))
     return process(task, parcel)

@@ -13,9 +13,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from midfold.errors import ExtraMissing, MidfoldError
-from midfold.trajectories.batch import share_requests
-from midfold.trajectories.files import Selection, read_file
-from midfold.trajectories.work import Finished, Task, process
+from midfold.trajectories.reader import Selection, read_file
+from midfold.trajectories.runs import ChunkResult, Task
+from midfold.trajectories.work import process
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped,unused-ignore]
@@ -42,7 +42,7 @@ class RayEngine:
         except ImportError as error:
             raise ExtraMissing("trajectories on Ray", "ray") from error
 
-    def __call__(self, task: Task, selection: Selection) -> Iterator[Finished]:
+    def __call__(self, task: Task, selection: Selection) -> Iterator[ChunkResult]:
         import ray  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
         is_ours = not ray.is_initialized()
@@ -50,7 +50,7 @@ class RayEngine:
             self._start()
         try:
             cores = max(1, int(ray.cluster_resources().get("CPU", 1)))
-            yield from _run(share_requests(task, cores), selection)
+            yield from _run(task.shared_by(cores), selection)
         finally:
             if is_ours:
                 ray.shutdown()
@@ -68,7 +68,7 @@ class RayEngine:
             raise MidfoldError(f"no Ray cluster at {self.address or 'this machine'}: {reason}") from error
 
 
-def _run(task: Task, selection: Selection) -> Iterator[Finished]:
+def _run(task: Task, selection: Selection) -> Iterator[ChunkResult]:
     import ray.data  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
     logging.getLogger("ray.data").setLevel(logging.ERROR)
@@ -89,7 +89,7 @@ def _run(task: Task, selection: Selection) -> Iterator[Finished]:
     rows = iter(done.iter_rows())
     while (row := _next_row(rows)) is not None:
         finished = pickle.loads(row[_COLUMN])  # noqa: S301 - what our own workers made
-        if isinstance(finished, Finished):
+        if isinstance(finished, ChunkResult):
             yield finished
 
 

@@ -15,12 +15,21 @@ from functools import partial
 
 from midfold.errors import MidfoldError
 from midfold.faults import faultpoint
-from midfold.trajectories.files import Chunk, Columns, Extent, Lines, Listed, Position, Selection, read_file
-from midfold.trajectories.files.reading import load_columns
-from midfold.trajectories.health import Health, cannot_work
-from midfold.trajectories.rows import RowStatus
-from midfold.trajectories.work import Finished, Task, process
-from midfold.trajectories.workers import Ended, Failed, Pipe, Worker, send_answer, start_worker
+from midfold.trajectories.chunks import Chunk, Columns, Extent, JsonLines, ListedRow, Position
+from midfold.trajectories.metrics import RowStatus
+from midfold.trajectories.reader import Selection, load_columns, read_file
+from midfold.trajectories.runs import ChunkResult, Task
+from midfold.trajectories.work import process
+from midfold.trajectories.workers import (
+    Pipe,
+    Worker,
+    WorkerEnded,
+    WorkerFailed,
+    WorkerHealth,
+    cannot_work,
+    send_answer,
+    start_worker,
+)
 
 _MOST_DEATHS_OF_A_ROW = 2
 _MOST_DEATHS_TOGETHER = 2
@@ -56,9 +65,9 @@ class _Inquest:
     chunk: Chunk
     next_row: int
     deaths: Counter[int | None] = field(default_factory=Counter)
-    rejected: dict[int, Listed] = field(default_factory=dict)
+    rejected: dict[int, ListedRow] = field(default_factory=dict)
 
-    def note(self, death: _Death, health: Health) -> None:
+    def note(self, death: _Death, health: WorkerHealth) -> None:
         """Take a death down; raises `MidfoldError` where no row explains it, or too many die."""
         health.note_death(death.how)
         self.deaths[death.row] += 1
@@ -68,7 +77,7 @@ class _Inquest:
         self.next_row = death.row
         if self.deaths[death.row] >= _MOST_DEATHS_OF_A_ROW:
             reason = f"it ends the process that works on it: {death.how}"
-            self.rejected[death.row] = Listed(self.chunk.name, death.row, RowStatus.REJECTED, reason)
+            self.rejected[death.row] = ListedRow(self.chunk.name, death.row, RowStatus.REJECTED, reason)
             health.note_rejected_row(f"{self.chunk.name}:{death.row}", death.how)
 
     def make_trial(self) -> _Trial:
@@ -92,8 +101,8 @@ class _Inquest:
 
 
 def recover(
-    task: Task, selection: Selection, extent: Extent, health: Health, *, start_seconds: float
-) -> Finished:
+    task: Task, selection: Selection, extent: Extent, health: WorkerHealth, *, start_seconds: float
+) -> ChunkResult:
     """Answer a chunk whose worker died, without the rows that end every process; those are listed.
 
     Raises `MidfoldError` where the machine is to blame, and nothing else is under way meanwhile.
@@ -101,7 +110,7 @@ def recover(
     inquest = _Inquest(read_again(selection, extent), extent.first_row)
     while True:
         found = _try_once(task, inquest.make_trial(), health, start_seconds)
-        if isinstance(found, Finished):
+        if isinstance(found, ChunkResult):
             return found
         if found is not None:
             inquest.note(found, health)
@@ -116,7 +125,9 @@ def read_again(selection: Selection, extent: Extent) -> Chunk:
     return chunk
 
 
-def _try_once(task: Task, trial: _Trial, health: Health, start_seconds: float) -> Finished | _Death | None:
+def _try_once(
+    task: Task, trial: _Trial, health: WorkerHealth, start_seconds: float
+) -> ChunkResult | _Death | None:
     """Have a fresh process do a trial; nothing comes of one that ends before it has begun."""
     try:
         worker = start_worker(task, partial(_work_with_care, task=task))
@@ -135,7 +146,7 @@ def _try_once(task: Task, trial: _Trial, health: Health, start_seconds: float) -
         worker.end()
 
 
-def _watch(worker: Worker, trial: _Trial, health: Health) -> Finished | _Death | None:
+def _watch(worker: Worker, trial: _Trial, health: WorkerHealth) -> ChunkResult | _Death | None:
     trying: _Trying | None = None
     while True:
         answer = worker.receive()
@@ -145,15 +156,17 @@ def _watch(worker: Worker, trial: _Trial, health: Health) -> Finished | _Death |
             else:
                 health.note_row()
             trying = answer
-        elif isinstance(answer, Finished) and answer.extent == trial.chunk.extent:
+        elif isinstance(answer, ChunkResult) and answer.extent == trial.chunk.extent:
             return answer
-        elif isinstance(answer, Ended) and trying is not None:
+        elif isinstance(answer, WorkerEnded) and trying is not None:
             return _Death(answer.how, trying.row)
-        elif isinstance(answer, Ended):
+        elif isinstance(answer, WorkerEnded):
             health.note_failed_start(answer.how)
             return None
         else:
-            raise cannot_work(answer.reason if isinstance(answer, Failed) else "it answered something else")
+            raise cannot_work(
+                answer.reason if isinstance(answer, WorkerFailed) else "it answered something else"
+            )
 
 
 def _work_with_care(pipe: Pipe, task: Task) -> None:
@@ -172,13 +185,13 @@ def _work_with_care(pipe: Pipe, task: Task) -> None:
     send_answer(pipe, partial(process, task, trial.chunk))
 
 
-def _pick(payload: Lines | Columns, places: Sequence[int]) -> Lines | Columns:
+def _pick(payload: JsonLines | Columns, places: Sequence[int]) -> JsonLines | Columns:
     """Return some rows of a chunk; all of them are the chunk as it was, to the byte."""
     if len(places) == len(payload.numbers):
         return payload
     if isinstance(payload, Columns):
         picked: Columns = load_columns().pick_rows(payload, places)
         return picked
-    return Lines(
+    return JsonLines(
         tuple(payload.numbers[place] for place in places), tuple(payload.lines[place] for place in places)
     )

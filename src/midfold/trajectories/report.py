@@ -5,12 +5,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from midfold.files import replace_file
-from midfold.trajectories.batch import Batch, BatchResult
 from midfold.trajectories.bitmap import draw_png
 from midfold.trajectories.charts import Chart, Ink, Mark, Series, lay_out
 from midfold.trajectories.drawing import draw_svg
 from midfold.trajectories.metrics import AggregateMetrics
-from midfold.trajectories.totals import Bill
+from midfold.trajectories.runs import Batch, BatchResult, SummaryBill
 
 _KIBI = 1_024
 
@@ -80,7 +79,7 @@ def make_charts(metrics: AggregateMetrics, target_tokens: int) -> Iterator[tuple
     )
 
 
-def _as_bill(bill: Bill) -> dict[str, object]:
+def _as_bill(bill: SummaryBill) -> dict[str, object]:
     return {
         "calls": bill.calls,
         "input_tokens": bill.input_tokens,

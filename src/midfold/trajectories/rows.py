@@ -8,13 +8,10 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from operator import is_
 
 from midfold.errors import DialectError, MalformedMessage, UnknownDialect
-from midfold.trajectories.flow import Outcome
-from midfold.trajectories.layout import Turn
-from midfold.trajectories.metrics import TrajectoryMetrics
+from midfold.trajectories.metrics import CompressedTrajectory, RowStatus, TrajectoryMetrics, Turn
 from midfold.wire import (
     ConversionLoss,
     convert,
@@ -33,20 +30,6 @@ _SYSTEM = "system"
 _KIND = re.compile(r"\s*[\[('\"\d].*", re.DOTALL)
 _BESIDE = (_SYSTEM, "tools")
 """Columns that tell more about how messages are spelled."""
-
-
-class RowStatus(StrEnum):
-    """What became of a row."""
-
-    COMPRESSED = "compressed"
-    SKIPPED = "skipped"
-    """it fits as it is"""
-    OVER_LIMIT = "over_limit"
-    """larger than the target, whatever was folded"""
-    KEPT = "kept"
-    """a summary failed or came too late; the trajectory is as it was"""
-    REJECTED = "rejected"
-    """there is no trajectory in it"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +53,7 @@ class RowResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class RowTrajectory:
     """The trajectory of a row, and what it takes to write it back."""
 
     turns: list[Turn]
@@ -100,7 +83,7 @@ class Reading:
         return written
 
 
-def read_row(row: object) -> Reading | RowResult:
+def read_row(row: object) -> RowTrajectory | RowResult:
     """Find the trajectory of a row, converted to ShareGPT where it is spelled otherwise.
 
     Where there is none, or none that can be read, the row is rejected.
@@ -111,9 +94,9 @@ def read_row(row: object) -> Reading | RowResult:
         return RowResult(RowStatus.REJECTED, None, str(error))
 
 
-def _read_row(row: object) -> Reading:
+def _read_row(row: object) -> RowTrajectory:
     if isinstance(row, list):
-        return _read_turns(Reading(row, row), {})
+        return _read_turns(RowTrajectory(row, row), {})
     if not isinstance(row, dict):
         raise UnknownDialect(f"expected an object or a list of turns, found {describe(row)}")
     there = [name for name in _COLUMNS if row.get(name) is not None]
@@ -127,10 +110,10 @@ def _read_row(row: object) -> Reading:
     turns = _parse(column, value) if isinstance(value, str) else value
     if not isinstance(turns, list):
         raise UnknownDialect(f"{column} is {describe(turns)}; expected a list of turns")
-    return _read_turns(Reading(turns, row, column, is_json=turns is not value), row)
+    return _read_turns(RowTrajectory(turns, row, column, is_json=turns is not value), row)
 
 
-def _read_turns(reading: Reading, beside: Mapping[str, object]) -> Reading:
+def _read_turns(reading: RowTrajectory, beside: Mapping[str, object]) -> RowTrajectory:
     turns: list[object] = [*reading.turns]
     if not turns:
         raise UnknownDialect("there are no turns")
@@ -171,7 +154,7 @@ def _find_unknown(turns: Sequence[object]) -> tuple[str, ...]:
     return tuple(speaker for speaker in said if speaker in unknown) if unknown else ()
 
 
-def finish_row(reading: Reading, outcome: Outcome) -> RowResult:
+def finish_row(reading: RowTrajectory, outcome: CompressedTrajectory) -> RowResult:
     """Write a row back, and say what became of it."""
     metrics = outcome.metrics
     status, reason = RowStatus.COMPRESSED, None
@@ -181,8 +164,7 @@ def finish_row(reading: Reading, outcome: Outcome) -> RowResult:
         status, reason = RowStatus.OVER_LIMIT, _why_over(metrics)
     elif metrics.skipped_under_target:
         status = RowStatus.SKIPPED
-    row = reading.write(outcome.turns)
-    return RowResult(status, row, reason, metrics, reading.losses, reading.speakers)
+    return RowResult(status, reading.write(outcome.turns), reason, metrics, reading.losses, reading.speakers)
 
 
 def _why_over(metrics: TrajectoryMetrics) -> str:

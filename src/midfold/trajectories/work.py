@@ -1,32 +1,37 @@
 """What a worker does, wherever it runs: one chunk of rows in, one chunk of packed output out.
 
-The answer depends on the chunk and the task alone, so this machine and a cluster give the same bytes.
+The answer depends on the chunk and the task alone, so this machine and a cluster give the same bytes. Where a
+model writes the summaries, several chunks are under way at once, finished in the order they were begun: there
+are enough requests to ask for, and one slow answer does not leave all others waiting.
 """
 
 import asyncio
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from math import isfinite
-from typing import TYPE_CHECKING
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
 
 import msgspec
 
 from midfold.faults import faultpoint
+from midfold.trajectories.chunks import Chunk, Columns, JsonLines, ListedRow, UnreadableRow
 from midfold.trajectories.compressor import TrajectoryCompressor
 from midfold.trajectories.config import CompressionConfig
-from midfold.trajectories.files import Chunk, Columns, Extent, Form, Lines, Listed, Unreadable
-from midfold.trajectories.files.lines import pack
-from midfold.trajectories.files.reading import load_columns
-from midfold.trajectories.metrics import AggregateMetrics, TrajectoryMetrics
-from midfold.trajectories.rows import RowResult, RowStatus
-from midfold.trajectories.totals import NO_BILL, Bill
+from midfold.trajectories.lines import pack
+from midfold.trajectories.metrics import AggregateMetrics, RowStatus, TrajectoryMetrics
+from midfold.trajectories.reader import load_columns
+from midfold.trajectories.rows import RowResult
+from midfold.trajectories.runs import NO_BILL, ChunkResult, SummaryBill, Task
 from midfold.transcripts import decode_json
 
 if TYPE_CHECKING:
     from midfold.providers.summarizers import SummaryCall
+
 
 _REASON_CHARS = 200
 # No key, no right, no such model, nobody there. Nobody charges for an answer that is an error either.
@@ -34,37 +39,10 @@ _TURNED_AWAY = re.compile(r" answered 40[134]: |: cannot connect to ")
 _UNPAID = re.compile(r" answered [45]\d\d: |: cannot connect to ")
 _OUR_MISTAKE = "internal error"
 _UNREMARKABLE = (RowStatus.COMPRESSED, RowStatus.SKIPPED)
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """What is to be done with every chunk. `forms` says how the output of each file is packed.
-
-    A rehearsal measures what would be done; no model is asked and nothing is written.
-    """
-
-    config: CompressionConfig
-    forms: tuple[Form, ...]
-    is_rehearsal: bool = False
-
-    @property
-    def asks_model(self) -> bool:
-        """Whether a model writes the summaries."""
-        return self.config.model is not None and not self.is_rehearsal
-
-
-@dataclass(frozen=True, slots=True)
-class Finished:
-    """A chunk that is done: what to append to the output, and what happened on the way."""
-
-    extent: Extent
-    output: bytes
-    metrics: AggregateMetrics
-    written: int = 0
-    listed: tuple[Listed, ...] = ()
-    bill: Bill = NO_BILL
-    turned_away: tuple[str, ...] = ()
-    """why calls failed that would fail for any other row as well"""
+# In real data a fifth of the 128 rows of a chunk is too long, and each asks once.
+_REQUESTS_OF_A_CHUNK = 25
+# Each chunk holds up to 8 MB of rows.
+_MOST_LANES = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +53,7 @@ class _Answers:
     calls: "tuple[SummaryCall, ...]"
 
 
-def process(task: Task, chunk: Chunk) -> Finished:
+def process(task: Task, chunk: Chunk) -> ChunkResult:
     """Compress the rows of a chunk; those that cannot be are listed and stop nothing."""
     rows = _read_rows(chunk.payload)
     if task.asks_model:
@@ -87,13 +65,13 @@ def process(task: Task, chunk: Chunk) -> Finished:
     return _finish(task, chunk, rows, answers)
 
 
-async def process_awaited(task: Task, chunk: Chunk, slots: asyncio.Semaphore) -> Finished:
+async def process_awaited(task: Task, chunk: Chunk, slots: asyncio.Semaphore) -> ChunkResult:
     """Do what `process` does with a model; chunks that are under way at the same time share `slots`."""
     rows = _read_rows(chunk.payload)
     return _finish(task, chunk, rows, await _answer_together(task.config, rows, slots))
 
 
-def _finish(task: Task, chunk: Chunk, rows: Sequence[object], answers: _Answers) -> Finished:
+def _finish(task: Task, chunk: Chunk, rows: Sequence[object], answers: _Answers) -> ChunkResult:
     if task.is_rehearsal:
         results, output = answers.results, b""
     elif isinstance(chunk.payload, Columns):
@@ -103,7 +81,7 @@ def _finish(task: Task, chunk: Chunk, rows: Sequence[object], answers: _Answers)
         spelt = _spell_lines(chunk.payload, rows, answers.results)
         results, output = spelt.results, pack(spelt.output, task.forms[chunk.extent.file])
     listed = [*chunk.listed, *_list(chunk, results)]
-    return Finished(
+    return ChunkResult(
         chunk.extent,
         output,
         _add_up(results, len(chunk.listed)),
@@ -114,7 +92,7 @@ def _finish(task: Task, chunk: Chunk, rows: Sequence[object], answers: _Answers)
     )
 
 
-def _read_rows(payload: Lines | Columns) -> list[object]:
+def _read_rows(payload: JsonLines | Columns) -> list[object]:
     if isinstance(payload, Columns):
         return [*load_columns().take_trajectories(payload)]
     return [_read_row(line) for line in payload.lines]
@@ -122,15 +100,15 @@ def _read_rows(payload: Lines | Columns) -> list[object]:
 
 def _read_row(line: bytes) -> object:
     if not line.strip():
-        return Unreadable("the line is empty")
+        return UnreadableRow("the line is empty")
     try:
         return decode_json(line)
     except UnicodeDecodeError:
-        return Unreadable(f"byte {_find_bad_byte(line)} is not UTF-8")
+        return UnreadableRow(f"byte {_find_bad_byte(line)} is not UTF-8")
     except RecursionError:
-        return Unreadable("the JSON is nested too deeply")
+        return UnreadableRow("the JSON is nested too deeply")
     except ValueError as error:
-        return Unreadable(f"it is not JSON: {error}")
+        return UnreadableRow(f"it is not JSON: {error}")
 
 
 def _find_bad_byte(line: bytes) -> int:
@@ -152,7 +130,7 @@ async def _answer_together(
 
 
 def _answer_one(act: Callable[[object], RowResult], row: object) -> RowResult:
-    if isinstance(row, Unreadable):
+    if isinstance(row, UnreadableRow):
         return _reject(row.reason)
     faultpoint("trajectories.row", row)
     try:
@@ -162,7 +140,7 @@ def _answer_one(act: Callable[[object], RowResult], row: object) -> RowResult:
 
 
 async def _answer_awaited(compressor: TrajectoryCompressor, row: object) -> RowResult:
-    if isinstance(row, Unreadable):
+    if isinstance(row, UnreadableRow):
         return _reject(row.reason)
     faultpoint("trajectories.row", row)
     try:
@@ -189,7 +167,7 @@ class _Spelt:
     results: list[RowResult]
 
 
-def _spell_lines(lines: Lines, rows: Sequence[object], results: Sequence[RowResult]) -> _Spelt:
+def _spell_lines(lines: JsonLines, rows: Sequence[object], results: Sequence[RowResult]) -> _Spelt:
     """Spell rows as lines; one in which nothing changed is the line that was read, to the byte."""
     written: list[bytes] = []
     final: list[RowResult] = []
@@ -248,11 +226,11 @@ def _spell_columns(columns: Columns, results: Sequence[RowResult]) -> _Spelt:
     return _Spelt(put.frame, final)
 
 
-def _list(chunk: Chunk, results: Sequence[RowResult]) -> Iterator[Listed]:
+def _list(chunk: Chunk, results: Sequence[RowResult]) -> Iterator[ListedRow]:
     for number, result in zip(chunk.payload.numbers, results, strict=True):
         if result.status not in _UNREMARKABLE:
             reason = " ".join((result.reason or "no reason is known").split())[:_REASON_CHARS]
-            yield Listed(chunk.name, number, result.status, reason)
+            yield ListedRow(chunk.name, number, result.status, reason)
 
 
 def _add_up(results: Sequence[RowResult], unread: int) -> AggregateMetrics:
@@ -267,12 +245,70 @@ def _add_up(results: Sequence[RowResult], unread: int) -> AggregateMetrics:
     return total
 
 
-def _bill(call: "SummaryCall") -> Bill:
+def _bill(call: "SummaryCall") -> SummaryBill:
     is_priced = call.cost.is_complete or _UNPAID.search(call.failure or "") is not None
-    return Bill(
+    return SummaryBill(
         1,
         call.usage.prompt_tokens,
         call.usage.output_tokens,
         call.cost.dollars or Decimal(0),
         0 if is_priced else 1,
     )
+
+
+def count_lanes(task: Task) -> int:
+    """Return how many chunks a worker has under way: enough for its requests, and one more to begin early."""
+    if not task.asks_model:
+        return 1
+    return min(_MOST_LANES, 1 + -(-task.config.max_concurrent_requests // _REQUESTS_OF_A_CHUNK))
+
+
+def run_lanes(task: Task, chunks: Iterable[Chunk]) -> Iterator[ChunkResult]:
+    """Yield what becomes of every chunk, in order."""
+    with Lanes(task) as lanes:
+        for chunk in chunks:
+            lanes.begin(chunk)
+            if lanes.is_full:
+                yield lanes.finish()
+        while lanes.is_busy:
+            yield lanes.finish()
+
+
+class Lanes:
+    """The chunks under way in one event loop, which share the requests that are allowed."""
+
+    def __init__(self, task: Task) -> None:
+        self._task = task
+        self._most = count_lanes(task)
+        self._slots = asyncio.Semaphore(task.config.max_concurrent_requests)
+        self._runner = asyncio.Runner()
+        self._under_way: deque[asyncio.Task[ChunkResult]] = deque()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._runner.close()
+
+    @property
+    def is_busy(self) -> bool:
+        return bool(self._under_way)
+
+    @property
+    def is_full(self) -> bool:
+        return len(self._under_way) >= self._most
+
+    def begin(self, chunk: Chunk) -> None:
+        """Begin a chunk; it goes on whenever an earlier one is waited for."""
+        work = process_awaited(self._task, chunk, self._slots)
+        self._under_way.append(self._runner.get_loop().create_task(work))
+
+    def finish(self) -> ChunkResult:
+        """Wait for the chunk that was begun first."""
+        return self._runner.run(_wait_for(self._under_way.popleft()))
+
+
+async def _wait_for(work: "asyncio.Task[ChunkResult]") -> ChunkResult:
+    return await work

@@ -1,7 +1,10 @@
 """A worker: a process with a pipe of its own, so that one that dies is noticed, and how it died can be said.
 
 A worker says that it is ready before it is given anything. So a death at the start is told from one at work,
-and is never laid to the charge of a row. One whose parent dies ends by itself.
+and is never laid to the charge of a row. A worker whose parent dies ends by itself.
+
+One row in a million may end the process that reads it. Where every worker dies it is not the rows: a library
+is missing, or memory, and to go on would reject row after row. The run ends then, and can be resumed.
 """
 
 import os
@@ -19,9 +22,10 @@ from pathlib import Path
 from threading import Thread
 from typing import TypeAlias
 
+from midfold.errors import MidfoldError
 from midfold.faults import faultpoint
+from midfold.trajectories.runs import ChunkResult, Task
 from midfold.trajectories.tokenizer import load_tokenizer
-from midfold.trajectories.work import Finished, Task
 
 Pipe: TypeAlias = "Connection[object, object]"
 _END_SECONDS = 5.0
@@ -32,19 +36,19 @@ _PERHAPS_MEMORY = ("SIGKILL",)
 
 
 @dataclass(frozen=True, slots=True)
-class Ready:
+class WorkerReady:
     """What a worker sends first."""
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class WorkerFailed:
     """What a worker sends instead of an answer when it cannot go on."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class WorkerEnded:
     """Stands for the answer of a worker that is no more."""
 
     how: str
@@ -58,21 +62,23 @@ class Worker:
     pipe: Pipe
 
     def receive(self) -> object:
-        """Return the next thing it sends; `Ended` where it sends nothing any more."""
+        """Return the next thing it sends; `WorkerEnded` where it sends nothing any more."""
         try:
             answer = self.pipe.recv()
-            return replace(answer, output=self.pipe.recv_bytes()) if isinstance(answer, Finished) else answer
+            return (
+                replace(answer, output=self.pipe.recv_bytes()) if isinstance(answer, ChunkResult) else answer
+            )
         except (EOFError, OSError):
-            return Ended(self._say_how_it_ended())
+            return WorkerEnded(self._say_how_it_ended())
 
     def greet(self, seconds: float) -> str | None:
         """Wait until it is ready; returns what kept it from being so, or took too long."""
         if not wait([self.pipe], seconds):
             return say_late(seconds)
         answer = self.receive()
-        if isinstance(answer, Ready):
+        if isinstance(answer, WorkerReady):
             return None
-        return answer.how if isinstance(answer, Ended) else _read_failure(answer)
+        return answer.how if isinstance(answer, WorkerEnded) else _read_failure(answer)
 
     def end(self) -> None:
         """End it, whatever it is doing, and wait until it is gone."""
@@ -99,7 +105,7 @@ def say_late(seconds: float) -> str:
 
 
 def start_worker(task: Task, work: Callable[[Pipe], None]) -> Worker:
-    """Start a process that says `Ready` and then does this; raises `OSError` where none can be started."""
+    """Start a process that sends `WorkerReady` and then works; raises `OSError` where none can be started."""
     is_fork = _may_fork()
     context = get_context("fork") if is_fork else get_context("spawn")
     ours, theirs = context.Pipe()
@@ -110,7 +116,7 @@ def start_worker(task: Task, work: Callable[[Pipe], None]) -> Worker:
     return Worker(process, ours)
 
 
-def send_answer(pipe: Pipe, finish: Callable[[], Finished]) -> None:
+def send_answer(pipe: Pipe, finish: Callable[[], ChunkResult]) -> None:
     """Send what becomes of a chunk, its output apart: pickled it would be copied twice."""
     faultpoint("trajectories.worker")
     try:
@@ -165,7 +171,7 @@ def _begin(pipe: Pipe, task: Task, work: Callable[[Pipe], None]) -> None:
         try:
             faultpoint("trajectories.worker.start")
             load_tokenizer(task.config.tokenizer)  # what cannot be loaded is the fault of no row
-            pipe.send(Ready())
+            pipe.send(WorkerReady())
             faultpoint("trajectories.worker.ready")
             work(pipe)
         except (EOFError, ConnectionError):
@@ -189,8 +195,70 @@ def _end_with_parent() -> None:
 
 
 def _read_failure(answer: object) -> str:
-    return answer.reason if isinstance(answer, Failed) else "it answered something else"
+    return answer.reason if isinstance(answer, WorkerFailed) else "it answered something else"
 
 
-def _describe(error: Exception) -> Failed:
-    return Failed(" ".join(f"{type(error).__name__}: {error}".split())[:_REASON_CHARS])
+def _describe(error: Exception) -> WorkerFailed:
+    return WorkerFailed(" ".join(f"{type(error).__name__}: {error}".split())[:_REASON_CHARS])
+
+
+MOST_FAILED_STARTS = 3
+"""Workers that may fail to start, one after the other."""
+MOST_ROWS_IN_A_ROW = 5
+"""Rows that may end their workers with no other row in between that a worker gets through."""
+SPARE_DEATHS = 100
+"""Workers that may die beyond one for every chunk that is answered; a row that ends workers ends three."""
+_RESUME = "go on with --resume"
+
+
+@dataclass(slots=True)
+class WorkerHealth:
+    """Counts deaths and what was done between them; raises `MidfoldError` when there are too many."""
+
+    failed_starts: int = 0
+    deaths: int = 0
+    answered: int = 0
+    rows_in_a_row: int = 0
+
+    def note_start(self) -> None:
+        self.failed_starts = 0
+
+    def note_failed_start(self, how: str) -> None:
+        """Count a worker that ended before it was ready."""
+        self.failed_starts += 1
+        if self.failed_starts >= MOST_FAILED_STARTS:
+            raise MidfoldError(
+                f"no worker can be started: {how}, {self.failed_starts} times in a row; {_RESUME}"
+            )
+
+    def note_death(self, how: str) -> None:
+        """Count a worker that ended at its work."""
+        self.deaths += 1
+        if self.deaths > SPARE_DEATHS + self.answered:
+            raise MidfoldError(
+                f"{self.deaths:,} workers ended for {self.answered:,} chunks that are done, the last: {how}; "
+                f"with fewer --workers there is more memory for each; {_RESUME}"
+            )
+
+    def note_answer(self) -> None:
+        """Count a chunk that came back as it should."""
+        self.answered += 1
+        self.rows_in_a_row = 0
+
+    def note_row(self) -> None:
+        """Count a row that a worker got through."""
+        self.rows_in_a_row = 0
+
+    def note_rejected_row(self, where: str, how: str) -> None:
+        """Count a row that ends its workers."""
+        self.rows_in_a_row += 1
+        if self.rows_in_a_row >= MOST_ROWS_IN_A_ROW:
+            raise MidfoldError(
+                f"{self.rows_in_a_row} rows in a row ended their workers, the last of them {where}: {how}; "
+                f"that is the machine rather than the rows; {_RESUME}"
+            )
+
+
+def cannot_work(reason: str) -> MidfoldError:
+    """Return the error that ends a run in which a worker said that it cannot go on."""
+    return MidfoldError(f"a worker failed: {reason}; {_RESUME}")

@@ -17,8 +17,7 @@ from midfold.faults import arm
 from midfold.testing import transcript
 from midfold.testing.upstream import HttpStatus, Reply, Upstream
 from midfold.tokens import CanonicalUsage
-from midfold.trajectories.batch import Progress
-from midfold.trajectories.totals import Bill, Totals
+from midfold.trajectories.runs import BatchProgress, RunTotals, SummaryBill
 
 SHORT = {"conversations": [{"from": "human", "value": "hello"}]}
 LONG = {"conversations": transcript("sharegpt", turns=16, result_chars=400), "id": 7}
@@ -198,9 +197,9 @@ def test_mistake_is_one_line_and_status_two(run, source, tmp_path, monkeypatch, 
 
 
 def progress(part=0.5, **bill):
-    totals = Totals(bill=Bill(**bill))
+    totals = RunTotals(bill=SummaryBill(**bill))
     totals.metrics.rows = 1_234
-    return Progress(totals, part, 10.0, 123.4, 2_345_678.0, 75.0)
+    return BatchProgress(totals, part, 10.0, 123.4, 2_345_678.0, 75.0)
 
 
 def test_progress_tells_rate_time_left_and_cost():
@@ -219,5 +218,7 @@ def test_progress_is_a_bar_at_a_terminal_and_nothing_at_first_in_a_log():
 def test_figures_are_spelt_for_people():
     assert [spell_count(number) for number in (7, 1_500, 2.5e6, 3e9)] == ["7", "1.5k", "2.5M", "3.0G"]
     assert [spell_seconds(number) for number in (5, 300, 7_200)] == ["5 s", "5 min", "2.0 h"]
-    assert spell_bill(Bill(2, unpriced_calls=2)) == "2 calls, cost unknown"
-    assert spell_bill(Bill(2, dollars=1, unpriced_calls=1)) == "2 calls, $1.00 and 1 call of unknown cost"
+    assert spell_bill(SummaryBill(2, unpriced_calls=2)) == "2 calls, cost unknown"
+    assert (
+        spell_bill(SummaryBill(2, dollars=1, unpriced_calls=1)) == "2 calls, $1.00 and 1 call of unknown cost"
+    )

@@ -23,9 +23,9 @@ from midfold.trajectories import (
     as_values,
     compress_files,
     measure_files,
+    read_share,
     write_report,
 )
-from midfold.trajectories.files import read_share
 
 _SETTINGS = ("target_max_tokens", "tokenizer", "model", "base_url")
 _INTERRUPTED = 130

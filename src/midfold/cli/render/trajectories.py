@@ -12,7 +12,7 @@ from rich.progress import BarColumn, Progress, TextColumn
 from rich.text import Text
 
 from midfold.cli.terminal import printable
-from midfold.trajectories import AggregateMetrics, BatchResult, Bill, batch
+from midfold.trajectories import AggregateMetrics, BatchProgress, BatchResult, SummaryBill
 
 _SECONDS_BETWEEN_LINES = 10.0
 _BAR_CELLS = 24
@@ -22,7 +22,7 @@ _LEAST_OCTAVE = 10
 
 
 @contextmanager
-def show_progress(console: Console) -> Iterator[Callable[[batch.Progress], None]]:
+def show_progress(console: Console) -> Iterator[Callable[[BatchProgress], None]]:
     """Show how far a run is: a bar to whoever sits at a terminal, a line now and then to a log."""
     if not console.is_terminal:
         yield _say_now_and_then(console)
@@ -31,7 +31,7 @@ def show_progress(console: Console) -> Iterator[Callable[[batch.Progress], None]
     bar = Progress(*columns, console=console, transient=True)
     shown = bar.add_task("starting", total=1.0)
 
-    def watch(progress: batch.Progress) -> None:
+    def watch(progress: BatchProgress) -> None:
         bar.start()  # not before: it has a thread, and beside one no worker can be forked
         bar.update(shown, completed=progress.part, description=describe_progress(progress))
 
@@ -41,7 +41,7 @@ def show_progress(console: Console) -> Iterator[Callable[[batch.Progress], None]
         bar.stop()
 
 
-def describe_progress(progress: batch.Progress) -> str:
+def describe_progress(progress: BatchProgress) -> str:
     """Say in one line how far a run is, how fast, how long it will take, and what it has cost."""
     metrics = progress.totals.metrics
     words = [
@@ -89,7 +89,7 @@ def spell_seconds(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 6_000 else f"{seconds / 3_600:.1f} h"
 
 
-def spell_bill(bill: Bill) -> str:
+def spell_bill(bill: SummaryBill) -> str:
     """Spell what models cost so far; what has no price is said to have none."""
     calls = _spell_number(bill.calls, "call")
     if bill.unpriced_calls == bill.calls:
@@ -103,10 +103,10 @@ def _spell_number(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def _say_now_and_then(console: Console) -> Callable[[batch.Progress], None]:
+def _say_now_and_then(console: Console) -> Callable[[BatchProgress], None]:
     said = time.monotonic()
 
-    def watch(progress: batch.Progress) -> None:
+    def watch(progress: BatchProgress) -> None:
         nonlocal said
         if time.monotonic() - said >= _SECONDS_BETWEEN_LINES:
             said = time.monotonic()

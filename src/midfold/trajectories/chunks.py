@@ -6,13 +6,13 @@ stopped, so that any two runs write the same bytes.
 
 from dataclasses import dataclass
 
-from midfold.trajectories.rows import RowStatus
+from midfold.trajectories.metrics import RowStatus
 
 MEGABYTE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ChunkLimits:
     """How large a chunk becomes, and how long a line may be before it is refused unread."""
 
     chunk_bytes: int = MEGABYTE // 2
@@ -20,10 +20,10 @@ class Limits:
     line_bytes: int = 32 * MEGABYTE
 
 
-DIGEST_LIMITS = Limits()
+DIGEST_LIMITS = ChunkLimits()
 # A chunk is answered as a whole: with models there must be enough rows in it to keep many requests under way,
 # and few enough that a kill does not throw much away that was paid for.
-MODEL_LIMITS = Limits(chunk_bytes=8 * MEGABYTE, chunk_rows=128)
+MODEL_LIMITS = ChunkLimits(chunk_bytes=8 * MEGABYTE, chunk_rows=128)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ START = Position()
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedRow:
     """A row that somebody should know about, by file and line. One that is rejected is not written."""
 
     file: str
@@ -49,14 +49,14 @@ class Listed:
 
 
 @dataclass(frozen=True, slots=True)
-class Unreadable:
+class UnreadableRow:
     """Stands where a line, or a value of a column, holds no row."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class Lines:
+class JsonLines:
     """Rows as lines of JSON, each with its number."""
 
     numbers: tuple[int, ...]
@@ -102,11 +102,11 @@ class Chunk:
 
     extent: Extent
     name: str
-    payload: Lines | Columns
-    listed: tuple[Listed, ...] = ()
+    payload: JsonLines | Columns
+    listed: tuple[ListedRow, ...] = ()
 
 
 def refuse_rest(name: str, at: Position, file_bytes: int, reason: str) -> Chunk:
     """Return the last chunk of a file that cannot be read from `at` on: one row that is listed."""
     extent = Extent(at.file, at.offset, at.offset, at.row, 1, True, file_bytes)
-    return Chunk(extent, name, Lines((), ()), (Listed(name, at.row, RowStatus.REJECTED, reason),))
+    return Chunk(extent, name, JsonLines((), ()), (ListedRow(name, at.row, RowStatus.REJECTED, reason),))

@@ -11,18 +11,17 @@ from pathlib import Path
 import pyarrow as pa  # type: ignore[import-untyped,unused-ignore]
 import pyarrow.parquet as pq  # type: ignore[import-untyped,unused-ignore]
 
-from midfold.trajectories.files.chunks import (
+from midfold.trajectories.chunks import (
     MEGABYTE,
     Chunk,
+    ChunkLimits,
     Columns,
     Extent,
-    Limits,
     Position,
-    Unreadable,
+    UnreadableRow,
     refuse_rest,
 )
-from midfold.trajectories.files.sampling import Sampler
-from midfold.trajectories.files.sources import Source
+from midfold.trajectories.sources import InputFile, Sampler
 
 # The names that data sets use, the likeliest first.
 _NAMES = ("conversations", "messages")
@@ -36,14 +35,16 @@ _BAD_VALUE = (pa.ArrowException, UnicodeError)
 
 
 @dataclass(frozen=True, slots=True)
-class Put:
+class WrittenColumns:
     """A frame to be collected, and which of the values that were given it could not hold."""
 
     frame: bytes
     refused: tuple[int, ...] = ()
 
 
-def read_columns(source: Source, begin: Position, sampler: Sampler, limits: Limits) -> Iterator[Chunk]:
+def read_columns(
+    source: InputFile, begin: Position, sampler: Sampler, limits: ChunkLimits
+) -> Iterator[Chunk]:
     """Yield a file from `begin` on, at least one chunk of it; what cannot be read is listed in them."""
     reached = begin
     try:
@@ -62,7 +63,7 @@ def read_columns(source: Source, begin: Position, sampler: Sampler, limits: Limi
         yield refuse_rest(source.name, reached, source.size, damage)
 
 
-def count_rows(source: Source) -> int:
+def count_rows(source: InputFile) -> int:
     """Return the number of rows, as the file says; none where it cannot be read."""
     try:
         with _open(source) as file:
@@ -72,7 +73,7 @@ def count_rows(source: Source) -> int:
         return 0
 
 
-def take_trajectories(columns: Columns) -> list[dict[str, object] | Unreadable]:
+def take_trajectories(columns: Columns) -> list[dict[str, object] | UnreadableRow]:
     """Return one row for each row of the table, with nothing but its trajectory."""
     column = _decode(columns.table).column(columns.column)
     try:
@@ -87,7 +88,7 @@ def pick_rows(columns: Columns, places: Sequence[int]) -> Columns:
     return Columns(tuple(columns.numbers[place] for place in places), _encode(table), columns.column)
 
 
-def put_trajectories(columns: Columns, kept: Sequence[int], values: Sequence[object]) -> Put:
+def put_trajectories(columns: Columns, kept: Sequence[int], values: Sequence[object]) -> WrittenColumns:
     """Return the rows at the places `kept` with other trajectories; what cannot be written is refused."""
     table = _decode(columns.table)
     place = table.schema.get_field_index(columns.column)
@@ -103,10 +104,10 @@ def put_trajectories(columns: Columns, kept: Sequence[int], values: Sequence[obj
         array = pa.array([value for value, is_good in zip(values, good, strict=True) if is_good], kind)
     arrays = table.take(pa.array(kept, pa.int64())).columns
     arrays[place] = array
-    return Put(_frame(_encode(pa.table(arrays, schema=written))), refused)
+    return WrittenColumns(_frame(_encode(pa.table(arrays, schema=written))), refused)
 
 
-def seal_columns(part: Path, sealed: Path, source: Source) -> None:
+def seal_columns(part: Path, sealed: Path, source: InputFile) -> None:
     """Make a Parquet file from the frames in `part`; one without rows has the columns all the same.
 
     Nothing is made where there are no frames because the source itself cannot be read.
@@ -125,7 +126,7 @@ def seal_columns(part: Path, sealed: Path, source: Source) -> None:
             writer.write_table(pa.concat_tables(waiting))
 
 
-def _sealed_schema(part: Path, source: Source) -> pa.Schema | None:
+def _sealed_schema(part: Path, source: InputFile) -> pa.Schema | None:
     first = next(_read_frames(part), None)
     if first is not None:
         return first.schema
@@ -137,7 +138,7 @@ def _sealed_schema(part: Path, source: Source) -> pa.Schema | None:
         return None
 
 
-def _open(source: Source) -> pq.ParquetFile:
+def _open(source: InputFile) -> pq.ParquetFile:
     # Read ahead, a whole row group would be held at once, and some files are one.
     return pq.ParquetFile(source.path, pre_buffer=False, buffer_size=MEGABYTE)
 
@@ -187,7 +188,7 @@ def _written_schema(schema: pa.Schema, column: str) -> pa.Schema:
 
 
 def _read_tables(
-    file: pq.ParquetFile, source: Source, begin: Position, limits: Limits
+    file: pq.ParquetFile, source: InputFile, begin: Position, limits: ChunkLimits
 ) -> Iterator[tuple[Extent, pa.Table]]:
     all_rows = file.metadata.num_rows
     at = 0
@@ -209,20 +210,20 @@ def _read_tables(
         yield Extent(begin.file, 0, 0, 1, 0, True, source.size), file.schema_arrow.empty_table()
 
 
-def _make_chunk(extent: Extent, source: Source, table: pa.Table, column: str, sampler: Sampler) -> Chunk:
+def _make_chunk(extent: Extent, source: InputFile, table: pa.Table, column: str, sampler: Sampler) -> Chunk:
     numbers = sampler.pick(source.name, range(extent.first_row, extent.first_row + extent.rows))
     if len(numbers) < extent.rows:
         table = table.take(pa.array([number - extent.first_row for number in numbers], pa.int64()))
     return Chunk(extent, source.name, Columns(tuple(numbers), _encode(table), column))
 
 
-def _take_one(column: str, value: pa.Scalar) -> dict[str, object] | Unreadable:
+def _take_one(column: str, value: pa.Scalar) -> dict[str, object] | UnreadableRow:
     try:
         return {column: _without_nulls(value.as_py())}
     except UnicodeDecodeError as error:
-        return Unreadable(f"byte {error.start} of {column} is not UTF-8")
+        return UnreadableRow(f"byte {error.start} of {column} is not UTF-8")
     except _BAD_VALUE as error:
-        return Unreadable(f"{column} cannot be read: {type(error).__name__}")
+        return UnreadableRow(f"{column} cannot be read: {type(error).__name__}")
 
 
 def _is_writable(value: object, kind: pa.DataType) -> bool:

@@ -11,13 +11,13 @@ from types import ModuleType
 from typing import TYPE_CHECKING, BinaryIO
 
 from midfold.errors import ExtraMissing
-from midfold.trajectories.files.chunks import MEGABYTE, Chunk, Extent, Limits, Lines, Listed, Position
-from midfold.trajectories.files.sampling import Sampler
-from midfold.trajectories.files.sources import Form, Source
-from midfold.trajectories.rows import RowStatus
+from midfold.trajectories.chunks import MEGABYTE, Chunk, ChunkLimits, Extent, JsonLines, ListedRow, Position
+from midfold.trajectories.metrics import RowStatus
+from midfold.trajectories.sources import FileForm, InputFile, Sampler
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
+
 
 # Level 6 takes twice the time of 3 for a twentieth less.
 _GZIP_LEVEL = 3
@@ -31,7 +31,7 @@ _READ_BYTES = MEGABYTE // 4
 _ZSTD_FEED_BYTES = 2_048
 
 
-class Damaged(Exception):
+class DamagedFile(Exception):
     """A packed file cannot be read any further."""
 
 
@@ -63,10 +63,10 @@ class _Filling:
     size: int = 0
     numbers: list[int] = field(default_factory=list)
     lines: list[bytes] = field(default_factory=list)
-    listed: list[Listed] = field(default_factory=list)
+    listed: list[ListedRow] = field(default_factory=list)
 
 
-def read_lines(source: Source, begin: Position, sampler: Sampler, limits: Limits) -> Iterator[Chunk]:
+def read_lines(source: InputFile, begin: Position, sampler: Sampler, limits: ChunkLimits) -> Iterator[Chunk]:
     """Yield a file from `begin` on, at least one chunk of it; what cannot be read is listed in them."""
     filling = _Filling(begin.offset, begin.offset, begin.row)
     with _open(source, begin.offset) as opened:
@@ -76,14 +76,14 @@ def read_lines(source: Source, begin: Position, sampler: Sampler, limits: Limits
                 if filling.size >= limits.chunk_bytes or filling.rows >= limits.chunk_rows:
                     yield _close(filling, source, begin.file, opened.raw.tell(), is_last=False)
                     filling = _Filling(filling.stop, filling.stop, filling.first_row + filling.rows)
-        except Damaged as damage:
+        except DamagedFile as damage:
             number = filling.first_row + filling.rows
-            filling.listed.append(Listed(source.name, number, RowStatus.REJECTED, str(damage)))
+            filling.listed.append(ListedRow(source.name, number, RowStatus.REJECTED, str(damage)))
             filling.rows += 1
         yield _close(filling, source, begin.file, source.size, is_last=True)
 
 
-def count_lines(source: Source) -> int:
+def count_lines(source: InputFile) -> int:
     """Count the lines of a file; of a damaged one those before the damage."""
     count, last = 0, b"\n"
     with _open(source) as opened:
@@ -91,14 +91,14 @@ def count_lines(source: Source) -> int:
             while block := opened.stream.read(MEGABYTE):
                 count += block.count(b"\n")
                 last = block[-1:]
-        except Damaged:
+        except DamagedFile:
             pass
     return count + (last != b"\n")
 
 
-def pack(data: bytes, form: Form) -> bytes:
+def pack(data: bytes, form: FileForm) -> bytes:
     """Pack a chunk so that chunks can simply follow one another; only gzip can."""
-    return gzip.compress(data, _GZIP_LEVEL, mtime=0) if data and form is Form.GZIP else data
+    return gzip.compress(data, _GZIP_LEVEL, mtime=0) if data and form is FileForm.GZIP else data
 
 
 def finish_gzip(part: Path) -> None:
@@ -114,23 +114,23 @@ def pack_zstd(part: Path, packed: Path) -> None:
         packer.copy_stream(plain, file, size=part.stat().st_size)
 
 
-def _take(line: _Line, filling: _Filling, source: Source, sampler: Sampler, limits: Limits) -> None:
+def _take(line: _Line, filling: _Filling, source: InputFile, sampler: Sampler, limits: ChunkLimits) -> None:
     filling.rows += 1
     filling.stop = line.stop
     if not sampler.pick(source.name, (line.number,)):
         return
     if line.words is None:
         reason = f"the line is longer than {limits.line_bytes:,} bytes"
-        filling.listed.append(Listed(source.name, line.number, RowStatus.REJECTED, reason))
+        filling.listed.append(ListedRow(source.name, line.number, RowStatus.REJECTED, reason))
         return
     filling.numbers.append(line.number)
     filling.lines.append(line.words)
     filling.size += len(line.words)
 
 
-def _close(filling: _Filling, source: Source, file: int, read_bytes: int, *, is_last: bool) -> Chunk:
+def _close(filling: _Filling, source: InputFile, file: int, read_bytes: int, *, is_last: bool) -> Chunk:
     extent = Extent(file, filling.start, filling.stop, filling.first_row, filling.rows, is_last, read_bytes)
-    lines = Lines(tuple(filling.numbers), tuple(filling.lines))
+    lines = JsonLines(tuple(filling.numbers), tuple(filling.lines))
     return Chunk(extent, source.name, lines, tuple(filling.listed))
 
 
@@ -159,10 +159,10 @@ def _skip_line(stream: BinaryIO) -> int:
 
 
 @contextmanager
-def _open(source: Source, offset: int = 0) -> Iterator[_Opened]:
+def _open(source: InputFile, offset: int = 0) -> Iterator[_Opened]:
     """Open a file for reading, past the first `offset` bytes of what is in it."""
     with source.path.open("rb", _READ_BYTES) as raw:
-        if source.form is Form.LINES:
+        if source.form is FileForm.LINES:
             raw.seek(offset)
             yield _Opened(raw, raw)
             return
@@ -173,14 +173,14 @@ def _open(source: Source, offset: int = 0) -> Iterator[_Opened]:
 
 
 class _Unpacking(io.RawIOBase):
-    """The unpacked bytes of a file; one that is cut short or broken raises `Damaged`."""
+    """The unpacked bytes of a file; one that is cut short or broken raises `DamagedFile`."""
 
-    def __init__(self, raw: BinaryIO, form: Form) -> None:
+    def __init__(self, raw: BinaryIO, form: FileForm) -> None:
         super().__init__()
         # What is at hand, not more: asked for more, a file that is cut short gives nothing of its last block.
         self._read: Callable[[int], bytes]
         self._failures: tuple[type[Exception], ...] = (EOFError, gzip.BadGzipFile, zlib.error)
-        if form is Form.GZIP:
+        if form is FileForm.GZIP:
             self._read = gzip.GzipFile(fileobj=raw).read1
         else:
             zstandard = load_zstandard()
@@ -195,7 +195,7 @@ class _Unpacking(io.RawIOBase):
         try:
             data = self._read(len(view))
         except self._failures as error:
-            raise Damaged(f"the file is damaged from here on: {error}") from error
+            raise DamagedFile(f"the file is damaged from here on: {error}") from error
         view[: len(data)] = data
         return len(data)
 

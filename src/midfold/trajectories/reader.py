@@ -1,23 +1,30 @@
-"""Reading of files, whatever their form, from any place on."""
+"""Reads files of any form in chunks, from any position on."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import ModuleType
 
 from midfold.errors import ExtraMissing
-from midfold.trajectories.files import lines
-from midfold.trajectories.files.chunks import DIGEST_LIMITS, START, Chunk, Limits, Position, refuse_rest
-from midfold.trajectories.files.sampling import EVERYTHING, Sampler, Share, sample_part, sample_rows
-from midfold.trajectories.files.sources import Form, Source
+from midfold.trajectories.chunks import DIGEST_LIMITS, START, Chunk, ChunkLimits, Position, refuse_rest
+from midfold.trajectories.lines import count_lines, load_zstandard, read_lines
+from midfold.trajectories.sources import (
+    EVERYTHING,
+    FileForm,
+    InputFile,
+    Sampler,
+    SampleShare,
+    sample_part,
+    sample_rows,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
     """What is read: these files, of them these rows, in chunks of this size, from here on."""
 
-    sources: tuple[Source, ...]
+    sources: tuple[InputFile, ...]
     sampler: Sampler = EVERYTHING
-    limits: Limits = DIGEST_LIMITS
+    limits: ChunkLimits = DIGEST_LIMITS
     begin: Position = START
 
     def files_left(self) -> range:
@@ -37,13 +44,13 @@ def read_file(selection: Selection, file: int) -> Iterator[Chunk]:
     begin = selection.begin if selection.begin.file == file else Position(file)
     if source.problem is not None:
         yield refuse_rest(source.name, begin, source.size, f"the file cannot be opened: {source.problem}")
-    elif source.form is Form.PARQUET:
+    elif source.form is FileForm.PARQUET:
         yield from load_columns().read_columns(source, begin, selection.sampler, selection.limits)
     else:
-        yield from lines.read_lines(source, begin, selection.sampler, selection.limits)
+        yield from read_lines(source, begin, selection.sampler, selection.limits)
 
 
-def make_sampler(share: Share | None, seed: int, sources: Sequence[Source]) -> Sampler:
+def make_sampler(share: SampleShare | None, seed: int, sources: Sequence[InputFile]) -> Sampler:
     """Return what takes that share of the rows. For a number of rows all are counted first, once."""
     if share is None:
         return EVERYTHING
@@ -52,28 +59,28 @@ def make_sampler(share: Share | None, seed: int, sources: Sequence[Source]) -> S
     return sample_part(share.part or 0.0, seed)
 
 
-def count_rows(source: Source) -> int:
+def count_rows(source: InputFile) -> int:
     """Count the rows of a file, good or bad."""
     if source.problem is not None:
         return 1
-    if source.form is Form.PARQUET:
+    if source.form is FileForm.PARQUET:
         count: int = load_columns().count_rows(source)
         return count
-    return lines.count_lines(source)
+    return count_lines(source)
 
 
-def check_extras(forms: Sequence[Form]) -> None:
+def check_extras(forms: Sequence[FileForm]) -> None:
     """Raise `ExtraMissing` now, rather than in the middle, where a form needs what is not installed."""
-    if Form.PARQUET in forms:
+    if FileForm.PARQUET in forms:
         load_columns()
-    if Form.ZSTD in forms:
-        lines.load_zstandard()
+    if FileForm.ZSTD in forms:
+        load_zstandard()
 
 
 def load_columns() -> ModuleType:
     """Return what reads and writes Parquet."""
     try:
-        from midfold.trajectories.files import columns
+        from midfold.trajectories import columns
     except ModuleNotFoundError as error:
         raise ExtraMissing("Parquet files", "parquet") from error
     return columns
