@@ -50,7 +50,7 @@ def test_good_notes_of_any_style_and_language_are_taken(template, words, notes, 
         notes, turns=turns_for(words), template=Template(template), user_words=words, budget_tokens=budget
     )
     assert judged.problem is None
-    assert judged.mended == ()
+    assert judged.repairs == ()
     assert judged.text.startswith("## ")
 
 
@@ -86,7 +86,7 @@ def test_a_digest_which_is_all_quotation_is_no_echo(path, template):
         budget_tokens=COUNT.count_text(notes),
         user_words="\n".join(message.text for message in folded if message.role == "user"),
     )
-    assert (judged.problem, judged.mended) == (None, ())
+    assert (judged.problem, judged.repairs) == (None, ())
 
 
 # What is mended
@@ -139,7 +139,7 @@ def test_a_tool_call_behind_the_notes_is_left_out_and_mentioned():
     judged = judge(f'{notes}\n\n<tool_call>\n{{"name": "read_file", "arguments": {{}}}}\n</tool_call>')
     assert judged.problem is None
     assert judged.text == notes
-    assert judged.mended == ("left out a tool call behind the notes",)
+    assert judged.repairs == ("left out a tool call behind the notes",)
 
 
 def test_notes_that_are_too_long_are_cut_behind_a_section():
@@ -154,9 +154,9 @@ def test_notes_that_are_too_long_are_cut_behind_a_section():
     judged = judge(numbered, budget_tokens=1_000)
     assert judged.problem is None
     assert COUNT.count_text(judged.text) <= 1_500
-    [mended] = judged.mended
-    assert re.fullmatch(r"cut an answer of [\d,]+ tokens behind '[\w &]+'", mended)
-    assert judged.text.rsplit("## ", 1)[1].split("\n")[0] in mended
+    [repair] = judged.repairs
+    assert re.fullmatch(r"cut an answer of [\d,]+ tokens behind '[\w &]+'", repair)
+    assert judged.text.rsplit("## ", 1)[1].split("\n")[0] in repair
 
 
 def test_one_endless_section_is_refused():

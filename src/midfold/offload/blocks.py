@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from midfold.offload.budgets import READER
 from midfold.offload.sanitize import SafeText
-from midfold.offload.texts import read
 from midfold.summaries.prompts import neutralize
+from midfold.texts import read_text
 
 # A longer path would make the block longer than it may be; the reference is enough to read it.
 _MAX_PATH_CHARS = 260
@@ -41,14 +41,14 @@ def write_block(original: Original, text: SafeText, reference: str, *, where: st
     preview = neutralize(text[:preview_chars])[:preview_chars]
     is_changed = len(text) != original.chars
     is_path = where != reference and len(where) <= _MAX_PATH_CHARS
-    return read("block.md").format(
+    return _text("block.md").format(
         reference=reference,
         chars=original.chars,
         size=original.size,
-        kept=read("kept.md").format(kept_chars=len(text)) if is_changed else "",
+        kept=_text("kept.md").format(kept_chars=len(text)) if is_changed else "",
         kept_chars=len(text),
         reader=READER,
-        path=read("path.md").format(path=where) if is_path else "",
+        path=_text("path.md").format(path=where) if is_path else "",
         preview_chars=len(preview),
         preview=preview,
     )
@@ -69,4 +69,10 @@ def write_cut(original: Original, text: SafeText, reason: str, *, cut_chars: int
 
 
 def _write_note(original: Original, cut_chars: int, reason: str) -> str:
-    return read("cut.md").format(cut_chars=cut_chars, chars=original.chars, size=original.size, reason=reason)
+    return _text("cut.md").format(
+        cut_chars=cut_chars, chars=original.chars, size=original.size, reason=reason
+    )
+
+
+def _text(name: str) -> str:
+    return read_text("midfold.offload", f"texts/{name}")

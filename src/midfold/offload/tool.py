@@ -20,8 +20,8 @@ from midfold.offload.search import (
     search_output,
     search_outputs,
 )
-from midfold.offload.texts import read
 from midfold.summaries.tool_calls import one_line
+from midfold.texts import read_text
 
 DEFAULT_READ_CHARS = 10_000
 DEFAULT_LINES = 200
@@ -31,7 +31,7 @@ _REFERENCE_CHARS = 80
 
 def read_tool_schema() -> dict[str, object]:
     """Return name, description and parameters as JSON schema, for whoever spells it as an API wants it."""
-    schema: dict[str, object] = json.loads(read("tool.json"))
+    schema: dict[str, object] = json.loads(read_text("midfold.offload", "texts/tool.json"))
     return schema
 
 

@@ -16,6 +16,42 @@ class Template(StrEnum):
     BRIEF = "brief"
 
 
+HEADINGS: dict[Template, tuple[str, ...]] = {
+    Template.HANDOFF: (
+        "Active Task",
+        "Goal",
+        "Constraints & Preferences",
+        "Completed Actions",
+        "Active State",
+        "In Progress",
+        "Blocked",
+        "Key Decisions",
+        "Resolved Questions",
+        "Pending User Asks",
+        "Relevant Files",
+        "Remaining Work",
+        "Critical Context",
+    ),
+    Template.PROGRESS: (
+        "Goal",
+        "Constraints & Preferences",
+        "Progress",
+        "Key Decisions",
+        "Relevant Files",
+        "Next Steps",
+        "Critical Context",
+    ),
+    Template.BRIEF: (
+        "Task Context",
+        "Key Decisions Resolved",
+        "Active Files",
+        "Pending Questions",
+        "Remaining Work",
+    ),
+}
+SUBHEADINGS: dict[str, tuple[str, ...]] = {"Progress": ("Done", "In Progress", "Blocked")}
+
+
 def split_sections(body: str) -> dict[str, str]:
     """Read a summary by its `## ` headings; what stands before the first is under the empty name."""
     sections: dict[str, str] = {}

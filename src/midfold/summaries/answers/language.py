@@ -8,9 +8,9 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 
 from midfold.summaries.sections import split_sections
+from midfold.texts import read_text
 
 _LETTERS = {
     "Latin": re.compile(r"[A-Za-z\u00c0-\u024f\u1e00-\u1eff]"),
@@ -28,7 +28,7 @@ _WEIGHTS = {"Korean": 2.0, "Japanese": 2.0, "Chinese": 3.0}
 """Letters of an alphabet that it takes to say what one of these says."""
 _KANA_PART = 0.08
 """Of kana and Chinese characters, from which on a text is Japanese."""
-# What is spelt alike in every language: code, addresses, paths, names with a joint or a digit, options.
+# What is written alike in every language: code, addresses, paths, names with a joint or a digit, options.
 _NEUTRAL = re.compile(
     r"```.{0,20000}?(?:```|\Z)|`[^`\n]{1,300}`|https?://[^\s\u3000-\u9fff]{1,500}"
     r"|[A-Za-z0-9_.@~/\\-]{0,100}(?<=[A-Za-z0-9])[/\\_.=:@#][A-Za-z0-9][A-Za-z0-9_./\\:=@#-]{0,200}"
@@ -123,12 +123,12 @@ def _compare_words(said: str, asked: str) -> Mismatch | None:
 
 def _languages(text: str) -> Counter[str]:
     """Count the words of a text that only one of the languages has."""
-    words = _telling_words()
+    words = _distinctive_words()
     return Counter(words[word] for word in _WORD.findall(text.lower()) if word in words)
 
 
 @cache
-def _telling_words() -> dict[str, str]:
+def _distinctive_words() -> dict[str, str]:
     languages = small_words()
     shared = Counter(word for words in languages.values() for word in words)
     return {word: name for name, words in languages.items() for word in words if shared[word] == 1}
@@ -137,5 +137,5 @@ def _telling_words() -> dict[str, str]:
 @cache
 def small_words() -> dict[str, frozenset[str]]:
     """Return the words of each language that say little by themselves."""
-    lines = files(__package__).joinpath("words.txt").read_text("utf-8").splitlines()
+    lines = read_text("midfold.summaries.answers", "words.txt").splitlines()
     return {line.split()[0]: frozenset(line.split()[1:]) for line in lines}

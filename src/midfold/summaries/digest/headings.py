@@ -4,8 +4,7 @@ import re
 from collections.abc import Iterable
 
 from midfold.summaries.digest.entries import CHANGED_MARK, FILE_USES, Kind, Taken
-from midfold.summaries.prompts import HEADINGS
-from midfold.summaries.sections import Template, join_sections
+from midfold.summaries.sections import HEADINGS, Template, join_sections
 
 RULES_HEADING = "Constraints & Preferences"
 """What stands under it was put there by code, in every template."""

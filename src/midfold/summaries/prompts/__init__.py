@@ -5,6 +5,7 @@ fills in blanks. Everything that comes from a conversation is fenced and neutral
 lists how summaries began and ended in older versions and elsewhere, a line each.
 """
 
+import re
 from collections.abc import Sequence
 from hashlib import sha256
 
@@ -13,11 +14,12 @@ from midfold.summaries.prompts.fencing import (
     fence,
     find_body,
     known_prefixes,
+    neutralize,
+    read_paragraph,
     wrap_summary,
 )
-from midfold.summaries.prompts.lookalikes import neutralize
-from midfold.summaries.prompts.texts import fill, read_paragraph
-from midfold.summaries.sections import Template
+from midfold.summaries.sections import HEADINGS, SUBHEADINGS, Template
+from midfold.texts import read_text
 
 __all__ = [
     "HEADINGS",
@@ -40,43 +42,9 @@ SYSTEM_NOTE: str
 KNOWN_PREFIXES: tuple[str, ...]
 """The beginnings by which summaries are known, longest first."""
 
-HEADINGS: dict[Template, tuple[str, ...]] = {
-    Template.HANDOFF: (
-        "Active Task",
-        "Goal",
-        "Constraints & Preferences",
-        "Completed Actions",
-        "Active State",
-        "In Progress",
-        "Blocked",
-        "Key Decisions",
-        "Resolved Questions",
-        "Pending User Asks",
-        "Relevant Files",
-        "Remaining Work",
-        "Critical Context",
-    ),
-    Template.PROGRESS: (
-        "Goal",
-        "Constraints & Preferences",
-        "Progress",
-        "Key Decisions",
-        "Relevant Files",
-        "Next Steps",
-        "Critical Context",
-    ),
-    Template.BRIEF: (
-        "Task Context",
-        "Key Decisions Resolved",
-        "Active Files",
-        "Pending Questions",
-        "Remaining Work",
-    ),
-}
-SUBHEADINGS: dict[str, tuple[str, ...]] = {"Progress": ("Done", "In Progress", "Blocked")}
-
 _FOCUS_LOW, _FOCUS_HIGH = 0.60, 0.70
 _NONCE_CHARS = 12
+_BLANK = re.compile(r"\{\{(\w+)\}\}")
 
 
 def __getattr__(name: str) -> object:
@@ -109,21 +77,21 @@ def render_prompt(
     nonce = _nonce(turns, previous or "", listed)
     budget = f"{budget_tokens:,}"
     blocks = [
-        fill("update.md" if previous else "first.md"),
-        fill("part.md", number=str(part[0]), total=str(part[1])) if part else "",
-        fill("rules.md", budget=budget),
-        fill(f"{template.value}.md"),
+        _fill("update.md" if previous else "first.md"),
+        _fill("part.md", number=str(part[0]), total=str(part[1])) if part else "",
+        _fill("rules.md", budget=budget),
+        _fill(f"{template.value}.md"),
         _focus(focus, budget_tokens) if focus else "",
-        fill("facts.md", facts=fence(listed, nonce)) if listed else "",
-        fill("previous.md", previous=fence(previous, nonce)) if previous else "",
-        fill("turns.md", turns=fence(turns, nonce)),
-        fill("finish.md", budget=budget, heading=HEADINGS[template][0]),
+        _fill("facts.md", facts=fence(listed, nonce)) if listed else "",
+        _fill("previous.md", previous=fence(previous, nonce)) if previous else "",
+        _fill("turns.md", turns=fence(turns, nonce)),
+        _fill("finish.md", budget=budget, heading=HEADINGS[template][0]),
     ]
     return "\n\n".join([block for block in blocks if block])
 
 
 def _focus(topic: str, budget_tokens: int) -> str:
-    return fill(
+    return _fill(
         "focus.md",
         focus=neutralize(_one_line(topic)),
         low=f"{int(budget_tokens * _FOCUS_LOW):,}",
@@ -138,3 +106,8 @@ def _one_line(text: str) -> str:
 def _nonce(*texts: str) -> str:
     """Derive a nonce from all that is fenced with it: no text can contain the hash of itself."""
     return sha256("\0".join(texts).encode("utf-8", "surrogatepass")).hexdigest()[:_NONCE_CHARS]
+
+
+def _fill(name: str, **values: str) -> str:
+    """Put `values` into the blanks of a text; what looks like a blank inside a value stays as it is."""
+    return _BLANK.sub(lambda blank: values[blank[1]], read_text(__name__, name))

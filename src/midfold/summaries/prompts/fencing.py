@@ -1,18 +1,61 @@
 """How a summary is written into the conversation, and how it is known again.
 
 The notes of a summary stand between two lines that carry a nonce, and nothing in them can look like such a
-line, so whatever a summariser was talked into stays inside.
+line, so whatever a summariser was talked into stays inside. What is summarised comes from web pages, files
+and tools, and may imitate our fence and marker, roles, tags of chat formats. Such places keep their words
+and lose their shape: brackets become round, role labels and headings are put in parentheses. Look-alike
+letters and invisible characters do not hide them.
 """
 
 import re
+import unicodedata
+from bisect import bisect_right
 from functools import cache
 
-from midfold.summaries.prompts.lookalikes import neutralize
-from midfold.summaries.prompts.texts import read_lines, read_paragraph
+from midfold.texts import read_text
 
+_PACKAGE = "midfold.summaries.prompts"
 SUMMARY_MARKER = "[CONTEXT COMPACTION — REFERENCE ONLY]"
 _HEADING = re.compile(r"^## ", re.MULTILINE)
 _OPENING = re.compile(r"<<<MIDFOLD (\S+)>>>\n")
+
+_GAP = "\u200b"
+"""Stands for every character that is not seen."""
+_INVISIBLE_CATEGORIES = ("Cf", "Mn", "Me")
+_INVISIBLE_LETTERS = "\u115f\u1160\u3164\uffa0"
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
+_LINE_BREAKS = "\x85\u2028\u2029"
+_ROUND = {"<": "(", "[": "(", ">": ")", "]": ")"}
+# Every branch begins with one of a few characters, which makes the search fast. Removing brackets makes no
+# new match, so that text which was neutralised once stays as it is.
+_IMITATION = re.compile(
+    r"""
+    # our fence
+    <[</]{0,8}\s*+/?\s*+(?i:end[\s_-]*+)?(?i:midfold)(?:[^<>\n]{0,200}>{1,8})?
+    # tags that no code is likely to need
+  | <\s*+/?\s*+(?i:persisted-output|system|sys|s|instructions?|start_of_turn|end_of_turn)
+    (?:[-_][\w-]{0,40})?(?=\s|/?>|$)(?:[^<>\n]{0,200}>)?
+    # tags that components and comparisons may look like, which are capitalised or never closed
+  | <\s*+/?\s*+
+    (?:user|human|assistant|developer|tool|function|think|thinking|invoke
+      |USER|HUMAN|ASSISTANT|DEVELOPER|TOOL|FUNCTION|THINK|THINKING|INVOKE)
+    (?![-_][\w-]{0,40}error>)  # what tools put around an error is worth quoting as it is
+    (?:[-_][\w-]{0,40})?(?=\s|/?>)(?=[^>\n]{0,200}>)(?:[^<>\n]{0,200}>)?
+    # control tokens
+  | <\|[\w-]{1,60}(?:\|>)?
+  | \[\s*+/?\s*+(?:INST|SYSTEM|System|(?i:context[\s_]*+(?:compaction|summary)))(?![\w.])
+    (?:[^\[\]\n]{0,120}\])?
+    # headings of instruction formats
+  | \#(?<![(\#]\#)\#+[\ \t]*
+    (?i:instructions?\b|(?:system|user|human|assistant|developer|input|response)[\ \t]*(?::|$))
+    # labels at the start of a line
+  | [\n\r\v\f\x1c-\x1e][\ \t>*_]*
+    (?:SYSTEM|System|USER|User|HUMAN|Human|ASSISTANT|Assistant|DEVELOPER|Developer)
+    (?:[\ \t](?i:message|prompt|instructions?))?[\ \t]*:
+    """,
+    re.VERBOSE | re.MULTILINE,
+)
+_BEFORE_LABEL = "\n\r\v\f\x1c\x1d\x1e \t>*_" + _GAP
 
 
 def fence(body: str, nonce: str) -> str:
@@ -50,7 +93,7 @@ def find_body(text: str) -> str | None:
 @cache
 def known_prefixes() -> tuple[str, ...]:
     """Return what summaries start with, ours and those of older versions and other systems, longest first."""
-    return tuple(sorted({SUMMARY_MARKER, *read_lines("legacy/prefixes.md")}, key=len, reverse=True))
+    return tuple(sorted({SUMMARY_MARKER, *_read_lines("legacy/prefixes.md")}, key=len, reverse=True))
 
 
 def _closing_line(nonce: str) -> str:
@@ -58,14 +101,72 @@ def _closing_line(nonce: str) -> str:
 
 
 def _is_ending(text: str) -> bool:
-    endings = (read_paragraph("closing.md"), *read_lines("legacy/endings.md"))
+    endings = (read_paragraph("closing.md"), *_read_lines("legacy/endings.md"))
     return not text or ("\n" not in text and text.startswith(endings))
 
 
 def _without_ending(body: str) -> str | None:
     """Cut off the line that ends an unfenced summary; `None` when more follows it."""
-    for ending in read_lines("legacy/endings.md"):
+    for ending in _read_lines("legacy/endings.md"):
         notes, found, after = f"\n{body}".partition(f"\n{ending}")
         if found:
             return None if "\n" in after else notes.strip()
     return body
+
+
+def neutralize(text: str) -> str:
+    """Return `text` without anything that could be taken for structure; doing it again changes nothing."""
+    text = f"\n{text}"  # so that every line follows a break
+    shape = _NOT_ASCII.sub(lambda found: found[0].translate(_shapes()), text)
+    # Where the gaps are once those before them are gone.
+    gaps = [found.start() - before for before, found in enumerate(re.finditer(_GAP, shape))]
+    pieces = []
+    done = 0
+    for found in _IMITATION.finditer(shape.replace(_GAP, "")):
+        start = found.start() + bisect_right(gaps, found.start())
+        stop = found.end() + bisect_right(gaps, found.end() - 1)
+        pieces += [text[done:start], _defuse(text[start:stop], shape[start:stop])]
+        done = stop
+    return "".join([*pieces, text[done:]])[1:]
+
+
+def _defuse(written: str, shape: str) -> str:
+    """Write an imitation with round brackets, or in parentheses where it has none."""
+    if shape[0] in _ROUND:
+        return "".join([_ROUND.get(seen, letter) for letter, seen in zip(written, shape, strict=True)])
+    lead = len(shape) - len(shape.lstrip(_BEFORE_LABEL))
+    return f"{written[:lead]}({written[lead:]})"
+
+
+class _Shapes(dict[int, str]):
+    """What each character looks like: one ASCII character where there is one, so that positions stay."""
+
+    def __missing__(self, code: int) -> str:
+        self[code] = shape = _look_at(chr(code))
+        return shape
+
+
+@cache
+def _shapes() -> _Shapes:
+    lines = [line.split(" ", 1) for line in _read_lines("lookalikes.txt")]
+    return _Shapes({ord(twin): letter for letter, twins in lines for twin in twins})
+
+
+def _look_at(character: str) -> str:
+    if character in _LINE_BREAKS:
+        return "\n"
+    if unicodedata.category(character) in _INVISIBLE_CATEGORIES or character in _INVISIBLE_LETTERS:
+        return _GAP
+    plain = unicodedata.normalize("NFKD", character)[0]
+    return plain if plain.isascii() else character
+
+
+@cache
+def read_paragraph(name: str) -> str:
+    """Return a text of this folder as one line, however it is wrapped."""
+    return " ".join(read_text(_PACKAGE, name).split())
+
+
+@cache
+def _read_lines(name: str) -> tuple[str, ...]:
+    return tuple(read_text(_PACKAGE, name).split("\n"))

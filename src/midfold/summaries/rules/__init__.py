@@ -7,7 +7,8 @@ fenced as code or quoted, and never the text of a tool.
 import re
 from collections.abc import Iterator
 from functools import cache
-from importlib.resources import files
+
+from midfold.texts import read_text
 
 LONGEST_RULE_CHARS = 300
 _QUESTION_MARKS = ("?", "？", "؟")
@@ -76,20 +77,16 @@ def sentences_of(text: str) -> Iterator[str]:
 @cache
 def _words() -> frozenset[str]:
     """Return the words that forbid, oblige, limit or prefer; a language a line or two."""
-    return frozenset(_read("words.txt").split())
+    return frozenset(read_text(__name__, "words.txt").split())
 
 
 @cache
 def _phrases() -> tuple[str, ...]:
     """Return what takes several words to say."""
-    return tuple(_read("phrases.txt").strip().replace("\n", ", ").split(", "))
+    return tuple(read_text(__name__, "phrases.txt").strip().replace("\n", ", ").split(", "))
 
 
 @cache
 def _parts() -> tuple[str, ...]:
     """Return what is found inside words, for scripts that do not part them."""
-    return tuple(_read("parts.txt").split())
-
-
-def _read(name: str) -> str:
-    return files(__package__).joinpath(name).read_text("utf-8")
+    return tuple(read_text(__name__, "parts.txt").split())

@@ -3,7 +3,19 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from midfold.summaries.answers.cleaning import (
+from midfold.summaries.answers.faults import (
+    is_call,
+    is_data,
+    is_error,
+    is_refusal,
+    is_unfinished,
+    repeats_instructions,
+    repeats_itself,
+    repeats_turns,
+    without_call,
+)
+from midfold.summaries.answers.language import find_mismatch
+from midfold.summaries.answers.notes import (
     clean,
     content_lines,
     find_notes,
@@ -11,10 +23,6 @@ from midfold.summaries.answers.cleaning import (
     section_ends,
     without_thoughts,
 )
-from midfold.summaries.answers.echo import repeats_instructions, repeats_itself, repeats_turns
-from midfold.summaries.answers.ending import is_unfinished
-from midfold.summaries.answers.language import find_mismatch
-from midfold.summaries.answers.other import is_call, is_data, is_error, is_refusal, without_call
 from midfold.summaries.sections import Template
 
 OVERLONG = 1.5
@@ -33,7 +41,7 @@ class Judgement:
     """the notes, cleaned but not neutralised; of no use when there is a problem"""
     problem: str | None
     """why the answer cannot be used, a clause for a warning"""
-    mended: tuple[str, ...] = ()
+    repairs: tuple[str, ...] = ()
     """what was put right where it could be, a clause each"""
 
 

@@ -1,13 +1,12 @@
 """Finds the notes in an answer: without control characters, thoughts, preamble, or a fence around it all.
 
-Headings are spelt as they were asked for, since everything after this reads notes by their headings.
+Headings are written as they were asked for, since everything after this reads notes by their headings.
 """
 
 import re
 from functools import cache
 
-from midfold.summaries.prompts import HEADINGS
-from midfold.summaries.sections import Template
+from midfold.summaries.sections import HEADINGS, Template
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _TERMINAL_CODE = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
@@ -50,7 +49,7 @@ def without_thoughts(text: str) -> str:
 
 def find_notes(text: str, template: Template) -> str:
     """Return the notes with headings as they were asked for, from the first heading on."""
-    text = _spell_headings(text, template)
+    text = _normalize_headings(text, template)
     first = _HEADING.search(text)
     if first is None:
         return text
@@ -90,18 +89,18 @@ def _without_last_fence(body: str) -> str:
     return body[: fences[-1].start()] if len(fences) % 2 else body
 
 
-def _spell_headings(text: str, template: Template) -> str:
+def _normalize_headings(text: str, template: Template) -> str:
     """Write the headings of a template as `## Name`, however they were marked."""
 
     def write(found: re.Match[str]) -> str:
         name = _canonical(template)[_key(found["name"])]
         return f"## {name}\n{found['rest']}" if found["rest"] else f"## {name}"
 
-    spelt = _marked(template).sub(write, text)
-    if _HEADING.search(spelt):
-        return spelt
-    if _ANY_HEADING.search(spelt):
-        return _ANY_HEADING.sub("## ", spelt)
+    written = _marked(template).sub(write, text)
+    if _HEADING.search(written):
+        return written
+    if _ANY_HEADING.search(written):
+        return _ANY_HEADING.sub("## ", written)
     return _unmarked(template).sub(write, text)
 
 
@@ -115,10 +114,10 @@ def _canonical(template: Template) -> dict[str, str]:
 
 
 def _names(template: Template) -> str:
-    spellings = (
+    patterns = (
         re.escape(name).replace(r"\&", "(?:&|&amp;|and)").replace(r"\ ", "[ ]") for name in HEADINGS[template]
     )
-    return "|".join(sorted(spellings, key=len, reverse=True))
+    return "|".join(sorted(patterns, key=len, reverse=True))
 
 
 @cache
