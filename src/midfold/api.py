@@ -168,11 +168,11 @@ def _opened(
     if options.get("model") is None:
         yield summarizer or _no_summary
         return
-    from midfold.engines import Asker
+    from midfold.engines import SummarizerCaller
     from midfold.providers.summarizers import BlockingSummarizer
 
     with BlockingSummarizer(_open_model(options)) as summarize:
-        yield Asker().for_fold(summarize)
+        yield SummarizerCaller().for_fold(summarize)
 
 
 @asynccontextmanager
@@ -182,10 +182,10 @@ async def _aopened(
     if options.get("model") is None:
         yield summarizer or _no_awaited_summary
         return
-    from midfold.engines import Asker
+    from midfold.engines import SummarizerCaller
 
     async with _open_model(options) as summarize:
-        yield Asker().for_fold_async(summarize)
+        yield SummarizerCaller().for_fold_async(summarize)
 
 
 def _open_model(options: Options) -> "ModelSummarizer":

@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 
 from midfold.engines import ContextCompressor
-from midfold.engines.background import Background
+from midfold.engines.prepared import Background
 from midfold.folding.policy import CompressionPolicy, Strategy
 from midfold.folding.pressure import (
     INEFFECTIVE_LIMIT,

@@ -10,7 +10,7 @@ from random import Random
 import pytest
 
 from midfold.engines import ContextCompressor
-from midfold.engines.asking import Patience
+from midfold.engines.summarizer_call import Patience
 from midfold.errors import ContextOverflow, ProviderUnavailable, RateLimited
 from midfold.folding.policy import CompressionPolicy, Strategy
 from midfold.messages import Message, Text

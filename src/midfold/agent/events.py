@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
 
-from midfold.engines import Step
+from midfold.engines import RecoveryStep
 from midfold.folding import Compression, Tier
 from midfold.tokens import CanonicalUsage, Cost
 
@@ -189,7 +189,7 @@ class Continued:
 class Recovering:
     """The provider refused the request, and something is done about it before it is sent again."""
 
-    step: Step
+    step: RecoveryStep
     text: str
 
 

@@ -27,7 +27,7 @@ from midfold.agent.notices import describe_fault
 from midfold.agent.reports import report_context
 from midfold.agent.session import STATE, ContinuedElsewhere
 from midfold.concurrency import run_in_thread, shield_until_done
-from midfold.engines import NOTHING_YET, PUBLISHED, describe_error
+from midfold.engines import NOTHING_YET, PREPARED_AHEAD, describe_error
 from midfold.errors import EngineContractError, MidfoldError, SessionBusy, StillTooLarge, StoreError
 from midfold.folding import (
     Compression,
@@ -271,7 +271,7 @@ def _report(why: Why, result: Compression[object]) -> CompressionFinished:
         compression=result,
         headline=result.headline,
         token_line=str(words["token_line"]),
-        was_prepared=result.reason == PUBLISHED,
+        was_prepared=result.reason == PREPARED_AHEAD,
     )
 
 

@@ -29,8 +29,8 @@ from midfold.engines import (
     Ladder,
     LowerOutputCap,
     OffloadMedia,
+    RecoveryStep,
     Repair,
-    Step,
     recover,
 )
 from midfold.errors import ProviderError, StoreError
@@ -259,7 +259,7 @@ class ModelCall:
             lower = next_tier(min(window, self.sent_tokens))
             core.tell_model(lower or window)
 
-    async def _carry_out(self, step: Step) -> bool:
+    async def _carry_out(self, step: RecoveryStep) -> bool:
         """Carry a step of the ladder out; false where it changes nothing."""
         self.emit(Recovering(step, _describe(step)))
         match step:
@@ -296,7 +296,7 @@ def _read_failure(error: ProviderError) -> Failure:
     return classify(error.status, error.body)
 
 
-def _describe(step: Step) -> str:
+def _describe(step: RecoveryStep) -> str:
     match step:
         case LowerOutputCap(cap):
             return f"The provider has room for {cap:,} tokens of output; asking for that much."

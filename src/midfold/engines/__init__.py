@@ -1,14 +1,11 @@
 """Context engines: stateful shells around the pure fold, one per conversation."""
 
-from midfold.engines.asking import Asker, Patience, Summarizer
-from midfold.engines.background import Background
-from midfold.engines.base import ContextEngine
+from midfold.engines.base import ContextEngine, EngineSetup, FoldingEngine
 from midfold.engines.compressor import ContextCompressor
 from midfold.engines.context import ContextBreakdown, Section, context_breakdown, section_breakdown
-from midfold.engines.folding_engine import EngineSetup, FoldingEngine
+from midfold.engines.guards import describe_error
 from midfold.engines.hosting import NOTHING_YET, open_engine
-from midfold.engines.publishing import PUBLISHED
-from midfold.engines.raised import describe_error
+from midfold.engines.prepared import PREPARED_AHEAD, Background
 from midfold.engines.recovery import (
     Advice,
     Attempt,
@@ -17,20 +14,20 @@ from midfold.engines.recovery import (
     Ladder,
     LowerOutputCap,
     OffloadMedia,
+    RecoveryStep,
     Repair,
-    Step,
     learn_limit,
     recover,
 )
 from midfold.engines.registry import GROUP, PLUGIN_FOLDER, find_engine, list_engines
+from midfold.engines.summarizer_call import Patience, Summarizer, SummarizerCaller
 
 __all__ = [
     "GROUP",
     "NOTHING_YET",
     "PLUGIN_FOLDER",
-    "PUBLISHED",
+    "PREPARED_AHEAD",
     "Advice",
-    "Asker",
     "Attempt",
     "Background",
     "Compress",
@@ -44,10 +41,11 @@ __all__ = [
     "LowerOutputCap",
     "OffloadMedia",
     "Patience",
+    "RecoveryStep",
     "Repair",
     "Section",
-    "Step",
     "Summarizer",
+    "SummarizerCaller",
     "context_breakdown",
     "describe_error",
     "find_engine",

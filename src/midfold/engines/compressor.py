@@ -1,6 +1,6 @@
 """The default engine: folds the middle of a conversation when the threshold is reached.
 
-The only mutable thing around the fold; each method is a few lines over a pure function.
+It is the only mutable thing around the fold; each method is a few lines over a pure function.
 """
 
 from collections.abc import Sequence
@@ -9,12 +9,20 @@ from typing import Self
 
 from midfold import folding
 from midfold.concurrency import running_loop
-from midfold.engines.asking import Asker, Patience, Summarizer, no_summary
-from midfold.engines.background import Background, Phase, can_wait, is_time, prepare_from
-from midfold.engines.folding_engine import EngineSetup, FoldingEngine
-from midfold.engines.metering import Meter
-from midfold.engines.passes import Done, Pass
-from midfold.engines.publishing import is_current, publish, serves
+from midfold.engines.base import EngineSetup, FoldingEngine
+from midfold.engines.meter import Meter
+from midfold.engines.prepared import (
+    Background,
+    Phase,
+    apply_prepared_fold,
+    can_wait,
+    is_prepared_for,
+    is_still_useful,
+    is_time,
+    prepare_from,
+)
+from midfold.engines.run import Run, UndoPoint
+from midfold.engines.summarizer_call import Patience, Summarizer, SummarizerCaller, no_summary
 from midfold.errors import StaleFold
 from midfold.folding import DIGEST, Compression, CompressionPolicy, CompressionState, Flow, Rehearsal
 from midfold.messages import Message, MessageCache
@@ -26,10 +34,10 @@ class ContextCompressor(FoldingEngine):
     """Keeps both ends of a conversation and folds its middle.
 
     `summarizer` is any callable from `SummaryRequest` to text; without one the built-in digest summarises.
-    With one, and with `prepare_ahead`, nobody waits for it who asks `should_compress_preflight` before each
-    request: it is asked in the `background`, from any thread. Elsewhere it is waited for with `patience`. An
-    async one is for async hosts, on whose event loop it is awaited. The same history, settings and `key` give
-    the same bytes.
+    With one, and with `prepare_ahead`, a host that asks `should_compress_preflight` before each request never
+    waits for it: it is asked in the `background`, from any thread. Other hosts wait with `patience`. An async
+    one is for async hosts, on whose event loop it is awaited. The same history, settings and `key` give the
+    same bytes.
     """
 
     def __init__(
@@ -53,13 +61,13 @@ class ContextCompressor(FoldingEngine):
         self.compression_count = self.state.count
         self._summarizer = summarizer
         self._background = background or Background()
-        self._asker = Asker(patience)
+        self._caller = SummarizerCaller(patience)
         self._policy = policy or CompressionPolicy()
         self._cache = cache or MessageCache(parse)
         self._key = key
         self._is_requested = False
         self._requested_focus: str | None = None
-        self._done: Done | None = None
+        self._undo_point: UndoPoint | None = None
         self._has_report = False
         self._use_model(model or "", context_length)
 
@@ -96,7 +104,7 @@ class ContextCompressor(FoldingEngine):
         return self._key
 
     def adopt(self, state: CompressionState, *, key: bytes | None = None) -> None:
-        """Go on with what was remembered of a conversation; what was prepared with other pins is given up."""
+        """Go on with the state of a conversation; a fold that was prepared with other pins is given up."""
         if (state.pins, state.unpinned) != (self.state.pins, self.state.unpinned):
             self._background.discard("the pins changed")
         self.state = state
@@ -108,7 +116,7 @@ class ContextCompressor(FoldingEngine):
 
     @property
     def summarizer(self) -> Summarizer | None:
-        """Who writes summaries; `None` is the built-in digest. What another one has prepared is given up."""
+        """The writer of summaries; `None` is the built-in digest. A change gives up the prepared fold."""
         return self._summarizer
 
     @summarizer.setter
@@ -118,7 +126,7 @@ class ContextCompressor(FoldingEngine):
         self._summarizer = summarizer
 
     def update_from_response(self, usage: object) -> None:
-        """Take in what a call used: what decides, and how far our counts are off; `None` changes nothing."""
+        """Take in what a call used, and how far our own count was off; `None` changes nothing."""
         if usage is None:
             return
         used = normalize_usage(usage)
@@ -165,7 +173,7 @@ class ContextCompressor(FoldingEngine):
     def has_content_to_compress(self, messages: Sequence[object]) -> bool:
         """Say whether there is a middle to fold."""
         self._meter.reader.read(messages)
-        return self._read_pass(0).has_middle
+        return self._make_run(0).has_middle
 
     def request_compression(self, reason: str, focus: str | None = None) -> None:
         """Ask for a compression at the next safe point, as plug-ins do; `reason` says why, for people."""
@@ -181,15 +189,15 @@ class ContextCompressor(FoldingEngine):
         keep_last: int | None = None,
         most_tokens: int | None = None,
     ) -> Compression[object]:
-        """Compress, and tell what was done; interrupting it leaves everything as it was.
+        """Compress, and report what was done; interrupting it leaves everything as it was.
 
         A fold that was prepared ahead is put in place at once; its `reason` says so. With `keep_last`, that
         many exchanges (a request and all that follows it) stay as they are, and what is before them is
         folded, as a person asked for it. `most_tokens` is a ceiling for the whole request, set by a refusal.
         """
-        this = self._open(messages, current_tokens, focus_topic, keep_last, most_tokens)
-        ask = self._asker.for_fold(self._summarizer or no_summary)
-        return self._do_at_once(this) or self._take(folding.run(self._flow(this), ask), this)
+        run = self._open(messages, current_tokens, focus_topic, keep_last, most_tokens)
+        ask = self._caller.for_fold(self._summarizer or no_summary)
+        return self._skip_flow(run) or self._take(folding.run(self._flow(run), ask), run)
 
     async def acompress_result(
         self,
@@ -200,13 +208,13 @@ class ContextCompressor(FoldingEngine):
         keep_last: int | None = None,
         most_tokens: int | None = None,
     ) -> Compression[object]:
-        """Compress in async code, and tell what was done."""
-        this = self._open(messages, current_tokens, focus_topic, keep_last, most_tokens)
-        ask = self._asker.for_fold_async(self._summarizer or no_summary)
-        return self._do_at_once(this) or self._take(await folding.arun(self._flow(this), ask), this)
+        """Compress in async code, and report what was done."""
+        run = self._open(messages, current_tokens, focus_topic, keep_last, most_tokens)
+        ask = self._caller.for_fold_async(self._summarizer or no_summary)
+        return self._skip_flow(run) or self._take(await folding.arun(self._flow(run), ask), run)
 
     def cancel_preparation(self) -> None:
-        """Give up the fold that is prepared or ready; whatever the summariser still says is ignored."""
+        """Give up the fold that is prepared or ready; an answer that still comes is ignored."""
         self._background.discard("it was cancelled")
 
     def undo(self, messages: Sequence[object] | None = None) -> list[object] | None:
@@ -216,16 +224,15 @@ class ContextCompressor(FoldingEngine):
         was last shown. It must begin with the very items that the compression returned, else the answer is
         `None`. Automatic compression then pauses until the conversation has grown by a fifth.
         """
-        done = self._done
+        last = self._undo_point
         shown = [message.raw for message in self._meter.reader.messages] if messages is None else messages
-        restored = done.take_back(shown) if done else None
-        if done is None or restored is None:
+        restored = last.take_back(shown) if last else None
+        if last is None or restored is None:
             return None
-        self.state = done.restore(self.state)
-        self.compression_count = self.state.count
-        self.last_prompt_tokens = done.tokens_before
+        self.adopt(last.restore(self.state))
+        self.last_prompt_tokens = last.tokens_before
         self._meter.expect(None)
-        self._done = None
+        self._undo_point = None
         self._asks_ahead = False
         self._background.discard("a compression was taken back")
         return restored
@@ -234,11 +241,11 @@ class ContextCompressor(FoldingEngine):
         self, messages: Sequence[object], focus_topic: str | None = None, *, keep_last: int | None = None
     ) -> Rehearsal[Message]:
         """Say what a compression by hand would do; no model is asked, and nothing changes."""
-        this = self._open(messages, None, focus_topic, keep_last, None)
-        if this.refusal:
-            return Rehearsal((), this.unchanged(this.refusal).with_messages(list(this.messages)))
-        this = replace(this, state=folding.reopen(this.state), is_manual=True, is_emergency=False)
-        return folding.rehearse(this.flow(self._meter.reader, use_model=self._summarizer is not None))
+        run = self._open(messages, None, focus_topic, keep_last, None)
+        if run.refusal:
+            return Rehearsal((), run.unchanged(run.refusal).with_messages(list(run.messages)))
+        run = replace(run, state=folding.reopen(run.state), is_manual=True, is_emergency=False)
+        return folding.rehearse(run.flow(self._meter.reader, use_model=self._summarizer is not None))
 
     def approach_warning(self) -> str | None:
         """Return a sentence for the user when the threshold is near; once, until usage drops again."""
@@ -247,26 +254,26 @@ class ContextCompressor(FoldingEngine):
 
     def get_status(self) -> dict[str, object]:
         """Return what a status line shows, how far the next fold is, and why it waits if it does."""
-        waits = self._why_wait(self.last_prompt_tokens)
-        return {**super().get_status(), "preparation": self._background.describe(), "waits": waits}
+        own = {"preparation": self._background.describe(), "waits": self._why_wait(self.last_prompt_tokens)}
+        return super().get_status() | own
 
     def on_session_start(self, session_id: str, **info: object) -> None:
         """Leave the last conversation behind, unless this one continues it."""
         if info.get("boundary_reason") != "compression":
             self._background.discard("another session started")
-            self._done = None
+            self._undo_point = None
 
     def on_session_end(self, session_id: str, messages: Sequence[object]) -> None:
         """Prepare nothing more, and let go of what an undo would need."""
         self._background.discard("the session ended")
-        self._done = None
+        self._undo_point = None
 
     def on_session_reset(self) -> None:
         """Forget the conversation: counters, earlier compressions, warnings, the pause."""
         super().on_session_reset()
         self.state = CompressionState()
         self._is_requested, self._requested_focus = False, None
-        self._done = None
+        self._undo_point = None
         self._background.forget()
         self._forget()
 
@@ -279,8 +286,7 @@ class ContextCompressor(FoldingEngine):
             self._use_model(model, context_length)
 
     def _use_model(self, model: str, context_length: int) -> None:
-        self.model = model
-        self.context_length = context_length
+        self.model, self.context_length = model, context_length
         self._use_policy(self._policy)
         self._forget()
 
@@ -288,8 +294,7 @@ class ContextCompressor(FoldingEngine):
         self._policy = replace(policy, context_length=self.context_length)
         self.threshold_percent = self._policy.threshold
         self.threshold_tokens = self._policy.threshold_tokens
-        self.protect_first_n = self._policy.protect_first_n
-        self.protect_last_n = self._policy.protect_last_n
+        self.protect_first_n, self.protect_last_n = policy.protect_first_n, policy.protect_last_n
 
     def _forget(self) -> None:
         """Drop what was read and learnt for another model or another conversation."""
@@ -308,14 +313,14 @@ class ContextCompressor(FoldingEngine):
         if summarize is None or not (self._prepares and self._asks_ahead):
             return
         ready = self._background.preparation.ready
-        if ready is not None and not is_current(ready, self._meter.reader.messages):
+        if ready is not None and not is_prepared_for(ready, self._meter.reader.messages):
             self._background.discard_stale()
         # By the time it is due the request will have grown to the threshold.
         due = max(tokens, self.threshold_tokens)
         if is_time(tokens, self._policy, self.state) and not self._why_wait(due):
-            flow = self._read_pass(due).flow(self._meter.reader, use_model=True)
+            flow = self._make_run(due).flow(self._meter.reader, use_model=True)
             loop = running_loop()
-            self._background.start(lambda: folding.run(flow, self._asker.for_fold(summarize, loop)))
+            self._background.start(lambda: folding.run(flow, self._caller.for_fold(summarize, loop)))
 
     def _why_not_ask(self, is_manual: bool) -> str | None:
         """Say why the summariser is not asked now, if that is so: nobody waits for it in a turn."""
@@ -329,8 +334,8 @@ class ContextCompressor(FoldingEngine):
     def _why_wait(self, tokens: int) -> str:
         return self._meter.why_wait(tokens, self._policy, uses_model=self._summarizer is not None)
 
-    def _read_pass(self, tokens: int) -> Pass:
-        return Pass.of(self._meter.reader, tokens, self._policy, self.state)
+    def _make_run(self, tokens: int) -> Run:
+        return Run.of(self._meter.reader, tokens, self._policy, self.state)
 
     def _open(
         self,
@@ -339,56 +344,57 @@ class ContextCompressor(FoldingEngine):
         focus_topic: str | None,
         keep_last: int | None,
         most_tokens: int | None,
-    ) -> Pass:
+    ) -> Run:
         self._meter.reader.read(messages)
         tokens = self._meter.whole_request(current_tokens, self.last_prompt_tokens)
-        return self._read_pass(tokens).asked(
+        return self._make_run(tokens).asked(
             focus=focus_topic or self._requested_focus,
             keep_last=keep_last,
             most_tokens=most_tokens,
             is_requested=self._is_requested,
         )
 
-    def _do_at_once(self, this: Pass) -> Compression[object] | None:
+    def _skip_flow(self, run: Run) -> Compression[object] | None:
         """Do what needs no flow: refuse, or put the prepared fold in place if it belongs here and helps."""
-        if this.refusal:
-            return self._remember(this.unchanged(this.refusal), this)
+        if run.refusal:
+            return self._remember(run.unchanged(run.refusal), run)
         preparation = self._background.preparation
-        if preparation.ready is None or this.is_manual:
+        if preparation.ready is None or run.is_manual:
             return None
         try:
-            published = publish(preparation.ready, this, count=self._meter.reader.count, key=self._key)
+            applied = apply_prepared_fold(
+                preparation.ready, run, count=self._meter.reader.count, key=self._key
+            )
         except StaleFold:
             self._background.discard_stale()
             return None
-        result = render_compression(published, this.request, this.state)
-        if not serves(result, preparation.ready, prepare_from(self._policy)):
+        result = render_compression(applied, run.request, run.state)
+        if not is_still_useful(result, preparation.ready, prepare_from(self._policy)):
             self._background.discard("it would no longer help")
             return None
-        return self._remember(result, this) if self._background.commit(preparation.ticket) else None
+        return self._remember(result, run) if self._background.commit(preparation.ticket) else None
 
-    def _flow(self, this: Pass) -> Flow[object]:
-        can_ask = self._summarizer is not None and self._why_not_ask(this.is_manual) is None
-        flow = this.flow(self._meter.reader, use_model=can_ask and not this.is_emergency)
-        return render_flow(flow, this.request, this.state)
+    def _flow(self, run: Run) -> Flow[object]:
+        can_ask = self._summarizer is not None and self._why_not_ask(run.is_manual) is None
+        flow = run.flow(self._meter.reader, use_model=can_ask and not run.is_emergency)
+        return render_flow(flow, run.request, run.state)
 
-    def _take(self, outcome: Compression[object], this: Pass) -> Compression[object]:
+    def _take(self, outcome: Compression[object], run: Run) -> Compression[object]:
         """Say so where the digest stood in for a summary that was not ready."""
-        why = self._why_not_ask(this.is_manual) if outcome.summarizer == DIGEST else None
+        why = self._why_not_ask(run.is_manual) if outcome.summarizer == DIGEST else None
         if why is not None and outcome.warning is None:
             outcome = replace(outcome, warning=f"{why}; the built-in digest stands in")
-        return self._remember(outcome, this)
+        return self._remember(outcome, run)
 
-    def _remember(self, result: Compression[object], this: Pass) -> Compression[object]:
+    def _remember(self, result: Compression[object], run: Run) -> Compression[object]:
         """Count a compression as done, which it is only now."""
         if result.changed:
-            self._done = Done(this.request.messages, list(result.messages), self.state, result.tokens_before)
+            self._undo_point = UndoPoint.of(run, result, self.state)
             self._background.conclude()
             self._asks_ahead = False
             self.last_prompt_tokens = result.tokens_after
             # What the provider reports next is about the compressed list.
-            self._meter.expect(result.tokens_after - this.overhead_tokens)
-        self.state = result.state
-        self.compression_count = result.state.count
+            self._meter.expect(result.tokens_after - run.overhead_tokens)
+        self.adopt(result.state)
         self._is_requested, self._requested_focus = False, None
         return result

@@ -1,34 +1,31 @@
-"""Any engine in a host: one that only keeps the plain contract is given what hosts need beside it.
+"""Any engine in a host: one that only keeps the plain contract is given all else that hosts need.
 
-A plain `ContextEngine` returns lists. Its host counts the request, works the fold out of the lists, checks
-that the result is legal and smaller, and keeps the state. What the engine does wrong is reported, and the
-conversation goes on as it was.
+A plain `ContextEngine` returns lists. Its host counts the request, derives the fold from the lists, checks
+that the result is legal and smaller, and keeps the state. A promise that the engine breaks is reported, and
+the conversation goes on as it was.
 """
 
 import asyncio
-import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Self, TypeAlias, TypeVar
 
 from midfold.concurrency import start_thread
-from midfold.engines.base import ContextEngine
-from midfold.engines.folding_engine import EngineSetup, FoldingEngine
-from midfold.engines.metering import Meter
-from midfold.engines.passes import Done, Pass
-from midfold.engines.raised import RAISED, describe_error
-from midfold.engines.returned import NotUsed, read_returned
-from midfold.engines.snapshot import Snapshot
+from midfold.engines.base import ContextEngine, EngineSetup, FoldingEngine
+from midfold.engines.derived_fold import ResultRejected, read_result
+from midfold.engines.guards import RAISED, ItemSnapshot, describe_error, fit_keywords
+from midfold.engines.meter import Meter
+from midfold.engines.run import Run, UndoPoint
 from midfold.errors import EngineContractError, EngineUnable
-from midfold.folding import Compression, CompressionPolicy, CompressionState, is_paused, note_outcome, reopen
+from midfold.folding import Compression, CompressionPolicy, CompressionState, is_paused, reopen
 from midfold.messages import MessageCache
 from midfold.tokens import CanonicalUsage
 from midfold.wire import normalize_usage, parse
 
 T = TypeVar("T")
 OnFault: TypeAlias = Callable[[EngineContractError], None]
-"""Told of each promise that an engine breaks while it is hosted."""
+"""Takes each promise that an engine breaks while it is hosted."""
 
 NOTHING_YET = "nothing to compress yet"
 
@@ -40,7 +37,7 @@ def ignore_fault(_error: EngineContractError) -> None:
 def open_engine(
     chosen: type[ContextEngine] | ContextEngine, setup: EngineSetup, on_fault: OnFault = ignore_fault
 ) -> FoldingEngine:
-    """Build an engine for a host, or take one that is built; model and window are for `update_model` to tell.
+    """Build an engine for a host, or take one that is built; `update_model` sets model and window.
 
     Raises `EngineContractError` where it cannot be built.
     """
@@ -60,7 +57,7 @@ def _build(chosen: type[ContextEngine], setup: EngineSetup) -> ContextEngine:
 
 
 class HostedEngine(FoldingEngine):
-    """A plain engine with all that hosts ask of a folding one, and the fewer facts that it tells."""
+    """A plain engine as a folding one, with the fewer facts that it gives."""
 
     can_pin = False
 
@@ -73,7 +70,7 @@ class HostedEngine(FoldingEngine):
         self._key = setup.key
         self._cache = setup.cache or MessageCache(parse)
         self._on_fault = on_fault
-        self._done: Done | None = None
+        self._undo_point: UndoPoint | None = None
         self._is_compressing = False
         self._model, self.context_length = setup.model, setup.policy.context_length
         self._meter = Meter(setup.model, b"", self._cache)
@@ -99,7 +96,7 @@ class HostedEngine(FoldingEngine):
 
     @property
     def key(self) -> bytes:
-        """The key of the conversation; a plain engine is not told it."""
+        """The key of the conversation; a plain engine does not get it."""
         return self._key
 
     def adopt(self, state: CompressionState, *, key: bytes | None = None) -> None:
@@ -107,8 +104,6 @@ class HostedEngine(FoldingEngine):
         self.state = state
         self.compression_count = state.count
         self._key = self._key if key is None else key
-
-    # What each call used, and how large the next one is
 
     def update_from_response(self, usage: object) -> None:
         """Pass on what a call used."""
@@ -120,7 +115,9 @@ class HostedEngine(FoldingEngine):
         self.last_total_tokens = used.total_tokens
         self.state = self.state.next_turn()
         self._meter.observe(used)
-        self._hear("update_from_response takes any usage", None, self.engine.update_from_response, usage)
+        self._ask_engine(
+            "update_from_response takes any usage", None, self.engine.update_from_response, usage
+        )
         self._read_figures()
 
     def estimate(
@@ -135,7 +132,7 @@ class HostedEngine(FoldingEngine):
         if not self._may_compress(tokens):
             return False
         promise = "should_compress answers with a bool"
-        return bool(self._hear(promise, False, self.engine.should_compress, tokens))
+        return bool(self._ask_engine(promise, False, self.engine.should_compress, tokens))
 
     def should_compress_preflight(
         self, messages: Sequence[object], *, system: object = None, tools: Sequence[object] | None = None
@@ -146,15 +143,15 @@ class HostedEngine(FoldingEngine):
             return False
         ask = self.engine.should_compress_preflight
         given = fit_keywords(ask, {"system": system, "tools": tools})
-        is_due = self._hear("should_compress_preflight answers with a bool", False, ask, messages, **given)
+        is_due = self._ask_engine(
+            "should_compress_preflight answers with a bool", False, ask, messages, **given
+        )
         return bool(is_due) or self.should_compress(tokens)
 
     def has_content_to_compress(self, messages: Sequence[object]) -> bool:
         """Ask the engine."""
         promise = "has_content_to_compress answers with a bool"
-        return bool(self._hear(promise, True, self.engine.has_content_to_compress, messages))
-
-    # Compressing
+        return bool(self._ask_engine(promise, True, self.engine.has_content_to_compress, messages))
 
     def compress_result(
         self,
@@ -165,12 +162,12 @@ class HostedEngine(FoldingEngine):
         keep_last: int | None = None,
         most_tokens: int | None = None,
     ) -> Compression[object]:
-        """Let the engine compress, and tell what it did; raises `EngineContractError`."""
-        this = self._open(messages, current_tokens, focus_topic, keep_last, most_tokens)
-        if this.refusal:
-            return this.unchanged(this.refusal)
-        with self._noting_faults(this):
-            return self._take(self._compress(this), this)
+        """Let the engine compress, and report what it did; raises `EngineContractError`."""
+        run = self._open(messages, current_tokens, focus_topic, keep_last, most_tokens)
+        if run.refusal:
+            return run.unchanged(run.refusal)
+        with self._noting_faults(run):
+            return self._take(self._compress(run), run)
 
     async def acompress_result(
         self,
@@ -182,52 +179,52 @@ class HostedEngine(FoldingEngine):
         most_tokens: int | None = None,
     ) -> Compression[object]:
         """Do the same beside the event loop; an engine that is interrupted goes on to its end unheard."""
-        this = self._open(messages, current_tokens, focus_topic, keep_last, most_tokens)
-        if this.refusal:
-            return this.unchanged(this.refusal)
-        with self._noting_faults(this):
-            compressing = start_thread(lambda: self._compress(this), "midfold-engine")
-            return self._take(await asyncio.wrap_future(compressing), this)
+        run = self._open(messages, current_tokens, focus_topic, keep_last, most_tokens)
+        if run.refusal:
+            return run.unchanged(run.refusal)
+        with self._noting_faults(run):
+            compressing = start_thread(lambda: self._compress(run), "midfold-engine")
+            return self._take(await asyncio.wrap_future(compressing), run)
 
     def undo(self, messages: Sequence[object] | None = None) -> list[object] | None:
         """Take the last compression back, once; the engine is told."""
-        done = self._done
-        restored = done.take_back(messages) if done and messages is not None else None
-        if done is None or restored is None:
+        last = self._undo_point
+        restored = last.take_back(messages) if last and messages is not None else None
+        if last is None or restored is None:
             return None
-        self._hear("undo returns a list or None", None, self.engine.undo, messages)
-        self.adopt(done.restore(self.state))
-        self.last_prompt_tokens = done.tokens_before
+        self._ask_engine("undo returns a list or None", None, self.engine.undo, messages)
+        self.adopt(last.restore(self.state))
+        self.last_prompt_tokens = last.tokens_before
         self._meter.expect(None)
-        self._done = None
+        self._undo_point = None
         return restored
-
-    # The life of a conversation
 
     def on_session_start(self, session_id: str, **info: object) -> None:
         """Pass it on; only a continuation leaves the last compression to be undone."""
         if info.get("boundary_reason") != "compression":
-            self._done = None
+            self._undo_point = None
         hook = self.engine.on_session_start
-        self._hear("on_session_start never raises", None, hook, session_id, **fit_keywords(hook, info))
+        self._ask_engine("on_session_start never raises", None, hook, session_id, **fit_keywords(hook, info))
         self._read_figures()
 
     def on_session_end(self, session_id: str, messages: Sequence[object]) -> None:
         """Pass it on."""
-        self._done = None
-        self._hear("on_session_end never raises", None, self.engine.on_session_end, session_id, messages)
+        self._undo_point = None
+        self._ask_engine(
+            "on_session_end never raises", None, self.engine.on_session_end, session_id, messages
+        )
 
     def on_session_reset(self) -> None:
         """Forget the conversation, and have the engine forget it."""
         super().on_session_reset()
         self.state = CompressionState()
-        self._done = None
+        self._undo_point = None
         self._meter = Meter(self._model, b"", self._cache)
-        self._hear("on_session_reset never raises", None, self.engine.on_session_reset)
+        self._ask_engine("on_session_reset never raises", None, self.engine.on_session_reset)
 
     def cancel_preparation(self) -> None:
         """Pass it on."""
-        self._hear("cancel_preparation never raises", None, self.engine.cancel_preparation)
+        self._ask_engine("cancel_preparation never raises", None, self.engine.cancel_preparation)
 
     def update_model(
         self, model: str, context_length: int, base_url: str = "", api_key: str = "", provider: str = ""
@@ -239,16 +236,16 @@ class HostedEngine(FoldingEngine):
         try:
             self.engine.update_model(model, context_length, base_url, api_key, provider)
         except RAISED as error:
-            self._on_fault(self._broken("update_model takes a model and its window", error, hide=api_key))
+            self._on_fault(
+                self._contract_error("update_model takes a model and its window", error, hide=api_key)
+            )
         self._read_figures()
-
-    # What the engine offers
 
     def get_tool_schemas(self) -> list[dict[str, object]]:
         """Return the tools of the engine."""
         promise = "get_tool_schemas returns a list"
         none: list[dict[str, object]] = []
-        found: object = self._hear(promise, none, self.engine.get_tool_schemas)
+        found: object = self._ask_engine(promise, none, self.engine.get_tool_schemas)
         return list(found) if isinstance(found, list | tuple) else []
 
     def handle_tool_call(self, name: str, args: Mapping[str, object], **info: object) -> str:
@@ -259,8 +256,8 @@ class HostedEngine(FoldingEngine):
     def get_status(self) -> dict[str, object]:
         """Return what a status line shows, and what the engine adds to it."""
         own = super().get_status()
-        told: object = self._hear("get_status returns a mapping", own, self.engine.get_status)
-        return {**told, **own} if isinstance(told, dict) else own
+        added: object = self._ask_engine("get_status returns a mapping", own, self.engine.get_status)
+        return {**added, **own} if isinstance(added, dict) else own
 
     def _may_compress(self, tokens: int) -> bool:
         return self.enabled and not self._is_compressing and not is_paused(tokens, self.state)
@@ -272,32 +269,32 @@ class HostedEngine(FoldingEngine):
         focus: str | None,
         keep_last: int | None,
         most: int | None,
-    ) -> Pass:
+    ) -> Run:
         self._meter.reader.read(messages)
         tokens = self._meter.whole_request(current_tokens, self.last_prompt_tokens)
         policy = replace(self._policy, max_tokens=most) if most else self._policy
         state = reopen(self.state) if focus is not None or most is not None else self.state
-        this = Pass.of(self._meter.reader, tokens, policy, state)
-        return replace(this, focus=focus, refusal=self._refuse(messages, keep_last))
+        run = Run.of(self._meter.reader, tokens, policy, state)
+        return replace(run, focus=focus, refusal=self._refuse(messages, keep_last))
 
     def _refuse(self, messages: Sequence[object], keep_last: int | None) -> str:
-        """Say why the engine is not asked, where it is not."""
+        """Return why the engine is not asked, empty where it is."""
         if keep_last is not None:
             return f"the engine {self.name!r} cannot keep a number of exchanges; compress without one"
         if self._is_compressing:
             return f"the engine {self.name!r} is still at work on the compression before"
         return "" if self.has_content_to_compress(messages) else NOTHING_YET
 
-    def _compress(self, this: Pass) -> object:
+    def _compress(self, run: Run) -> object:
         compress: Callable[..., object] = self.engine.compress
-        given = fit_keywords(compress, {"current_tokens": this.tokens, "focus_topic": this.focus})
-        before = Snapshot(this.request.messages)
+        given = fit_keywords(compress, {"current_tokens": run.tokens, "focus_topic": run.focus})
+        before = ItemSnapshot(run.request.messages)
         self._is_compressing = True
         try:
-            returned = compress(list(this.request.messages), **given)
+            returned = compress(list(run.request.messages), **given)
         except RAISED as error:
             before.restore()
-            raise self._broken("compress returns a list", error) from error
+            raise self._contract_error("compress returns a list", error) from error
         finally:
             self._is_compressing = False
         if before.restore():
@@ -305,71 +302,48 @@ class HostedEngine(FoldingEngine):
         return returned
 
     @contextmanager
-    def _noting_faults(self, this: Pass) -> Iterator[None]:
+    def _noting_faults(self, run: Run) -> Iterator[None]:
         """Count a compression that failed as one in vain, so that it is not tried again at once."""
         try:
             yield
         except EngineContractError:
-            self.adopt(_note_vain(this))
+            self.adopt(run.in_vain("").state)
             raise
 
-    def _take(self, returned: object, this: Pass) -> Compression[object]:
-        """Go on with what the engine returned, if it can be gone on with."""
+    def _take(self, returned: object, run: Run) -> Compression[object]:
+        """Go on with the list that the engine returned, unless it is rejected."""
         self._read_figures()
         try:
-            result = read_returned(returned, this, engine=self.name, count=self._meter.reader.count)
-        except NotUsed as error:
-            return self._not_followed(this, str(error))
+            result = read_result(returned, run, engine=self.name, count=self._meter.reader.count)
+        except ResultRejected as error:
+            reason = f"what the engine {self.name!r} returned was not used: {error}"
+            result = replace(run.in_vain(reason), warning=reason)
         if result is None:
-            result = this.unchanged(f"the engine {self.name!r} left the messages as they are")
-            result = replace(result, state=_note_vain(this))
-        return self._remember(result, this)
-
-    def _not_followed(self, this: Pass, reason: str) -> Compression[object]:
-        """Leave everything as it was, and say why."""
-        words = f"what the engine {self.name!r} returned was not used: {reason}"
-        result = replace(this.unchanged(words), state=_note_vain(this), warning=words)
-        return self._remember(result, this)
-
-    def _remember(self, result: Compression[object], this: Pass) -> Compression[object]:
+            result = run.in_vain(f"the engine {self.name!r} left the messages as they are")
         if result.changed:
-            self._done = Done(this.request.messages, list(result.messages), self.state, result.tokens_before)
+            self._undo_point = UndoPoint.of(run, result, self.state)
             self.last_prompt_tokens = result.tokens_after
-            self._meter.expect(result.tokens_after - this.overhead_tokens)
+            self._meter.expect(result.tokens_after - run.overhead_tokens)
         self.adopt(result.state)
         return result
 
     def _read_figures(self) -> None:
-        """Read what the engine says of itself; the window is the one that its host told it."""
+        """Read the engine's own threshold; the window is the one that the host set."""
         threshold = getattr(self.engine, "threshold_tokens", 0)
         share = getattr(self.engine, "threshold_percent", ContextEngine.threshold_percent)
         self.threshold_percent = share if isinstance(share, int | float) else ContextEngine.threshold_percent
-        is_told = isinstance(threshold, int) and 0 < threshold <= self.context_length
-        self.threshold_tokens = threshold if is_told else int(self.context_length * self.threshold_percent)
+        is_set = isinstance(threshold, int) and 0 < threshold <= self.context_length
+        self.threshold_tokens = threshold if is_set else int(self.context_length * self.threshold_percent)
 
-    def _hear(self, promise: str, default: T, ask: Callable[..., T], *told: object, **info: object) -> T:
+    def _ask_engine(
+        self, promise: str, default: T, ask: Callable[..., T], *args: object, **info: object
+    ) -> T:
         """Ask the engine; one that raises is reported, and `default` is the answer."""
         try:
-            return ask(*told, **info)
+            return ask(*args, **info)
         except RAISED as error:
-            self._on_fault(self._broken(promise, error))
+            self._on_fault(self._contract_error(promise, error))
             return default
 
-    def _broken(self, promise: str, error: BaseException, *, hide: str = "") -> EngineContractError:
+    def _contract_error(self, promise: str, error: BaseException, *, hide: str = "") -> EngineContractError:
         return EngineContractError(self.name, f"{promise}; it raised {describe_error(error, hide=hide)}")
-
-
-def fit_keywords(function: Callable[..., object], keywords: Mapping[str, object]) -> dict[str, object]:
-    """Return those of the keywords that a function takes: hosts of this family differ in what they tell."""
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):
-        return dict(keywords)
-    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
-        return dict(keywords)
-    names = {parameter.name for parameter in parameters}
-    return {name: value for name, value in keywords.items() if name in names}
-
-
-def _note_vain(this: Pass) -> CompressionState:
-    return note_outcome(this.state, effective=False, is_fold=False, tokens=this.tokens)

@@ -1,6 +1,6 @@
-"""The ladder of answers to a provider's failure: what to try next, and when to stop.
+"""The ladder of answers to a provider's failure: the next step to try, and when to stop.
 
-It does nothing itself. Whoever sent the request carries each step out, sends it again, and tells the ladder
+It does nothing itself. The sender of the request carries each step out, sends it again, and tells the ladder
 when that failed too; so gateway, agent and summariser climb the same one.
 """
 
@@ -93,8 +93,8 @@ class GiveUp:
     advice: Advice
 
 
-Step: TypeAlias = Compress | LowerOutputCap | OffloadMedia | Repair
-Ladder: TypeAlias = Generator[Step, Attempt, GiveUp]
+RecoveryStep: TypeAlias = Compress | LowerOutputCap | OffloadMedia | Repair
+Ladder: TypeAlias = Generator[RecoveryStep, Attempt, GiveUp]
 
 
 def recover(attempt: Attempt, *, is_compression_enabled: bool = True) -> Ladder:
@@ -104,7 +104,7 @@ def recover(attempt: Attempt, *, is_compression_enabled: bool = True) -> Ladder:
     success, close the generator. A step that changed nothing need not be sent to the provider: send the
     attempt in as it is, and the ladder ends.
     """
-    climbed: list[Step] = []
+    climbed: list[RecoveryStep] = []
     while True:
         step = _choose(attempt, climbed, is_compression_enabled)
         if isinstance(step, GiveUp):
@@ -129,7 +129,9 @@ def learn_limit(
     return limits.learn(endpoint, model, failure.limit, configured_tokens=configured_tokens)
 
 
-def _choose(attempt: Attempt, climbed: list[Step], is_compression_enabled: bool) -> Step | GiveUp:
+def _choose(
+    attempt: Attempt, climbed: list[RecoveryStep], is_compression_enabled: bool
+) -> RecoveryStep | GiveUp:
     attempt = _without_total(attempt)
     step = _choose_freely(attempt, climbed)
     if isinstance(step, Compress) and not is_compression_enabled:
@@ -141,7 +143,7 @@ def _choose(attempt: Attempt, climbed: list[Step], is_compression_enabled: bool)
     return step
 
 
-def _choose_freely(attempt: Attempt, climbed: list[Step]) -> Step | GiveUp:
+def _choose_freely(attempt: Attempt, climbed: list[RecoveryStep]) -> RecoveryStep | GiveUp:
     failure = attempt.failure
     match failure.kind:
         case FailureKind.PROMPT_TOO_LONG:
@@ -159,7 +161,7 @@ def _choose_freely(attempt: Attempt, climbed: list[Step]) -> Step | GiveUp:
             assert_never(failure.kind)
 
 
-def _shorten(attempt: Attempt, climbed: list[Step]) -> Step:
+def _shorten(attempt: Attempt, climbed: list[RecoveryStep]) -> RecoveryStep:
     """Answer a prompt that is too long; where nothing is counted, the output cap may be what is."""
     is_uncounted = attempt.failure.limit is None and attempt.failure.input_tokens is None
     room = attempt.window_tokens - attempt.sent_tokens - _MARGIN_TOKENS
@@ -184,7 +186,7 @@ def _without_total(attempt: Attempt) -> Attempt:
     return replace(attempt, failure=replace(attempt.failure, kind=kind, input_tokens=stated - cap))
 
 
-def _make_room(attempt: Attempt, climbed: list[Step]) -> Step | GiveUp:
+def _make_room(attempt: Attempt, climbed: list[RecoveryStep]) -> RecoveryStep | GiveUp:
     """Answer an output cap that is too large, and fold where it would leave no output to speak of."""
     room = _room_for_output(attempt)
     if room < MIN_OUTPUT_TOKENS and not _is_cap_alone(attempt.failure):
@@ -193,7 +195,7 @@ def _make_room(attempt: Attempt, climbed: list[Step]) -> Step | GiveUp:
     return _lower_to(room, attempt)
 
 
-def _lower_to(room: int, attempt: Attempt) -> Step | GiveUp:
+def _lower_to(room: int, attempt: Attempt) -> RecoveryStep | GiveUp:
     cap = room if attempt.output_cap is None else min(room, int(attempt.output_cap * _SHRUNK))
     return LowerOutputCap(cap) if cap > 0 else GiveUp(Advice.NO_OUTPUT_FITS)
 
@@ -215,7 +217,7 @@ def _is_cap_alone(failure: Failure) -> bool:
     return failure.limit is not None and failure.input_tokens is None
 
 
-def _compress(attempt: Attempt, climbed: list[Step]) -> Compress:
+def _compress(attempt: Attempt, climbed: list[RecoveryStep]) -> Compress:
     """Aim below the limit, in our own count, which may run below the provider's."""
     limit = _limit(attempt, climbed)
     reserved = min(attempt.output_cap or 0, int(limit * _OUTPUT_SHARE))
@@ -226,7 +228,7 @@ def _compress(attempt: Attempt, climbed: list[Step]) -> Compress:
     return Compress(max(1, min(target, int(attempt.sent_tokens * _SHRUNK))))
 
 
-def _limit(attempt: Attempt, climbed: list[Step]) -> int:
+def _limit(attempt: Attempt, climbed: list[RecoveryStep]) -> int:
     """Return the window to aim for.
 
     A limit that nobody stated is the window, or what was sent where even that is too long. One that is
@@ -241,7 +243,7 @@ def _limit(attempt: Attempt, climbed: list[Step]) -> int:
     return min(max(stated, floor), attempt.window_tokens)
 
 
-def _has_shrunk(before: Attempt, after: Attempt, step: Step) -> bool:
+def _has_shrunk(before: Attempt, after: Attempt, step: RecoveryStep) -> bool:
     """Say whether a step did what it is for; the next one would otherwise be as idle."""
     match step:
         case Compress():

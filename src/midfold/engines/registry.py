@@ -7,14 +7,17 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from midfold.engines.base import ContextEngine
 from midfold.engines.compressor import ContextCompressor
 from midfold.errors import EngineNotFound
 from midfold.files import refuse_store_file
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 GROUP = "midfold.engines"
 """The entry point group in which packages offer engines."""
@@ -82,7 +85,9 @@ def _load_folder(name: str, folder: Path) -> object:
     return next((c for c in classes if issubclass(c, ContextEngine) and c.__module__ == module_name), None)
 
 
-def _entry_points() -> dict[str, EntryPoint]:
+def _entry_points() -> "dict[str, EntryPoint]":
+    from importlib.metadata import entry_points  # it loads a dozen modules, and most engines are built in
+
     return {point.name: point for point in entry_points(group=GROUP)}
 
 

@@ -15,7 +15,7 @@ from midfold.api import Options, plan_compression
 from midfold.cli.render.compression import print_compression, print_losses, print_plan
 from midfold.cli.render.console import make_console
 from midfold.config import load_settings
-from midfold.engines import Asker
+from midfold.engines import SummarizerCaller
 from midfold.errors import ConfigError, SummaryUnavailable
 from midfold.files import replace_file
 from midfold.folding import (
@@ -157,7 +157,7 @@ def _compress(loaded: Transcript, options: Options) -> _Outcome:
 
     with open_summarizer(model, options.get("base_url")) as summarizer:
         what = f"the middle of {len(loaded.request.messages):,} messages with {model}"
-        ask = Asker().for_fold(summarizer)
+        ask = SummarizerCaller().for_fold(summarizer)
         outcome = _run(loaded, options, announced(ask, what, make_console(stderr=True)))
         return replace(outcome, calls=summarizer.calls)
 

@@ -50,7 +50,7 @@ class KeepsDeadline(Protocol):
 Summarizer: TypeAlias = Callable[[SummaryRequest], Answer] | KeepsDeadline
 
 
-class Asker:
+class SummarizerCaller:
     """Puts the questions of an engine; threads may share it."""
 
     def __init__(

@@ -1,13 +1,13 @@
 """Zero wait: the next fold is prepared beside the conversation and put in place when it is due.
 
-What happens to a preparation is a handful of pure steps from one value to the next. `Background` makes them
-one at a time, under a lock, so that a fold is published once or never, and a result that comes late or for
-another history is nobody's business any more. Two launchers do the work: a daemon thread reports from where
-it is; for async hosts it reports on their event loop, between two of their own steps.
+A preparation goes through a handful of pure steps from one value to the next. `Background` makes them one at
+a time, under a lock, so that a prepared fold is applied once or never, and a result that comes late or for
+another history is ignored. The work is done in a daemon thread; async hosts get the result on their event
+loop, between two of their own steps.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -16,8 +16,32 @@ from threading import Lock
 from typing import TypeAlias
 
 from midfold.concurrency import running_loop, start_thread
-from midfold.folding import DIGEST, Compression, CompressionPolicy, CompressionState, Tier, decide, tier_of
-from midfold.messages import Message
+from midfold.engines.run import Run
+from midfold.errors import StaleFold
+from midfold.folding import (
+    DIGEST,
+    MIN_SAVED_PART,
+    MIN_SAVED_TOKENS,
+    TASK_HEADING,
+    Compression,
+    CompressionPolicy,
+    CompressionState,
+    Fold,
+    Tier,
+    apply,
+    count_head,
+    count_leading_system,
+    decide,
+    find_summary,
+    note_outcome,
+    summary_message,
+    tier_of,
+)
+from midfold.messages import Message, canonical_bytes
+from midfold.ports import Count
+from midfold.redact import redact
+from midfold.summaries import active_task, with_section
+from midfold.summaries.prompts import find_body
 
 PREPARE_FROM = 0.80
 """Of the threshold: from here on the next fold is prepared."""
@@ -117,7 +141,7 @@ def commit(preparation: Preparation, ticket: int) -> Preparation:
 
 
 def prepare_from(policy: CompressionPolicy) -> int:
-    """Return how large a request is when its fold is begun; a published one has to end below that."""
+    """Return how large a request is when its fold is begun; one that is applied has to end below that."""
     return int(policy.threshold_tokens * PREPARE_FROM)
 
 
@@ -266,3 +290,70 @@ class Background:
 
     def _rest(self) -> float:
         return self._clock() + self._cooldown_seconds
+
+
+PREPARED_AHEAD = "prepared ahead, applied now"
+"""The reason that a result gives when its fold was ready before it was due."""
+
+
+def apply_prepared_fold(
+    prepared: Compression[Message], now: Run, *, count: Count, key: bytes
+) -> Compression[Message]:
+    """Apply a prepared fold to the list as it is now, longer than it was; nobody is asked anything.
+
+    Raises `StaleFold` when the list no longer begins as it did.
+    """
+    if prepared.fold is None or not is_prepared_for(prepared, now.messages):
+        raise StaleFold
+    fold = _with_newest_task(prepared.fold, prepared.before, now, key)
+    messages = apply(fold, now.messages)
+    known = dict(zip(map(id, now.messages), now.sizes, strict=True))
+    sizes = [known[id(message)] if id(message) in known else count(message) for message in messages]
+    tokens_after = now.overhead_tokens + sum(sizes)
+    is_fold = fold.summary is not None
+    return replace(
+        prepared,
+        messages=messages,
+        before=tuple(now.messages),
+        fold=fold,
+        reason=PREPARED_AHEAD,
+        state=note_outcome(now.state, effective=True, is_fold=is_fold, tokens=tokens_after),
+        tokens_before=now.tokens,
+        tokens_after=tokens_after,
+        summary_tokens=count(fold.summary) if fold.summary else 0,
+    )
+
+
+def is_prepared_for(prepared: Compression[Message], messages: Sequence[Message]) -> bool:
+    """Whether `messages` begin as they did when the fold was prepared, as far as it reaches."""
+    fold = prepared.fold
+    if fold is None or fold.stop > len(messages):
+        return False
+    return all(
+        old is new or canonical_bytes(old) == canonical_bytes(new)
+        for old, new in zip(prepared.before[fold.lead : fold.stop], messages[fold.lead :], strict=False)
+    )
+
+
+def is_still_useful(applied: Compression[object], prepared: Compression[Message], below_tokens: int) -> bool:
+    """Whether a prepared fold, once applied, saves enough, and a fresh one would not do better.
+
+    Where the list has room to end below `below_tokens` it must; where even the prepared fold had none, it may
+    have grown by no more than it could have otherwise.
+    """
+    saved = applied.saved_tokens
+    is_worth_it = saved >= MIN_SAVED_TOKENS and saved >= applied.tokens_before * MIN_SAVED_PART
+    most_tokens = max(below_tokens, prepared.tokens_after + below_tokens - prepared.budget_tokens)
+    return applied.changed and is_worth_it and applied.tokens_after < most_tokens
+
+
+def _with_newest_task(fold: Fold, before: Sequence[Message], now: Run, key: bytes) -> Fold:
+    """Name the newest request as the active task: the one of back then may be done by now."""
+    body = find_body(fold.summary.text) if fold.summary else None
+    lead = count_leading_system(now.messages)
+    earlier = find_summary(now.messages, lead, count_head(now.sizes, lead, now.policy))
+    task = active_task(now.messages, earlier)
+    if body is None or task == active_task(before, earlier):
+        return fold
+    words = with_section(body, TASK_HEADING, redact(task, key=key))
+    return fold.with_summary(summary_message(words, fold.span_digest, key))

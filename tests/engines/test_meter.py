@@ -6,7 +6,7 @@ from itertools import takewhile
 import pytest
 
 from midfold.engines import ContextCompressor
-from midfold.engines.worth import Pace, is_worth_it
+from midfold.engines.meter import Pace, weigh_payback
 from midfold.folding.policy import CompressionPolicy, Strategy
 from midfold.tokens import CanonicalUsage, TokenCounter, find_model
 from midfold.tokens.pricing import price_with
@@ -27,7 +27,7 @@ def make_engine(*, waits=True, summarizer=None):
 
 def weigh(tokens, pace=WARM, **options):
     options = {"model": MODEL, "head_tokens": 5_000, "uses_model": True, **options}
-    return is_worth_it(tokens, WAITS, pace, **options)
+    return weigh_payback(tokens, WAITS, pace, **options)
 
 
 def reports(engine, *sizes, cached=0.95):

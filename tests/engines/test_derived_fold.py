@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from midfold.engines.deriving import NotAFold, derive_fold
+from midfold.engines.derived_fold import NotAFold, derive_fold
 from midfold.folding.fold import Replacement, Span, apply, splice
 from midfold.messages import Message, Text, canonical_bytes
 from midfold.testing import transcript

@@ -3,7 +3,7 @@
 import asyncio
 import threading
 
-from midfold.engines.background import (
+from midfold.engines.prepared import (
     MOST_IN_VAIN,
     MOST_WORKERS,
     Background,

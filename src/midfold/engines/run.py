@@ -1,10 +1,10 @@
-"""One compression of an engine as a value: before it is done, and afterwards, as long as it can be undone."""
+"""One compression of an engine as a value: a `Run` before it is done, an `UndoPoint` afterwards."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from operator import is_
 
-from midfold.engines.reading import Reader
+from midfold.engines.reader import Reader
 from midfold.errors import ConfigError
 from midfold.folding import (
     Compression,
@@ -17,6 +17,7 @@ from midfold.folding import (
     group_around,
     lay_out,
     make_plan,
+    note_outcome,
     reopen,
 )
 from midfold.messages import Message, is_request
@@ -24,8 +25,8 @@ from midfold.wire import Request
 
 
 @dataclass(frozen=True, slots=True)
-class Pass:
-    """What is compressed, how large it is, and who asked."""
+class Run:
+    """The messages to compress, how large they are, and who asked."""
 
     request: Request
     messages: Sequence[Message]
@@ -43,23 +44,23 @@ class Pass:
     """why there is nothing to do, where that is clear from the start"""
 
     @classmethod
-    def of(cls, reader: Reader, tokens: int, policy: CompressionPolicy, state: CompressionState) -> "Pass":
-        """Return a pass over the messages that were last read, as part of a request of `tokens`."""
+    def of(cls, reader: Reader, tokens: int, policy: CompressionPolicy, state: CompressionState) -> "Run":
+        """Return a run over the messages that were last read, as part of a request of `tokens`."""
         messages = list(reader.messages)
         request = Request(reader.dialect, [message.raw for message in messages])
         return cls(request, messages, list(reader.sizes), tokens, policy, state)
 
     def asked(
         self, *, focus: str | None, keep_last: int | None, most_tokens: int | None, is_requested: bool
-    ) -> "Pass":
-        """Return the pass as somebody asked for it.
+    ) -> "Run":
+        """Return the run as the host asked for it.
 
-        A host that insists although nothing calls for it is passing on what a person asked for.
+        A host that compresses although nothing calls for it passes on the wish of a person.
         """
         is_due = decide(self.tokens, self.policy, reopen(self.state)).compress
-        is_told = focus is not None or keep_last is not None or most_tokens is not None
-        is_manual = is_told or is_requested or not is_due
-        this = replace(
+        is_explicit = focus is not None or keep_last is not None or most_tokens is not None
+        is_manual = is_explicit or is_requested or not is_due
+        run = replace(
             self,
             state=reopen(self.state) if is_manual else self.state,
             policy=replace(self.policy, max_tokens=most_tokens) if most_tokens else self.policy,
@@ -67,7 +68,7 @@ class Pass:
             is_manual=is_manual,
             is_emergency=decide(self.tokens, self.policy, self.state).is_emergency,
         )
-        return this if keep_last is None else this.keeping(keep_last)
+        return run if keep_last is None else run.keeping(keep_last)
 
     @property
     def has_middle(self) -> bool:
@@ -111,8 +112,13 @@ class Pass:
             budget_tokens=self.policy.target_tokens,
         )
 
-    def keeping(self, exchanges: int) -> "Pass":
-        """Return the pass that leaves the last `exchanges` alone: a request and all that follows it, each.
+    def in_vain(self, reason: str) -> Compression[object]:
+        """Return the messages as they are, and a state that knows of the vain attempt."""
+        state = note_outcome(self.state, effective=False, is_fold=False, tokens=self.tokens)
+        return replace(self.unchanged(reason), state=state)
+
+    def keeping(self, exchanges: int) -> "Run":
+        """Return the run that leaves the last `exchanges` alone: a request and all that follows it, each.
 
         A tail ends with the group that crosses its budget, so a budget of one token less than these take
         makes the tail theirs.
@@ -133,7 +139,7 @@ class Pass:
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class UndoPoint:
     """The last compression, as far as taking it back needs it: the items before it, and after it."""
 
     before: Sequence[object]
@@ -141,6 +147,11 @@ class Done:
     state: CompressionState
     """before it"""
     tokens_before: int
+
+    @classmethod
+    def of(cls, run: Run, result: Compression[object], state: CompressionState) -> "UndoPoint":
+        """Return the point to which `result`, which began in `state`, can be taken back."""
+        return cls(run.request.messages, list(result.messages), state, result.tokens_before)
 
     def restore(self, state: CompressionState) -> CompressionState:
         """Return `state` without this compression; the next automatic one waits, or this would be in vain."""

@@ -7,9 +7,19 @@ from dataclasses import dataclass, field
 import pytest
 
 from midfold.engines import ContextCompressor
-from midfold.engines.background import Background, Phase, Preparation, arrive, begin, commit, discard, fail
-from midfold.engines.passes import Pass
-from midfold.engines.publishing import PUBLISHED, publish
+from midfold.engines.prepared import (
+    PREPARED_AHEAD,
+    Background,
+    Phase,
+    Preparation,
+    apply_prepared_fold,
+    arrive,
+    begin,
+    commit,
+    discard,
+    fail,
+)
+from midfold.engines.run import Run
 from midfold.errors import StaleFold
 from midfold.folding.compression import Compression
 from midfold.folding.fold import Fold, Replacement, Span
@@ -87,9 +97,9 @@ class World:
 
     def publish(self, seen):
         sizes = [1] * len(self.messages)
-        now = Pass(Request("openai_chat", []), self.messages, sizes, len(sizes), POLICY, CompressionState())
+        now = Run(Request("openai_chat", []), self.messages, sizes, len(sizes), POLICY, CompressionState())
         try:
-            result = publish(seen.ready, now, count=lambda _message: 1, key=b"key")
+            result = apply_prepared_fold(seen.ready, now, count=lambda _message: 1, key=b"key")
         except StaleFold:
             self.preparation = discard(self.preparation, "the history changed")
             return
@@ -223,7 +233,7 @@ class Host:
         assert [message.raw for message in result.before] == before
         assert validate(result.messages, dialect="openai_chat") == []
         assert result.tokens_after <= result.tokens_before
-        if result.reason == PUBLISHED:
+        if result.reason == PREPARED_AHEAD:
             self.check_shown(result, [before[index] for index in sorted(folded)])
 
     def check_shown(self, result, folded):
@@ -293,5 +303,5 @@ def test_the_real_engine_keeps_the_same_promises(seed):
         for event in chance.choices(HOST_EVENTS, k=25):
             event(host)
         reasons += [result.reason for result in host.results]
-    assert PUBLISHED in reasons
-    assert len(reasons) > reasons.count(PUBLISHED)
+    assert PREPARED_AHEAD in reasons
+    assert len(reasons) > reasons.count(PREPARED_AHEAD)

@@ -8,8 +8,7 @@ from typing import NamedTuple
 import pytest
 
 from midfold.engines import ContextCompressor
-from midfold.engines.background import Background
-from midfold.engines.publishing import PUBLISHED, is_current
+from midfold.engines.prepared import PREPARED_AHEAD, Background, is_prepared_for
 from midfold.folding.compression import Compression
 from midfold.folding.fold import Edit, Fold, apply
 from midfold.folding.policy import CompressionPolicy, Strategy
@@ -95,7 +94,7 @@ def test_a_prepared_fold_is_published_onto_the_longer_list():
     messages = up_to(THRESHOLD + 4_000)
     assert engine.should_compress_preflight(messages)
     result = engine.compress_result(messages)
-    assert (result.reason, result.summarizer, result.warning) == (PUBLISHED, "model", None)
+    assert (result.reason, result.summarizer, result.warning) == (PREPARED_AHEAD, "model", None)
     assert "Ship the tariff." in result.summary
     assert result.tokens_after < MARK
     assert validate(result.messages, dialect="openai_chat") == []
@@ -129,7 +128,7 @@ def test_the_active_task_is_the_request_of_now_and_not_of_back_then():
     engine = ready_engine()
     messages = [*up_to(THRESHOLD), {"role": "user", "content": "Now paint the meters green."}]
     result = engine.compress_result(messages, current_tokens=THRESHOLD + 1_000)
-    assert result.reason == PUBLISHED
+    assert result.reason == PREPARED_AHEAD
     notes = find_body(result.summary)
     assert notes.startswith("## Active Task\nNow paint the meters green.")
     assert notes.count("## Active Task") == 1
@@ -237,7 +236,7 @@ def test_a_fold_is_never_put_on_a_history_that_it_was_not_made_for(change):
     engine = ready_engine()
     messages = change(up_to(THRESHOLD + 6_000))
     result = engine.compress_result(messages, current_tokens=THRESHOLD + 4_000)
-    assert result.reason != PUBLISHED
+    assert result.reason != PREPARED_AHEAD
     assert "Ship the tariff." not in (result.summary or "")
     assert why(engine) == "the history changed"
 
@@ -249,7 +248,7 @@ def test_a_message_written_into_in_place_is_noticed():
     later.finish()
     messages[9]["content"] = "something else"
     result = engine.compress_result(messages)
-    assert result.reason != PUBLISHED
+    assert result.reason != PREPARED_AHEAD
 
 
 def test_a_thought_that_the_client_drops_makes_no_edit_miss_its_place():
@@ -258,8 +257,8 @@ def test_a_thought_that_the_client_drops_makes_no_edit_miss_its_place():
     shorten = Edit.at(0, thinking, [(1, Text("a story"))])
     fold = Fold(edits=(shorten,)).identified([thinking])
     prepared = Compression([], (thinking,), fold, "pruned", CompressionState(), 9, 5, 5)
-    assert is_current(prepared, [thinking])
-    assert is_current(prepared, [thoughtless])
+    assert is_prepared_for(prepared, [thinking])
+    assert is_prepared_for(prepared, [thoughtless])
     assert [message.text for message in apply(fold, [thoughtless])] == ["a story"]
 
 
@@ -281,7 +280,7 @@ def test_whatever_makes_a_fold_unfit_discards_it(event, reason):
     engine = ready_engine()
     event(engine)
     assert (phase(engine), why(engine)) == ("discarded" if reason else "idle", reason)
-    assert engine.compress_result(up_to(THRESHOLD + 4_000)).reason != PUBLISHED
+    assert engine.compress_result(up_to(THRESHOLD + 4_000)).reason != PREPARED_AHEAD
 
 
 def test_hosts_may_name_the_same_model_in_every_turn():
@@ -289,7 +288,7 @@ def test_hosts_may_name_the_same_model_in_every_turn():
     engine.summarizer = summarize
     engine.update_model("", WINDOW)
     assert phase(engine) == "ready"
-    assert engine.compress_result(up_to(THRESHOLD + 4_000)).reason == PUBLISHED
+    assert engine.compress_result(up_to(THRESHOLD + 4_000)).reason == PREPARED_AHEAD
 
 
 def test_the_continuation_of_a_compression_is_the_same_conversation():
@@ -339,7 +338,7 @@ def test_a_fold_that_would_no_longer_help_is_not_published():
     engine = ready_engine()
     messages = up_to(THRESHOLD)
     result = engine.compress_result([*messages, *up_to(24_000)], current_tokens=HARD + 8_000)
-    assert result.reason != PUBLISHED
+    assert result.reason != PREPARED_AHEAD
     assert result.changed
 
 
@@ -357,13 +356,13 @@ def test_an_interrupt_while_publishing_leaves_the_fold_ready():
         engine.compress(messages)
     engine._meter.reader.count = counter
     assert (phase(engine), engine.state, engine.compression_count) == ("ready", state, 0)
-    assert engine.compress_result(messages).reason == PUBLISHED
+    assert engine.compress_result(messages).reason == PREPARED_AHEAD
 
 
 def test_where_pruning_will_do_nobody_is_asked_and_it_is_ready_all_the_same():
     engine = ready_engine(policy=CompressionPolicy(), summarizer=never)
     result = engine.compress_result(up_to(THRESHOLD + 4_000))
-    assert (result.reason, result.summarizer, result.folded) == (PUBLISHED, None, ())
+    assert (result.reason, result.summarizer, result.folded) == (PREPARED_AHEAD, None, ())
     assert result.tokens_after < MARK
 
 
@@ -390,7 +389,7 @@ def time_turns():
     answered.set()
     until(lambda: phase(engine) == "ready")
     seconds.append(time_turn(engine, up_to(THRESHOLD + 10_000)))
-    assert seconds[-1].result.reason == PUBLISHED
+    assert seconds[-1].result.reason == PREPARED_AHEAD
     return [turn.seconds for turn in seconds]
 
 
@@ -435,7 +434,7 @@ def test_the_event_loop_of_an_async_host_never_waits():
         await asyncio.to_thread(until, lambda: phase(engine) == "ready")
         return await engine.acompress_result(up_to(THRESHOLD + 4_000))
 
-    assert asyncio.run(host()).reason == PUBLISHED
+    assert asyncio.run(host()).reason == PREPARED_AHEAD
 
 
 def test_an_engine_that_is_left_alone_leaves_only_daemon_threads():

@@ -8,7 +8,7 @@ from contextvars import ContextVar
 import pytest
 
 from midfold.engines import ContextCompressor
-from midfold.engines.asking import MOST_HANGING, Asker, Patience
+from midfold.engines.summarizer_call import MOST_HANGING, Patience, SummarizerCaller
 from midfold.errors import SummaryUnavailable
 from midfold.folding.policy import CompressionPolicy, Strategy
 from midfold.summaries import SummaryRequest
@@ -65,7 +65,7 @@ def test_the_end_of_an_event_loop_does_not_wait_for_it_either(hang):
 
 
 def test_of_threads_that_never_answer_there_are_three_at_most(hang):
-    ask = Asker(SHORT).for_fold(hang)
+    ask = SummarizerCaller(SHORT).for_fold(hang)
     reasons = []
     for _ in range(6):
         with pytest.raises(SummaryUnavailable) as late:
@@ -78,7 +78,7 @@ def test_of_threads_that_never_answer_there_are_three_at_most(hang):
 
 
 def test_one_that_answers_late_may_be_asked_again(gate, hang):
-    ask = Asker(SHORT).for_fold(hang)
+    ask = SummarizerCaller(SHORT).for_fold(hang)
     for _ in range(3):
         with pytest.raises(SummaryUnavailable):
             ask(REQUEST)
@@ -104,14 +104,14 @@ def test_all_pieces_of_a_fold_share_one_deadline(is_async):
         clock.seconds += 50
         return NOTES
 
-    asker = Asker(Patience(answer_seconds=60, fold_seconds=180), clock=clock)
+    caller = SummarizerCaller(Patience(answer_seconds=60, fold_seconds=180), clock=clock)
     if is_async:
-        answers = asyncio.run(answer_all(asker.for_fold_async(slow)))
+        answers = asyncio.run(answer_all(caller.for_fold_async(slow)))
     else:
-        ask = asker.for_fold(slow)
+        ask = caller.for_fold(slow)
         answers = asyncio.run(answer_all(lambda request: asyncio.to_thread(ask, request)))
     assert answers == [NOTES] * 4 + ["not all was read within 180 s"] * 2
-    assert asker.for_fold(slow)(REQUEST) == NOTES
+    assert caller.for_fold(slow)(REQUEST) == NOTES
 
 
 async def answer_all(ask):
@@ -133,7 +133,7 @@ def test_a_fold_whose_pieces_take_too_long_is_written_by_the_digest():
         return NOTES
 
     engine.summarizer = slow
-    engine._asker = Asker(clock=clock)
+    engine._caller = SummarizerCaller(clock=clock)
     result = engine.compress_result(SESSION)
     assert (result.changed, result.summarizer) == (True, "digest")
     assert "not all was read within 180 s; the built-in digest stands in" in result.warning
@@ -221,10 +221,10 @@ def test_one_that_keeps_a_deadline_of_its_own_is_asked_where_it_can_be_interrupt
         def __call__(self, _request):
             return threading.current_thread().name
 
-    assert Asker().for_fold(Punctual())(REQUEST) == threading.current_thread().name
+    assert SummarizerCaller().for_fold(Punctual())(REQUEST) == threading.current_thread().name
 
 
 def test_what_a_host_has_put_into_its_context_is_seen_by_its_summariser():
     request_id = ContextVar("request_id")
     request_id.set("r-17")
-    assert Asker().for_fold(lambda _request: request_id.get())(REQUEST) == "r-17"
+    assert SummarizerCaller().for_fold(lambda _request: request_id.get())(REQUEST) == "r-17"

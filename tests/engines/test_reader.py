@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from midfold.engines.reading import Reader
+from midfold.engines.reader import Reader
 from midfold.messages import ToolCall, ToolResult, digest_messages, pair_calls
 from midfold.redact import redact
 from midfold.summaries.ledger import LedgerCache, collect
