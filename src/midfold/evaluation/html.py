@@ -2,20 +2,20 @@
 
 from collections.abc import Iterator, Sequence
 from html import escape
-from importlib.resources import files
 from string import Template
 
+from midfold.charts import Dot, LineSeries, draw_bars, draw_dots, draw_lines, read_style
 from midfold.evaluation import wording
-from midfold.evaluation.charts import Dot, Series, draw_bars, draw_dots, draw_lines
 from midfold.evaluation.probes import Kind, Zone
 from midfold.evaluation.report import Figures, Report, in_context, in_zone
 from midfold.evaluation.wording import Table
+from midfold.texts import read_text
 
 
 def write_page(report: Report) -> str:
     """Write the whole page."""
-    template = files("midfold.evaluation").joinpath("page.html").read_text("utf-8")
-    return Template(template).substitute(body="\n".join(_body(report)))
+    template = Template(read_text("midfold.evaluation", "page.html"))
+    return template.substitute(chart_style=read_style(), body="\n".join(_body(report))) + "\n"
 
 
 def _body(report: Report) -> Iterator[str]:
@@ -38,7 +38,7 @@ def _body(report: Report) -> Iterator[str]:
 
 def _bars(figures: Sequence[Figures]) -> str:
     kinds = [kind for kind in Kind if kind in figures[0].kinds]
-    series = [Series(one.method, [one.kinds[kind].verbatim for kind in kinds]) for one in figures]
+    series = [LineSeries(one.method, [one.kinds[kind].verbatim for kind in kinds]) for one in figures]
     return draw_bars([wording.name_kind(kind) for kind in kinds], series)
 
 
@@ -59,7 +59,7 @@ def _chains(report: Report) -> Iterator[str]:
         names = list(dict.fromkeys(chain.method for chain in chains))
         lengths = list(dict.fromkeys(chain.length for chain in chains))
         series = [
-            Series(name, [chain.must_keep for chain in chains if chain.method == name]) for name in names
+            LineSeries(name, [chain.must_keep for chain in chains if chain.method == name]) for name in names
         ]
         yield f"<h2>{escape(wording.chains_title(ratio))}</h2>{_key(names)}"
         yield draw_lines([wording.name_length(length) for length in lengths], series)
@@ -75,7 +75,7 @@ def _table(table: Table) -> str:
 
 def _key(names: Sequence[str]) -> str:
     items = [
-        f'<li><svg viewBox="0 0 10 10"><rect class="bar s{number}" width="10" height="10"/></svg>'
+        f'<li><svg viewBox="0 0 10 10"><rect class="s{number}" width="10" height="10"/></svg>'
         f"{escape(name)}</li>"
         for number, name in enumerate(names)
     ]

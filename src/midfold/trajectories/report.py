@@ -1,17 +1,16 @@
-"""What a run did, for people who were not there: figures as JSON, histograms as SVG and PNG."""
+"""What a run did, for people who were not there: figures as JSON, histograms as SVG."""
 
 import json
 from collections.abc import Iterator
 from pathlib import Path
 
+from midfold.charts import Histogram, HistogramSeries, Marker, draw_histogram
 from midfold.files import replace_file
-from midfold.trajectories.bitmap import draw_png
-from midfold.trajectories.charts import Chart, Ink, Mark, Series, lay_out
-from midfold.trajectories.drawing import draw_svg
 from midfold.trajectories.metrics import AggregateMetrics
 from midfold.trajectories.runs import Batch, BatchResult, SummaryBill
 
 _KIBI = 1_024
+_UNIT = "trajectories"
 
 
 def write_report(folder: Path, batch: Batch, result: BatchResult) -> tuple[Path, ...]:
@@ -20,9 +19,7 @@ def write_report(folder: Path, batch: Batch, result: BatchResult) -> tuple[Path,
     values = {"settings": batch.config.to_shown(), **as_values(result)}
     contents = {"report.json": json.dumps(values, indent=2).encode() + b"\n"}
     for name, chart in make_charts(result.totals.metrics, batch.config.target_max_tokens):
-        shapes = lay_out(chart)
-        contents[f"{name}.svg"] = draw_svg(shapes, chart.title)
-        contents[f"{name}.png"] = draw_png(shapes)
+        contents[f"{name}.svg"] = draw_histogram(chart).encode()
     for name, data in contents.items():
         replace_file(folder / name, data)
     return tuple(folder / name for name in contents)
@@ -45,36 +42,45 @@ def as_values(result: BatchResult) -> dict[str, object]:
     }
 
 
-def make_charts(metrics: AggregateMetrics, target_tokens: int) -> Iterator[tuple[str, Chart]]:
+def make_charts(metrics: AggregateMetrics, target_tokens: int) -> Iterator[tuple[str, Histogram]]:
     """Yield the histograms, each with a name for its file."""
     before, after = metrics.histograms["tokens_before"], metrics.histograms["tokens_after"]
-    series = (Series("before", before.counts, Ink.BEFORE), Series("after", after.counts, Ink.AFTER))
-    mark = Mark(target_tokens, f"target {target_tokens:,}")
     yield (
         "tokens",
-        Chart("Tokens of a trajectory", "tokens", before.edges, series, _spell_tokens, 4, mark),
+        Histogram(
+            "Tokens of a trajectory",
+            "tokens",
+            _UNIT,
+            before.edges,
+            (HistogramSeries("before", before.counts, "past"), HistogramSeries("after", after.counts)),
+            _format_tokens,
+            4,
+            Marker(target_tokens, f"target {target_tokens:,}"),
+        ),
     )
     ratio = metrics.histograms["compression_ratio"]
     yield (
         "ratio",
-        Chart(
+        Histogram(
             "What is left of a compressed trajectory",
             "tokens after, as a part of those before",
+            _UNIT,
             ratio.edges,
-            (Series("compressed", ratio.counts, Ink.AFTER),),
-            _spell_part,
+            (HistogramSeries("compressed", ratio.counts),),
+            lambda part: f"{part * 100:.0f} %",
             2,
         ),
     )
     turns = metrics.histograms["turns_removed"]
     yield (
         "turns",
-        Chart(
+        Histogram(
             "Turns that a summary replaced",
             "turns fewer",
+            _UNIT,
             turns.edges,
-            (Series("compressed", turns.counts, Ink.AFTER),),
-            _spell_number,
+            (HistogramSeries("compressed", turns.counts),),
+            lambda count: f"{count:,.0f}",
         ),
     )
 
@@ -89,14 +95,6 @@ def _as_bill(bill: SummaryBill) -> dict[str, object]:
     }
 
 
-def _spell_tokens(value: float) -> str:
-    """Spell octaves as people do: 512, 1k, 16k, 1,024k."""
+def _format_tokens(value: float) -> str:
+    """Write octaves as people do: 512, 1k, 16k, 1,024k."""
     return f"{value / _KIBI:,.0f}k" if value >= _KIBI else f"{value:.0f}"
-
-
-def _spell_part(value: float) -> str:
-    return f"{value * 100:.0f} %"
-
-
-def _spell_number(value: float) -> str:
-    return f"{value:,.0f}"

@@ -14,6 +14,7 @@ from midfold.api import compress
 from midfold.cli.render.compression import index_bar, stretch_table
 from midfold.cli.render.console import make_console
 from midfold.folding import Compression
+from midfold.texts import read_text
 from midfold.tokens import TokenCounter
 from midfold.transcripts import decode_transcript
 from midfold.wire import Request, parse
@@ -63,7 +64,7 @@ def load_session() -> Request:
 
 def load_facts() -> list[Fact]:
     """Read the questions that come with it."""
-    text = files("midfold.cli").joinpath("data/demo_facts.json").read_text("utf-8")
+    text = read_text("midfold.cli", "data/demo_facts.json")
     return [Fact(**fact) for fact in json.loads(text)]
 
 

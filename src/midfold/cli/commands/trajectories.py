@@ -107,7 +107,7 @@ class Flags(TypedDict):
     "--report",
     metavar="DIR",
     type=click.Path(path_type=Path),
-    help="Write figures as JSON and histograms as SVG and PNG there.",
+    help="Write figures as JSON and histograms as SVG there.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the table.")
 def command(source: Path, **flags: Unpack[Flags]) -> int:
