@@ -21,7 +21,7 @@ from midfold.folding import (
 from midfold.pipeline import compress_request
 from midfold.summaries import Template
 from midfold.tokens import TokenCounter, resolve_window
-from midfold.wire import Request, read_request
+from midfold.wire import DEFAULT_DIALECT, Request, read_request
 
 if TYPE_CHECKING:
     from midfold.providers.summarizers import ModelSummarizer
@@ -109,7 +109,7 @@ def _request(messages: Sequence[object], options: Options) -> Request:
         raise ConfigError(
             unknown[0], options.get(unknown[0]), hint=f"one of {', '.join(Options.__annotations__)}"
         )
-    request = read_request(list(messages)) if messages else Request("openai_chat", [])
+    request = read_request(list(messages)) if messages else Request(DEFAULT_DIALECT, [])
     tools = options.get("tools")
     return replace(request, system=options.get("system"), tools=None if tools is None else list(tools))
 

@@ -79,7 +79,7 @@ class ActiveModel:
     @property
     def default_output(self) -> int | None:
         """The output cap where none is set: only Anthropic demands one, and its own would cut files short."""
-        facts = find_model(self.ref.name) if self.dialect == "anthropic" else None
+        facts = find_model(self.ref.name) if self.model.endpoint.api.demands_output_cap else None
         return min(facts.max_output_tokens, _OUTPUT_TOKENS) if facts and facts.max_output_tokens else None
 
     @property
@@ -139,4 +139,4 @@ class ActiveModel:
     def route(self) -> str:
         """Who serves it, as far as prompt caches are concerned."""
         endpoint = self.model.endpoint
-        return "anthropic" if endpoint.api.name == "anthropic" else endpoint.provider
+        return endpoint.api.cache_route or endpoint.provider

@@ -12,12 +12,11 @@ from midfold.cli.render.format import READ_CHARS, show_line
 from midfold.config import load_settings, open_own_store
 from midfold.errors import SessionNotFound, StoreCorrupt
 from midfold.store import Condition, Session, SessionKind, Store, StoredMessage, pack_value
-from midfold.wire import parse
+from midfold.wire import DEFAULT_DIALECT, parse
 
 ID_CHARS = 8
 """How much of an id is shown."""
 LATEST = "latest"
-DEFAULT_DIALECT = "openai_chat"
 _PAGE = 200
 _MOST_NAMED = 5
 

@@ -8,9 +8,8 @@ from operator import is_
 from midfold.messages import NO_HASH, Message, MessageCache, MessageDigest, digest_messages
 from midfold.summaries.ledger import LedgerCache
 from midfold.tokens import TokenCounter, serialize_tools
-from midfold.wire import Request, detect, parse
+from midfold.wire import DEFAULT_DIALECT, Request, detect, parse
 
-_GUESS = "openai_chat"
 """What plain words of user and assistant count as."""
 
 
@@ -26,7 +25,7 @@ class Reader:
     count: TokenCounter
     memory: LedgerCache = field(default_factory=LedgerCache)
     cache: MessageCache = field(default_factory=lambda: MessageCache(parse))
-    dialect: str = _GUESS
+    dialect: str = DEFAULT_DIALECT
     messages: list[Message] = field(default_factory=list)
     sizes: list[int] = field(default_factory=list)
     digests: list[MessageDigest] = field(default_factory=list)
@@ -83,7 +82,7 @@ class Reader:
         """Whether new items leave the dialect as it is; plain words count as chat until told otherwise."""
         if not same and not (self.messages and self.cache.knows(items[0], self.dialect)):
             return False
-        return self.dialect != _GUESS or detect(items[same:]) == _GUESS
+        return self.dialect != DEFAULT_DIALECT or detect(items[same:]) == DEFAULT_DIALECT
 
     def count_system_and_tools(self, system: object, tools: Sequence[object] | None) -> int:
         """Count what travels beside the messages; tool schemas are counted anew only when they change.

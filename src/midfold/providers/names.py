@@ -10,6 +10,7 @@ from types import MappingProxyType
 
 from midfold.errors import ConfigError
 from midfold.providers.keys import MASK
+from midfold.wire import DEFAULT_DIALECT
 from midfold.wire.apis import Quirks, get_api
 from midfold.wire.validate import get_profile
 
@@ -21,7 +22,7 @@ class Provider:
     name: str
     base_url: str = ""
     """empty where every caller has their own"""
-    api: str = "openai_chat"
+    api: str = DEFAULT_DIALECT
     key_env: str = ""
     """the environment variable that holds the key"""
     key_file: str = ""

@@ -48,7 +48,6 @@ from midfold.store.opening import (
     replace_damaged,
 )
 from midfold.store.preparing import (
-    DEFAULT_DIALECT,
     Redactor,
     check_end_reason,
     check_id,
@@ -59,7 +58,6 @@ from midfold.store.preparing import (
 from midfold.store.rows import SAID, SUMMARY, MessageRow
 
 __all__ = [
-    "DEFAULT_DIALECT",
     "LEASE_SECONDS",
     "OWN",
     "SAID",

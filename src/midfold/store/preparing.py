@@ -9,9 +9,8 @@ from midfold.messages import Message
 from midfold.store.base import EndReason, SessionKind
 from midfold.store.codec import clean_text, hide_text, pack_value
 from midfold.store.rows import MessageRow, make_rows, read_items, spell_items
-from midfold.wire import Evidence, Recognition, recognise
+from midfold.wire import DEFAULT_DIALECT, Evidence, Recognition, recognise
 
-DEFAULT_DIALECT = "openai_chat"
 """How what shows no dialect of its own is spelled."""
 MAX_NAME_CHARS = 4_096
 """As much is kept of a title, a source, a reason: of whatever is no message, and so counts for no quota."""

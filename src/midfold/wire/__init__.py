@@ -13,15 +13,24 @@ from midfold.wire.cache_control import (
     strip_cache_control,
 )
 from midfold.wire.convert import Conversion, ConversionLoss, convert
-from midfold.wire.dialect import Evidence, Unreadable, describe, describe_keys
-from midfold.wire.dialects import DIALECTS, Recognition, detect, get_dialect, parse, recognise, render
-from midfold.wire.plain import plain
+from midfold.wire.dialect import Evidence, Unreadable, describe, describe_keys, plain
+from midfold.wire.dialects import (
+    DEFAULT_DIALECT,
+    DIALECTS,
+    Recognition,
+    detect,
+    get_dialect,
+    parse,
+    recognise,
+    render,
+)
 from midfold.wire.request import Request, read_request
 from midfold.wire.sharegpt import is_known_speaker
 from midfold.wire.sse import StreamTooLong
 from midfold.wire.usage import find_report, merge_usage, normalize_usage, reported_cost
 
 __all__ = [
+    "DEFAULT_DIALECT",
     "DIALECTS",
     "MESSAGE_BREAKPOINTS",
     "Conversion",

@@ -3,9 +3,10 @@
 Walk: the content's blocks, in order.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
-from midfold.messages import Media, Message, Part, Reasoning, Text, ToolCall, ToolResult
+from midfold.messages import SYSTEM_ROLES, Media, Message, Part, Reasoning, Text, ToolCall, ToolResult
 from midfold.wire.blocks import (
     Blocks,
     add_to_content,
@@ -22,7 +23,9 @@ from midfold.wire.dialect import (
     Dialect,
     Edits,
     Evidence,
+    Features,
     Item,
+    ToolOffer,
     Unreadable,
     Unwritable,
     Walk,
@@ -30,11 +33,11 @@ from midfold.wire.dialect import (
     describe,
     json_text,
     patch,
+    plain,
     read_opaque,
     text_field,
 )
 from midfold.wire.media import is_file_id, is_text, is_url, media_from_data
-from midfold.wire.plain import plain
 
 _OWN_BLOCKS = frozenset({"tool_use", "tool_result", "redacted_thinking"})
 _SERVER_TOOL_SUFFIXES = ("_tool_use", "_tool_result")
@@ -236,4 +239,43 @@ def _build_source(media: Media) -> Item:
     return {"type": "base64", "media_type": media.mime, "data": media.source}
 
 
-DIALECT = Dialect("anthropic", recognises, role_of, walk, rewrite, build)
+def recognises_body(body: Item, messages: Sequence[object]) -> Evidence:
+    """Recognise the system prompt beside the messages, not among them, and tools by their schemas."""
+    first = plain(messages[0])
+    if isinstance(first, dict) and first.get("role") in SYSTEM_ROLES:
+        return Evidence.NONE
+    tools = plain(body.get("tools"))
+    tools = map(plain, tools) if isinstance(tools, list) else ()
+    is_likely = (
+        body.get("system") is not None
+        or "anthropic_version" in body
+        or any(isinstance(tool, dict) and "input_schema" in tool for tool in tools)
+    )
+    return Evidence.HINT if is_likely else Evidence.NONE
+
+
+def build_tool(tool: ToolOffer) -> Item:
+    return {**tool.named, "input_schema": tool.schema}
+
+
+DIALECT = Dialect(
+    name="anthropic",
+    label="Anthropic Messages",
+    recognises=recognises,
+    role_of=role_of,
+    walk=walk,
+    rewrite=rewrite,
+    build=build,
+    features=Features(
+        error_results=True,
+        free_arguments=False,
+        system_apart=True,
+        media=frozenset({"image", "document"}),
+        media_in_results=frozenset({"image", "document"}),
+    ),
+    recognises_body=recognises_body,
+    system_field="system",
+    build_tool=build_tool,
+    rules="midfold.wire.validate.anthropic",
+    api="midfold.wire.apis.anthropic",
+)

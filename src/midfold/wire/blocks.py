@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from midfold.messages import Media, Opaque, Part, Text, ToolCall, ToolResult
-from midfold.wire.dialect import Item, Unreadable, Unwritable, as_item, describe, read_opaque
+from midfold.wire.dialect import Item, Unreadable, Unwritable, as_item, describe, plain, read_opaque
 from midfold.wire.media import stub
-from midfold.wire.plain import plain
 
 ReadBlock: TypeAlias = Callable[[object], Part]
 BuildBlock: TypeAlias = Callable[[Part], Item]

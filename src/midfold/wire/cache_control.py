@@ -11,8 +11,7 @@ from typing import Any, TypeAlias
 
 from midfold.errors import ConfigError
 from midfold.wire import anthropic, openai_chat
-from midfold.wire.dialect import Item
-from midfold.wire.plain import plain
+from midfold.wire.dialect import Item, plain
 
 System: TypeAlias = str | list[Any] | None
 

@@ -22,6 +22,7 @@ from midfold.messages import (
     ToolResult,
     pair_calls,
 )
+from midfold.wire.dialect import Features
 from midfold.wire.dialects import get_dialect
 from midfold.wire.media import is_file_id, is_text, stub
 
@@ -47,33 +48,6 @@ class Conversion:
     losses: tuple[ConversionLoss, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Target:
-    """What a dialect can say."""
-
-    thinking: bool = False
-    ids: bool = True
-    errors: bool = False
-    """that a result is an error"""
-    free_arguments: bool = True
-    """arguments that are no object"""
-    system_apart: bool = False
-    media: frozenset[str] = frozenset()
-    media_in_results: frozenset[str] = frozenset()
-
-
-_TARGETS = {
-    "openai_chat": _Target(thinking=True, media=frozenset({"image", "audio"})),
-    "openai_responses": _Target(media=frozenset({"image"}), media_in_results=frozenset({"image"})),
-    "anthropic": _Target(
-        errors=True,
-        free_arguments=False,
-        system_apart=True,
-        media=frozenset({"image", "document"}),
-        media_in_results=frozenset({"image", "document"}),
-    ),
-    "sharegpt": _Target(thinking=True, ids=False),
-}
 _ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
 
@@ -84,7 +58,7 @@ def convert(messages: Sequence[Message], to: str) -> Conversion:
     A call still waiting at the very end stays open: its result is yet to come.
     """
     dialect = get_dialect(to)
-    target = _TARGETS[to]
+    target = dialect.features
     mender = _Mender(messages, target)
     mended = _join_split_turns(mender.mend())
     system = None
@@ -98,7 +72,7 @@ def convert(messages: Sequence[Message], to: str) -> Conversion:
 class _Mender:
     """Gives every call a usable id and one result directly behind it, and translates the other parts."""
 
-    def __init__(self, messages: Sequence[Message], target: _Target) -> None:
+    def __init__(self, messages: Sequence[Message], target: Features) -> None:
         self.messages = messages
         self.target = target
         self.losses: list[ConversionLoss] = []
@@ -140,9 +114,9 @@ class _Mender:
             if not _ID.fullmatch(call_id) or call_id in used:
                 chosen = _derive_id(here, taken)
                 taken.add(chosen)
-                if self.target.ids:
+                if self.target.call_ids:
                     self._lose(here.message, f"call id {call_id!r} is {chosen!r} here")
-            if not self.target.ids and call_id:
+            if not self.target.call_ids and call_id:
                 self._lose(here.message, f"call id {call_id!r}")
             ids[here] = chosen
             used.add(chosen)
@@ -187,7 +161,7 @@ class _Mender:
     def _translate_call(self, here: Location, call: ToolCall) -> ToolCall:
         if not self.target.free_arguments and not isinstance(call.parse_arguments(), dict) and call.arguments:
             self._lose(here.message, f"the arguments of {call.name!r} are an object here")
-        call_id = self.ids[here] if self.target.ids else ""
+        call_id = self.ids[here] if self.target.call_ids else ""
         return replace(call, id=call_id, name=self._usable_name(here.message, call.name))
 
     def _say_media(self, index: int, media: Media) -> str:
@@ -222,7 +196,7 @@ class _Mender:
         kinds = self.target.media_in_results
         kept = tuple(media for media in result.media if _can_carry(kinds, media))
         said = [self._say_media(index, media) for media in result.media if not _can_carry(kinds, media)]
-        if result.is_error and not self.target.errors:
+        if result.is_error and not self.target.error_results:
             self._lose(index, "that a result is an error")
         text = "\n".join([*filter(None, [result.text]), *said])
         return replace(result, text=text, media=kept, name=result.name or call.name)

@@ -1,4 +1,4 @@
-"""What a dialect is, and the walk that reading and writing share.
+"""Everything of one provider's spelling in one value, and the walk that reading and writing share.
 
 A dialect reads a wire item by walking its fields in a fixed order; each holds one part or a list of them. So
 every part has its place, and an edited one is written back by walking again: only the path to it is copied.
@@ -11,13 +11,17 @@ help to read, are said where there is a field for them.
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any, TypeAlias
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from midfold.messages import Message, Opaque, Part, Removed
-from midfold.wire.plain import plain
+
+if TYPE_CHECKING:
+    from midfold.wire.apis.api import Api
+    from midfold.wire.validate.rules import Rules
 
 Item: TypeAlias = dict[str, Any]
 Path: TypeAlias = tuple[()] | tuple[str] | tuple[str, int]
@@ -30,6 +34,7 @@ WHOLE_ITEM = ""
 _compact_json = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 _sorted_json = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, sort_keys=True).encode
 _quote = json.encoder.encode_basestring
+_PLAIN = (dict, list, str)
 _SHOWN_KEYS, _SHOWN_KEY_CHARS = 6, 40
 
 
@@ -74,17 +79,85 @@ Add: TypeAlias = Callable[[Item, Part], Item]
 
 
 @dataclass(frozen=True, slots=True)
-class Dialect:
-    """How one provider spells messages."""
+class Features:
+    """What a dialect can say; what it cannot say is lost when a conversation is converted to it."""
+
+    thinking: bool = False
+    call_ids: bool = True
+    error_results: bool = False
+    free_arguments: bool = True
+    """arguments that are no object"""
+    system_apart: bool = False
+    """the system prompt is a field of the request, and roles alternate"""
+    media: frozenset[str] = frozenset()
+    media_in_results: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class ToolOffer:
+    """A tool as it is offered to a model, whatever the API."""
 
     name: str
+    description: str
+    schema: object
+
+    @property
+    def named(self) -> Item:
+        """Name and description, which every API spells alike."""
+        return {"name": self.name} | ({"description": self.description} if self.description else {})
+
+
+def build_function(tool: ToolOffer) -> Item:
+    """Offer a tool as chat completions do."""
+    return {"type": "function", "function": {**tool.named, "parameters": tool.schema}}
+
+
+def _recognises_no_body(_body: Item, _messages: Sequence[object]) -> Evidence:
+    return Evidence.NONE
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How one provider spells messages, and all that depends on it.
+
+    A new dialect is a module with one of these and a line in `dialects.DIALECTS`; nothing else asks for the
+    name of a dialect. `rules` and `api` name modules, which load when a request needs them.
+    """
+
+    name: str
+    label: str
+    """the name for people"""
     recognises: Callable[[Item], Evidence]
     role_of: Callable[[Item], str]
     walk: Callable[[Item], Walk]
     rewrite: Callable[[Item, Message, Edits], Item]
-    """Spell an edited message, sharing with its raw item all that did not change."""
+    """Write an edited message, sharing with its raw item all that did not change."""
     build: Callable[[Message], list[object]]
-    """Spell a message from its parts alone, in as many items as the dialect needs, as well as it can."""
+    """Write a message from its parts alone, in as many items as the dialect needs, as well as it can."""
+    features: Features
+    recognises_body: Callable[[Item, Sequence[object]], Evidence] = _recognises_no_body
+    """Tell from a request body, given its messages, who wrote it."""
+    message_fields: tuple[str, ...] = ("messages",)
+    """where a request body has its messages; the first that is there counts"""
+    system_field: str | None = None
+    """where a request body has its system prompt, if not among the messages"""
+    build_tool: Callable[[ToolOffer], Item] = build_function
+    input_includes_cache: bool = False
+    """`input_tokens` of a usage report include what came from a cache"""
+    rules: str | None = None
+    """the module whose `RULES` say what the provider refuses; `None` where nothing is refused"""
+    api: str | None = None
+    """the module whose `API` sends requests in this dialect; `None` where nobody takes them"""
+
+    def load_rules(self) -> "Rules | None":
+        """Return what the provider refuses."""
+        rules: Rules | None = import_module(self.rules).RULES if self.rules else None
+        return rules
+
+    def load_api(self) -> "Api | None":
+        """Return the API that speaks this dialect."""
+        api: Api | None = import_module(self.api).API if self.api else None
+        return api
 
     def read(self, raw: object) -> Message:
         """Read one wire item; the message keeps `raw` itself."""
@@ -104,6 +177,24 @@ class Dialect:
         if not edits.changes and not edits.added:
             return [message.raw]
         return [] if _lost_its_words(message) else [self.rewrite(item, message, edits)]
+
+
+def plain(value: object) -> object:
+    """Return `value` as a dict or list where it stands for one; anything else comes back as it is.
+
+    Callers append an SDK's reply object to their list as it is; no SDK is imported to understand it.
+    """
+    if value is None or isinstance(value, _PLAIN):
+        return value
+    dump = getattr(value, "model_dump", None)
+    if callable(dump):
+        dumped: object = dump(exclude_unset=True)
+        return dumped
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, tuple):
+        return list(value)
+    return value
 
 
 def as_item(raw: object) -> Item:

@@ -1,4 +1,4 @@
-"""The four dialects by name: telling them apart, reading and writing whole lists."""
+"""The table of dialects: telling them apart, reading and writing whole lists."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,6 +12,8 @@ DIALECTS: dict[str, Dialect] = {
     module.DIALECT.name: module.DIALECT for module in (sharegpt, openai_responses, anthropic, openai_chat)
 }
 """In the order in which they are tried: the most distinctive spelling first."""
+DEFAULT_DIALECT = openai_chat.DIALECT.name
+"""What messages count as that could be anybody's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,7 @@ def recognise(messages: Sequence[object]) -> Recognition:
         if "role" not in item:
             keys = describe_keys(item)
             raise UnknownDialect(f"message {index} has no role, no from and no known type, but {keys}")
-    return hint or Recognition(openai_chat.DIALECT.name, Evidence.NONE)
+    return hint or Recognition(DEFAULT_DIALECT, Evidence.NONE)
 
 
 def _is_anybodys(raw: object) -> bool:

@@ -21,6 +21,7 @@ from midfold.wire.dialect import (
     Dialect,
     Edits,
     Evidence,
+    Features,
     Item,
     Path,
     Unreadable,
@@ -32,11 +33,11 @@ from midfold.wire.dialect import (
     list_field,
     object_field,
     patch,
+    plain,
     read_opaque,
     text_field,
 )
 from midfold.wire.media import is_file_id, is_url, media_from_data, media_from_url, stub, url_of
-from midfold.wire.plain import plain
 
 _RESULT_ROLES = ("tool", "function")
 _REASONING_FIELDS = ("reasoning_content", "reasoning")
@@ -319,4 +320,15 @@ def _build_call(call: ToolCall) -> Item:
     return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
 
 
-DIALECT = Dialect("openai_chat", recognises, role_of, walk, rewrite, build)
+DIALECT = Dialect(
+    name="openai_chat",
+    label="OpenAI chat",
+    recognises=recognises,
+    role_of=role_of,
+    walk=walk,
+    rewrite=rewrite,
+    build=build,
+    features=Features(thinking=True, media=frozenset({"image", "audio"})),
+    rules="midfold.wire.validate.openai_chat",
+    api="midfold.wire.apis.openai_chat",
+)

@@ -3,6 +3,7 @@
 Walk: the content of a message item; every other item is one part.
 """
 
+from collections.abc import Sequence
 from functools import partial
 
 from midfold.messages import Media, Message, Part, Reasoning, Text, ToolCall, ToolResult
@@ -24,7 +25,9 @@ from midfold.wire.dialect import (
     Dialect,
     Edits,
     Evidence,
+    Features,
     Item,
+    ToolOffer,
     Unreadable,
     Unwritable,
     Walk,
@@ -33,11 +36,11 @@ from midfold.wire.dialect import (
     json_text,
     list_field,
     patch,
+    plain,
     read_opaque,
     text_field,
 )
 from midfold.wire.media import is_file_id, media_from_data, media_from_url, url_of
-from midfold.wire.plain import plain
 
 _OWN_ITEMS = frozenset({"reasoning", "item_reference", "compaction"})
 _OWN_BLOCKS = frozenset({"input_text", "output_text", "input_image", "input_file"})
@@ -315,4 +318,30 @@ def _build_input_block(part: Part) -> Item:
             raise Unwritable(f"a {type(part).__name__} like this cannot stand in content")
 
 
-DIALECT = Dialect("openai_responses", recognises, role_of, walk, rewrite, build)
+def recognises_body(body: Item, _messages: Sequence[object]) -> Evidence:
+    """Nobody else calls the messages `input`."""
+    is_own = body.get("messages") is None and body.get("input") is not None
+    return Evidence.PROOF if is_own else Evidence.NONE
+
+
+def build_tool(tool: ToolOffer) -> Item:
+    return {"type": "function", **tool.named, "parameters": tool.schema}
+
+
+DIALECT = Dialect(
+    name="openai_responses",
+    label="OpenAI Responses",
+    recognises=recognises,
+    role_of=role_of,
+    walk=walk,
+    rewrite=rewrite,
+    build=build,
+    features=Features(media=frozenset({"image"}), media_in_results=frozenset({"image"})),
+    recognises_body=recognises_body,
+    message_fields=("input",),
+    system_field="instructions",
+    build_tool=build_tool,
+    input_includes_cache=True,
+    rules="midfold.wire.validate.openai_responses",
+    api="midfold.wire.apis.openai_responses",
+)

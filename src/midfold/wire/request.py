@@ -4,17 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from midfold.errors import UnknownDialect
-from midfold.wire.dialect import Evidence, Item, describe, describe_keys
-from midfold.wire.dialects import detect, get_dialect, recognise
-from midfold.wire.plain import plain
+from midfold.wire.dialect import Evidence, Item, describe, describe_keys, plain
+from midfold.wire.dialects import DIALECTS, detect, get_dialect, recognise
 
-_MESSAGE_KEYS = {
-    "messages": None,
-    "input": "openai_responses",
-    "conversations": "sharegpt",
-    "conversation": "sharegpt",
-}
-_SYSTEM_KEYS = {"anthropic": "system", "openai_responses": "instructions"}
 _OUTPUT_CAP_KEYS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 
 
@@ -61,12 +53,12 @@ def read_request(body: object, dialect: str | None = None) -> Request:
         messages = [{"role": "user", "content": messages}]
     if not isinstance(messages, list):
         raise UnknownDialect(f"{key} is {describe(messages)}; expected a list of messages")
-    name = get_dialect(dialect or _dialect_of(body, key, messages)).name
+    spoken = get_dialect(dialect or _dialect_of(body, messages))
     tools = plain(body.get("tools"))
     return Request(
-        dialect=name,
+        dialect=spoken.name,
         messages=messages,
-        system=plain(body.get(_SYSTEM_KEYS[name])) if name in _SYSTEM_KEYS else None,
+        system=plain(body.get(spoken.system_field)) if spoken.system_field else None,
         tools=tools if isinstance(tools, list) else None,
         model=body["model"] if isinstance(body.get("model"), str) else None,
         max_output=_first_count(body),
@@ -76,37 +68,25 @@ def read_request(body: object, dialect: str | None = None) -> Request:
 
 
 def _message_key(body: Item) -> str:
-    for key in _MESSAGE_KEYS:
-        if body.get(key) is not None:
-            return key
+    # The dialects whose messages look like anybody's stand last in the table, and their field comes first.
+    for dialect in reversed(DIALECTS.values()):
+        for key in dialect.message_fields:
+            if body.get(key) is not None:
+                return key
     raise UnknownDialect(
         f"expected a list under messages, input or conversations; the keys are {describe_keys(body)}"
     )
 
 
-def _dialect_of(body: Item, key: str, messages: list[object]) -> str:
-    """An object tells more than its messages, unless one of them is proof."""
-    by_key = _MESSAGE_KEYS[key]
+def _dialect_of(body: Item, messages: list[object]) -> str:
+    """Name the dialect: a body may tell more than its messages, unless one of them is proof."""
     found = recognise(messages)
-    if by_key == "openai_responses" or by_key == found.dialect:
-        return by_key
-    if found.evidence is not Evidence.PROOF and _is_anthropic_body(body, messages):
-        return "anthropic"
+    for name, dialect in DIALECTS.items():
+        evidence = dialect.recognises_body(body, messages)
+        is_doubtful = found.evidence is not Evidence.PROOF
+        if evidence is Evidence.PROOF or (evidence is Evidence.HINT and is_doubtful):
+            return name
     return found.dialect
-
-
-def _is_anthropic_body(body: Item, messages: list[object]) -> bool:
-    """Recognise the system prompt beside the messages, not among them, and tools by their schemas."""
-    first = plain(messages[0])
-    if isinstance(first, dict) and first.get("role") in ("system", "developer"):
-        return False
-    tools = plain(body.get("tools"))
-    tools = map(plain, tools) if isinstance(tools, list) else ()
-    return (
-        body.get("system") is not None
-        or "anthropic_version" in body
-        or any(isinstance(tool, dict) and "input_schema" in tool for tool in tools)
-    )
 
 
 def _first_count(body: Item) -> int | None:

@@ -14,6 +14,7 @@ from midfold.wire.dialect import (
     Dialect,
     Edits,
     Evidence,
+    Features,
     Item,
     Unreadable,
     Unwritable,
@@ -227,4 +228,15 @@ def _spell_call(call: ToolCall) -> str:
     return json_text({**has_id, "name": call.name, "arguments": call.parse_arguments()})
 
 
-DIALECT = Dialect("sharegpt", recognises, role_of, walk, rewrite, build)
+DIALECT = Dialect(
+    name="sharegpt",
+    label="ShareGPT",
+    recognises=recognises,
+    role_of=role_of,
+    walk=walk,
+    rewrite=rewrite,
+    build=build,
+    features=Features(thinking=True, call_ids=False),
+    message_fields=("conversations", "conversation"),
+    rules="midfold.wire.validate.sharegpt",
+)

@@ -11,7 +11,8 @@ from math import isfinite
 from typing import Any, TypeAlias
 
 from midfold.tokens import CanonicalUsage
-from midfold.wire.plain import plain
+from midfold.wire.dialect import plain
+from midfold.wire.dialects import DIALECTS
 
 # No call and no sum of calls has this many tokens.
 _ABSURD_TOKENS = 10**12
@@ -32,7 +33,9 @@ def normalize_usage(raw: object, dialect: str | None = None) -> CanonicalUsage:
     def find(*names: str) -> int:
         return next((number for name in names if (number := _number(_get(report, name)))), 0)
 
-    return _reader_for(report, dialect or "")(find)
+    spoken = DIALECTS.get(dialect or "")
+    includes_cache = spoken is not None and spoken.input_includes_cache
+    return _reader_for(report, input_includes_cache=includes_cache)(find)
 
 
 def merge_usage(fragments: Iterable[object], dialect: str | None = None) -> CanonicalUsage:
@@ -151,7 +154,7 @@ def _number(value: object) -> int:
     return int(value)
 
 
-def _reader_for(report: object, dialect: str) -> Callable[[Find], CanonicalUsage]:
+def _reader_for(report: object, *, input_includes_cache: bool) -> Callable[[Find], CanonicalUsage]:
     def has(*names: str) -> bool:
         return any(_get(report, name) is not None for name in names)
 
@@ -169,7 +172,7 @@ def _reader_for(report: object, dialect: str) -> Callable[[Find], CanonicalUsage
         return _read_llama_cpp
     if has("input_token_details", "output_token_details"):
         return _read_langchain
-    if dialect == "openai_responses" or has("input_tokens_details"):
+    if input_includes_cache or has("input_tokens_details"):
         return _read_responses
     return _read_anthropic
 

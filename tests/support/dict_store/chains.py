@@ -11,7 +11,6 @@ from dataclasses import replace
 from midfold.errors import SessionBusy, StoreError
 from midfold.folding import Compression
 from midfold.store import (
-    DEFAULT_DIALECT,
     LEASE_SECONDS,
     Continuation,
     ContinuedSession,
@@ -27,6 +26,7 @@ from midfold.store import (
     read_value,
     run_hooks,
 )
+from midfold.wire import DEFAULT_DIALECT
 from support.dict_store.base import Verbs, digests_of
 from support.dict_store.shelf import Entry, KeptFold, KeptLease, Written
 

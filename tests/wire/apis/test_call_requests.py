@@ -9,7 +9,7 @@ import pytest
 from midfold.errors import ConfigError, DialectError
 from midfold.wire import Request, read_request
 from midfold.wire.apis import APIS, Quirks, encode_body, fit_request, get_api
-from midfold.wire.apis.alternate import join_neighbours
+from midfold.wire.apis.openai_chat import join_neighbours
 from midfold.wire.validate import validate
 
 PLAIN = Quirks()

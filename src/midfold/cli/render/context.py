@@ -10,6 +10,7 @@ from midfold.cli.render.grid import Grid
 from midfold.cli.terminal import printable
 from midfold.engines import ContextBreakdown, Section
 from midfold.tokens import Breakdown
+from midfold.wire import get_dialect
 
 if TYPE_CHECKING:
     from midfold.cli.commands.inspect import Inspection
@@ -78,14 +79,8 @@ def _size(context: ContextBreakdown) -> str:
     return f"{context.tokens / max(context.context_length, 1):.0%} of {context.context_length:,}"
 
 
-__all__ = ["DIALECT_NAMES", "print_inspection", "printable"]
+__all__ = ["print_inspection", "printable"]
 
-DIALECT_NAMES = {
-    "openai_chat": "OpenAI chat",
-    "openai_responses": "OpenAI Responses",
-    "anthropic": "Anthropic Messages",
-    "sharegpt": "ShareGPT",
-}
 _WHOSE_RULES = {
     "openai": "OpenAI",
     "azure": "Azure",
@@ -130,7 +125,7 @@ def print_inspection(inspection: "Inspection", console: Console) -> None:
 def _headline(inspection: "Inspection") -> Text:
     request = inspection.transcript.request
     facts = [
-        DIALECT_NAMES[request.dialect],
+        get_dialect(request.dialect).label,
         f"{len(request.messages):,} messages",
         printable(inspection.model) if inspection.model else "model not named",
     ]

@@ -6,7 +6,7 @@ from typing import assert_never
 from rich.console import Console
 from rich.text import Text
 
-from midfold.cli.conversations import DEFAULT_DIALECT, ID_CHARS, Overview, SessionView
+from midfold.cli.conversations import ID_CHARS, Overview, SessionView
 from midfold.cli.render.format import count_of, format_date, format_time, show_line
 from midfold.cli.render.grid import Grid
 from midfold.cli.terminal import printable
@@ -14,7 +14,7 @@ from midfold.messages import Media, Message, Opaque, Part, Reasoning, Removed, T
 from midfold.messages import Text as Words
 from midfold.redact import find_secrets, redact
 from midfold.store import Hit, SearchResults, Session, StoredMessage
-from midfold.wire import parse
+from midfold.wire import DEFAULT_DIALECT, parse
 
 _MOST_TITLE_CELLS = 48
 _MOST_NAME_CELLS = 24

@@ -20,10 +20,9 @@ from midfold.store.sqlite.messages import RECORD, RECORDS
 from midfold.store.sqlite.seals import LOST_SEAL, SEALED_COLUMNS, is_sealed
 from midfold.store.sqlite.sessions import SessionRow, find_place
 from midfold.store.sqlite.skipping import UNREADABLE, each_row
-from midfold.wire import render
+from midfold.wire import DEFAULT_DIALECT, render
 
 _SPEAKERS = ("user", "assistant", "system")
-_DEFAULT_DIALECT = "openai_chat"
 # A number of messages that is so far from what is there is itself damaged.
 _MOST_MISSING = 1_000_000
 _PIECES = "SELECT source, start, stop FROM ranges WHERE tenant = ? AND session = ? ORDER BY position"
@@ -217,9 +216,9 @@ def make_mark_item(role: str, dialect: object) -> object:
     """Spell the mark of a damaged message as a wire item."""
     message = Message(role if role in _SPEAKERS else "user", (Text(DAMAGED_TEXT),))
     try:
-        return render([message], str(dialect or _DEFAULT_DIALECT))[0]
+        return render([message], str(dialect or DEFAULT_DIALECT))[0]
     except (ValueError, LookupError, MidfoldError):
-        return render([message], _DEFAULT_DIALECT)[0]
+        return render([message], DEFAULT_DIALECT)[0]
 
 
 def _read_singly(

@@ -16,7 +16,7 @@ from midfold.messages import Message, Text
 from midfold.store.base import Condition, Session, Store, StoredFold, StoredMessage
 from midfold.store.codec import Packed, pack_item, pack_value
 from midfold.transcripts import decode_json
-from midfold.wire import convert, parse
+from midfold.wire import DEFAULT_DIALECT, convert, parse
 
 FORMAT = "midfold.session"
 """What the field `format` of our own files says."""
@@ -24,7 +24,6 @@ VERSION = 1
 
 _PRIVATE = 0o600
 # Nothing in a session without a dialect tells one from another.
-_DEFAULT_DIALECT = "openai_chat"
 # Without a key placeholders name the kind alone, so that nobody can compare them with a guess.
 _NO_KEY = b""
 # Legal in JSON, and yet a terminal may obey them or a reader of lines break there.
@@ -75,7 +74,7 @@ class _Conversation:
 
     @property
     def dialect(self) -> str:
-        return self.session.dialect or _DEFAULT_DIALECT
+        return self.session.dialect or DEFAULT_DIALECT
 
 
 def export_session(

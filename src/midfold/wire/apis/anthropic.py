@@ -3,8 +3,20 @@
 import json
 from collections.abc import Sequence
 
-from midfold.wire.apis.api import Api, Quirks, base_body, make_completion, place_of, text_of
-from midfold.wire.apis.completion import CallChunk, Chunk, Completion, Finish, ReasoningChunk, TextChunk
+from midfold.wire.apis.api import (
+    Api,
+    CallChunk,
+    Chunk,
+    Completion,
+    Finish,
+    Quirks,
+    ReasoningChunk,
+    TextChunk,
+    base_body,
+    index_in,
+    make_completion,
+    text_of,
+)
 from midfold.wire.dialect import Item, Unreadable, as_item
 from midfold.wire.request import Request
 
@@ -92,7 +104,7 @@ class MessageCollector:
         raw = as_item(event.get("content_block"))
         is_call = raw.get("type") == "tool_use"
         block = _Block(raw, self._call_count, is_call)
-        self._blocks[place_of(event, "index")] = block
+        self._blocks[index_in(event, "index")] = block
         self._call_count += is_call
         if is_call:
             return [CallChunk(block.call_index, text_of(raw.get("id")), text_of(raw.get("name")))]
@@ -100,7 +112,7 @@ class MessageCollector:
 
     def _grow(self, event: Item) -> Sequence[Chunk]:
         delta = as_item(event.get("delta"))
-        block = self._blocks.get(place_of(event, "index"))
+        block = self._blocks.get(index_in(event, "index"))
         if block is None:
             raise Unreadable("the stream continues a content block that it did not start")
         kind = text_of(delta.get("type"))
@@ -123,7 +135,7 @@ class MessageCollector:
     def body(self) -> Item:
         return {
             **self._message,
-            "content": [block.spell() for block in self._blocks.values()],
+            "content": [block.to_item() for block in self._blocks.values()],
             "usage": self._usage or None,
         }
 
@@ -138,7 +150,7 @@ class _Block:
         self.texts: dict[str, list[str]] = {}
         self.citations: list[object] = []
 
-    def spell(self) -> Item:
+    def to_item(self) -> Item:
         grown: Item = {field: self._grown(field) for field in self.texts if field != "input"}
         if "input" in self.texts:
             grown["input"] = _read_input("".join(self.texts["input"]))
@@ -159,5 +171,13 @@ def _read_input(text: str) -> object:
 
 
 API = Api(
-    "anthropic", "/messages", headers, build, read, MessageCollector, end_events=frozenset({"message_stop"})
+    "anthropic",
+    "/messages",
+    headers,
+    build,
+    read,
+    MessageCollector,
+    end_events=frozenset({"message_stop"}),
+    demands_output_cap=True,
+    cache_route="anthropic",
 )

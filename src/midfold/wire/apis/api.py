@@ -1,15 +1,125 @@
-"""What an API is: where to send, how to spell a request, how to read a reply."""
+"""What an API is: where to send, how to write a request, how to read a reply and the chunks it comes in."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from enum import Enum
+from typing import Protocol, TypeAlias
 
-from midfold.messages import Message, ToolCall
-from midfold.wire.apis.completion import Chunk, Completion, Finish
+from midfold.messages import Message, Part, Reasoning, Text, ToolCall
+from midfold.tokens import CanonicalUsage
 from midfold.wire.dialect import Item, Unreadable, as_item
 from midfold.wire.dialects import get_dialect
 from midfold.wire.request import Request
-from midfold.wire.usage import normalize_usage
+from midfold.wire.usage import normalize_usage, reported_cost
+
+
+class Finish(Enum):
+    """Why a model stopped."""
+
+    STOP = "stop"
+    CALLS = "calls"
+    """it waits for the results of its tool calls"""
+    LENGTH = "length"
+    """the output cap cut it off"""
+    REFUSED = "refused"
+    OVERFLOW = "overflow"
+    """the window was full before the output cap was reached"""
+    CUT = "cut"
+    """the stream broke off; what there is may end anywhere"""
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """What a model answered.
+
+    `items` are the turn as wire items of `dialect`: append them to the messages to go on. `raw_usage` is the
+    provider's own report, `None` where it made none.
+    """
+
+    dialect: str
+    messages: tuple[Message, ...]
+    finish: Finish
+    usage: CanonicalUsage
+    raw_usage: object = field(repr=False)
+    finish_reason: str
+    """the provider's own word for `finish`; empty where it has none"""
+    model: str
+    """which model answered, as the provider names it"""
+
+    @property
+    def text(self) -> str:
+        """The words of the reply, without its thinking. Blocks are joined as they are: sources split them."""
+        return "".join(part.text for part in self._parts() if isinstance(part, Text))
+
+    @property
+    def calls(self) -> tuple[ToolCall, ...]:
+        """The tools that the model wants run."""
+        return tuple(part for part in self._parts() if isinstance(part, ToolCall))
+
+    @property
+    def reasoning(self) -> str:
+        """The thinking, as far as the provider shows it."""
+        return "\n".join(part.text for part in self._parts() if isinstance(part, Reasoning) and part.text)
+
+    @property
+    def items(self) -> list[object]:
+        """The turn as the provider spelled it."""
+        return [message.raw for message in self.messages]
+
+    @property
+    def reported_cost(self) -> Decimal | None:
+        """The dollars that a gateway such as OpenRouter says it charged, where it says so."""
+        return reported_cost(self.raw_usage)
+
+    def _parts(self) -> Iterator[Part]:
+        return (part for message in self.messages for part in message.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class TextChunk:
+    """More words of the reply."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningChunk:
+    """More of the thinking."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallChunk:
+    """More of a tool call. `id` and `name` come with its first piece; `arguments` are to be joined."""
+
+    index: int
+    """which call of the reply, from 0"""
+    id: str = ""
+    name: str = ""
+    arguments: str = ""
+
+
+Chunk: TypeAlias = TextChunk | ReasoningChunk | CallChunk
+
+
+@dataclass(frozen=True, slots=True)
+class StreamDone:
+    """The last event of a stream that ended well."""
+
+    completion: Completion
+
+
+@dataclass(frozen=True, slots=True)
+class StreamCut:
+    """The last event of a stream that broke off: what had come until then. The error is raised after it."""
+
+    partial: Completion
+
+
+StreamEvent: TypeAlias = Chunk | StreamDone | StreamCut
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +165,9 @@ class Api:
     collector: Callable[[], Collector]
     end_events: frozenset[str] = frozenset()
     """Types of events after which nothing comes; `[DONE]` ends any stream."""
+    demands_output_cap: bool = False
+    cache_route: str = ""
+    """The route that `caching_applies` knows this API by; empty where the provider is the route."""
 
 
 def base_body(request: Request, *handled: str) -> Item:
@@ -73,7 +186,7 @@ def make_completion(
     """Read the assistant's wire items, and what the reply says beside them."""
     read = get_dialect(dialect).read
     messages = tuple(read(as_item(item)) for item in items)
-    if finish is Finish.STOP and _has_calls(messages):
+    if finish is Finish.STOP and any(any(message.calls) for message in messages):
         finish = Finish.CALLS  # not every server says so
     model = body.get("model")
     return Completion(
@@ -87,10 +200,6 @@ def make_completion(
     )
 
 
-def _has_calls(messages: Sequence[Message]) -> bool:
-    return any(isinstance(part, ToolCall) for message in messages for part in message.parts)
-
-
 def first_object(value: object, what: str) -> Item:
     """Return the first element of a list of objects, or raise `Unreadable`."""
     if not isinstance(value, list) or not value:
@@ -98,10 +207,10 @@ def first_object(value: object, what: str) -> Item:
     return as_item(value[0])
 
 
-def place_of(event: Item, key: str) -> int:
-    """Return the place that an event is about; the first where it names none."""
-    place = event.get(key)
-    return place if isinstance(place, int) else 0
+def index_in(event: Item, key: str) -> int:
+    """Return the index that an event is about; the first where it names none."""
+    index = event.get(key)
+    return index if isinstance(index, int) else 0
 
 
 def text_of(value: object) -> str:

@@ -3,12 +3,25 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from midfold.wire.apis.alternate import join_neighbours
-from midfold.wire.apis.api import Api, Quirks, base_body, bearer, first_object, make_completion, text_of
-from midfold.wire.apis.completion import CallChunk, Chunk, Completion, Finish, ReasoningChunk, TextChunk
-from midfold.wire.dialect import Item, as_item, json_text, list_field
+from midfold.wire.apis.api import (
+    Api,
+    CallChunk,
+    Chunk,
+    Completion,
+    Finish,
+    Quirks,
+    ReasoningChunk,
+    TextChunk,
+    base_body,
+    bearer,
+    first_object,
+    make_completion,
+    text_of,
+)
+from midfold.wire.dialect import Item, as_item, json_text, list_field, plain
 from midfold.wire.request import Request
 
+_JOINED_ROLES = ("user", "assistant")
 _CAP_FIELDS = ("max_completion_tokens", "max_tokens")
 _FINISHES = {
     "stop": Finish.STOP,
@@ -39,6 +52,35 @@ def build(request: Request, quirks: Quirks) -> Item:
     else:
         body.pop("stream_options", None)
     return body
+
+
+def join_neighbours(messages: Sequence[object]) -> list[object]:
+    """Join user after user, and assistant after assistant, for chat templates that refuse them.
+
+    A summary followed by the newest request is two user messages. They are kept apart everywhere but here, on
+    the way out, and stay separate parts of the joined message. The input is kept.
+    """
+    joined: list[object] = []
+    for raw in messages:
+        item = plain(raw)
+        previous = plain(joined[-1]) if joined else None
+        if isinstance(item, dict) and isinstance(previous, dict) and _can_join(previous, item):
+            joined[-1] = {**item, **previous, "content": [*_blocks(previous), *_blocks(item)]}
+        else:
+            joined.append(raw)
+    return joined
+
+
+def _can_join(previous: Item, item: Item) -> bool:
+    """An assistant that called tools is followed by their results, so only words are ever joined."""
+    return previous.get("role") == item.get("role") in _JOINED_ROLES and not previous.get("tool_calls")
+
+
+def _blocks(item: Item) -> list[object]:
+    content = plain(item.get("content"))
+    if isinstance(content, list):
+        return content
+    return [{"type": "text", "text": content}] if content else []
 
 
 def read(body: Item, _output_cap: int | None) -> Completion:
@@ -99,12 +141,12 @@ class ChatCollector:
         function = function if isinstance(function, dict) else {}
         call = self._call_of(piece)
         arguments = function.get("arguments")
-        spelled = "" if arguments is None else json_text(arguments)
-        call.arguments.append(spelled)
+        arguments_text = "" if arguments is None else json_text(arguments)
+        call.arguments.append(arguments_text)
         call.id = call.id or text_of(piece.get("id"))
         name = text_of(function.get("name")) if not call.name else ""
         call.name = call.name or name
-        return CallChunk(call.number, text_of(piece.get("id")), name, spelled)
+        return CallChunk(call.number, text_of(piece.get("id")), name, arguments_text)
 
     def _call_of(self, piece: Item) -> "_CallPieces":
         """Find the call that a piece belongs to: servers leave out the index, or count every call as 0."""
@@ -121,7 +163,7 @@ class ChatCollector:
         texts = {key: "".join(pieces) for key, pieces in self._texts.items()}
         message: Item = {"role": "assistant", "content": None, **texts, **self._others}
         if self._calls:
-            message["tool_calls"] = [call.spell() for call in self._calls]
+            message["tool_calls"] = [call.to_item() for call in self._calls]
         choice = {"index": 0, "message": message, "finish_reason": self._finish_reason or None}
         return {**self._beside, "choices": [choice]}
 
@@ -137,7 +179,7 @@ class _CallPieces:
         self.name = ""
         self.arguments: list[str] = []
 
-    def spell(self) -> dict[str, Any]:
+    def to_item(self) -> dict[str, Any]:
         function = {"name": self.name, "arguments": "".join(self.arguments)}
         return {"id": self.id, "type": "function", "function": function}
 

@@ -2,8 +2,21 @@
 
 from collections.abc import Sequence
 
-from midfold.wire.apis.api import Api, Quirks, base_body, bearer, make_completion, place_of, text_of
-from midfold.wire.apis.completion import CallChunk, Chunk, Completion, Finish, ReasoningChunk, TextChunk
+from midfold.wire.apis.api import (
+    Api,
+    CallChunk,
+    Chunk,
+    Completion,
+    Finish,
+    Quirks,
+    ReasoningChunk,
+    TextChunk,
+    base_body,
+    bearer,
+    index_in,
+    make_completion,
+    text_of,
+)
 from midfold.wire.dialect import Item, Unreadable, as_item
 from midfold.wire.request import Request
 from midfold.wire.usage import normalize_usage
@@ -88,7 +101,7 @@ class ResponseCollector:
     def _add(self, event: Item) -> Sequence[Chunk]:
         raw = as_item(event.get("item"))
         item = _OutputItem(raw, self._call_count)
-        self._items[place_of(event, "output_index")] = item
+        self._items[index_in(event, "output_index")] = item
         self._call_count += item.is_call
         if not item.is_call:
             return []
@@ -97,12 +110,12 @@ class ResponseCollector:
     def _item_of(self, event: Item) -> "_OutputItem":
         """Find the item that an event is about; a server that announces none gets a message."""
         started = {"type": "message", "role": "assistant", "content": []}
-        return self._items.setdefault(place_of(event, "output_index"), _OutputItem(started, 0))
+        return self._items.setdefault(index_in(event, "output_index"), _OutputItem(started, 0))
 
     def body(self) -> Item:
         if self.is_finished and self._response.get("output"):
             return self._response
-        return {**self._response, "output": [item.spell() for item in self._items.values()]}
+        return {**self._response, "output": [item.to_item() for item in self._items.values()]}
 
 
 class _OutputItem:
@@ -124,7 +137,7 @@ class _OutputItem:
         self.raw = raw
         self._is_done = True
 
-    def spell(self) -> Item:
+    def to_item(self) -> Item:
         words = "".join(self._pieces)
         if self._is_done or not words:
             return self.raw

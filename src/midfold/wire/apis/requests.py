@@ -1,4 +1,4 @@
-"""Brings a request into the dialect of the API that it is sent to."""
+"""Requests on their way out: brought into the dialect of the API, tools included, and encoded."""
 
 import json
 import re
@@ -7,13 +7,12 @@ from dataclasses import replace
 
 from midfold.errors import DialectError
 from midfold.messages import Message, Text
-from midfold.wire.apis.tools import convert_tools
 from midfold.wire.convert import convert
-from midfold.wire.dialect import Item, describe
-from midfold.wire.dialects import parse
-from midfold.wire.plain import plain
+from midfold.wire.dialect import Item, ToolOffer, Unreadable, as_item, describe, plain
+from midfold.wire.dialects import get_dialect, parse
 from midfold.wire.request import Request, read_request
 
+_NO_PARAMETERS = {"type": "object", "properties": {}}
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -37,6 +36,35 @@ def fit_request(request: object, dialect: str) -> Request:
         tools=convert_tools(found.tools, dialect) if found.tools else None,
         raw=None,
     )
+
+
+def convert_tools(tools: Sequence[object], to: str) -> list[object]:
+    """Write tools of any API for the API `to`.
+
+    Raises `DialectError` for a tool that a provider runs itself: nobody else has it.
+    """
+    build_tool = get_dialect(to).build_tool
+    return [build_tool(_read_tool(index, tool)) for index, tool in enumerate(tools)]
+
+
+def _read_tool(index: int, raw: object) -> ToolOffer:
+    try:
+        fields = _fields_of(as_item(raw))
+    except Unreadable as error:
+        raise DialectError(f"tool {index} cannot be offered through another API: {error}") from error
+    schema = fields.get("parameters") or fields.get("input_schema") or _NO_PARAMETERS
+    return ToolOffer(fields["name"], str(fields.get("description") or ""), schema)
+
+
+def _fields_of(tool: Item) -> Item:
+    """Return the object that holds name and schema, which chat completions put one level down."""
+    if tool.get("type", "function") != "function" and "input_schema" not in tool:
+        raise Unreadable(f"only its own provider runs one of type {tool['type']!r}")
+    inner = plain(tool.get("function"))
+    fields: Item = inner if isinstance(inner, dict) else tool
+    if not isinstance(fields.get("name"), str):
+        raise Unreadable("it has no name")
+    return fields
 
 
 def encode_body(body: Item) -> bytes:

@@ -1,19 +1,19 @@
 """Whether a provider would take a list of messages, told before it is sent.
 
-Each dialect answers two questions: what its provider refuses, and what we refuse besides. Limits and habits
-that differ between providers stand in `profiles`.
+The rules of each dialect stand in the module of its name: what its provider refuses, and what we refuse
+besides. Limits and habits that differ between providers stand in `profiles`.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
-from midfold.errors import ConfigError, UnknownDialect
+from midfold.errors import ConfigError
 from midfold.ports import Fault
 from midfold.wire.dialect import describe
-from midfold.wire.validate import anthropic, openai_chat, openai_responses
-from midfold.wire.validate.profiles import PROFILES, Profile, get_profile, profile_for, sanitize_id
-from midfold.wire.validate.reading import Outgoing, is_waiting, read_list
+from midfold.wire.dialects import DIALECTS, get_dialect
+from midfold.wire.validate.profiles import PROFILES, Profile, get_profile, sanitize_id
+from midfold.wire.validate.rules import Outgoing, Rules, is_waiting, read_list
 
 __all__ = [
     "PROFILES",
@@ -52,12 +52,14 @@ def validate(
     Takes any JSON-shaped value without raising. Raises `UnknownDialect` and, for an unknown profile or
     mode, `ConfigError`.
     """
-    rules = _get_rules(dialect)
+    rules = get_dialect(dialect).load_rules() or _NO_RULES
     if mode not in ("report", "enforce"):
         raise ConfigError("mode", mode, hint="report or enforce")
     chosen = get_profile(profile or profile_for(None, dialect))
     if isinstance(messages, str) or not isinstance(messages, Sequence):
-        return list(_check_no_list(messages, rules))
+        if rules.takes_text and isinstance(messages, str):
+            return []
+        return [Fault(rules.not_a_list, None, f"expected a list of messages, found {describe(messages)}")]
     outgoing = Outgoing(
         messages=read_list([*messages]) or [],
         system=system,
@@ -99,42 +101,17 @@ def _position(fault: Fault) -> int:
     return -1 if fault.index is None else fault.index
 
 
-def _check_no_list(value: object, rules: "_Rules") -> Iterator[Fault]:
-    if not (rules.takes_text and isinstance(value, str)):
-        yield Fault(rules.shape, None, f"expected a list of messages, found {describe(value)}")
+def profile_for(model: str | None, dialect: str) -> Profile:
+    """Return the profile of the provider that serves `model`; of the dialect's own where nobody knows."""
+    spoken = DIALECTS.get(dialect)
+    rules = (spoken.load_rules() if spoken else None) or _NO_RULES
+    name = (model or "").strip().lower()
+    served = (profile for pattern, profile in rules.profiles_by_model.items() if re.match(pattern, name))
+    return PROFILES[next(served, rules.profile)]
 
 
-def _check_sharegpt(outgoing: Outgoing) -> Iterator[Fault]:
-    """Check trajectories, which no provider takes but every reader of ours does."""
-    for index, turn in enumerate(outgoing.messages):
-        if not isinstance(turn, dict):
-            yield Fault("SG1", index, f"expected an object, found {describe(turn)}")
-            continue
-        for code, key in (("SG2", "from"), ("SG3", "value")):
-            if not isinstance(turn.get(key), str):
-                yield Fault(code, index, f"{key} is {describe(turn.get(key))}; expected text")
+def _check_nothing(_outgoing: Outgoing) -> Iterator[Fault]:
+    return iter(())
 
 
-@dataclass(frozen=True, slots=True)
-class _Rules:
-    """What is checked for one dialect."""
-
-    check: Callable[[Outgoing], Iterator[Fault]]
-    shape: str
-    """The code for what is no list of messages at all."""
-    takes_text: bool = False
-    """Plain text may stand in place of the list."""
-
-
-_RULES = {
-    "openai_chat": _Rules(openai_chat.check, "OC1"),
-    "openai_responses": _Rules(openai_responses.check, "OR6", takes_text=True),
-    "anthropic": _Rules(anthropic.check, "AN1"),
-    "sharegpt": _Rules(_check_sharegpt, "SG1"),
-}
-
-
-def _get_rules(dialect: str) -> _Rules:
-    if dialect not in _RULES:
-        raise UnknownDialect(f"{dialect!r}; the known ones are {', '.join(sorted(_RULES))}")
-    return _RULES[dialect]
+_NO_RULES = Rules(_check_nothing, not_a_list="")

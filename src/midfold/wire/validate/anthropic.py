@@ -20,8 +20,8 @@ from midfold.wire.validate.anthropic_blocks import (
     read_blocks,
     read_inner,
 )
-from midfold.wire.validate.profiles import Profile
-from midfold.wire.validate.reading import STILL_WAITING, Outgoing, read_text, shown
+from midfold.wire.validate.profiles import BEDROCK_MODELS, Profile
+from midfold.wire.validate.rules import STILL_WAITING, Outgoing, Rules, read_text, shown
 
 
 class _Turn(NamedTuple):
@@ -48,7 +48,6 @@ class _Reading:
 
 
 def check(outgoing: Outgoing) -> Iterator[Fault]:
-    """Name what the provider would refuse, and what we refuse besides when the rules are enforced."""
     reading = _read(outgoing.messages)
     yield from _refused(outgoing, reading)
     if outgoing.enforce:
@@ -307,3 +306,18 @@ def _check_prefill(reading: _Reading) -> Iterator[Fault]:
     text = read_text(blocks[-1].item, "text") if blocks else None
     if text is not None and text != text.rstrip():
         yield Fault("AN22", index, "the begun answer ends in white space", "warning")
+
+
+# GPT in this dialect stays out: a translator stands between, and the name of the model does not say which
+# rules it keeps.
+RULES = Rules(
+    check,
+    not_a_list="AN1",
+    profile="anthropic",
+    profiles_by_model={
+        BEDROCK_MODELS: "bedrock",
+        r"(.*/)?deepseek-": "deepseek",
+        r"(.*/)?(kimi|moonshot)-": "kimi",
+        r"(.*/)?minimax-": "minimax",
+    },
+)

@@ -7,10 +7,9 @@ import json
 from collections.abc import Iterator, Sequence
 
 from midfold.ports import Fault
-from midfold.wire.dialect import Item, describe
-from midfold.wire.plain import plain
-from midfold.wire.validate.profiles import Profile
-from midfold.wire.validate.reading import STILL_WAITING, Outgoing, read_list, read_text, shown
+from midfold.wire.dialect import Item, describe, plain
+from midfold.wire.validate.profiles import BEDROCK_MODELS, Profile
+from midfold.wire.validate.rules import STILL_WAITING, Outgoing, Rules, read_list, read_text, shown
 
 _SYSTEM_ROLES = frozenset({"system", "developer"})
 _ROLES = _SYSTEM_ROLES | {"user", "assistant", "tool", "function"}
@@ -20,7 +19,6 @@ _CALL_BODIES = {"function": "arguments", "custom": "input"}
 
 
 def check(outgoing: Outgoing) -> Iterator[Fault]:
-    """Name what the provider would refuse, and what we refuse besides when the rules are enforced."""
     yield from _refused(outgoing)
     if outgoing.enforce:
         yield from _stricter(outgoing)
@@ -238,3 +236,21 @@ def _warn_of_order(messages: Sequence[object]) -> Iterator[Fault]:
         elif role == previous and role in ("user", "assistant"):
             yield Fault("OC15", index, f"strict servers refuse a second {role} message in a row", "warning")
         previous = role
+
+
+# Claude in this dialect stays out, but for Bedrock: a translator stands between, and the name of the model
+# does not say which rules it keeps.
+RULES = Rules(
+    check,
+    not_a_list="OC1",
+    profiles_by_model={
+        r"ollama(_chat)?/|[^/]+:(latest$|[\d.x]+[bmt]\b)": "ollama",
+        r"azure(_ai)?/": "azure",
+        BEDROCK_MODELS: "bedrock",
+        r"(.*/)?gemini-": "gemini",
+        r"(.*/)?(open-)?(mistral|mixtral|ministral|codestral|devstral|magistral|pixtral)-": "mistral",
+        r"(.*/)?deepseek-": "deepseek",
+        r"(.*/)?(kimi|moonshot)-": "kimi",
+        r"(.*/)?minimax-": "minimax",
+    },
+)

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from midfold.ports import Fault
 from midfold.wire.dialect import Item, describe
-from midfold.wire.validate.reading import STILL_WAITING, Outgoing, read_list, read_text, shown
+from midfold.wire.validate.rules import STILL_WAITING, Outgoing, Rules, read_list, read_text, shown
 
 _ROLES = ("user", "assistant", "system", "developer")
 # The parts that a call must have as text.
@@ -48,7 +48,6 @@ class _Entry:
 
 
 def check(outgoing: Outgoing) -> Iterator[Fault]:
-    """Name what the provider would refuse, and what we refuse besides when the rules are enforced."""
     items = enumerate(outgoing.messages)
     entries = [_Entry(index, _kind(item), item) for index, item in items if isinstance(item, dict)]
     yield from _refused(outgoing, entries)
@@ -224,3 +223,6 @@ def _check_missing_reasoning(entries: Sequence[_Entry]) -> Iterator[Fault]:
             reason = f"this {entry.kind} may lack its reasoning item; keep both, or drop the id"
             yield Fault("OR3", entry.index, reason, "warning")
             is_covered = True
+
+
+RULES = Rules(check, not_a_list="OR6", takes_text=True)

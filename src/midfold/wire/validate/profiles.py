@@ -135,36 +135,8 @@ def get_profile(profile: Profile | str) -> Profile:
     return PROFILES[profile]
 
 
-_BEDROCK = r"bedrock/|([\w-]+\.)?anthropic\.claude"
-# Claude in OpenAI's dialect and GPT in Anthropic's stay out: a translator stands between, and the name of
-# the model does not say which rules it keeps.
-_BY_MODEL = {
-    "openai_chat": {
-        r"ollama(_chat)?/|[^/]+:(latest$|[\d.x]+[bmt]\b)": "ollama",
-        r"azure(_ai)?/": "azure",
-        _BEDROCK: "bedrock",
-        r"(.*/)?gemini-": "gemini",
-        r"(.*/)?(open-)?(mistral|mixtral|ministral|codestral|devstral|magistral|pixtral)-": "mistral",
-        r"(.*/)?deepseek-": "deepseek",
-        r"(.*/)?(kimi|moonshot)-": "kimi",
-        r"(.*/)?minimax-": "minimax",
-    },
-    "anthropic": {
-        _BEDROCK: "bedrock",
-        r"(.*/)?deepseek-": "deepseek",
-        r"(.*/)?(kimi|moonshot)-": "kimi",
-        r"(.*/)?minimax-": "minimax",
-    },
-}
-
-
-def profile_for(model: str | None, dialect: str) -> Profile:
-    """Return the profile of whoever serves `model`, or of the dialect's own provider where nobody knows."""
-    name = (model or "").strip().lower()
-    rules = _BY_MODEL.get(dialect, {})
-    found = next((profile for pattern, profile in rules.items() if re.match(pattern, name)), None)
-    return PROFILES[found or ("anthropic" if dialect == "anthropic" else "openai")]
-
+BEDROCK_MODELS = r"bedrock/|([\w-]+\.)?anthropic\.claude"
+"""The names under which Bedrock serves a model, in whatever dialect."""
 
 _HASH_CHARS = 12
 _DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"

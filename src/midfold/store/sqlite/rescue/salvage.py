@@ -31,6 +31,7 @@ from midfold.store.sqlite.rescue.tables import (
 from midfold.store.sqlite.seals import LOST_SEAL
 from midfold.store.sqlite.search import maintain
 from midfold.store.sqlite.searching import read_texts
+from midfold.wire import DEFAULT_DIALECT
 
 # A session that says it has so many more messages than can be found is not believed.
 _MOST_MISSING = 100_000
@@ -166,7 +167,7 @@ class _Rescue:
 
     def _write_mark(self, kin: RescuedSession, seq: int, rowid: int, row: TableRow | None) -> None:
         role = row[5] if row and isinstance(row[5], str) else "user"
-        dialect = kin.dialect or "openai_chat"
+        dialect = kin.dialect or DEFAULT_DIALECT
         mark = make_mark_item(role, dialect)
         at = row[16] if row and isinstance(row[16], float) else kin.started_at
         body = (kin.key, seq, "said", role, "", dialect, pack_value(mark, None), LOST_SEAL)

@@ -7,9 +7,9 @@ from functools import partial
 from midfold.folding import Compression
 from midfold.store.base import ContinuedSession, Lease, Session, StoredFold
 from midfold.store.continuing import RowFormat, plan_continuation, run_hooks
-from midfold.store.preparing import DEFAULT_DIALECT
 from midfold.store.sqlite import folds, lineage, sessions, writing
 from midfold.store.sqlite.verbs.base import Verbs
+from midfold.wire import DEFAULT_DIALECT
 
 
 class ChainVerbs(Verbs):

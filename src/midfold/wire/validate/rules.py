@@ -1,9 +1,13 @@
-"""What the checks look at: a request in which SDK objects are read as the dicts they stand for."""
+"""The rules of a dialect as a value, and the request that they are checked against.
 
-from dataclasses import dataclass
+In that request SDK objects are read as the dicts they stand for.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 
 from midfold.ports import Fault
-from midfold.wire.plain import plain
+from midfold.wire.dialect import plain
 from midfold.wire.validate.profiles import Profile
 
 STILL_WAITING = "is still waiting for its result"
@@ -23,6 +27,22 @@ class Outgoing:
     """The provider keeps a history before the messages, so what they lack may stand there."""
     enforce: bool
     """Ask for more than the provider does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What the provider of a dialect refuses."""
+
+    check: Callable[[Outgoing], Iterator[Fault]]
+    """Name what the provider would refuse, and what we refuse besides when the rules are enforced."""
+    not_a_list: str
+    """the code for what is no list of messages at all"""
+    takes_text: bool = False
+    """plain text may stand in place of the list"""
+    profile: str = "openai"
+    """of the dialect's own provider"""
+    profiles_by_model: Mapping[str, str] = field(default_factory=dict)
+    """the profiles of others who serve this dialect, by a pattern that the model's name matches"""
 
 
 def is_waiting(fault: Fault) -> bool:
