@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from midfold.folding.compression import Compression, texts_of
 from midfold.messages import Message, Pairing, pair_calls
 from midfold.redact import redact
-from midfold.summaries import weigh
-from midfold.summaries.digest import Entry, compose
+from midfold.summaries.digest import Entry, compose, weigh
 from midfold.summaries.ledger import collect
 from midfold.summaries.prompts import find_body
 from midfold.summaries.tool_calls import one_line

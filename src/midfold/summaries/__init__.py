@@ -18,7 +18,6 @@ from midfold.summaries.serialize import fit_sizes, serialize
 from midfold.summaries.sources import SummaryJob
 from midfold.summaries.task import active_task
 from midfold.summaries.verify import Retention
-from midfold.summaries.weight import weigh
 
 __all__ = [
     "DIGEST",
@@ -35,6 +34,5 @@ __all__ = [
     "quote_headings",
     "serialize",
     "split_sections",
-    "weigh",
     "with_section",
 ]

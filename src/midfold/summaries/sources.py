@@ -7,21 +7,13 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from midfold.messages import Message, Pairing
-from midfold.summaries.digest import (
-    Entry,
-    Kind,
-    compose,
-    cost,
-    focus_on,
-    lines_per_deed,
-    merge,
-    read_entries,
-    read_rules,
-    request_entries,
-)
-from midfold.summaries.ledger import Ledger, LedgerCache, Rule, collect
+from midfold.summaries.digest.composition import compose, weigh
+from midfold.summaries.digest.entries import Entry, Kind, cost
+from midfold.summaries.digest.layers import merge, read_entries, read_rules, request_entries
+from midfold.summaries.digest.selection import focus_on, lines_per_deed
+from midfold.summaries.ledger.collection import LedgerCache, collect
+from midfold.summaries.ledger.values import Ledger, Rule
 from midfold.summaries.sections import Template
-from midfold.summaries.weight import weigh
 
 _BYTES_PER_TOKEN = 3.3
 _USER_WORDS_CHARS = 8_000

@@ -4,9 +4,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from midfold.summaries.digest import fill, fill_bare
 from midfold.summaries.digest.entries import MUST, Entry, Kind, cost
 from midfold.summaries.digest.headings import NOTED_HEADING, NOTES_HEADING, RULES_HEADING
+from midfold.summaries.digest.selection import fill, fill_bare
 from midfold.summaries.sections import Template, join_sections, split_sections
 
 _MOST_INVENTIONS = 50

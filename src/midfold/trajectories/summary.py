@@ -10,7 +10,7 @@ from functools import lru_cache
 from midfold.folding import Folded, Span, count_leading_system, find_summary, frame, number, read_folded
 from midfold.messages import Message, Pairing
 from midfold.redact import redact
-from midfold.summaries import Template, prompts, weigh
+from midfold.summaries import Template, prompts
 from midfold.summaries.digest import (
     Entry,
     compose,
@@ -21,6 +21,7 @@ from midfold.summaries.digest import (
     read_entries,
     read_rules,
     request_entries,
+    weigh,
 )
 from midfold.summaries.ledger import Rule, collect
 from midfold.trajectories.config import read_text

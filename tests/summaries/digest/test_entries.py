@@ -3,8 +3,9 @@
 import pytest
 
 from midfold.summaries.digest import fill
-from midfold.summaries.digest.entries import Entry, Kind, Taken, Unit, cost, offer, spell_indices, take
-from midfold.summaries.digest.headings import RULES_HEADING, arrange, kind_of_item
+from midfold.summaries.digest.entries import Entry, Kind, Unit, cost, spell_indices
+from midfold.summaries.digest.headings import RULES_HEADING, kind_of_item
+from midfold.summaries.digest.selection import Taken, arrange, offer, take
 from midfold.summaries.prompts import HEADINGS
 from midfold.summaries.sections import Template, split_sections
 

@@ -7,7 +7,7 @@ import pytest
 from midfold.messages import Message, Text, ToolCall, ToolResult, pair_calls
 from midfold.redact import redact
 from midfold.summaries.ledger import LedgerCache, collect
-from midfold.summaries.ledger.cache import LONG_CHARS
+from midfold.summaries.ledger.collection import LONG_CHARS
 from midfold.testing import Dirt, conversation
 
 KEY = b"key"

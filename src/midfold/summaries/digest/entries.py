@@ -5,10 +5,9 @@ call, a file or a message stands together with it.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
-from operator import truediv
 
 from midfold.summaries.sections import quote_headings
 
@@ -22,7 +21,6 @@ PIN_LABEL = "[pinned] "
 """what a rule that was pinned by hand begins with"""
 FILE_USES = re.compile(r"(?: \(changed\))?: (?:[^\s,\[]{1,80} \[[\d, ]{1,80}\](?:, )?){1,20}$")
 """which tools used a file, and in which messages"""
-_BYTES_PER_PIECE = 4
 _SHOWN_INDICES = 6
 
 
@@ -83,86 +81,9 @@ class Entry:
         return quote_headings(f"{'- ' if self.is_bullet else ''}{SEPARATOR.join(pieces)}")
 
 
-@dataclass(frozen=True, slots=True)
-class Taken:
-    """An entry with those of its units that there was room for, in their order."""
-
-    entry: Entry
-    units: tuple[Unit, ...]
-
-    @property
-    def text(self) -> str:
-        return self.entry.spell(self.units)
-
-
 def cost(text: str) -> int:
     """Guess what a text takes, in bytes: a token is three to four of them in any script."""
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
-
-
-@dataclass(frozen=True, slots=True)
-class Offers:
-    """All heads and units that are put up, in columns: there are tens of thousands, most never taken."""
-
-    entries: Sequence[Entry]
-    places: list[int]
-    """the entry of each piece"""
-    units: list[Unit | None]
-    """`None` for a head"""
-    sizes: list[int]
-    head_sizes: list[int]
-    """by entry"""
-    order: list[int]
-    """the most worth for its size first"""
-
-
-def offer(entries: Sequence[Entry]) -> Offers:
-    """Put up all heads and units."""
-    places: list[int] = []
-    units: list[Unit | None] = []
-    sizes: list[int] = []
-    worths: list[float] = []
-    for place, entry in enumerate(entries):
-        places += [place] * (1 + len(entry.units))
-        units += [None, *entry.units]
-        sizes += [cost(entry.head), *[cost(unit.text) for unit in entry.units]]
-        worths += [entry.worth, *[unit.worth for unit in entry.units]]
-    sizes = [size + _BYTES_PER_PIECE for size in sizes]
-    densities = list(map(truediv, worths, sizes))
-    order = sorted(range(len(sizes)), key=densities.__getitem__, reverse=True)
-    head_sizes = [size for size, unit in zip(sizes, units, strict=True) if unit is None]
-    return Offers(entries, places, units, sizes, head_sizes, order)
-
-
-def take(offers: Offers, budget_bytes: int) -> list[Taken]:
-    """Choose heads and units until the budget is spent; a unit brings its head along."""
-    left = budget_bytes
-    places, units, sizes = offers.places, offers.units, offers.sizes
-    chosen: dict[int, set[int]] = {}
-    for piece in offers.order:
-        price = sizes[piece]
-        if price > left:
-            continue
-        place, unit = places[piece], units[piece]
-        taken = chosen.get(place)
-        if taken is None:
-            price += 0 if unit is None else offers.head_sizes[place]
-            if price > left:
-                continue
-            taken = chosen[place] = set()
-        elif unit is None:
-            continue
-        left -= price
-        if unit is not None:
-            taken.add(id(unit))
-    return [
-        Taken(offers.entries[place], _in_order(offers.entries[place], chosen[place]))
-        for place in sorted(chosen)
-    ]
-
-
-def _in_order(entry: Entry, chosen: set[int]) -> tuple[Unit, ...]:
-    return tuple([unit for unit in entry.units if id(unit) in chosen]) if chosen else ()
 
 
 def spell_indices(indices: Iterable[int]) -> str:

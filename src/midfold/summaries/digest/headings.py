@@ -1,10 +1,9 @@
 """Which heading of a template an entry stands under."""
 
 import re
-from collections.abc import Iterable
 
-from midfold.summaries.digest.entries import CHANGED_MARK, FILE_USES, Kind, Taken
-from midfold.summaries.sections import HEADINGS, Template, join_sections
+from midfold.summaries.digest.entries import CHANGED_MARK, FILE_USES, Kind
+from midfold.summaries.sections import Template
 
 RULES_HEADING = "Constraints & Preferences"
 """What stands under it was put there by code, in every template."""
@@ -12,7 +11,7 @@ NOTED_HEADING = "Constraints & Preferences (noted)"
 """What a model wrote under that heading."""
 NOTES_HEADING = "Notes"
 """What a model wrote without a heading."""
-_HEADINGS: dict[Template, dict[Kind, str]] = {
+KIND_HEADINGS: dict[Template, dict[Kind, str]] = {
     Template.HANDOFF: {
         Kind.REQUEST: "Goal",
         Kind.RULE: RULES_HEADING,
@@ -55,7 +54,9 @@ _HEADINGS: dict[Template, dict[Kind, str]] = {
 }
 
 
-REQUEST_HEADINGS = frozenset(names[kind] for names in _HEADINGS.values() for kind in (Kind.REQUEST, Kind.ASK))
+REQUEST_HEADINGS = frozenset(
+    names[kind] for names in KIND_HEADINGS.values() for kind in (Kind.REQUEST, Kind.ASK)
+)
 """Where the user's messages are quoted, line breaks and all."""
 _DEED = re.compile(r"\[[\d, ]{1,80}\] [^\s:]{1,80}(?::|$)")
 
@@ -64,22 +65,9 @@ def kind_of_item(heading: str, head: str) -> Kind:
     """Tell what an item of an earlier summary is about, whatever the template was and whoever wrote it."""
     if heading == NOTED_HEADING:
         return Kind.EARLIER
-    kinds = [kind for names in _HEADINGS.values() for kind, name in names.items() if name == heading]
+    kinds = [kind for names in KIND_HEADINGS.values() for kind, name in names.items() if name == heading]
     if FILE_USES.search(head):
         return Kind.CHANGED if CHANGED_MARK in head else Kind.READ
     if Kind.DEED in kinds and _DEED.match(head):
         return Kind.DEED
     return kinds[0] if kinds else Kind.EARLIER
-
-
-def arrange(taken: Iterable[Taken], template: Template) -> str:
-    """Put entries under their headings, in the order in which things happened."""
-    headings = _HEADINGS[template]
-    order = [HEADINGS[template][0], RULES_HEADING, *HEADINGS[template][1:]]
-    if RULES_HEADING in HEADINGS[template]:
-        order = list(HEADINGS[template])
-    sections: dict[str, list[str]] = {name: [] for name in order}
-    for each in sorted(taken, key=lambda each: each.entry.order):
-        heading = headings[each.entry.kind]
-        sections.setdefault(heading, []).append(each.text)
-    return join_sections({name: "\n".join(lines) for name, lines in sections.items()})

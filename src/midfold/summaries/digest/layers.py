@@ -22,8 +22,8 @@ from midfold.summaries.digest.entries import (
     spell_indices,
 )
 from midfold.summaries.digest.headings import REQUEST_HEADINGS, RULES_HEADING, kind_of_item
-from midfold.summaries.ledger import Rule
-from midfold.summaries.ledger.telling import tell, tell_prose
+from midfold.summaries.ledger.values import Rule
+from midfold.summaries.ledger.words import tell, tell_prose
 from midfold.summaries.rules import find_rules, is_rule
 from midfold.summaries.sections import FOLDED_HEADING, split_sections
 from midfold.summaries.tool_calls.failures import find_failure

@@ -4,8 +4,7 @@ It answers what an agent would otherwise read again after a fold: which files we
 commands ran and how they ended, what is still broken, what the user asked for and forbade.
 """
 
-from midfold.summaries.ledger.cache import LedgerCache
-from midfold.summaries.ledger.collect import collect
+from midfold.summaries.ledger.collection import LedgerCache, collect
 from midfold.summaries.ledger.values import Act, Deed, Ledger, Rule, Saying, Step
 
 __all__ = ["Act", "Deed", "Ledger", "LedgerCache", "Rule", "Saying", "Step", "collect"]

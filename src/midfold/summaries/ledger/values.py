@@ -4,9 +4,8 @@ from collections.abc import Container, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from midfold.summaries.ledger.paths import find_names
-from midfold.summaries.ledger.telling import LEAST_LINES, Lines, telling_lines, weigh_lines
-from midfold.summaries.ledger.words import Words
+from midfold.summaries.ledger.files import find_names
+from midfold.summaries.ledger.words import LEAST_LINES, Lines, Words, telling_lines, weigh_lines
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,33 @@
-"""What somebody said, taken apart: a model's words into sentences, a user's into the rules they set."""
+"""What a text says: lines and sentences, how much each weighs, and the rules that a user sets in it.
+
+A weight of one is a full line. Of a tool's output, the two ends weigh most.
+"""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from midfold.summaries.ledger.protocol import looks_like_output
-from midfold.summaries.ledger.telling import Lines, tell_prose, weigh_lines
+from midfold.summaries.ledger.text_commands import looks_like_output
 from midfold.summaries.rules import find_rules
+from midfold.summaries.tool_calls.excerpts import read_outcome
 
+LEAST_LINES = 8
+"""How many lines of every output are looked at, however many outputs there are."""
+_LINE_CHARS = 240
+_LONGEST_LINE_CHARS = 12 * _LINE_CHARS
+_SHORTEST_CHARS = 4
+_READ_CHARS_PER_LINE = 400
+_END_LINES = 3
+_END_FACTOR = 1.6
+_NAMING_FACTOR = 1.5
+_FULL_LINE_WORDS = 4
+_FULL_SENTENCE_WORDS = 12
+_WORD = re.compile(r"[^\W\d_]{3,}|[\u3040-\u9fff\uac00-\ud7af]{2}")
+_PLAIN_WORD = re.compile(r"[A-Za-z]{3,}")
+"""the same where all is ASCII, in half the time"""
+_NAMING_SIGN = re.compile(r"[0-9_/]")
+_FIELD_BREAK = re.compile(r",\s{0,4}(?=[\"{\[])|(?<=[\[{}\]])\s{0,4}(?=\")")
+_BREAKS = (". ", ", ", "; ", "。", " ")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
 _SENTENCE_CHARS = 320
 _SHORTEST_SENTENCE_CHARS = 4
@@ -15,29 +35,27 @@ _WHOLE_REQUEST_CHARS = 1_500
 _REQUEST_START_CHARS = 700
 _MOST_REQUEST_LINES = 200
 # Words with which people and models say what they settled on, and why.
-_DECISIONS = frozenset(
-    {
-        *(
-            "decided",
-            "decide",
-            "decision",
-            "chose",
-            "choose",
-            "opted",
-            "instead",
-            "because",
-            "cause",
-            "reason",
-        ),
-        *("issue", "problem", "bug", "fix", "therefore", "conclusion", "concluded", "confirmed", "root"),
-        *("entschieden", "deshalb", "weil", "stattdessen", "grund", "décidé", "parce", "lieu", "raison"),
-        *("porque", "lugar", "decidido", "razón", "porém", "motivo", "решил", "потому", "вместо", "причина"),
-    }
-)
+_DECISION_WORDS = """
+    decided decide decision chose choose opted instead because cause reason issue problem bug fix therefore
+    conclusion concluded confirmed root entschieden deshalb weil stattdessen grund décidé parce lieu raison
+    porque lugar decidido razón porém motivo решил потому вместо причина
+"""
+_DECISIONS = frozenset(_DECISION_WORDS.split())
 _DECISION_PARTS = (
     *("决定", "因为", "所以", "而不是", "改用", "原因", "問題", "理由"),
     *("ため", "ではなく", "結論", "때문", "대신"),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Lines of a text, and how much each tells: about one. In columns, for there are very many."""
+
+    texts: tuple[str, ...]
+    tells: tuple[float, ...]
+
+    def __iter__(self) -> Iterator[tuple[str, float]]:
+        return zip(self.texts, self.tells, strict=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +126,42 @@ def decides(sentence: str) -> bool:
     )
 
 
+def telling_lines(output: str, most: int, said: Container[str] = ()) -> Lines:
+    """Return up to `most` lines of both ends; those that were `said` before tell nothing."""
+    is_json = output.startswith(("{", "["))
+    text = read_outcome(output).text if is_json else output
+    reach = most * _READ_CHARS_PER_LINE
+    if len(text) > 2 * reach:
+        text = f"{text[:reach]}\n{text[-reach:]}"
+    lines = list(_fields(text) if text.startswith(("{", "[")) else _lines(text, most))
+    if len(lines) > most:
+        lines = [*lines[: most // 2], *lines[-(most - most // 2) :]]
+    inner = range(_END_LINES, len(lines) - _END_LINES)
+    tells = [
+        0.0 if line in said else tell(line) * (1.0 if number in inner else _END_FACTOR)
+        for number, line in enumerate(lines)
+    ]
+    return Lines(tuple(lines), tuple(tells))
+
+
+def weigh_lines(lines: Iterable[str]) -> Lines:
+    """Say of each line how much it tells."""
+    texts = tuple(lines)
+    return Lines(texts, tuple(map(tell, texts)))
+
+
+def tell(line: str) -> float:
+    """Say how much a line tells for its size: full worth takes a few words, names and figures count more."""
+    words = _count_words(line)
+    return min(words, _FULL_LINE_WORDS) / _FULL_LINE_WORDS * _naming(line)
+
+
+def tell_prose(sentence: str) -> float:
+    """Say how much a sentence tells: twice what a line does when it is long enough to say something."""
+    words = _count_words(sentence)
+    return min(words, _FULL_SENTENCE_WORDS) * 2 / _FULL_SENTENCE_WORDS * _naming(sentence)
+
+
 def _split_sentences(text: str) -> Sentences:
     pieces = [piece.strip()[:_SENTENCE_CHARS] for piece in _SENTENCE_END.split(text)]
     texts = tuple([piece for piece in dict.fromkeys(pieces) if len(piece) >= _SHORTEST_SENTENCE_CHARS])
@@ -117,3 +171,45 @@ def _split_sentences(text: str) -> Sentences:
 def _split_lines(text: str) -> Lines:
     lines = [line.strip() for line in text.split("\n", _MOST_REQUEST_LINES)[:_MOST_REQUEST_LINES]]
     return weigh_lines(line for line in lines if line)
+
+
+def _count_words(text: str) -> int:
+    return len((_PLAIN_WORD if text.isascii() else _WORD).findall(text))
+
+
+def _naming(text: str) -> float:
+    return _NAMING_FACTOR if _NAMING_SIGN.search(text) else 1.0
+
+
+def _lines(text: str, most: int) -> Iterator[str]:
+    lines = text.split("\n")
+    if len(lines) > 2 * most:
+        lines = [*lines[:most], *lines[-most:]]
+    for line in lines:
+        bare = line.strip()
+        if len(bare) > _LINE_CHARS:
+            yield from _pieces(bare)
+        elif len(bare) >= _SHORTEST_CHARS:
+            yield bare
+
+
+def _fields(text: str) -> Iterator[str]:
+    """Yield the fields of JSON as they are written."""
+    for piece in _FIELD_BREAK.split(text):
+        bare = piece.strip().strip("{}[]").strip()
+        if len(bare) > _LINE_CHARS:
+            yield from _pieces(bare)
+        elif len(bare) >= _SHORTEST_CHARS:
+            yield bare
+
+
+def _pieces(line: str) -> Iterator[str]:
+    """Cut a long line where a sentence or a list item ends."""
+    start = 0
+    while len(line) - start > _LINE_CHARS and start < _LONGEST_LINE_CHARS:
+        low, high = start + _LINE_CHARS // 3, start + _LINE_CHARS
+        stop = next((at + 1 for mark in _BREAKS if (at := line.rfind(mark, low, high)) >= 0), high)
+        yield line[start:stop].strip()
+        start = stop
+    if start < _LONGEST_LINE_CHARS:
+        yield line[start:].strip()

@@ -4,10 +4,10 @@ import json
 
 from midfold.messages import Message, Text, ToolCall, ToolResult, pair_calls
 from midfold.summaries.digest import compose
+from midfold.summaries.digest.composition import Importance
 from midfold.summaries.digest.entries import Kind
 from midfold.summaries.ledger import collect
-from midfold.summaries.ledger.telling import LEAST_LINES
-from midfold.summaries.weight import Importance
+from midfold.summaries.ledger.words import LEAST_LINES
 
 
 def run(number, output, command=""):

@@ -8,7 +8,7 @@ from hashlib import blake2b
 from itertools import islice
 
 from midfold.messages import ToolCall, ToolResult
-from midfold.summaries.ledger.paths import is_path, patched_files, written_files
+from midfold.summaries.ledger.files import is_path, patched_files, written_files
 from midfold.summaries.ledger.values import Act
 from midfold.summaries.tool_calls.excerpts import read_outcome
 from midfold.summaries.tool_calls.failures import find_failures

@@ -6,10 +6,10 @@ from time import process_time
 import pytest
 
 from midfold.messages import Message, Text, ToolCall, ToolResult
+from midfold.summaries.digest.composition import Importance, weigh
 from midfold.summaries.ledger import Deed, Ledger
-from midfold.summaries.ledger.calls import read_act
+from midfold.summaries.ledger.tool_runs import read_act
 from midfold.summaries.ledger.words import decides
-from midfold.summaries.weight import Importance, weigh
 
 
 def deed(index=5, command="make", *, has_failed=False):

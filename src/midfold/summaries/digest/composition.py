@@ -1,8 +1,13 @@
-"""Turns a ledger into entries, and says what each is worth."""
+"""Turns a ledger into entries, and says how much each weighs.
 
-from collections.abc import Iterator, Sequence
+What a thing weighs by its kind is multiplied by factors around one: newer things weigh more, and so do those
+still in use and those still broken.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from midfold.messages import Message, Text, ToolCall, ToolResult
 from midfold.summaries.digest.entries import (
     CHANGED_MARK,
     MUST,
@@ -13,9 +18,9 @@ from midfold.summaries.digest.entries import (
     cost,
     spell_indices,
 )
-from midfold.summaries.ledger import Act, Ledger, Rule, Saying
+from midfold.summaries.ledger.files import find_names
+from midfold.summaries.ledger.values import Act, Deed, Ledger, Rule, Saying
 from midfold.summaries.ledger.words import Words
-from midfold.summaries.weight import Importance
 
 # What things are worth, relative to one another: a line of output is about one.
 _REQUEST_PER_BYTE, _RULING_REQUEST_PER_BYTE = 1.0, 3.0
@@ -43,6 +48,51 @@ _FULL_DETAIL_CHARS = 12
 _MOST_SENTENCES = 24
 _FINISHED = ("completed", "done", "cancelled", "canceled")
 _FILE_KINDS = ("read", "edit", "write", "")
+
+_OLDEST, _NEWEST = 0.85, 1.15
+_IN_USE = 1.35
+"""for what the messages that stay speak of"""
+_BROKEN = 1.4
+_MENDED = 0.9
+_DECIDED = 1.6
+_SHORTEST_NAME = 5
+_TEXT_CHARS = 40_000
+
+
+@dataclass(frozen=True, slots=True)
+class Importance:
+    """What the rest of a conversation says about the worth of one thing in it."""
+
+    newest: int = 1
+    in_use: frozenset[str] = field(default_factory=frozenset)
+    """names that occur in the messages that stay"""
+    broken: frozenset[int] = field(default_factory=frozenset)
+    """messages with a call that failed and was not mended"""
+    mended: frozenset[int] = field(default_factory=frozenset)
+
+    def of_deed(self, deed: Deed) -> float:
+        factor = self._recency(deed.index)
+        if not self.in_use.isdisjoint(deed.act.names):
+            factor *= _IN_USE
+        if deed.index in self.broken:
+            factor *= _BROKEN
+        return factor * (_MENDED if deed.index in self.mended else 1.0)
+
+    def of_words(self, index: int, *, decides: bool) -> float:
+        return self._recency(index) * (_DECIDED if decides else 1.0)
+
+    def _recency(self, index: int) -> float:
+        return _OLDEST + (_NEWEST - _OLDEST) * min(1.0, index / max(self.newest, 1))
+
+
+def weigh(ledger: Ledger, kept: Iterable[Message], newest: int) -> Importance:
+    """Look at what stays in the context, and at how things ended."""
+    return Importance(
+        newest=newest,
+        in_use=frozenset(name for message in kept for name in _names_in(message)),
+        broken=frozenset(ledger.deeds[place].index for place in ledger.open_failures),
+        mended=frozenset(ledger.deeds[place].index for place in ledger.fixes),
+    )
 
 
 def compose(ledger: Ledger, *, pins: Sequence[Rule], importance: Importance, most_lines: int) -> list[Entry]:
@@ -214,3 +264,15 @@ def _detail_worth(act: Act, detail: str) -> float:
     value = detail.partition("=")[2]
     worth = _PLAN_DETAIL_WORTH if act.kind == "plan" else _DETAIL_WORTH
     return worth * min(1.0, len(value) / _FULL_DETAIL_CHARS)
+
+
+def _names_in(message: Message) -> Iterable[str]:
+    """Yield the names of files and other things in a message, but for the shortest."""
+    for part in message.parts:
+        if isinstance(part, Text | ToolResult):
+            text = part.text[:_TEXT_CHARS]
+        elif isinstance(part, ToolCall):
+            text = part.arguments[:_TEXT_CHARS]
+        else:
+            continue
+        yield from (name for name in find_names(text) if len(name) >= _SHORTEST_NAME)

@@ -7,7 +7,7 @@ import pytest
 from midfold.messages import Message, Text, ToolCall, pair_calls
 from midfold.redact import redact
 from midfold.summaries.ledger import collect
-from midfold.summaries.ledger.protocol import find_protocol
+from midfold.summaries.ledger.text_commands import find_protocol
 
 
 def user(words):

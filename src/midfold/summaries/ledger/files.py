@@ -1,9 +1,27 @@
-"""Which files a shell command writes to: a reader of words, quotes, redirections and commands."""
+"""Files that a model names or writes: in arguments, in patches, in shell commands; names in words."""
 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+
+from midfold.summaries.tool_calls.families import PATCHED_FILE
+
+_LONGEST_PATH = 300
+_PATH = re.compile(
+    r"(?!\w+://)(?:~|\.{1,2}|[A-Za-z]:)?(?:[/\\][^\s/\\:*?\"<>|]{1,200}){1,40}/?"  # absolute
+    r"|(?!\w+://)[^\s/\\:*?\"'<>|()=,;]{1,200}(?:[/\\][^\s/\\:*?\"<>|]{1,200}){1,40}"  # relative
+    r"|[\w@+-][\w@+.-]{0,150}\.[A-Za-z]\w{0,9}|Makefile|Dockerfile|\.[a-z][\w.]{2,40}"  # a bare name
+)
+# Scripts that open a file to write it.
+_OPENED = re.compile(
+    r"\bopen\([rbuf]{0,2}[\"']([^\"'\n]{1,200})[\"'][ ]?,[ ]?(?:mode=)?[\"'][wax]"
+    r"|\bPath\([\"']([^\"'\n]{1,200})[\"']\)\.write_"
+    r"|\bwriteFile(?:Sync)?\([\"'`]([^\"'`\n]{1,200})[\"'`]"
+)
+_NAME = re.compile(r"(?<![\w./@#-])[\w.@#-]{0,80}(?:[/_.-]|\d|[a-z][A-Z])[\w./@#-]{0,200}\w")
+_NOT_FILES = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"})
+_COMMAND_CHARS = 20_000
 
 _HERE_DOCUMENT = re.compile(r"<<-?[ \t]{0,3}[\\\"']?(\w{1,40})[\"']?")
 _TOKEN = re.compile(
@@ -27,18 +45,51 @@ _OUTPUT_OPTIONS = ("-o", "-O", "--output", "--output-document")
 _TAKES_A_SCRIPT = frozenset({"sed", "perl"})
 
 
+def is_path(text: str) -> bool:
+    """Whether a text looks like the name of a file or folder, and nothing else."""
+    return 1 < len(text) <= _LONGEST_PATH and _PATH.fullmatch(text) is not None
+
+
+def find_names(text: str) -> list[str]:
+    """List the names of files and other things in a text: words with a digit, a slash, a joint."""
+    return _NAME.findall(text)
+
+
+def patched_files(patch: str) -> list[str]:
+    """List the files that a patch names."""
+    return list(dict.fromkeys(path.strip() for path in PATCHED_FILE.findall(patch)))
+
+
+def written_files(command: str) -> list[str]:
+    """List the files that a shell command, or a script inside it, writes to."""
+    command = command[:_COMMAND_CHARS]
+    return list(dict.fromkeys(path for path in _written(command) if path not in _NOT_FILES))
+
+
+def _written(text: str) -> Iterator[str]:
+    for command in _read_commands(text):
+        for target in command.outputs:
+            if target[0] in "\"'" or is_path(target):
+                yield target.strip("\"'")
+        yield from filter(is_path, _named_files(command))
+    for names in _OPENED.findall(text):
+        yield from filter(None, names)
+    if "*** " in text or "+++ " in text:
+        yield from patched_files(text)
+
+
 @dataclass(slots=True)
-class Command:
+class _ShellCommand:
     """One command of a line: its words without quotes, and where its output goes."""
 
     words: list[str] = field(default_factory=list)
     outputs: list[str] = field(default_factory=list)
 
 
-def read_commands(text: str) -> Iterator[Command]:
+def _read_commands(text: str) -> Iterator[_ShellCommand]:
     """Yield the commands of a shell line or script; what is fed to them as a text is passed over."""
-    command, pending, last = Command(), "", ""
-    for token in _TOKEN.finditer(without_documents(text)):
+    command, pending, last = _ShellCommand(), "", ""
+    for token in _TOKEN.finditer(_without_documents(text)):
         kind, said = token.lastgroup, token[0]
         if kind == "word":
             _take(command, said, pending)
@@ -54,12 +105,12 @@ def read_commands(text: str) -> Iterator[Command]:
             # `>&1` writes to no file.
             if not (said == "&" and last in _OUTPUTS):
                 yield command
-                command = Command()
+                command = _ShellCommand()
             pending, last = "", said
     yield command
 
 
-def named_files(command: Command) -> Sequence[str]:
+def _named_files(command: _ShellCommand) -> Sequence[str]:
     """Return the words of a command that stand for files which it changes."""
     words = _without_leads(command.words)
     if not words:
@@ -78,7 +129,7 @@ def named_files(command: Command) -> Sequence[str]:
     return files[-1:] if verb in _LAST_FILE else files
 
 
-def without_documents(text: str) -> str:
+def _without_documents(text: str) -> str:
     """Leave out here-documents: they are texts, not the shell's."""
     pieces: list[str] = []
     start = 0
@@ -94,7 +145,7 @@ def without_documents(text: str) -> str:
     return "".join([*pieces, text[start:]])
 
 
-def _take(command: Command, word: str, pending: str) -> None:
+def _take(command: _ShellCommand, word: str, pending: str) -> None:
     if pending == "output":
         command.outputs.append(word)
     elif pending != "input":
@@ -116,7 +167,7 @@ def _without_script(verb: str, words: list[str]) -> list[str]:
     """Leave out the script of an editor: what follows -e, or else its first word."""
     if verb not in _TAKES_A_SCRIPT:
         return words
-    scripts = [place + 1 for place, word in enumerate(words) if re.fullmatch(r"-\w{0,4}e|--expression", word)]
+    scripts = [index + 1 for index, word in enumerate(words) if re.fullmatch(r"-\w{0,4}e|--expression", word)]
     if not scripts:
-        scripts = [place for place, word in enumerate(words) if not word.startswith("-")][:1]
-    return [word for place, word in enumerate(words) if place not in scripts]
+        scripts = [index for index, word in enumerate(words) if not word.startswith("-")][:1]
+    return [word for index, word in enumerate(words) if index not in scripts]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from midfold.summaries.ledger.telling import tell, telling_lines
+from midfold.summaries.ledger.words import tell, telling_lines
 
 
 def lines(output, most=10):

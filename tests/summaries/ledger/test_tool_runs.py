@@ -7,7 +7,7 @@ import pytest
 
 from midfold.messages import ToolCall, ToolResult
 from midfold.redact import redact
-from midfold.summaries.ledger.calls import read_act
+from midfold.summaries.ledger.tool_runs import read_act
 
 PATCH = "*** Begin Patch\n*** Update File: src/a.py\n@@\n-x\n+y\n*** Add File: b.py\n+z\n*** End Patch"
 DIFF = "--- a/old.py\n+++ b/old.py\n@@ -1 +1 @@\n-x\n+y\n"
