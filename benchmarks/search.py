@@ -14,13 +14,14 @@ from pathlib import Path
 
 from benchmarks.timing import best_cpu, report
 from midfold.store import Order
+from midfold.store.codec import stored_texts
 from midfold.store.search import make_snippet, read_query
 from midfold.store.search.words import index_words
+from midfold.store.sqlite import index as search_index
 from midfold.store.sqlite.driver import open_reader, open_writer, sqlite_version
 from midfold.store.sqlite.migrations import migrate
-from midfold.store.sqlite.search import maintain
-from midfold.store.sqlite.search.find import Rows, find
-from midfold.store.sqlite.search.scope import SearchFilters
+from midfold.store.sqlite.search.conditions import SearchFilters
+from midfold.store.sqlite.search.find import FoundMessages, find
 
 ROOT = Path(__file__).parents[1]
 MESSAGES = 100_000
@@ -72,11 +73,11 @@ def _report(
     goal: str,
     filters: SearchFilters = SearchFilters(""),  # noqa: B008 - it is frozen
 ) -> None:
-    def search() -> Rows:
+    def search() -> FoundMessages:
         query = read_query(text)
-        found = find(connection, query, filters, order=order, read_texts=_read_texts)
+        found = find(connection, query, filters, order=order)
         for row in found.rows:
-            make_snippet(_read_texts(row.dialect, row.body), query)
+            make_snippet(stored_texts(row.dialect, row.body), query)
         return found
 
     found = search()
@@ -86,10 +87,6 @@ def _report(
     wall = time.perf_counter() - start
     figure = f"{seconds * 1e3:.1f} ms, {wall * 1e3:.1f} by the clock"
     report(f"{name}: {len(found.rows)}, {found.coverage}", figure, goal)
-
-
-def _read_texts(_dialect: str, body: str) -> list[str]:
-    return [json.loads(body)]
 
 
 def _build(path: Path, count: int) -> None:
@@ -134,14 +131,15 @@ def _insert(connection: sqlite3.Connection, index: int, text: str) -> int:
             " VALUES (?, '', ?, ?, 'root', 'benchmark', 0)",
             (session, f"s{session}", f"s{session}"),
         )
-    body = json.dumps(text, ensure_ascii=False)
+    role = "user" if index % 2 else "assistant"
+    body = json.dumps({"role": role, "content": text}, ensure_ascii=False)
     connection.execute(
         "INSERT INTO messages (id, tenant, session, seq, origin, role, tools, dialect, body, is_redacted,"
         " is_exact, digest, created_at)"
         " VALUES (?, '', ?, ?, 'said', ?, '', 'openai_chat', ?, 0, 1, x'00', ?)",
-        (index + 1, session, seq, "user" if index % 2 else "assistant", body, float(index)),
+        (index + 1, session, seq, role, body, float(index)),
     )
-    maintain.add(connection, index + 1, index_words([text]))
+    search_index.add(connection, index + 1, index_words([text]))
     return len(body.encode())
 
 

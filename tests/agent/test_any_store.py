@@ -8,7 +8,7 @@ import pytest
 
 from midfold.agent import CompressionFinished, ToolFinished
 from midfold.messages import ToolCall
-from midfold.store.base import SessionKind
+from midfold.store.values import SessionKind
 from midfold.testing.upstream import Reply, Upstream
 from midfold.wire import parse
 from support.dict_store import DictStore, Shelf

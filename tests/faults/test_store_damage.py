@@ -14,12 +14,11 @@ import pytest
 
 import midfold
 from midfold.errors import MessagesDamaged, StoreCorrupt, StoreError
-from midfold.store import Call, open_store
-from midfold.store.base import Area
-from midfold.store.opening import replace_damaged
-from midfold.store.sqlite import marks
+from midfold.store import Call, open_store, replace_damaged
+from midfold.store.sqlite import progress_mark
 from midfold.store.sqlite.driver import driver
 from midfold.store.sqlite.store import SqliteStore
+from midfold.store.values import Area
 from midfold.tokens.usage import CanonicalUsage
 
 Fill = Callable[[Path, int], str]
@@ -78,7 +77,7 @@ def crashed(tmp_path_factory: pytest.TempPathFactory) -> Image:
     folder, live = tmp_path_factory.mktemp("crashed"), tmp_path_factory.mktemp("live")
     with open_store(live / "s.db", synchronous="NORMAL") as store:
         views = _use(store)
-        time.sleep(marks.SECONDS_BETWEEN * 1.5)
+        time.sleep(progress_mark.SECONDS_BETWEEN * 1.5)
         store.set_title("s0", "the last commit")
         shutil.copytree(live, folder, dirs_exist_ok=True)
     return Image(folder, views)
@@ -297,7 +296,7 @@ def _try(path: Path, image: Image, target: Target, *, is_harmless: bool) -> Outc
             problems = store.check()
             if problems:
                 _expect_refusal(store, problems[0].area)
-            is_mended = store._database._mends > 0
+            is_mended = store._database._repairs > 0
             warning = store.status.warning
     except StoreError:
         # A log is folded into the file when it is closed; else the file is as it was found.

@@ -11,10 +11,10 @@ import pytest
 from midfold.errors import StoreUnavailable
 from midfold.store import open_store
 from midfold.store.sqlite import driver as sqlite_driver
-from midfold.store.sqlite import logs as sqlite_logs
+from midfold.store.sqlite import wal as sqlite_wal
 from midfold.store.sqlite import writer as sqlite_writer
 from midfold.store.sqlite.driver import driver
-from midfold.store.sqlite.logs import MAX_LOG_BYTES
+from midfold.store.sqlite.wal import MAX_LOG_BYTES
 
 Script = Callable[..., list[str]]
 Fill = Callable[[Path, int], str]
@@ -187,8 +187,8 @@ def test_row_28_the_log_stays_short_whatever_readers_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A reader that never ends keeps the log from being reset; once it does, the log is cut."""
-    monkeypatch.setattr(sqlite_logs, "MAX_LOG_BYTES", 1 << 20)
-    monkeypatch.setattr(sqlite_logs, "_SECONDS_BETWEEN_CHECKPOINTS", 0.0)
+    monkeypatch.setattr(sqlite_wal, "MAX_LOG_BYTES", 1 << 20)
+    monkeypatch.setattr(sqlite_wal, "_SECONDS_BETWEEN_CHECKPOINTS", 0.0)
     assert MAX_LOG_BYTES <= 64 << 20
     path = tmp_path / "s.db"
     with open_store(path, synchronous="NORMAL") as store:

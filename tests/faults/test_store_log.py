@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from midfold.store import Call, open_store
-from midfold.store.sqlite import marks
+from midfold.store.sqlite import progress_mark
 from midfold.store.sqlite import writer as sqlite_writer
 from midfold.store.sqlite.driver import driver
 from midfold.tokens.usage import CanonicalUsage
@@ -39,7 +39,7 @@ def crash(tmp_path: Path) -> Crash:
         store = open_store(live / "s.db", synchronous="NORMAL")
         for _ in range(40):
             store.append("known", MESSAGE)
-        time.sleep(marks.SECONDS_BETWEEN * 1.5)
+        time.sleep(progress_mark.SECONDS_BETWEEN * 1.5)
         store.append("known", MESSAGE)
         shutil.copytree(live, left)
         store.close()
@@ -133,7 +133,7 @@ def test_a_deletion_that_is_missing_is_told(tmp_path: Path) -> None:
         store.append(store.create_session(session_id="gone", dialect="openai_chat").id, MESSAGE)
     with open_store(live / "s.db") as store:
         store.delete("gone")
-        time.sleep(marks.SECONDS_BETWEEN * 1.5)
+        time.sleep(progress_mark.SECONDS_BETWEEN * 1.5)
         store.create_session()
         shutil.copytree(live, left)
     wal(left / "s.db").unlink()
@@ -146,7 +146,7 @@ def test_usage_and_sessions_that_are_missing_are_told(tmp_path: Path) -> None:
     open_store(live / "s.db").close()
     with open_store(live / "s.db") as store:
         session = store.create_session().id
-        time.sleep(marks.SECONDS_BETWEEN * 1.5)
+        time.sleep(progress_mark.SECONDS_BETWEEN * 1.5)
         store.record_call(session, Call(CanonicalUsage(input_tokens=7), "m", id="c"))
         shutil.copytree(live, left)
     wal(left / "s.db").unlink()

@@ -13,7 +13,7 @@ import pytest
 
 from midfold.errors import StoreReplaced
 from midfold.store import open_store
-from midfold.store.sqlite.identity import Files
+from midfold.store.sqlite.file_identity import DatabaseFiles
 
 
 def say(words):
@@ -210,7 +210,7 @@ def test_a_write_that_is_under_way_when_the_files_are_replaced_is_not_acknowledg
 def test_a_reader_that_comes_later_reads_no_other_file(store, path):
     move_copy_over(path)
     with pytest.raises(StoreReplaced):
-        store._database._open_reader(store._database._access.writer)
+        store._database._open_reader(store._database._writer)
     with pytest.raises(StoreReplaced):
         store.close()
 
@@ -255,7 +255,7 @@ def test_a_store_that_is_left_alone_is_never_taken_for_another(path):
 
 def test_who_may_not_look_at_the_files_takes_them_for_the_same(tmp_path, monkeypatch):
     (tmp_path / "s.db").touch()
-    files = Files(tmp_path / "s.db")
+    files = DatabaseFiles(tmp_path / "s.db")
 
     def refuse(_path):
         raise PermissionError

@@ -30,7 +30,7 @@ def test_row_12_nothing_but_sqlite_opens_the_file(run_script: Script) -> None:
                 opened.append(str(args[0]))
         sys.addaudithook(note)
         from pathlib import Path
-        from midfold.store import Kind, open_store
+        from midfold.store import SessionKind, open_store
         import midfold
         path = Path(sys.argv[1]) / "s.db"
         for _ in range(2):
@@ -40,7 +40,7 @@ def test_row_12_nothing_but_sqlite_opens_the_file(run_script: Script) -> None:
             result = midfold.compress(store.messages(session), max_tokens=1500, strategy="fold")
             child = store.continue_session(session, result.messages, result)
             store.undo_continuation(child)
-            store.create_session(parent_id=session, kind=Kind.BRANCH)
+            store.create_session(parent_id=session, kind=SessionKind.BRANCH)
             store.search("harbour")
             assert store.check() == []
             store.rebuild_index()

@@ -15,10 +15,9 @@ import pytest
 
 from midfold.errors import StoreUnavailable
 from midfold.store import open_store
-from midfold.store.sqlite import indexing
+from midfold.store.sqlite import index
 from midfold.store.sqlite import writer as sqlite_writer
 from midfold.store.sqlite.driver import driver
-from midfold.store.sqlite.search import maintain
 from midfold.store.sqlite.store import SqliteStore
 from midfold.store.sqlite.writer import Writer
 
@@ -58,7 +57,7 @@ def session(store: SqliteStore) -> str:
 
 
 def writer_of(store: SqliteStore) -> Writer:
-    writer = store._database._access.writer
+    writer = store._database._writer
     assert writer is not None
     return writer
 
@@ -141,7 +140,7 @@ def test_chores_are_done_in_a_pause(
 ) -> None:
     monkeypatch.setattr(sqlite_writer, "_IDLE_SECONDS", 0.01)
     store.append(session, MESSAGE)
-    until(lambda: not store._database.read(indexing.is_behind))
+    until(lambda: not store._database.read(index.is_behind))
 
 
 def test_so_many_may_wait_and_no_more(
@@ -343,13 +342,13 @@ def test_a_deletion_that_is_cut_off_leaves_everything_to_be_found(
     store.append(session, [{"role": "user", "content": f"quay{number}"} for number in range(900)])
     store.search("quay7")
     taken_out = list(range(1, 701))
-    store._database.write(lambda connection: indexing.remove_before(connection, taken_out))
+    store._database.write(lambda connection: index.remove_before(connection, taken_out))
     assert store.check() == []
     assert not store.search("quay7").hits
-    monkeypatch.setattr(indexing, "_HOLE_SECONDS", 0.0)
+    monkeypatch.setattr(index, "_HOLE_SECONDS", 0.0)
     monkeypatch.setattr(sqlite_writer, "_IDLE_SECONDS", 0.01)
     until(lambda: bool(store.search("quay7").hits) and bool(store.search("quay699").hits))
-    until(lambda: store._database.read(maintain.find_holes) is None)
+    until(lambda: store._database.read(index.find_holes) is None)
     assert store.check() == []
     store.delete(session)
     assert store.check() == []

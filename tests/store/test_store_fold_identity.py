@@ -80,7 +80,7 @@ def test_a_stored_fold_is_the_fold_that_was_made(dialect, seed, words, policy):
     with TemporaryDirectory() as folder, open_store(Path(folder) / "s.db", synchronous="NORMAL") as store:
         session = store.create_session(dialect=dialect).id
         store.append(session, items)
-        result = make_fold(items, dialect, policy, store._hiding.key(session))
+        result = make_fold(items, dialect, policy, store._redactor.key(session))
         if result.fold is None:
             return
         store.continue_session(session, result.messages, result)

@@ -20,7 +20,8 @@ from midfold.messages import (
     own_digest,
     pair_calls,
 )
-from midfold.store import Store, clean_text
+from midfold.store import Store
+from midfold.store.codec import clean_text
 from midfold.testing.stores import StoreContractError
 from midfold.wire import parse, render
 from midfold.wire.validate import find_errors

@@ -10,28 +10,30 @@ from midfold.errors import SessionNotFound
 from midfold.folding.compression import Compression
 from midfold.store import open_store
 from midfold.store.base import (
-    Call,
     Chains,
-    Deleted,
-    ImportedMessage,
-    Lease,
     Leases,
     Messages,
     Search,
-    SearchResults,
-    Session,
     Sessions,
     SessionStore,
     States,
     Store,
-    StoredFold,
-    StoredMessage,
     Upkeep,
     Usage,
 )
-from midfold.store.sqlite import states
 from midfold.store.sqlite.database import Database
+from midfold.store.sqlite.states import save_states
 from midfold.store.sqlite.store import SqliteStore
+from midfold.store.values import (
+    Call,
+    Deleted,
+    ImportedMessage,
+    Lease,
+    SearchResults,
+    Session,
+    StoredFold,
+    StoredMessage,
+)
 from midfold.testing import check_store
 from midfold.testing.stores import StoreContractError
 
@@ -123,7 +125,7 @@ class Remembers(SqliteStore):
         deleted = super().delete(session_id, branches=branches)
         if state is not None:
             bodies = {"compression": '{"pins": []}'}
-            self._write(states.save, session_id, bodies, 0.0)
+            self._database.write(save_states, self._tenant, session_id, bodies, 0.0)
         return deleted
 
 

@@ -8,8 +8,9 @@ import pytest
 
 from midfold.errors import StoreError
 from midfold.store import open_store
-from midfold.store.base import SessionKind, Store, StoredMessage
+from midfold.store.base import Store
 from midfold.store.transfer import export_session, import_session, read_incoming, write_export
+from midfold.store.values import SessionKind, StoredMessage
 from midfold.testing import check_store, transcript
 from midfold.testing.stores.promises import digests_of, fold
 from support.dict_store import DictStore, Shelf

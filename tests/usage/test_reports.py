@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 
-from midfold.store.base import Call
+from midfold.store.values import Call
 from midfold.tokens import CanonicalUsage
 from midfold.usage import (
     add_up,

@@ -1,6 +1,16 @@
-"""Sessions that only ever grow: every message kept, every fold undone at will, all of it searchable."""
+"""Sessions that only ever grow: every message kept, every fold undone at will, all of it searchable.
 
-from midfold.store.base import (
+`open_store` opens a store, `Store` is what it can do. SQLite is loaded when it is first needed.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from midfold.store.base import SessionStore, Store
+from midfold.store.codec import pack_value
+from midfold.store.held_lease import HeldLease
+from midfold.store.urls import open_store, read_path
+from midfold.store.values import (
     LEASE_SECONDS,
     OWN,
     Area,
@@ -22,54 +32,33 @@ from midfold.store.base import (
     SearchResults,
     Session,
     SessionKind,
-    SessionStore,
-    Store,
     StoredFold,
     StoredMessage,
     StoreFacts,
     StoreStatus,
     check_sound,
 )
-from midfold.store.codec import clean_text, hide_id, hide_text, pack_value, read_body, read_value, texts_in
-from midfold.store.continuing import Continuation, RowFormat, plan_continuation, run_hooks
-from midfold.store.dated import prepare_runs
-from midfold.store.diverging import DivergedList
-from midfold.store.fold_json import fold_from_json
-from midfold.store.leasing import HeldLease
-from midfold.store.opening import (
-    engine_version,
-    find_in_bodies,
-    find_kept,
-    finish_replacing,
-    open_store,
-    parts_of,
-    read_facts,
-    read_path,
-    replace_damaged,
-)
-from midfold.store.preparing import (
-    Redactor,
-    check_end_reason,
-    check_id,
-    check_kind,
-    check_new_id,
-    prepare,
-)
-from midfold.store.rows import SAID, SUMMARY, MessageRow
+
+if TYPE_CHECKING:
+    from midfold.store.sqlite.driver import engine_version
+    from midfold.store.sqlite.replacement import finish_replacing
+    from midfold.store.sqlite.rescue import (
+        find_in_bodies,
+        find_kept,
+        parts_of,
+        read_facts,
+        replace_damaged,
+    )
 
 __all__ = [
     "LEASE_SECONDS",
     "OWN",
-    "SAID",
-    "SUMMARY",
     "Area",
     "BeforeContinue",
     "Call",
     "Condition",
-    "Continuation",
     "ContinuedSession",
     "Deleted",
-    "DivergedList",
     "EndReason",
     "HeldLease",
     "Hit",
@@ -78,11 +67,8 @@ __all__ = [
     "KnownHistory",
     "Lease",
     "LostMessages",
-    "MessageRow",
     "Order",
     "Problem",
-    "Redactor",
-    "RowFormat",
     "Salvaged",
     "SearchResults",
     "Session",
@@ -93,30 +79,31 @@ __all__ = [
     "StoreStatus",
     "StoredFold",
     "StoredMessage",
-    "check_end_reason",
-    "check_id",
-    "check_kind",
-    "check_new_id",
     "check_sound",
-    "clean_text",
     "engine_version",
     "find_in_bodies",
     "find_kept",
     "finish_replacing",
-    "fold_from_json",
-    "hide_id",
-    "hide_text",
     "open_store",
     "pack_value",
     "parts_of",
-    "plan_continuation",
-    "prepare",
-    "prepare_runs",
-    "read_body",
     "read_facts",
     "read_path",
-    "read_value",
     "replace_damaged",
-    "run_hooks",
-    "texts_in",
 ]
+
+_SQLITE = {
+    "engine_version": "driver",
+    "find_in_bodies": "rescue",
+    "find_kept": "rescue",
+    "finish_replacing": "replacement",
+    "parts_of": "rescue",
+    "read_facts": "rescue",
+    "replace_damaged": "rescue",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _SQLITE:
+        raise AttributeError(f"module 'midfold.store' has no attribute {name!r}")
+    return getattr(import_module(f"midfold.store.sqlite.{_SQLITE[name]}"), name)

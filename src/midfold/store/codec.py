@@ -1,12 +1,12 @@
-"""How wire items become rows and come back.
+"""Wire items as JSON texts that may be stored, and back.
 
 One choke point: nothing reaches a table but through `pack_item`, `pack_value` and `pack_exact`, which put
-placeholders where credentials were and mend, or escape, what a database cannot hold.
+placeholders where credentials were and replace, or escape, what a database cannot hold.
 """
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -17,7 +17,6 @@ from midfold.errors import MidfoldError, StoreError
 from midfold.folding import texts_of
 from midfold.messages import Message
 from midfold.redact import find_secrets, redact
-from midfold.store.fields import hide_fields
 from midfold.transcripts import decode_json
 from midfold.wire import parse, plain
 
@@ -32,6 +31,33 @@ _encode_ascii = json.JSONEncoder(separators=(",", ":")).encode
 _encode_anything = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 _WHOLE_FIELD = "[REDACTED:secret]"
 
+# Credentials that only a reader of JSON makes out. Some are named by the field beside them, as in
+# `{"name": "DB_PASSWORD", "value": ...}`. Some lie deeper in JSON inside of JSON than a search for names
+# looks, and some have a name that is written with escapes. All of them are found in the text: a field is two
+# strings with a colon between, whatever backslashes its quotes have.
+#
+# A look for the first of each is all that most texts cost.
+_PAIR_SIGN, _PAIR_SIGNS = "alue", ('alue"', "alue\\")
+_DEPTH_SIGN = "\\\\"
+# Seven backslashes: JSON in a string of JSON in a string of JSON, which is a string itself.
+_DEEP_SIGN = '\\\\\\\\\\\\\\"'
+_ESCAPE_SIGN = "\\\\u00"
+
+_QUOTE = r'\\*"'
+_SPACES = r"(?:\s|\\+[nrt])*"
+_COLON = rf"{_QUOTE}{_SPACES}:{_SPACES}{_QUOTE}"
+_NAME = r'((?:[^"\\]|\\+u[0-9a-f]{4}){1,128})'
+_VALUE = r'([^"\\]*(?:\\+[^"\\][^"\\]*)*)'
+_OTHER_FIELDS = r"(?:\\*[^{}\\]){1,128}?\\*"
+_NAME_FIRST = re.compile(
+    rf'"(?:name|key){_COLON}{_NAME}{_QUOTE}{_OTHER_FIELDS}"value{_COLON}{_VALUE}', re.IGNORECASE
+)
+_VALUE_FIRST = re.compile(
+    rf'"value{_COLON}{_VALUE}{_QUOTE}{_OTHER_FIELDS}"(?:name|key){_COLON}{_NAME}', re.IGNORECASE
+)
+_DEEP_FIELD = re.compile(rf'(?<=\\{{7}})"{_NAME}{_COLON}{_VALUE}', re.IGNORECASE)
+_FIELD = re.compile(rf'"{_NAME}{_COLON}{_VALUE}', re.IGNORECASE)
+_ESCAPE = re.compile(r"\\+u([0-9a-f]{4})", re.IGNORECASE)
 
 DAMAGED_TEXT = "[This message was damaged in the session store and cannot be read.]"
 """What stands in the place of a damaged message, for people and for models."""
@@ -52,7 +78,7 @@ class Packed:
 
 
 def pack_item(item: object, key: bytes | None) -> Packed:
-    """Spell a wire item for storing; `key` makes its placeholders stable, `None` keeps credentials."""
+    """Encode a wire item for storing; `key` makes its placeholders stable, `None` keeps credentials."""
     packed = _pack(item, key)
     hidden = packed.body if key is None else hide_fields(packed.body, key)
     return packed if hidden is packed.body else Packed(hidden, is_redacted=True, is_exact=False)
@@ -65,23 +91,23 @@ def _pack(item: object, key: bytes | None) -> Packed:
     except _NotPlain:
         item = outline = _make_plain(item)
         strings = list(_strings(item))
-        spelled, is_exact = _spell_anything(item)
+        encoded, is_exact = _encode_any_json(item)
     else:
-        spelled, is_exact = _spell(item)
+        encoded, is_exact = _encode_json(item)
     if key is None or not _may_hold_secrets(outline, strings):
-        return Packed(spelled, is_redacted=False, is_exact=is_exact)
+        return Packed(encoded, is_redacted=False, is_exact=is_exact)
     redacted = _redact_json(item, key)
-    is_redacted = redacted != spelled
+    is_redacted = redacted != encoded
     return Packed(redacted, is_redacted, is_exact and not is_redacted)
 
 
 def pack_value(value: object, key: bytes | None) -> str:
-    """Spell any JSON value for storing."""
+    """Encode any JSON value for storing."""
     return pack_item(value, key).body
 
 
 def pack_exact(value: object, key: bytes | None) -> str:
-    """Spell a JSON value so that it comes back letter by letter: in ASCII nothing has to be mended.
+    """Encode a JSON value so that it comes back letter by letter: in ASCII nothing has to be replaced.
 
     Only where credentials are left in it do they go, as everywhere.
     """
@@ -142,6 +168,11 @@ def damage_noticed(what: str) -> Iterator[None]:
         raise DamagedRow(f"a stored {what} cannot be read: {type(error).__name__}") from error
 
 
+def stored_texts(dialect: str, body: str) -> Iterator[str]:
+    """Yield what a search should find a stored item by. Raises `DamagedRow` when it is none."""
+    return texts_in(read_body(dialect, body))
+
+
 def texts_in(message: Message) -> Iterator[str]:
     """Yield what a search should find a message by."""
     for call in message.calls:
@@ -180,7 +211,7 @@ def _may_hold_secrets(outline: object, strings: list[str]) -> bool:
 
     A name says what its field begins with, too, so long texts are looked at once and not twice.
     """
-    return bool(find_secrets("\n".join([_spell(outline)[0], *strings])))
+    return bool(find_secrets("\n".join([_encode_json(outline)[0], *strings])))
 
 
 def _make_plain(value: object, depth: int = 0) -> object:
@@ -203,38 +234,38 @@ def _strings(value: object) -> Iterator[str]:
             yield from _strings(inner)
 
 
-def _spell(value: object) -> tuple[str, bool]:
+def _encode_json(value: object) -> tuple[str, bool]:
     """Return a JSON text that can be stored, and whether it says all that the value says."""
     try:
-        spelled = _encode(value).decode()
+        encoded = _encode(value).decode()
     except (TypeError, UnicodeEncodeError, OverflowError):
-        return _spell_anything(value)
-    cleaned = _without_nul(spelled)
-    return cleaned, cleaned is spelled
+        return _encode_any_json(value)
+    cleaned = _without_nul(encoded)
+    return cleaned, cleaned is encoded
 
 
-def _spell_anything(value: object) -> tuple[str, bool]:
+def _encode_any_json(value: object) -> tuple[str, bool]:
     """Do the same for what the quick encoder refuses, or would change."""
     try:
-        spelled = _encode_anything(value)
+        encoded = _encode_anything(value)
     except (TypeError, ValueError, RecursionError) as error:
         raise StoreError(f"a message cannot be stored as JSON: {error}") from error
-    cleaned = _without_nul(clean_text(spelled))
-    return cleaned, cleaned == spelled
+    cleaned = _without_nul(clean_text(encoded))
+    return cleaned, cleaned == encoded
 
 
-def _without_nul(spelled: str) -> str:
-    """Show each NUL as a sign; the backslash before its number may itself be spelled with one."""
-    return _NUL_IN_JSON.sub("\\1\u2400", spelled) if "\\u0000" in spelled else spelled
+def _without_nul(encoded: str) -> str:
+    """Show each NUL as a sign; the backslash before its number may itself be escaped."""
+    return _NUL_IN_JSON.sub("\\1\u2400", encoded) if "\\u0000" in encoded else encoded
 
 
 def _redact_json(value: object, key: bytes) -> str:
     """Redact the words, then the text they stand in: a password may be one only by its field's name."""
-    body, _ = _spell_anything(_redact_strings(value, key))
+    body, _ = _encode_any_json(_redact_strings(value, key))
     redacted = redact(body, key=key)
     if redacted == body or _is_json(redacted):
         return redacted
-    return _spell_anything(_redact_fields(value, key))[0]
+    return _encode_any_json(_redact_fields(value, key))[0]
 
 
 def _redact_strings(value: object, key: bytes) -> object:
@@ -269,3 +300,35 @@ def _is_json(text: str) -> bool:
     except (ValueError, RecursionError):
         return False
     return True
+
+
+def hide_fields(text: str, key: bytes) -> str:
+    """Return a JSON text with placeholders in such fields; the very same text where there are none."""
+    hidden = text
+    if _PAIR_SIGN in text and any(sign in text for sign in _PAIR_SIGNS):
+        hidden = _NAME_FIRST.sub(_hiding(key, name=1, value=2), hidden)
+        hidden = _VALUE_FIRST.sub(_hiding(key, name=2, value=1), hidden)
+    if _DEPTH_SIGN in text:
+        if _DEEP_SIGN in text:
+            hidden = _DEEP_FIELD.sub(_hiding(key, name=1, value=2), hidden)
+        if _ESCAPE_SIGN in text:
+            hidden = _FIELD.sub(_hiding(key, name=1, value=2), hidden)
+    return text if hidden == text else hidden
+
+
+def _hiding(key: bytes, *, name: int, value: int) -> Callable[[re.Match[str]], str]:
+    def hide(found: re.Match[str]) -> str:
+        whole, start = found[0], found.start()
+        before, after = whole[: found.start(value) - start], whole[found.end(value) - start :]
+        return f"{before}{_placeholder(found[name], found[value], key)}{after}"
+
+    return hide
+
+
+def _placeholder(name: str, value: str, key: bytes) -> str:
+    """Return what stands for a value: the value itself where its name makes it no secret."""
+    opening = f'"{_ESCAPE.sub(lambda found: chr(int(found[1], 16)), name)}": "'
+    field = f'{opening}{value}"'
+    hidden = redact(field, key=key)
+    is_value = hidden.startswith(opening) and hidden.endswith('"')
+    return hidden[len(opening) : -1] if hidden != field and is_value else value

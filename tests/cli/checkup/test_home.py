@@ -11,7 +11,7 @@ from midfold.cli.checkup.findings import Severity
 from midfold.config import find_home, load_settings
 from midfold.config.stores import OUTPUT_FOLDER, STORE_FILE, open_own_outputs, open_own_store
 from midfold.offload import FileSink
-from midfold.store.opening import read_facts
+from midfold.store import read_facts
 
 DAY = 86_400
 

@@ -17,8 +17,7 @@ from midfold.cli.checkup.findings import Severity
 from midfold.config import find_home, load_settings
 from midfold.config.stores import STORE_FILE, open_own_store
 from midfold.errors import StoreError
-from midfold.store import Call, SessionKind, open_store
-from midfold.store.opening import find_kept, replace_damaged
+from midfold.store import Call, SessionKind, find_kept, open_store, replace_damaged
 from midfold.store.sqlite.driver import driver
 from midfold.testing import transcript
 from midfold.tokens.usage import CanonicalUsage

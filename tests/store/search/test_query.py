@@ -14,7 +14,7 @@ from midfold.store.search.query import (
     Without,
     read_query,
 )
-from midfold.store.sqlite.search.match import to_match
+from midfold.store.sqlite.search.conditions import to_match
 
 
 @pytest.mark.parametrize(

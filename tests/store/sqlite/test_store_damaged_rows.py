@@ -9,10 +9,10 @@ import pytest
 from midfold.errors import MessagesDamaged, StoreCorrupt
 from midfold.folding.compression import Compression
 from midfold.store import open_store
-from midfold.store.base import Condition
 from midfold.store.sqlite.driver import driver
 from midfold.store.sqlite.store import SqliteStore
 from midfold.store.transfer import ExportFormat, ExportView, export_session
+from midfold.store.values import Condition
 
 Damage = Callable[..., None]
 COUNT = 30

@@ -4,7 +4,7 @@ import sqlite3
 
 import pytest
 
-from midfold.store.sqlite.guards import guard, unguarded
+from midfold.store.sqlite.driver import guard, unguarded
 
 
 class Recording:

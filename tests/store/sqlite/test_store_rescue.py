@@ -10,10 +10,9 @@ import pytest
 
 from midfold.errors import StoreCorrupt
 from midfold.folding.compression import Compression
-from midfold.store import Call, SessionKind, open_store
-from midfold.store.base import Condition, LostMessages
-from midfold.store.opening import replace_damaged
+from midfold.store import Call, SessionKind, open_store, replace_damaged
 from midfold.store.sqlite.driver import driver
+from midfold.store.values import Condition, LostMessages
 from midfold.tokens.usage import CanonicalUsage
 
 PAGE = 4_096

@@ -6,7 +6,10 @@ from dataclasses import replace
 
 from midfold.errors import SessionEnded, SessionGrew, SessionNotFound
 from midfold.messages import own_digest
-from midfold.store import OWN, SAID, BeforeContinue, Redactor, Session, SessionKind, check_id, read_body
+from midfold.store import OWN, BeforeContinue, Session, SessionKind
+from midfold.store.codec import read_body
+from midfold.store.inputs import Redactor, check_id
+from midfold.store.rows import SAID
 from support.dict_store.shelf import Entry, Shelf, Tenant, Written
 
 
@@ -25,7 +28,7 @@ class Verbs:
         self._shelf = shelf or Shelf()
         self._lock = self._shelf.lock
         self._name = tenant
-        self._hiding = Redactor(self._shelf.key, tenant, is_on=redact)
+        self._redactor = Redactor(self._shelf.key, tenant, is_on=redact)
         self._clock = clock
         self._hooks = tuple(before_continue)
 

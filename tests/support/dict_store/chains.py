@@ -10,22 +10,10 @@ from dataclasses import replace
 
 from midfold.errors import SessionBusy, StoreError
 from midfold.folding import Compression
-from midfold.store import (
-    LEASE_SECONDS,
-    Continuation,
-    ContinuedSession,
-    DivergedList,
-    EndReason,
-    Lease,
-    RowFormat,
-    Session,
-    SessionKind,
-    StoredFold,
-    fold_from_json,
-    plan_continuation,
-    read_value,
-    run_hooks,
-)
+from midfold.store import LEASE_SECONDS, ContinuedSession, EndReason, Lease, Session, SessionKind, StoredFold
+from midfold.store.codec import read_value
+from midfold.store.continuation import Continuation, DivergedList, RowFormat, plan_continuation, run_hooks
+from midfold.store.fold_json import fold_from_json
 from midfold.wire import DEFAULT_DIALECT
 from support.dict_store.base import Verbs, digests_of
 from support.dict_store.shelf import Entry, KeptFold, KeptLease, Written
@@ -38,7 +26,7 @@ class LeaseVerbs(Verbs):
         """Take the right to fold a session, or raise `SessionBusy`."""
         with self._lock:
             self._find_open(session_id)
-            now, name = self._clock(), self._hiding.text(holder, "")
+            now, name = self._clock(), self._redactor.text(holder, "")
             held = self._tenant.leases.get(session_id)
             if held is not None and held.holder not in (None, name) and held.runs(now):
                 raise SessionBusy(session_id, held.holder or "")
@@ -113,11 +101,11 @@ class ChainVerbs(LeaseVerbs):
                 messages,
                 compression,
                 [digests_of(each) for each in entry.view],
-                RowFormat(entry.session.dialect or DEFAULT_DIALECT, self._hiding.key(entry.origin)),
+                RowFormat(entry.session.dialect or DEFAULT_DIALECT, self._redactor.key(entry.origin)),
                 child_id=secrets.token_hex(16),
                 facts={**(facts or {}), **({"failed_hooks": failed} if failed else {})},
                 system=system,
-                states=self._hiding.states(states or {}, entry.origin),
+                states=self._redactor.states(states or {}, entry.origin),
             )
             self._fold(entry, plan)
             return ContinuedSession(plan.child_id, tuple(failed))
@@ -186,18 +174,18 @@ class ChainVerbs(LeaseVerbs):
     def _fold(self, entry: Entry, plan: Continuation) -> None:
         """End a session, write what the caller had and the store had not, and open the continuation."""
         now = self._clock()
-        if plan.basis is None:
+        if plan.diverged is None:
             entry.view += self._shelf.write(entry, plan.unsaved, now)
             named, late = [[each] for each in entry.view], entry.view[len(plan.before) :]
         else:
             self._end_with_fold(entry, now)
-            entry, named, late = self._write_basis(entry, plan.basis, now)
+            entry, named, late = self._write_diverged(entry, plan.diverged, now)
         self._end_with_fold(entry, now)
         child = self._open_after(entry, plan.child_id, now)
         child.system = entry.system if plan.system is None else plan.system
         child.base_digest = plan.base_digest
-        made = iter(self._shelf.write(child, [each.row for each in plan.made if each.row is not None], now))
-        for each in plan.made:
+        made = iter(self._shelf.write(child, [each.row for each in plan.view if each.row is not None], now))
+        for each in plan.view:
             child.view += [next(made)] if each.index is None else named[each.index]
         child.view += late
         child.opening = len(child.view)
@@ -222,22 +210,22 @@ class ChainVerbs(LeaseVerbs):
             else:
                 self._tenant.states[ended.conversation, name] = body
 
-    def _write_basis(
-        self, entry: Entry, basis: DivergedList, now: float
+    def _write_diverged(
+        self, entry: Entry, diverged: DivergedList, now: float
     ) -> tuple[Entry, list[list[Written]], list[Written]]:
         """Open a session that says what the caller's list said, so that the fold can be taken back."""
         stored = entry.view
-        session = self._open_after(entry, basis.session_id, now)
+        session = self._open_after(entry, diverged.session_id, now)
         named = [
             [stored[each]]
             if isinstance(each, int)
             else self._shelf.write(session, each, now, is_chained=False)
-            for each in basis.changed
+            for each in diverged.changed
         ]
-        late = stored[basis.late_from :]
+        late = stored[diverged.late_from :]
         session.view = [*(each for some in named for each in some), *late]
         session.opening = len(session.view)
-        unsaved = [self._shelf.write(session, rows, now) for rows in basis.unsaved]
+        unsaved = [self._shelf.write(session, rows, now) for rows in diverged.unsaved]
         session.view += [each for some in unsaved for each in some]
         return session, [*named, *unsaved], late
 

@@ -4,17 +4,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from midfold.store import (
-    SAID,
-    SUMMARY,
-    Hit,
-    KnownHistory,
-    Order,
-    SearchResults,
-    StoredFold,
-    read_body,
-    texts_in,
-)
+from midfold.store import Hit, KnownHistory, Order, SearchResults, StoredFold
+from midfold.store.codec import read_body, texts_in
+from midfold.store.rows import SAID, SUMMARY
 from midfold.store.search import (
     Query,
     Snippet,

@@ -5,20 +5,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from midfold.errors import SessionEnded, StoreError
-from midfold.store import (
-    EndReason,
-    ImportedMessage,
-    Item,
-    Session,
-    SessionKind,
-    StoredMessage,
-    check_end_reason,
-    check_kind,
-    check_new_id,
-    prepare,
-    prepare_runs,
-    read_value,
-)
+from midfold.store import EndReason, ImportedMessage, Item, Session, SessionKind, StoredMessage
+from midfold.store.codec import read_value
+from midfold.store.inputs import check_end_reason, check_kind, check_new_id
+from midfold.store.rows import prepare, prepare_runs
 from midfold.wire import get_dialect
 from support.dict_store.base import Verbs
 from support.dict_store.shelf import Entry
@@ -66,7 +56,7 @@ class SessionVerbs(Verbs):
         """Write a whole conversation as a session of its own, dated as it was said; all of it, or nothing."""
         with self._lock:
             entry = self._new_entry(session_id, source, model, title, dialect, system)
-            runs = prepare_runs(said, dialect, self._hiding.key(entry.origin))
+            runs = prepare_runs(said, dialect, self._redactor.key(entry.origin))
             now = self._clock()
             entry.session = replace(entry.session, started_at=now if started_at is None else started_at)
             self._put(entry)
@@ -110,7 +100,7 @@ class SessionVerbs(Verbs):
         with self._lock:
             entry = self._find(session_id)
             if entry.session.ended_at is None:
-                hidden = self._hiding.text(reason, entry.origin)
+                hidden = self._redactor.text(reason, entry.origin)
                 entry.session = replace(entry.session, ended_at=self._clock(), end_reason=hidden)
 
     def reopen_session(self, session_id: str) -> None:
@@ -126,7 +116,7 @@ class SessionVerbs(Verbs):
         """Name a session."""
         with self._lock:
             entry = self._find(session_id)
-            entry.session = replace(entry.session, title=self._hiding.text(title, entry.origin))
+            entry.session = replace(entry.session, title=self._redactor.text(title, entry.origin))
 
     def _new_entry(
         self,
@@ -148,9 +138,9 @@ class SessionVerbs(Verbs):
             conversation_id=new_id,
             kind=SessionKind.ROOT,
             parent_id=None,
-            source=self._hiding.text(source, origin) or (like.source if like else ""),
-            model=self._hiding.text(model, origin) if model else like.model if like else None,
-            title=self._hiding.text(title, origin) if title else like.title if like else None,
+            source=self._redactor.text(source, origin) or (like.source if like else ""),
+            model=self._redactor.text(model, origin) if model else like.model if like else None,
+            title=self._redactor.text(title, origin) if title else like.title if like else None,
             dialect=like.dialect if like else dialect and get_dialect(dialect).name,
             started_at=self._clock(),
             ended_at=None,
@@ -159,7 +149,7 @@ class SessionVerbs(Verbs):
             message_count=0,
         )
         packed = branched.system if branched else None
-        return Entry(session, origin, packed if system is None else self._hiding.value(system, origin))
+        return Entry(session, origin, packed if system is None else self._redactor.value(system, origin))
 
     def _branch(self, entry: Entry, parent: Entry) -> None:
         """Let a session begin with all that another says, and with what was said before that."""
@@ -196,7 +186,7 @@ class MessageVerbs(Verbs):
             prepared = prepare(
                 messages,
                 entry.session.dialect,
-                self._hiding.key(entry.origin),
+                self._redactor.key(entry.origin),
                 tokens=tokens,
                 finish_reason=finish_reason,
             )

@@ -6,7 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from midfold.messages import link
-from midfold.store import SAID, Call, MessageRow, Session, StoredFold, StoredMessage, read_value
+from midfold.store import Call, Session, StoredFold, StoredMessage
+from midfold.store.codec import read_value
+from midfold.store.rows import SAID, MessageRow
 
 
 @dataclass(frozen=True, slots=True)

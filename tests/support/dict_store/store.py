@@ -16,7 +16,7 @@ class DictStore(SessionVerbs, MessageVerbs, ChainVerbs, SearchVerbs, UsageVerbs,
         return DictStore(
             self._shelf,
             tenant=tenant,
-            redact=self._hiding.is_on,
+            redact=self._redactor.is_on,
             clock=self._clock,
             before_continue=self._hooks,
         )

@@ -5,18 +5,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from midfold.errors import SessionNotFound, StoreError
-from midfold.store import (
-    Area,
-    Call,
-    Deleted,
-    Problem,
-    SessionKind,
-    StoreStatus,
-    hide_id,
-    hide_text,
-    pack_value,
-    read_value,
-)
+from midfold.store import Area, Call, Deleted, Problem, SessionKind, StoreStatus, pack_value
+from midfold.store.codec import hide_id, hide_text, read_value
 from midfold.tokens import CanonicalUsage
 from support.dict_store.base import Verbs
 from support.dict_store.shelf import Entry, KeptSummary
@@ -31,7 +21,7 @@ class UsageVerbs(Verbs):
         """Record what a call used; the same call twice is counted once."""
         with self._lock:
             entry = self._find(session_id)
-            key = self._hiding.key(entry.origin)
+            key = self._redactor.key(entry.origin)
             call_id = hide_id(call.id or secrets.token_hex(16), key)
             facts = read_value(pack_value(dict(call.facts), key))
             kept = replace(
@@ -85,7 +75,7 @@ class StateVerbs(Verbs):
         """Keep a JSON value with the conversation of a session; `None` forgets it."""
         with self._lock:
             entry = self._find(session_id)
-            body = self._hiding.states({name: value}, entry.origin)[name]
+            body = self._redactor.states({name: value}, entry.origin)[name]
             if body is None:
                 self._tenant.states.pop((entry.conversation, name), None)
             else:
@@ -101,9 +91,9 @@ class StateVerbs(Verbs):
         """Return the key of the placeholders and fences of a conversation."""
         with self._lock:
             try:
-                return self._hiding.secret_of(self._find(session_id).origin)
+                return self._redactor.secret_of(self._find(session_id).origin)
             except SessionNotFound:
-                return self._hiding.secret_of(session_id)
+                return self._redactor.secret_of(session_id)
 
     def remember_summary(self, span_digest: bytes, model: str, prompt: str, summary: object) -> None:
         """Keep a summary that was paid for until its fold is in place, a day at most."""
@@ -112,7 +102,7 @@ class StateVerbs(Verbs):
             for identity in [key for key, each in kept.items() if abs(each.created_at - now) > _DAY_SECONDS]:
                 del kept[identity]
             kept[self._identity(span_digest, model, prompt)] = KeptSummary(
-                self._hiding.value(summary, ""), now
+                self._redactor.value(summary, ""), now
             )
 
     def recall_summary(self, span_digest: bytes, model: str, prompt: str) -> object | None:
@@ -122,7 +112,7 @@ class StateVerbs(Verbs):
             return None if kept is None else read_value(kept.body)
 
     def _identity(self, span_digest: bytes, model: str, prompt: str) -> tuple[bytes, str, str]:
-        return span_digest, self._hiding.text(model, ""), self._hiding.text(prompt, "")
+        return span_digest, self._redactor.text(model, ""), self._redactor.text(prompt, "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,14 +1,19 @@
-"""How a database file is opened: for writing where that is possible, else for reading, saying why."""
+"""Access to a database file: for writing where that is possible, else for reading, with the reason.
 
+A file that lost all it held is refused, and so is a second process where this SQLite must not have two.
+"""
+
+import os
 import secrets
 import sqlite3
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 
-from midfold.errors import StoreUnavailable
+from midfold.errors import StoreCorrupt, StoreUnavailable
 from midfold.store.codec import DamagedRow
-from midfold.store.sqlite import indexing
+from midfold.store.sqlite import index
 from midfold.store.sqlite.driver import (
     SAFE_VERSION,
     driver,
@@ -20,40 +25,32 @@ from midfold.store.sqlite.driver import (
     sqlite_version,
     translated,
 )
-from midfold.store.sqlite.emptied import refuse_emptied
-from midfold.store.sqlite.identity import Files, refuse_left_open
-from midfold.store.sqlite.marks import LogLoss, ProgressMark, read_loss, write_loss
+from midfold.store.sqlite.file_identity import DatabaseFiles, refuse_left_open
 from midfold.store.sqlite.migrations import check_version, migrate
-from midfold.store.sqlite.replacing import finish_replacing
-from midfold.store.sqlite.search import maintain
-from midfold.store.sqlite.searching import read_texts
-from midfold.store.sqlite.single import SingleWriter
-from midfold.store.sqlite.writer import Writer
+from midfold.store.sqlite.progress_mark import SUFFIX, LogLoss, ProgressMark, read_loss, was_used, write_loss
+from midfold.store.sqlite.replacement import finish_replacing
 
 MEMORY = Path(":memory:")
+EMPTY_BYTES = 1
+"""SQLite takes a file of so many bytes for an empty one, too."""
 _KEY_BYTES = 32
 _ID_CHARS = 32
+_PRIVATE_FILE = 0o600
+_NEW_LOCK = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
 @dataclass(frozen=True, slots=True)
 class FileAccess:
     """What this process may do with a file: write, or only read because of a `problem`."""
 
-    writer: Writer | None
-    single: SingleWriter | None = None
+    connection: sqlite3.Connection | None
+    """the one that writes"""
+    files: DatabaseFiles | None = None
+    mark: ProgressMark | None = None
+    lock: "WriterLock | None" = None
     problem: str | None = None
     loss: LogLoss | None = None
     """what is missing from the log, as far as that was noticed"""
-
-    def close(self) -> bool:
-        """Finish what is waiting, then let the next process write; false where a thread is still at it."""
-        is_over = True
-        try:
-            is_over = self.writer is None or self.writer.close()
-        finally:
-            if self.single is not None and is_over:
-                self.single.release()
-        return is_over
 
 
 def open_access(path: Path, synchronous: str) -> FileAccess:
@@ -104,19 +101,19 @@ def _open_for_writing(path: Path, synchronous: str) -> FileAccess:
     make_private_folder(path.parent)
     with translated(path):
         finish_replacing(path)
-    refuse_emptied(path)
+    _refuse_emptied(path)
     refuse_left_open(path)
-    single = SingleWriter(path) if sqlite_version() < SAFE_VERSION else None
+    lock = WriterLock(path) if sqlite_version() < SAFE_VERSION else None
     try:
-        return replace(_start(open_writer(path, synchronous=synchronous), path), single=single)
+        return replace(_start(open_writer(path, synchronous=synchronous), path), lock=lock)
     except BaseException:
-        if single is not None:
-            single.release()
+        if lock is not None:
+            lock.release()
         raise
 
 
 def _start(connection: sqlite3.Connection, path: Path) -> FileAccess:
-    """Bring schema, key and index of a fresh connection up to date, and let it write."""
+    """Bring schema, key and index of a fresh connection up to date."""
     try:
         with translated(path):
             migrate(connection)
@@ -125,16 +122,15 @@ def _start(connection: sqlite3.Connection, path: Path) -> FileAccess:
                 connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             _renew_index(connection)
             mark = None if path == MEMORY else ProgressMark(path, read_key(connection))
-            loss = _look_at_mark(connection, mark)
+            loss = _compare_with_mark(connection, mark)
     except BaseException:
         connection.close()
         raise
-    files = None if path == MEMORY else Files(path)
-    return FileAccess(Writer(connection, path, indexing.tidy, files=files, mark=mark), loss=loss)
+    return FileAccess(connection, None if path == MEMORY else DatabaseFiles(path), mark, loss=loss)
 
 
-def _look_at_mark(connection: sqlite3.Connection, mark: ProgressMark | None) -> LogLoss | None:
-    """Say what is missing since the last time, and keep that in the store until the person was told."""
+def _compare_with_mark(connection: sqlite3.Connection, mark: ProgressMark | None) -> LogLoss | None:
+    """Return what is missing since the last time; the store keeps that until the person knows."""
     loss = mark.find_loss(connection) if mark else None
     if mark and loss:
         write_loss(connection, loss)
@@ -165,13 +161,74 @@ def _make_key(connection: sqlite3.Connection) -> bool:
 
 def _renew_index(connection: sqlite3.Connection) -> None:
     """Make the index anew where another version made it: old words could not be taken out of it."""
-    if maintain.is_current(connection) and maintain.is_readable(connection):
+    if index.is_current(connection) and index.is_readable(connection):
         return
     connection.execute("BEGIN IMMEDIATE")
     try:
-        if not (maintain.is_current(connection) and maintain.is_readable(connection)):
-            maintain.rebuild(connection, read_texts)
+        if not (index.is_current(connection) and index.is_readable(connection)):
+            index.rebuild(connection)
         connection.execute("COMMIT")
     except BaseException:
         roll_back(connection)
         raise
+
+
+def _refuse_emptied(path: Path) -> None:
+    """Raise `StoreCorrupt` for an empty file whose log or mark says that it was in use; nothing is opened.
+
+    A power cut, or a copy that was cut off, leaves such a file. SQLite would take it for a new database and
+    throw away the log beside it, which may be the only copy of what was said. A file that is missing was
+    taken away by somebody, who wants a new one; the mark of the old one goes, too, so that nobody takes the
+    new one for emptied before anything is in it.
+    """
+    real = Path(os.path.realpath(path))
+    if not real.exists():
+        with suppress(OSError):
+            real.with_name(real.name + SUFFIX).unlink()
+        return
+    # In this order: a process that makes a store this moment writes to the file first, then beside it.
+    is_used = _size(Path(f"{real}-wal")) > 0 or was_used(real)
+    if is_used and _size(real) <= EMPTY_BYTES:
+        raise StoreCorrupt(str(path), "the file is empty, although something was stored in it")
+
+
+def _size(path: Path) -> int:
+    with suppress(OSError):
+        return path.stat().st_size
+    return 0
+
+
+class WriterLock:
+    """Keeps other processes from writing; given back by `release`, or by the end of the process.
+
+    The lock is on a file of its own: a lock on the database file itself would break SQLite's.
+    """
+
+    def __init__(self, path: Path) -> None:
+        lock = path.with_name(f"{path.name}.writer")
+        try:
+            self._handle: int | None = os.open(lock, _NEW_LOCK, _PRIVATE_FILE)
+        except OSError as error:
+            raise StoreUnavailable(f"{lock}: {error.strerror or error}") from error
+        try:
+            _lock(self._handle)
+        except OSError as error:
+            self.release()
+            raise StoreUnavailable(
+                f"{path}: another process writes to it, and this SQLite is too old for two writers; "
+                "install pysqlite3 or use a SQLite of 3.51.3 or later"
+            ) from error
+
+    def release(self) -> None:
+        """Let the next process write."""
+        if self._handle is not None:
+            os.close(self._handle)
+            self._handle = None
+
+
+def _lock(handle: int) -> None:
+    try:
+        import fcntl
+    except ImportError:  # Windows refuses to share the file by other means
+        return
+    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,12 +1,15 @@
 """Calls of models in SQLite: recorded at once, counted once."""
 
+import secrets
 import sqlite3
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
-from midfold.store.base import Call
 from midfold.store.codec import damage_noticed, hide_id, hide_text, pack_value, read_value
-from midfold.store.sqlite.sessions import find_place
+from midfold.store.sqlite.session_rows import find_session
+from midfold.store.sqlite.tenant import TenantStore
+from midfold.store.values import Call
 from midfold.tokens import CanonicalUsage
 
 _BUCKETS = (
@@ -26,11 +29,36 @@ _WHERE = """
 """
 
 
-def insert_call(
+class SqliteUsage(TenantStore):
+    """See `midfold.store.base.Usage`."""
+
+    def record_call(self, session_id: str, call: Call) -> None:
+        """Record what a call used, at once; the same call twice is counted once."""
+        known = replace(call, id=call.id or secrets.token_hex(16))
+        key = self._redactor.key(self._recall(session_id).conversation)
+        self._database.write(_insert_call, self._tenant, session_id, known, key, self._clock())
+
+    def calls(
+        self,
+        session_id: str | None = None,
+        *,
+        whole_chain: bool = False,
+        since: float | None = None,
+        until: float | None = None,
+    ) -> list[Call]:
+        """List recorded calls, oldest first: of a session, of its whole chain, or of all."""
+        return self._database.read(_read_calls, self._tenant, session_id, whole_chain, since, until)
+
+    def usage(self, session_id: str | None = None, *, whole_chain: bool = False) -> CanonicalUsage:
+        """Add up what calls used."""
+        return self._database.read(_sum_usage, self._tenant, session_id, whole_chain)
+
+
+def _insert_call(
     connection: sqlite3.Connection, tenant: str, session_id: str, call: Call, key: bytes | None, now: float
 ) -> None:
     """Record a call; one that was recorded before changes nothing."""
-    place = find_place(connection, tenant, session_id)
+    session = find_session(connection, tenant, session_id)
     usage = call.usage
     connection.execute(
         "INSERT INTO calls (tenant, session, id, model, purpose, input_tokens, output_tokens,"
@@ -39,7 +67,7 @@ def insert_call(
         " ON CONFLICT (tenant, id) DO NOTHING",
         (
             tenant,
-            place.key,
+            session.key,
             hide_id(call.id or "", key),
             hide_text(call.model, key),
             hide_text(call.purpose, key),
@@ -53,7 +81,7 @@ def insert_call(
     )
 
 
-def read_calls(
+def _read_calls(
     connection: sqlite3.Connection,
     tenant: str,
     session_id: str | None,
@@ -72,7 +100,7 @@ def read_calls(
         return [_call(row) for row in rows]
 
 
-def sum_usage(
+def _sum_usage(
     connection: sqlite3.Connection, tenant: str, session_id: str | None, whole_chain: bool
 ) -> CanonicalUsage:
     """Add up what calls used."""
@@ -90,7 +118,7 @@ def _find_asked(
     """Return the session and the conversation that are asked about."""
     if session_id is None:
         return None, None
-    conversation = find_place(connection, tenant, session_id).conversation
+    conversation = find_session(connection, tenant, session_id).conversation
     return (None, conversation) if whole_chain else (session_id, None)
 
 

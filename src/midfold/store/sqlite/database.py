@@ -4,26 +4,26 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
 
 from midfold.errors import StoreCorrupt, StoreUnavailable
 from midfold.files import Hold
-from midfold.store.base import Area, Problem, StoreStatus
-from midfold.store.sqlite import indexing
+from midfold.store.sqlite import index
 from midfold.store.sqlite.access import MEMORY, name_store, open_access, open_any_reader, read_key
 from midfold.store.sqlite.driver import any_text, driver, is_bad_text, sqlite_version, translated
 from midfold.store.sqlite.health import find_damage, find_index_problems, find_problems
-from midfold.store.sqlite.marks import forget_loss
+from midfold.store.sqlite.progress_mark import forget_loss
 from midfold.store.sqlite.readers import Readers
-from midfold.store.sqlite.search import maintain
-from midfold.store.sqlite.searching import read_texts
 from midfold.store.sqlite.writer import Work, Writer
+from midfold.store.values import Area, Problem, StoreStatus
 
 T = TypeVar("T")
+P = ParamSpec("P")
 
 _SECONDS_BETWEEN_TRIES = 1.0
 # Before this version only a connection that may write can ask the index whether it is whole.
@@ -39,17 +39,16 @@ class Database:
         self._process = os.getpid()
         self._lock = threading.RLock()
         self._is_closed = False
-        self._mends = 0
-        self._may_mend = True
+        self._repairs = 0
+        self._may_repair = True
         self._has_looked = False
         self._next_try = time.monotonic() + _SECONDS_BETWEEN_TRIES
         self._hold = None if path == MEMORY else Hold(path)
         try:
-            self._access = open_access(path, synchronous)
+            self._open()
         except BaseException:
             self._release()
             raise
-        self._settle()
         self._readers = self._make_readers()
         try:
             self.redaction_key = self.read(read_key)
@@ -57,47 +56,73 @@ class Database:
             self.close()
             raise
 
-    def write(self, work: Work[T]) -> T:
-        """Run `work` in a transaction; return when it is durable."""
-        return self._mending(lambda: self._need_writer().do(work))
+    def _open(self) -> None:
+        """Open the file; where it can be written to, the writer has its connection."""
+        access = self._access = open_access(self.path, self._synchronous)
+        self._writer: Writer | None = None
+        if access.connection is not None:
+            self._writer = Writer(
+                access.connection, self.path, index.tidy, files=access.files, mark=access.mark
+            )
+            if self._hold is not None:
+                self._hold.settle()
 
-    def read(self, work: Callable[[sqlite3.Connection], T]) -> T:
+    def write(
+        self, work: Callable[Concatenate[sqlite3.Connection, P], T], *args: P.args, **options: P.kwargs
+    ) -> T:
+        """Run `work` in a transaction; return when it is durable."""
+
+        def bound(connection: sqlite3.Connection) -> T:
+            return work(connection, *args, **options)
+
+        return self._repairing(lambda: self._need_writer().do(bound))
+
+    def read(
+        self, work: Callable[Concatenate[sqlite3.Connection, P], T], *args: P.args, **options: P.kwargs
+    ) -> T:
         """Run `work` on a connection that only reads."""
+
+        def bound(connection: sqlite3.Connection) -> T:
+            return work(connection, *args, **options)
+
         if self.path == MEMORY:
-            return self.write(work)
+            return self.write(bound)
         try:
-            return self._mending(lambda: self._read(work))
+            return self._repairing(lambda: self._read(bound))
         except StoreCorrupt as damage:
             if not isinstance(damage.__cause__, driver.Error) or not is_bad_text(damage.__cause__):
                 raise
-            return self._read_any_text(work)
+            return self._read_any_text(bound)
 
-    def read_damaged(self, work: Callable[[sqlite3.Connection], T], damage: StoreCorrupt) -> T:
-        """Run `work`, which copes with damage, after `damage` was found."""
-        if not damage.stops_writing:
-            self._look_closer(damage)
-        return self.write(work) if self.path == MEMORY else self._read_any_text(work)
+    def read_around_damage(self, work: Work[T], around_damage: Work[T]) -> T:
+        """Run `work` on a connection that only reads; where that finds damage, run what copes with it."""
+        try:
+            return self.read(work)
+        except StoreCorrupt as damage:
+            if not damage.stops_writing:
+                self._look_closer(damage)
+        return self.write(around_damage) if self.path == MEMORY else self._read_any_text(around_damage)
 
     def index_all(self) -> bool:
         """Index the messages that wait for it; false when that is not possible for now."""
         try:
-            while self.read(indexing.is_behind):
-                self.write(indexing.catch_up)
+            while self.read(index.is_behind):
+                self.write(index.catch_up)
         except (StoreUnavailable, StoreCorrupt):
             return False
         return True
 
-    def delete(self, find: Callable[[sqlite3.Connection], Sequence[int]], work: Work[T]) -> T:
+    def delete(self, find: Work[Sequence[int]], work: Work[T]) -> T:
         """Run `work`, which deletes the messages that `find` finds; return when nothing of them is left.
 
         Their words are taken out before, and what that leaves behind after, in short transactions.
         """
         messages = self.read(find)
-        for first in range(0, len(messages) - indexing.MAX_MESSAGES, indexing.MAX_MESSAGES):
-            some = messages[first : first + indexing.MAX_MESSAGES]
-            self.write(partial(indexing.remove_before, messages=some))
+        for first in range(0, len(messages) - index.MAX_MESSAGES, index.MAX_MESSAGES):
+            some = messages[first : first + index.MAX_MESSAGES]
+            self.write(index.remove_before, some)
         result = self.write(work)
-        while self.write(maintain.purge_some):
+        while self.write(index.purge_some):
             pass
         return result
 
@@ -107,9 +132,9 @@ class Database:
         if not _find_damage(problems) and sqlite_version() < _READERS_CHECK_THE_INDEX:
             problems += self._ask_writer_about_index()
         damage = _find_damage(problems)
-        if damage is not None and self._access.writer is not None:
-            self._may_mend = False
-            self._access.writer.trouble.stop(damage.text)
+        if damage is not None and self._writer is not None:
+            self._may_repair = False
+            self._writer.state.stop(damage.text)
         return problems
 
     def _ask_writer_about_index(self) -> list[Problem]:
@@ -123,8 +148,7 @@ class Database:
     @property
     def status(self) -> StoreStatus:
         """Say how the store is doing."""
-        writer = self._access.writer
-        problem = self._access.problem if writer is None else writer.trouble.reason
+        problem = self._access.problem if self._writer is None else self._writer.state.reason
         version = ".".join(map(str, sqlite_version()))
         return StoreStatus(
             str(self.path),
@@ -151,19 +175,21 @@ class Database:
             self._is_closed = True
             # The last connection to go folds the log into the file, and one that only reads cannot.
             self._readers.close()
-            if self._access.close():
+            is_over = True
+            try:
+                is_over = self._writer is None or self._writer.close()
+            finally:
+                if self._access.lock is not None and is_over:
+                    self._access.lock.release()
+            if is_over:
                 self._release()
-
-    def _settle(self) -> None:
-        if self._hold is not None and self._access.writer is not None:
-            self._hold.settle()
 
     def _release(self) -> None:
         if self._hold is not None:
             self._hold.release()
 
     def _make_readers(self) -> Readers:
-        return Readers(self.path, partial(self._open_reader, self._access.writer))
+        return Readers(self.path, partial(self._open_reader, self._writer))
 
     def _open_reader(self, writer: Writer | None) -> sqlite3.Connection:
         """Open a connection that reads what the writer writes, and no other file of that name."""
@@ -176,48 +202,52 @@ class Database:
             raise
         return connection
 
-    def _read(self, work: Callable[[sqlite3.Connection], T]) -> T:
+    def _read(self, work: Work[T]) -> T:
         self._check_process()
         with self._readers.lend() as connection:
             return work(connection)
 
-    def _read_any_text(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Read where texts may be damaged; a connection of its own, as that takes longer."""
+    def _read_any_text(self, work: Work[T]) -> T:
+        """Read where texts may be damaged, which takes longer."""
+        with self._fresh_reader() as connection, any_text(connection):
+            return work(connection)
+
+    @contextmanager
+    def _fresh_reader(self) -> Iterator[sqlite3.Connection]:
+        """Open a connection for the block that has nothing of the file in memory."""
         self._check_process()
         with translated(self.path):
-            connection = open_any_reader(self.path, has_writer=self._access.writer is not None)
+            connection = open_any_reader(self.path, has_writer=self._writer is not None)
             try:
                 connection.execute("BEGIN")
-                with any_text(connection):
-                    return work(connection)
+                yield connection
             finally:
                 connection.close()
 
     def _look_closer(self, damage: StoreCorrupt) -> None:
         """Find out, once, whether pages are damaged: no message goes missing by itself."""
         with self._lock:
-            writer = self._access.writer
+            writer = self._writer
             if self._has_looked or writer is None or self.path == MEMORY:
                 return
             self._has_looked = True
             if any(each.area is Area.FILE for each in self._examine(find_damage)):
-                writer.trouble.stop(damage.reason)
+                writer.state.stop(damage.reason)
 
     def _need_writer(self) -> Writer:
         """Return the writer; where there was none, what was in the way may be gone."""
         self._check_process()
         with self._lock:
-            if self._access.writer is None and not self._is_closed and time.monotonic() >= self._next_try:
+            if self._writer is None and not self._is_closed and time.monotonic() >= self._next_try:
                 self._next_try = time.monotonic() + _SECONDS_BETWEEN_TRIES
                 self._try_again()
-            if self._access.writer is None:
+            if self._writer is None:
                 raise StoreUnavailable(self._access.problem or "it is read-only")
-            return self._access.writer
+            return self._writer
 
     def _try_again(self) -> None:
-        self._access = open_access(self.path, self._synchronous)
-        if self._access.writer is not None:
-            self._settle()
+        self._open()
+        if self._writer is not None:
             # A reader that was told that nobody writes never looks for changes.
             old, self._readers = self._readers, self._make_readers()
             old.close()
@@ -226,48 +256,42 @@ class Database:
         if os.getpid() != self._process:
             raise StoreUnavailable("another process opened it; open the store again after a fork")
 
-    def _mending(self, action: Callable[[], T]) -> T:
+    def _repairing(self, action: Callable[[], T]) -> T:
         """Do something; where only the index is in the way, make that anew and do it again."""
-        mends = self._mends
+        repairs = self._repairs
         try:
             return action()
         except StoreCorrupt as damage:
-            if not (damage.stops_writing and self._mend(mends, damage)):
+            if not (damage.stops_writing and self._repair(repairs, damage)):
                 raise
         return action()
 
-    def _mend(self, mends: int, damage: StoreCorrupt) -> bool:
+    def _repair(self, repairs: int, damage: StoreCorrupt) -> bool:
         """Stop writing, find out what is damaged, and go on with a fresh index if that was all; once."""
         with self._lock:
-            if self._mends != mends:
+            if self._repairs != repairs:
                 return True
-            writer = self._access.writer
+            writer = self._writer
             if writer is None or self._is_closed:
                 return False
-            writer.trouble.stop(damage.reason)
-            if not (self._may_mend and self._is_only_the_index()):
+            writer.state.stop(damage.reason)
+            if not (self._may_repair and self._is_only_the_index()):
                 return False
-            self._mends, self._may_mend = self._mends + 1, False
-            writer.trouble.resume()
-            writer.do(lambda connection: maintain.rebuild(connection, read_texts))
+            self._repairs, self._may_repair = self._repairs + 1, False
+            writer.state.resume()
+            writer.do(index.rebuild)
             return True
 
     def _is_only_the_index(self) -> bool:
         areas = {each.area for each in self._examine(find_damage)} - {Area.MESSAGES}
         return areas == {Area.INDEX} or (not areas and sqlite_version() < _READERS_CHECK_THE_INDEX)
 
-    def _examine(self, look: Callable[[sqlite3.Connection], list[Problem]]) -> list[Problem]:
-        """Look at what is on the disk, through a connection that has nothing of it in memory."""
-        self._check_process()
+    def _examine(self, look: Work[list[Problem]]) -> list[Problem]:
+        """Look at what is on the disk."""
         if self.path == MEMORY:
             return self._need_writer().do(look)
-        with translated(self.path):
-            connection = open_any_reader(self.path, has_writer=self._access.writer is not None)
-            try:
-                connection.execute("BEGIN")
-                return look(connection)
-            finally:
-                connection.close()
+        with self._fresh_reader() as connection:
+            return look(connection)
 
 
 def _find_damage(problems: Sequence[Problem]) -> Problem | None:

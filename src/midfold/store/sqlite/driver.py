@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from midfold.errors import StoreCorrupt, StoreError, StoreUnavailable
 from midfold.store.codec import DamagedRow
-from midfold.store.sqlite.guards import guard
+from midfold.store.values import EngineVersion
 
 
 def _load() -> Any:
@@ -41,6 +41,15 @@ _WAL_BYTES_KEPT = 16 << 20
 _PAGES_PER_CHECKPOINT = 4_000
 _PRIVATE_FILE = 0o600
 _PRIVATE_FOLDER = 0o700
+# SQLite's own numbers: not every driver has names for them.
+_DEFENSIVE = 1010
+_LENGTH, _SQL_LENGTH, _ATTACHED, _TRIGGER_DEPTH = 0, 1, 7, 10
+_LIMITS = {
+    _LENGTH: 1 << 28,
+    _SQL_LENGTH: 1 << 17,
+    _ATTACHED: 0,
+    _TRIGGER_DEPTH: 32,
+}
 # SQLite's primary result codes.
 _CORRUPT, _NOT_A_DATABASE = 11, 26
 _BUSY, _LOCKED = 5, 6
@@ -66,6 +75,14 @@ _NOT_UTF8 = "Could not decode to UTF-8"
 def sqlite_version() -> tuple[int, ...]:
     """Return the version of the SQLite in use."""
     return tuple(driver.sqlite_version_info)
+
+
+def engine_version() -> EngineVersion:
+    """Return the version of SQLite that stores run on here."""
+    found = sqlite_version()
+    return EngineVersion(
+        ".".join(map(str, found)), ".".join(map(str, SAFE_VERSION)), is_safe=found >= SAFE_VERSION
+    )
 
 
 def open_writer(path: Path, *, synchronous: str = "FULL") -> sqlite3.Connection:
@@ -124,6 +141,34 @@ def _set_up(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA mmap_size = 0")
     # Always, not only while something is deleted: pages that are parted leave old words behind otherwise.
     connection.execute("PRAGMA secure_delete = ON")
+
+
+def guard(connection: sqlite3.Connection) -> None:
+    """Forbid what a file that somebody else made could do, as far as the driver offers to.
+
+    Statements and values are bounded, and the tables that the index is kept in are protected.
+    """
+    set_limit = getattr(connection, "setlimit", None)
+    if set_limit is not None:
+        for category, limit in _LIMITS.items():
+            set_limit(category, limit)
+    _defend(connection, is_on=True)
+
+
+@contextmanager
+def unguarded(connection: sqlite3.Connection) -> Iterator[None]:
+    """Let the tables of a damaged index be taken away."""
+    _defend(connection, is_on=False)
+    try:
+        yield
+    finally:
+        _defend(connection, is_on=True)
+
+
+def _defend(connection: sqlite3.Connection, *, is_on: bool) -> None:
+    configure = getattr(connection, "setconfig", None)
+    if configure is not None:
+        configure(_DEFENSIVE, is_on)
 
 
 def _claim(path: Path) -> None:

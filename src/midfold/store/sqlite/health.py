@@ -6,13 +6,12 @@ from contextlib import suppress
 from itertools import chain
 
 from midfold.messages import link, own_digest
-from midfold.store.base import Area, Problem
 from midfold.store.codec import DamagedRow, read_body, read_value
 from midfold.store.fold_json import fold_from_json
+from midfold.store.sqlite import index
 from midfold.store.sqlite.driver import any_text, driver, name_damage
 from midfold.store.sqlite.seals import LOST_SEAL, SEALED, is_fold_sealed, is_sealed
-from midfold.store.sqlite.search import maintain
-from midfold.store.sqlite.searching import read_texts
+from midfold.store.values import Area, Problem
 
 _MANY_TIPS = """
     SELECT conversation, count(*) FROM sessions s WHERE undone_at IS NULL AND NOT EXISTS (
@@ -92,7 +91,7 @@ def _refresh_index(connection: sqlite3.Connection) -> None:
 
 def _check_index(connection: sqlite3.Connection) -> Iterator[Problem]:
     try:
-        for text in chain(maintain.check(connection), maintain.check_words(connection, read_texts)):
+        for text in chain(index.check(connection), index.check_words(connection)):
             yield Problem(Area.INDEX, text)
     except (driver.Error, MemoryError, UnicodeDecodeError) as error:
         # Damage to the tables that the index is kept in is told by the check of the file.

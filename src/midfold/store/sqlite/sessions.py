@@ -1,267 +1,223 @@
-"""Sessions in SQLite: opening, finding, listing and ending them."""
+"""Sessions in SQLite: opening, finding, naming and ending them."""
 
+import secrets
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from functools import partial
 
-from midfold.errors import SessionEnded, SessionGrew, SessionNotFound, StoreError
-from midfold.store.base import Session, SessionKind
-from midfold.store.codec import damage_noticed, read_value
-from midfold.store.preparing import check_end_reason, check_id, check_new_id
-
-_COLUMNS = """
-    s.id, s.conversation, s.kind, p.id, s.source, s.model, s.title, s.dialect,
-    s.started_at, s.ended_at, s.end_reason, s.undone_at IS NOT NULL, s.next_seq - s.own_from
-"""
-_FROM = "FROM sessions s LEFT JOIN sessions p ON p.key = s.parent"
-# A session begins behind all that was written in its conversation.
-_INSERT = """
-    INSERT INTO sessions (tenant, id, conversation, kind, parent, source, model, title, dialect, system,
-        started_at, last_chain, base_digest, first_position)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13,
-        (SELECT coalesce(max(first_position + next_seq), 0) FROM sessions
-            WHERE tenant = ?1 AND conversation = ?3))
-"""
-
-_RECALLED_SESSIONS = 1_000
-_LAST_KEY = (1 << 63) - 1
+from midfold.errors import SessionEnded, SessionNotFound
+from midfold.store.codec import clean_text, read_value
+from midfold.store.inputs import check_end_reason, check_id, check_kind
+from midfold.store.rows import DatedRows, prepare_runs
+from midfold.store.sqlite.message_rows import append_rows, insert_ranges, join_refs, read_refs
+from midfold.store.sqlite.session_rows import (
+    NewSession,
+    copy_session,
+    find_session,
+    find_tip,
+    insert_session,
+    key_after,
+    select_sessions,
+)
+from midfold.store.sqlite.states import copy_states
+from midfold.store.sqlite.tenant import TenantStore
+from midfold.store.values import EndReason, ImportedMessage, Session, SessionKind
+from midfold.wire import get_dialect
 
 
-@dataclass(frozen=True, slots=True)
-class SessionRow:
-    """A session as it is in the database, with what writing to it needs."""
+class SqliteSessions(TenantStore):
+    """See `midfold.store.base.Sessions`."""
 
-    key: int
-    id: str
-    conversation: str
-    dialect: str | None
-    own_from: int
-    next_seq: int
-    last_chain: bytes
-    ended_at: float | None
+    def create_session(
+        self,
+        *,
+        session_id: str | None = None,
+        source: str = "",
+        model: str | None = None,
+        title: str | None = None,
+        dialect: str | None = None,
+        system: object = None,
+        parent_id: str | None = None,
+        kind: SessionKind = SessionKind.ROOT,
+    ) -> Session:
+        """Open a session and return it. A branch begins with all that its parent says."""
+        new_id = session_id or secrets.token_hex(16)
+        check_kind(kind, parent_id)
+        is_branch = kind is SessionKind.BRANCH
+        origin = self._recall(parent_id).conversation if parent_id and is_branch else new_id
+        new = self._new(new_id, origin, source, model, title, dialect, system, kind)
+        if parent_id is None:
+            self._database.write(insert_session, self._tenant, new, self._clock())
+        else:
+            insert = _insert_branch if is_branch else _insert_below
+            self._database.write(insert, self._tenant, parent_id, new, self._clock())
+        return self.session(new_id)
+
+    def import_conversation(
+        self,
+        said: Sequence[ImportedMessage],
+        *,
+        dialect: str,
+        session_id: str | None = None,
+        source: str = "",
+        model: str | None = None,
+        title: str | None = None,
+        system: object = None,
+        started_at: float | None = None,
+    ) -> Session:
+        """Write a whole conversation as a session of its own, dated as it was said; all of it, or nothing."""
+        new_id = session_id or secrets.token_hex(16)
+        new = self._new(new_id, new_id, source, model, title, dialect, system)
+        # Everything that takes time is done before the transaction begins.
+        runs = prepare_runs(said, dialect, self._redactor.key(new_id))
+        now = self._clock()
+        self._database.write(_insert_runs, self._tenant, new, runs, self._quota, started_at, now)
+        return self.session(new_id)
+
+    def session(self, session_id: str) -> Session:
+        """Return what is known about a session."""
+        check_id(session_id)
+        condition = "s.tenant = ? AND s.id = ?"
+        found = self._database.read(select_sessions, condition, (self._tenant, session_id))
+        if not found:
+            raise SessionNotFound(session_id)
+        return found[0]
+
+    def sessions(
+        self,
+        *,
+        source: str | None = None,
+        limit: int = 50,
+        before: float | None = None,
+        prefix: str = "",
+        after: str | None = None,
+    ) -> list[Session]:
+        """List sessions, the newest first; the next page comes `after` the last session of this one."""
+
+        def list_sessions(connection: sqlite3.Connection) -> list[Session]:
+            last = key_after(connection, self._tenant, after)
+            start = clean_text(prefix)
+            # All ids that begin so, and no others, lie between it and it with the last of all characters.
+            ids = (start, f"{start}\U0010ffff") if start else ()
+            return select_sessions(
+                connection,
+                "s.tenant = ?1 AND (?2 IS NULL OR s.source = ?2) AND (?3 IS NULL OR s.started_at < ?3)"
+                f" AND s.key < ?4{' AND s.id >= ?6 AND s.id <= ?7' if ids else ''}"
+                " ORDER BY s.key DESC LIMIT ?5",
+                (self._tenant, source, before, last, limit, *ids),
+            )
+
+        return self._database.read(list_sessions)
+
+    def system(self, session_id: str) -> object:
+        """Return the system prompt that was kept with a session."""
+        return self._database.read(_read_system, self._tenant, session_id)
+
+    def end_session(self, session_id: str, reason: str = EndReason.CLOSED) -> None:
+        """End a session; it stays readable."""
+        hidden = self._redactor.text(reason, self._recall(session_id).conversation)
+        check_end_reason(hidden)
+        change = "ended_at = ?, end_reason = ? WHERE key = ? AND ended_at IS NULL"
+        self._database.write(_update, self._tenant, session_id, change, self._clock(), hidden)
+
+    def reopen_session(self, session_id: str) -> None:
+        """Go on with a session that was closed."""
+        self._database.write(_reopen, self._tenant, session_id)
+
+    def set_title(self, session_id: str, title: str) -> None:
+        """Name a session."""
+        hidden = self._redactor.text(title, self._recall(session_id).conversation)
+        self._database.write(_update, self._tenant, session_id, "title = ? WHERE key = ?", hidden)
+
+    def _new(
+        self,
+        new_id: str,
+        origin: str,
+        source: str,
+        model: str | None,
+        title: str | None,
+        dialect: str | None,
+        system: object,
+        kind: SessionKind = SessionKind.ROOT,
+    ) -> NewSession:
+        """Prepare a session; `origin` is the conversation by which credentials are hidden in it."""
+        hide = partial(self._redactor.text, conversation=origin)
+        return NewSession(
+            id=new_id,
+            conversation=new_id,
+            kind=kind,
+            parent=None,
+            source=hide(source),
+            model=model and hide(model),
+            title=title and hide(title),
+            dialect=dialect and get_dialect(dialect).name,
+            system=None if system is None else self._redactor.value(system, origin),
+        )
 
 
-class SessionCache:
-    """Sessions that were asked for lately; a few, because a server has many."""
-
-    def __init__(self) -> None:
-        self._places: dict[str, SessionRow] = {}
-
-    def get(self, session_id: str) -> SessionRow | None:
-        """Return a session as it was when it was found."""
-        return self._places.get(session_id)
-
-    def put(self, session_id: str, place: SessionRow) -> None:
-        """Keep a session for the next time."""
-        if len(self._places) >= _RECALLED_SESSIONS:
-            self.clear()
-        self._places[session_id] = place
-
-    def clear(self) -> None:
-        """Forget all: some of them may be gone."""
-        self._places = {}
-
-
-@dataclass(frozen=True, slots=True)
-class NewSession:
-    """A session that is about to be opened."""
-
-    id: str
-    conversation: str
-    kind: SessionKind
-    parent: int | None
-    source: str
-    model: str | None
-    title: str | None
-    dialect: str | None
-    system: str | None
-    last_chain: bytes = b""
-    base_digest: bytes | None = None
-
-
-def insert_session(connection: sqlite3.Connection, tenant: str, new: NewSession, now: float) -> int:
-    """Open a session and return its key."""
-    check_new_id(new.id)
-    cursor = connection.execute(
-        _INSERT,
-        (
-            tenant,
-            new.id,
-            new.conversation,
-            new.kind,
-            new.parent,
-            new.source,
-            new.model,
-            new.title,
-            new.dialect,
-            new.system,
-            now,
-            new.last_chain,
-            new.base_digest,
-        ),
+def _insert_branch(
+    connection: sqlite3.Connection, tenant: str, parent_id: str, new: NewSession, now: float
+) -> None:
+    """Open a session that begins with all that its parent says; what is not said about it is its parent's."""
+    parent = find_session(connection, tenant, parent_id)
+    refs = read_refs(connection, tenant, parent)
+    copy = copy_session(connection, parent, new.id, SessionKind.BRANCH, new.id, parent.last_chain)
+    branch = replace(
+        copy,
+        source=new.source or copy.source,
+        model=new.model or copy.model,
+        title=new.title or copy.title,
+        system=copy.system if new.system is None else new.system,
     )
-    if cursor.lastrowid is None:
-        raise StoreError("the session was not written")
-    return cursor.lastrowid
+    key = insert_session(connection, tenant, branch, now)
+    insert_ranges(connection, tenant, key, join_refs(refs), own_from=0)
+    copy_states(connection, tenant, parent.conversation, branch.conversation, now)
 
 
-def find_place(connection: sqlite3.Connection, tenant: str, session_id: str) -> SessionRow:
-    """Find a session, or raise `SessionNotFound`."""
-    check_id(session_id)
-    row = connection.execute(
-        "SELECT key, id, conversation, dialect, own_from, next_seq, last_chain, ended_at FROM sessions"
-        " WHERE tenant = ? AND id = ?",
-        (tenant, session_id),
-    ).fetchone()
-    if row is None:
-        raise SessionNotFound(session_id)
-    return SessionRow(*row)
+def _insert_below(
+    connection: sqlite3.Connection, tenant: str, parent_id: str, new: NewSession, now: float
+) -> None:
+    """Open a session of its own that belongs to another: that of a sub-agent."""
+    parent = find_session(connection, tenant, parent_id)
+    insert_session(connection, tenant, replace(new, parent=parent.key), now)
 
 
-def find_open(connection: sqlite3.Connection, tenant: str, session_id: str) -> SessionRow:
-    """Find a session that takes messages, or raise `SessionEnded` with the one that goes on."""
-    place = find_place(connection, tenant, session_id)
-    if place.ended_at is not None:
-        raise ended(connection, tenant, session_id)
-    return place
-
-
-def check_count(place: SessionRow, expected_count: int | None) -> None:
-    """Raise `SessionGrew` where a session has not as many messages of its own as its caller knows of."""
-    count = place.next_seq - place.own_from
-    if expected_count is not None and count != expected_count:
-        raise SessionGrew(place.id, count)
-
-
-def ended(connection: sqlite3.Connection, tenant: str, session_id: str) -> SessionEnded:
-    """Say that a session takes no more, and which one does."""
-    tip = find_tip(connection, tenant, session_id)
-    return SessionEnded(session_id, tip if tip != session_id else None)
-
-
-def get_session(connection: sqlite3.Connection, tenant: str, session_id: str) -> Session:
-    """Return what is known about a session, or raise `SessionNotFound`."""
-    check_id(session_id)
-    row = connection.execute(
-        f"SELECT {_COLUMNS} {_FROM} WHERE s.tenant = ? AND s.id = ?",
-        (tenant, session_id),
-    ).fetchone()
-    if row is None:
-        raise SessionNotFound(session_id)
-    return _session(row)
-
-
-def list_sessions(
+def _insert_runs(
     connection: sqlite3.Connection,
     tenant: str,
-    *,
-    source: str | None,
-    before: float | None,
-    prefix: str,
-    after: str | None,
-    limit: int,
-) -> list[Session]:
-    """List the newest sessions first."""
-    last = _LAST_KEY if after is None else find_place(connection, tenant, after).key
-    # All ids that begin so, and no others, lie between the beginning and it with the last of all characters.
-    rows = connection.execute(
-        f"SELECT {_COLUMNS} {_FROM} WHERE s.tenant = ?1 AND (?2 IS NULL OR s.source = ?2)"
-        " AND (?3 IS NULL OR s.started_at < ?3) AND s.key < ?4"
-        f"{' AND s.id >= ?6 AND s.id <= ?7' if prefix else ''} ORDER BY s.key DESC LIMIT ?5",
-        (tenant, source, before, last, limit, *((prefix, f"{prefix}\U0010ffff") if prefix else ())),
-    )
-    return [_session(row) for row in rows]
-
-
-def list_conversations(
-    connection: sqlite3.Connection, tenant: str, *, source: str | None, after: str | None, limit: int
-) -> list[Session]:
-    """List the tips of conversations, the newest first."""
-    last = _LAST_KEY if after is None else find_place(connection, tenant, after).key
-    rows = connection.execute(
-        f"SELECT {_COLUMNS} {_FROM} WHERE s.tenant = ?1 AND (?2 IS NULL OR s.source = ?2)"  # noqa: S608
-        " AND s.key < ?3 AND s.undone_at IS NULL AND NOT EXISTS (SELECT 1 FROM sessions c"
-        " WHERE c.tenant = ?1 AND c.parent = s.key AND c.kind = 'continuation' AND c.undone_at IS NULL)"
-        " ORDER BY s.key DESC LIMIT ?4",
-        (tenant, source, last, max(0, min(limit, _LAST_KEY))),
-    )
-    return [_session(row) for row in rows]
-
-
-def list_chain(connection: sqlite3.Connection, tenant: str, session_id: str) -> list[Session]:
-    """List the sessions that lead from the first one to the tip; what was taken back is not among them."""
-    conversation = find_place(connection, tenant, session_id).conversation
-    rows = connection.execute(
-        f"SELECT {_COLUMNS} {_FROM} WHERE s.tenant = ? AND s.conversation = ?"
-        " AND s.undone_at IS NULL ORDER BY s.key",
-        (tenant, conversation),
-    )
-    return [_session(row) for row in rows]
-
-
-def find_tip(connection: sqlite3.Connection, tenant: str, session_id: str) -> str:
-    """Follow continuations from a session to the newest; one taken back leads to what replaced it."""
-    check_id(session_id)
-    row = connection.execute(
-        """
-        WITH RECURSIVE
-            climb (key, parent, undone_at) AS (
-                SELECT key, parent, undone_at FROM sessions WHERE tenant = ?1 AND id = ?2
-                UNION
-                SELECT s.key, s.parent, s.undone_at FROM climb JOIN sessions s ON s.key = climb.parent
-                WHERE climb.undone_at IS NOT NULL
-            ),
-            steps (key, depth) AS (
-                SELECT key, 0 FROM climb WHERE undone_at IS NULL
-                UNION
-                SELECT c.key, depth + 1 FROM steps JOIN sessions c ON c.parent = steps.key
-                WHERE c.tenant = ?1 AND c.kind = 'continuation' AND c.undone_at IS NULL
-            )
-        SELECT s.id FROM steps JOIN sessions s USING (key) ORDER BY depth DESC LIMIT 1
-        """,
-        (tenant, session_id),
-    ).fetchone()
-    if row is None:
-        raise SessionNotFound(session_id)
-    return str(row[0])
-
-
-def end_session(
-    connection: sqlite3.Connection, tenant: str, session_id: str, reason: str, now: float
+    new: NewSession,
+    runs: Sequence[DatedRows],
+    quota: int | None,
+    started_at: float | None,
+    now: float,
 ) -> None:
-    """End a session that is still open; ending it twice changes nothing."""
-    check_end_reason(reason)
-    place = find_place(connection, tenant, session_id)
-    connection.execute(
-        "UPDATE sessions SET ended_at = ?, end_reason = ? WHERE key = ? AND ended_at IS NULL",
-        (now, reason, place.key),
-    )
+    """Open a session and write what was said in it, dated as it was said.
+
+    It is one transaction: a process that is killed meanwhile leaves nothing of it.
+    """
+    insert_session(connection, tenant, new, now if started_at is None else started_at)
+    for run in runs:
+        append_rows(connection, tenant, new.id, run.prepared, quota, now if run.at is None else run.at)
 
 
-def reopen_session(connection: sqlite3.Connection, tenant: str, session_id: str) -> None:
+def _update(
+    connection: sqlite3.Connection, tenant: str, session_id: str, change: str, *values: object
+) -> None:
+    session = find_session(connection, tenant, session_id)
+    connection.execute(f"UPDATE sessions SET {change}", (*values, session.key))  # noqa: S608 - our own words
+
+
+def _reopen(connection: sqlite3.Connection, tenant: str, session_id: str) -> None:
     """Open a session again that was closed; one that a fold ended stays as it is."""
-    place = find_place(connection, tenant, session_id)
+    session = find_session(connection, tenant, session_id)
     tip = find_tip(connection, tenant, session_id)
     if tip != session_id:
         raise SessionEnded(session_id, tip)
-    connection.execute("UPDATE sessions SET ended_at = NULL, end_reason = NULL WHERE key = ?", (place.key,))
+    connection.execute("UPDATE sessions SET ended_at = NULL, end_reason = NULL WHERE key = ?", (session.key,))
 
 
-def set_title(connection: sqlite3.Connection, tenant: str, session_id: str, title: str | None) -> None:
-    """Name a session."""
-    place = find_place(connection, tenant, session_id)
-    connection.execute("UPDATE sessions SET title = ? WHERE key = ?", (title, place.key))
-
-
-def read_system(connection: sqlite3.Connection, tenant: str, session_id: str) -> object:
-    """Return the system prompt that is kept with a session."""
-    place = find_place(connection, tenant, session_id)
-    (system,) = connection.execute("SELECT system FROM sessions WHERE key = ?", (place.key,)).fetchone()
+def _read_system(connection: sqlite3.Connection, tenant: str, session_id: str) -> object:
+    session = find_session(connection, tenant, session_id)
+    (system,) = connection.execute("SELECT system FROM sessions WHERE key = ?", (session.key,)).fetchone()
     return None if system is None else read_value(system)
-
-
-def _session(row: Sequence[Any]) -> Session:
-    session = Session(*row)
-    with damage_noticed("session"):
-        return replace(session, kind=SessionKind(session.kind), is_undone=bool(session.is_undone))

@@ -2,18 +2,25 @@
 
 from typing import Self
 
-from midfold.store.sqlite.verbs.chains import ChainVerbs
-from midfold.store.sqlite.verbs.leases import LeaseVerbs
-from midfold.store.sqlite.verbs.messages import MessageVerbs
-from midfold.store.sqlite.verbs.search import SearchVerbs
-from midfold.store.sqlite.verbs.sessions import SessionVerbs
-from midfold.store.sqlite.verbs.states import StateVerbs
-from midfold.store.sqlite.verbs.upkeep import UpkeepVerbs
-from midfold.store.sqlite.verbs.usage import UsageVerbs
+from midfold.store.sqlite.calls import SqliteUsage
+from midfold.store.sqlite.chains import SqliteChains
+from midfold.store.sqlite.leases import SqliteLeases
+from midfold.store.sqlite.messages import SqliteMessages
+from midfold.store.sqlite.search.verbs import SqliteSearch
+from midfold.store.sqlite.sessions import SqliteSessions
+from midfold.store.sqlite.states import SqliteStates
+from midfold.store.sqlite.upkeep import SqliteUpkeep
 
 
 class SqliteStore(
-    SessionVerbs, MessageVerbs, ChainVerbs, LeaseVerbs, SearchVerbs, UsageVerbs, StateVerbs, UpkeepVerbs
+    SqliteSessions,
+    SqliteMessages,
+    SqliteChains,
+    SqliteLeases,
+    SqliteSearch,
+    SqliteUsage,
+    SqliteStates,
+    SqliteUpkeep,
 ):
     """Sessions of one tenant in a SQLite file; see `Store` for the verbs."""
 
@@ -22,7 +29,7 @@ class SqliteStore(
         return SqliteStore(
             self._database,
             tenant=tenant,
-            redact=self._hiding.is_on,
+            redact=self._redactor.is_on,
             quota_bytes=self._quota,
             clock=self._clock,
             before_continue=self._hooks,

@@ -1,9 +1,9 @@
-"""The one connection that writes, and whose turn it is to use it.
+"""The one connection that writes, lent to one thread at a time.
 
-A commit is what costs: it waits for the disk. So whatever waits goes into one transaction, each piece behind
-a savepoint of its own, and everybody hears of it only once the commit is durable. A thread does that. Whoever
-comes when nobody writes and nobody waits has no need of it and writes with its own hands: handing work to a
-thread costs more than a commit.
+A commit is what costs: it waits for the disk. So a thread puts all waiting work into one transaction, each
+piece behind a savepoint of its own, and callers get their results once the commit is durable. A caller that
+finds the connection free and nobody waiting commits in the calling thread: handing work to another thread
+costs more than a commit.
 """
 
 import sqlite3
@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from midfold.errors import StoreReplaced, StoreUnavailable
 from midfold.faults import faultpoint
@@ -26,10 +26,12 @@ from midfold.store.sqlite.driver import (
     roll_back,
     translate,
 )
-from midfold.store.sqlite.identity import Files, keep_copy, leave_open
-from midfold.store.sqlite.logs import Log, patience
-from midfold.store.sqlite.marks import ProgressMark
-from midfold.store.sqlite.trouble import WriterState
+from midfold.store.sqlite.file_identity import DatabaseFiles, keep_copy, leave_open
+from midfold.store.sqlite.wal import WriteAheadLog, patience
+from midfold.store.sqlite.writer_state import WriterState
+
+if TYPE_CHECKING:
+    from midfold.store.sqlite.progress_mark import ProgressMark
 
 T = TypeVar("T")
 Work = Callable[[sqlite3.Connection], T]
@@ -37,21 +39,21 @@ Chore = Callable[[sqlite3.Connection], int]
 """Work that can wait, a short piece of it; returns 0 when there is none left."""
 
 MAX_WAITING = 1_000
-"""Pieces of work that may wait; beyond that the caller is told, so that memory stays bounded."""
+"""Pieces of work that may wait; beyond that the caller gets an error, so that memory stays bounded."""
 
 _MAX_TOGETHER = 256
 _IDLE_SECONDS = 0.25
-# A bell that an interrupt kept from ringing is made up for after this time.
+# A wake-up that an interrupt prevented is made up for after this time.
 _REST_SECONDS = 1.0
-# Whoever never pauses gets chores in between, so that they do not pile up.
+# A caller that never pauses gets chores in between, so that they do not pile up.
 _COMMITS_BETWEEN_CHORES = 1_000
 
 
 class Writer:
     """Owns the writing connection, and lends it to one at a time.
 
-    A caller never writes for others, so whatever stops it stops nobody else: an interrupt takes back what it
-    was about to write and gives back the turn. Nobody overtakes those that wait, so nobody waits for ever.
+    A caller never writes for others, so an error or an interrupt in it stops nobody else: its own work is
+    rolled back and the connection is free again. No caller overtakes waiting ones, so none waits for ever.
     """
 
     def __init__(
@@ -59,43 +61,43 @@ class Writer:
         connection: sqlite3.Connection,
         path: Path,
         chore: Chore = lambda _: 0,
-        files: Files | None = None,
-        mark: ProgressMark | None = None,
+        files: DatabaseFiles | None = None,
+        mark: "ProgressMark | None" = None,
     ) -> None:
         connection.execute("PRAGMA busy_timeout = 0")  # from here on, see `patience`
         self._connection = connection
         self._path = path
         self._chore = chore
         self._files = files
-        self._log = Log(connection, path, mark)
+        self._log = WriteAheadLog(connection, path, mark)
         self._waiting: deque[_Piece] = deque()
-        # It guards whatever decides whose turn is next. A signal may come to a thread that is at it already.
-        self._door = threading.RLock()
-        self._holder: object = None  # whose turn it is: a piece that its caller writes, or the thread
+        # It guards the choice of the next holder. A signal may come to a thread that has it already.
+        self._lock = threading.RLock()
+        self._holder: object = None  # who has the connection: a piece that its caller writes, or the thread
         self._holding_thread = 0
-        self._bell: SimpleQueue[None] = SimpleQueue()
+        self._wake_ups: SimpleQueue[None] = SimpleQueue()
         self._is_closed = False
         self._commits = 0
         self._commits_at_chore = 0
         self._commits_in_file = 0
         self._has_chores = True
         self._are_chores_due = False
-        self.trouble = WriterState(path)
+        self.state = WriterState(path)
         self._thread = threading.Thread(target=self._run, name="midfold-store", daemon=True)
         self._thread.start()
 
     def do(self, work: Work[T]) -> T:
         """Run `work` in a transaction and return its result once that is durable."""
-        self.trouble.check()
+        self.state.check()
         piece = _Piece(work, self._path)
         try:
             if self._begin_or_wait(piece) and not self._write_now(piece):
                 self._leave_to_thread(piece)  # it can wait for a lock, and meanwhile interrupts come through
         finally:
-            # Interrupts come with calls, and there is none before the turn is given back.
+            # Interrupts come with calls, and there is none before the connection is given back.
             if self._holder is piece:
                 self._holder = None
-            self._ring_where_needed()
+            self._wake_thread_if_needed()
         result: T = piece.wait()
         return result
 
@@ -106,11 +108,11 @@ class Writer:
         `StoreReplaced` where what was written is not in the file that people find.
         """
         self._is_closed = True
-        self._bell.put(None)
+        self._wake_ups.put(None)
         if self._is_inside():
             return False
         self._thread.join()
-        if isinstance(replaced := self.trouble.error, StoreReplaced):
+        if isinstance(replaced := self.state.error, StoreReplaced):
             raise replaced
         return True
 
@@ -127,8 +129,8 @@ class Writer:
         return True
 
     def _begin_or_wait(self, piece: "_Piece") -> bool:
-        """Take the turn where nobody has it and nobody waits for it; else leave the piece to the thread."""
-        with self._door:
+        """Take the connection where it is free and nobody waits; else leave the piece to the thread."""
+        with self._lock:
             if self._is_closed:
                 raise StoreUnavailable("it is closed")
             if self._is_inside():
@@ -154,10 +156,10 @@ class Writer:
         is_holding = self._holder is not None and self._holding_thread == thread
         return is_holding or thread == self._thread.ident
 
-    def _ring_where_needed(self) -> None:
-        """Wake the thread for what it has to do. While somebody writes it cannot: they ring after it."""
+    def _wake_thread_if_needed(self) -> None:
+        """Wake the thread where it has work; while a caller writes it waits, until the caller wakes it."""
         if self._holder is None and (self._is_thread_needed() or self._do_chores_pile_up()):
-            self._bell.put(None)
+            self._wake_ups.put(None)
 
     def _is_thread_needed(self) -> bool:
         return bool(self._waiting) or self._are_chores_due or self._is_closed
@@ -165,7 +167,7 @@ class Writer:
     def _run(self) -> None:
         is_last = False
         while not is_last:
-            is_last = self._await_turn()
+            is_last = self._await_work()
             while pieces := self._take_waiting():
                 self._write(pieces)
                 if not is_last:
@@ -191,26 +193,26 @@ class Writer:
 
     def _stop(self, replaced: StoreReplaced) -> None:
         """Write nothing any more, and save what may be nowhere else; once."""
-        if not isinstance(self.trouble.error, StoreReplaced):
+        if not isinstance(self.state.error, StoreReplaced):
             copy = keep_copy(self._connection, self._path)
-            self.trouble.end(StoreReplaced(replaced.path, replaced.reason, str(copy) if copy else None))
+            self.state.end(StoreReplaced(replaced.path, replaced.reason, str(copy) if copy else None))
             leave_open(self._connection, self._files)
 
-    def _await_turn(self) -> bool:
-        """Take the turn once there is something to do, and say whether it is the last time."""
+    def _await_work(self) -> bool:
+        """Take the connection once there is something to do; return whether it is for the last time."""
         while True:
-            with self._door:
+            with self._lock:
                 if self._holder is None and self._is_thread_needed():
                     self._hold(self._thread)
                     return self._is_closed
             self._listen()
 
     def _listen(self) -> None:
-        """Wait for the bell. When it is quiet for a while it is time for chores, and then for the log."""
+        """Wait to be woken. After a quiet while it is time for chores, and then for the log."""
         before, has_chores = self._commits, self._has_chores or self._commits != self._commits_at_chore
-        is_log_due = self._commits != self._commits_in_file and self.trouble.reason is None
+        is_log_due = self._commits != self._commits_in_file and self.state.reason is None
         try:
-            self._bell.get(timeout=_IDLE_SECONDS if has_chores or is_log_due else _REST_SECONDS)
+            self._wake_ups.get(timeout=_IDLE_SECONDS if has_chores or is_log_due else _REST_SECONDS)
             is_quiet = False
         except Empty:
             is_quiet = self._commits == before
@@ -252,23 +254,23 @@ class Writer:
         try:
             with patience(self._connection, max(0.0, BUSY_SECONDS - waited)):
                 self._write_together(pieces)
-        except BaseException as error:  # noqa: BLE001 - whoever waits must hear of it
+        except BaseException as error:  # noqa: BLE001 - the callers that wait must get it
             self._give_up(pieces, error)
 
     def _give_up(self, pieces: list["_Piece"], error: BaseException) -> None:
         roll_back(self._connection)
-        self.trouble.note(error)
+        self.state.note(error)
         if isinstance(error, StoreReplaced):
             self._stop(error)
-            error = self.trouble.error or error
+            error = self.state.error or error
         for piece in pieces:
             piece.fail(_explain(error, self._path))
 
     def _write_together(self, pieces: list["_Piece"]) -> None:
         connection = self._connection
-        if refusal := self.trouble.error:  # what was found while these waited concerns them, too
+        if refusal := self.state.error:  # trouble found while these waited concerns them, too
             raise refusal
-        roll_back(connection)  # whoever wrote before may have been stopped in the middle
+        roll_back(connection)  # the last caller may have been stopped in the middle
         if self._files is not None:
             self._files.check_before_writing()
         faultpoint("store.begin.before")
@@ -293,7 +295,7 @@ class Writer:
 
 
 class _Piece:
-    """A function that waits for the writer, and whoever waits for its result."""
+    """A function that waits for the writer, and the result that its caller waits for."""
 
     def __init__(self, work: Work[Any], path: Path) -> None:
         self.since = time.monotonic()
@@ -333,19 +335,19 @@ class _Piece:
         return self.error is None
 
     def settle(self) -> None:
-        """Let whoever waits go on."""
+        """Let the caller go on."""
         if self._is_settled.locked():
             self._is_settled.release()
 
     def fail(self, error: BaseException) -> None:
-        """Tell that nothing was written; an answer that would have been a refusal stays one."""
+        """Give the caller an error, as nothing was written; a refusal of its own work stays its error."""
         is_interrupt = not isinstance(error, Exception)
         self.error = error if is_interrupt else self.error or error
         self.settle()
 
 
 def _explain(error: BaseException, path: Path) -> BaseException:
-    """Return what a caller is told; what is wrong in the caller's own code comes back as it is."""
+    """Return the error that a caller gets; one of the caller's own code comes back as it is."""
     if isinstance(error, DamagedRow | driver.Error | OSError | MemoryError | OverflowError | UnicodeError):
         return translate(error, path)
     return error

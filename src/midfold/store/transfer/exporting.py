@@ -13,8 +13,9 @@ from pathlib import Path
 from midfold.errors import StoreCorrupt
 from midfold.files import replace_file
 from midfold.messages import Message, Text
-from midfold.store.base import Condition, Session, Store, StoredFold, StoredMessage
+from midfold.store.base import Store
 from midfold.store.codec import Packed, pack_item, pack_value
+from midfold.store.values import Condition, Session, StoredFold, StoredMessage
 from midfold.transcripts import decode_json
 from midfold.wire import DEFAULT_DIALECT, convert, parse
 

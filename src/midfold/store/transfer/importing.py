@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 from midfold.errors import SessionNotFound
 from midfold.messages import chain_digests
-from midfold.store.base import Session, Store
+from midfold.store.base import Store
 from midfold.store.codec import pack_item
 from midfold.store.transfer.incoming import Incoming
+from midfold.store.values import Session
 from midfold.wire import parse
 
 # What exports are redacted with.

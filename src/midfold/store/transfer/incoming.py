@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from midfold.errors import UnreadableTranscript
 from midfold.files import BelongsToStore, read_bytes
-from midfold.store.base import ImportedMessage
 from midfold.store.transfer.exporting import FORMAT, VERSION
 from midfold.store.transfer.times import read_time, read_times
+from midfold.store.values import ImportedMessage
 from midfold.transcripts import MAX_BYTES, Transcript, decode_transcript
 from midfold.wire import DIALECTS
 

@@ -5,31 +5,26 @@ import sqlite3
 
 import pytest
 
-from midfold.store.base import Order
 from midfold.store.search.query import read_query
 from midfold.store.search.words import index_words
+from midfold.store.sqlite import index
 from midfold.store.sqlite.driver import driver
 from midfold.store.sqlite.migrations import load_migrations
-from midfold.store.sqlite.search import maintain
-from midfold.store.sqlite.search.find import SearchFilters, find
-from midfold.store.sqlite.search.scan import scan
+from midfold.store.sqlite.search.find import SearchFilters, find, scan
+from midfold.store.values import Order
 
 DRIVERS = {module.sqlite_version: module for module in (sqlite3, driver)}
 
 
-def read_texts(dialect, body):
-    return json.loads(body)
-
-
 class Shelf:
-    """Messages that can be searched for; each is written as the list of the texts it says."""
+    """Messages that can be searched for, each with some texts."""
 
     def __init__(self, connection):
         self.connection = connection
         for migration in load_migrations():
             for statement in migration.statements:
                 connection.execute(statement)
-        maintain.mark_current(connection)
+        index.mark_current(connection)
 
     def say(self, *texts, tenant="", session="one", conversation=None, **columns):
         """Write a message, and return its id."""
@@ -40,7 +35,7 @@ class Shelf:
         row = {"origin": "said", "role": "user", "tools": "", "created_at": 0.0} | columns
         rowid = self.connection.execute(
             "INSERT INTO messages (tenant, session, seq, origin, role, tools, dialect, body, is_redacted,"
-            " is_exact, digest, created_at) VALUES (?, ?, ?, ?, ?, ?, 'test', ?, 0, 1, x'', ?)",
+            " is_exact, digest, created_at) VALUES (?, ?, ?, ?, ?, ?, 'openai_chat', ?, 0, 1, x'', ?)",
             (
                 tenant,
                 key,
@@ -48,11 +43,11 @@ class Shelf:
                 row["origin"],
                 row["role"],
                 row["tools"],
-                json.dumps(texts),
+                json.dumps({"role": "user", "content": [{"type": "text", "text": text} for text in texts]}),
                 row["created_at"],
             ),
         ).lastrowid
-        maintain.add(self.connection, rowid, index_words(texts))
+        index.add(self.connection, rowid, index_words(texts))
         return rowid
 
     def find(self, text, *, tenant="", order=Order.NEWEST, limit=20, offset=0, **filters):
@@ -68,7 +63,7 @@ class Shelf:
         return [row.id for row in found.rows]
 
     def scan(self, substring, *, tenant="", session="one", **options):
-        return scan(self.connection, tenant, session, substring, read_texts=read_texts, **options)
+        return scan(self.connection, tenant, session, substring, **options)
 
     def _session(self, tenant, session, conversation):
         self.connection.execute(

@@ -4,10 +4,10 @@ import time
 
 import pytest
 
-from midfold.store.base import Order
 from midfold.store.search.query import read_query
 from midfold.store.search.snippets import make_snippet
 from midfold.store.sqlite.search.find import SearchFilters, find
+from midfold.store.values import Order
 
 SYNTAX = (
     *(

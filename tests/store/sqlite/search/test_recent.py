@@ -1,15 +1,16 @@
 """Prefixes are looked for among the newest messages first: the same is found, only sooner."""
 
-import json
 import random
+from unittest.mock import patch
 
 import pytest
 
-from midfold.store.base import Order
-from midfold.store.codec import DamagedRow
+from midfold.store.codec import DamagedRow, stored_texts
 from midfold.store.search.query import read_query
+from midfold.store.sqlite.search import recent
+from midfold.store.sqlite.search.conditions import SearchFilters
 from midfold.store.sqlite.search.find import Coverage, find
-from midfold.store.sqlite.search.scope import SearchFilters
+from midfold.store.values import Order
 
 WORDS = (
     *("compress", "compact", "count", "cache", "Ärger", "arm", "arc", "naïve", "安装依赖", "parseArgs"),
@@ -28,10 +29,6 @@ QUERIES = (
     '"of the" co*',
     "zz*",
 )
-
-
-def read_texts(_dialect, body):
-    return json.loads(body)
 
 
 def broken(_dialect, _body):
@@ -57,7 +54,10 @@ def long_shelf(shelf):
 
 
 def page(shelf, text, *, texts=None, filters=SearchFilters(""), **options):  # noqa: B008 - it is frozen
-    return find(shelf.connection, read_query(text), filters, read_texts=texts, **options)
+    """Search with what reads texts of the newest messages; without, the index alone is asked."""
+    name, stand_in = ("stored_texts", texts) if texts else ("_is_slow", lambda *_: False)
+    with patch.object(recent, name, stand_in):
+        return find(shelf.connection, read_query(text), filters, **options)
 
 
 @pytest.mark.parametrize("query", QUERIES)
@@ -73,18 +73,18 @@ def page(shelf, text, *, texts=None, filters=SearchFilters(""), **options):  # n
 )
 def test_newest_first_finds_what_the_index_finds(long_shelf, query, filters):
     for offset in (0, 7):
-        quick = page(long_shelf, query, texts=read_texts, filters=filters, offset=offset)
+        quick = page(long_shelf, query, texts=stored_texts, filters=filters, offset=offset)
         assert quick == page(long_shelf, query, filters=filters, offset=offset)
 
 
 def test_a_prefix_is_answered_without_the_index(long_shelf):
     long_shelf.connection.execute("INSERT INTO message_words (message_words) VALUES ('delete-all')")
     assert page(long_shelf, "co*").rows == ()
-    assert len(page(long_shelf, "co*", texts=read_texts).rows) == 20
+    assert len(page(long_shelf, "co*", texts=stored_texts).rows) == 20
 
 
 def test_the_best_of_a_short_prefix_are_those_of_the_newest_and_that_is_said(long_shelf):
-    quick = page(long_shelf, "co*", texts=read_texts, order=Order.RELEVANCE)
+    quick = page(long_shelf, "co*", texts=stored_texts, order=Order.RELEVANCE)
     assert quick.coverage is Coverage.NEWEST
     assert len(quick.rows) == 20
     assert min(row.id for row in quick.rows) > 400
@@ -102,7 +102,7 @@ def test_words_are_left_to_the_index(long_shelf):
 
 @pytest.mark.parametrize("order", Order)
 def test_where_the_newest_are_not_enough_the_index_is_asked(long_shelf, order):
-    found = page(long_shelf, "co*", texts=read_texts, order=order, limit=300)
+    found = page(long_shelf, "co*", texts=stored_texts, order=order, limit=300)
     assert found == page(long_shelf, "co*", order=order, limit=300)
 
 
@@ -110,7 +110,7 @@ def test_where_the_newest_are_not_enough_the_index_is_asked(long_shelf, order):
 def test_a_message_that_cannot_be_read_or_is_endless_leaves_it_to_the_index(long_shelf, order):
     long_shelf.say("compress " * 20_000)
     plain = page(long_shelf, "co*", order=order)
-    assert page(long_shelf, "co*", texts=read_texts, order=order) == plain
+    assert page(long_shelf, "co*", texts=stored_texts, order=order) == plain
     assert page(long_shelf, "co*", texts=broken, order=order) == plain
 
 

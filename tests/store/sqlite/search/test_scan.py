@@ -1,6 +1,6 @@
 """Looking for a text letter by letter."""
 
-from midfold.store.sqlite.search import scan as scanning
+from midfold.store.sqlite.search import find as finding
 from midfold.store.sqlite.search.find import Coverage
 
 
@@ -31,7 +31,7 @@ def test_nothing_is_in_every_text_and_so_is_not_looked_for(shelf):
 
 
 def test_it_stops_after_so_many_characters_and_says_so(shelf, monkeypatch):
-    monkeypatch.setattr(scanning, "SCANNED_CHARS", 1_000)
+    monkeypatch.setattr(finding, "SCANNED_CHARS", 1_200)
     shelf.say("old needle")
     newest = [shelf.say("needle " + "x" * 300) for _ in range(5)]
     found = shelf.scan("needle")

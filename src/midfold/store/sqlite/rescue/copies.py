@@ -12,12 +12,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from midfold.store.opening import open_store
-from midfold.store.sqlite.driver import any_text, driver
-from midfold.store.sqlite.emptied import EMPTY_BYTES
-from midfold.store.sqlite.guards import guard
+from midfold.store.sqlite.access import EMPTY_BYTES, open_access
+from midfold.store.sqlite.driver import any_text, driver, guard
 from midfold.store.sqlite.rescue.pages import PAGE_BYTES
-from midfold.store.sqlite.skipping import UNREADABLE
+from midfold.store.sqlite.row_scan import UNREADABLE
 
 _SIDE_FILES = ("-wal", "-shm", ".mark", ".writer")
 _HEADER_BYTES = 100
@@ -86,7 +84,7 @@ def _open_with(path: Path, empty: Path, count: int) -> sqlite3.Connection | None
     if path.stat().st_size < PAGE_BYTES:
         return None
     if not empty.exists():
-        open_store(empty).close()
+        _make_empty(empty)
     with path.open("r+b") as file:
         pages = path.stat().st_size // PAGE_BYTES
         beginning = bytearray(empty.read_bytes()[:count])
@@ -99,3 +97,12 @@ def _open_with(path: Path, empty: Path, count: int) -> sqlite3.Connection | None
 def _remove(path: Path) -> None:
     for suffix in ("", *_SIDE_FILES):
         Path(f"{path}{suffix}").unlink(missing_ok=True)
+
+
+def _make_empty(path: Path) -> None:
+    """Make the file of a store that nothing was written to."""
+    access = open_access(path, "NORMAL")
+    if access.connection is not None:
+        access.connection.close()
+    if access.lock is not None:
+        access.lock.release()

@@ -6,10 +6,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from sqlite3 import Connection
 
-from midfold.store.base import StoreFacts
 from midfold.store.sqlite.access import name_store, read_key
 from midfold.store.sqlite.driver import open_reader, translated
 from midfold.store.sqlite.seals import LOST_SEAL
+from midfold.store.values import StoreFacts
 
 
 def read_facts(path: Path, now: float) -> StoreFacts:

@@ -4,9 +4,9 @@ import glob
 import os
 from pathlib import Path
 
-from midfold.store.base import Replaced
-from midfold.store.sqlite.replacing import DAMAGED, SIDE_FILES, all_parts, finish_replacing, ready_path
+from midfold.store.sqlite.replacement import DAMAGED, SIDE_FILES, all_parts, finish_replacing, ready_path
 from midfold.store.sqlite.rescue.salvage import salvage
+from midfold.store.values import Replaced
 
 _RESCUED = "rescued"
 

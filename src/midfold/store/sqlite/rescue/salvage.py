@@ -9,11 +9,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from midfold.store.base import LostMessages, Salvaged
 from midfold.store.codec import pack_value
-from midfold.store.sqlite import schema_2, schema_3
+from midfold.store.sqlite import index
 from midfold.store.sqlite.database import Database
-from midfold.store.sqlite.reading import make_mark_item
+from midfold.store.sqlite.migrations import has_old_folds, upgrade_to_2, upgrade_to_3
+from midfold.store.sqlite.records import make_mark_item
 from midfold.store.sqlite.rescue.chains import mend_chains
 from midfold.store.sqlite.rescue.copies import copied
 from midfold.store.sqlite.rescue.families import RescuedSession, make_kin, put_in_order, read_kin
@@ -29,8 +29,7 @@ from midfold.store.sqlite.rescue.tables import (
     is_sound,
 )
 from midfold.store.sqlite.seals import LOST_SEAL
-from midfold.store.sqlite.search import maintain
-from midfold.store.sqlite.searching import read_texts
+from midfold.store.values import LostMessages, Salvaged
 from midfold.wire import DEFAULT_DIALECT
 
 # A session that says it has so many more messages than can be found is not believed.
@@ -43,7 +42,9 @@ def salvage(damaged: Path, fresh: Path) -> Salvaged:
     with copied(damaged, fresh) as copy:
         database = Database(fresh, synchronous="NORMAL")
         try:
-            return database.write(lambda connection: _Rescue(connection, Tables(copy)).run())
+            return database.write(
+                lambda connection: _Rescue(connection, Tables(copy.connection, copy.data)).run()
+            )
         finally:
             database.close()
 
@@ -84,9 +85,9 @@ class _Rescue:
             insert(self._connection, "sessions", SESSION_COLUMNS, values)
         folds, calls = self._write_folds(unfolded), self._write_calls()
         self._write_rest()
-        if self._tables.plain("PRAGMA user_version") == [(1,)] or schema_2.has_old_folds(self._connection):
-            schema_2.upgrade(self._connection)
-        schema_3.upgrade(self._connection)
+        if self._tables.plain("PRAGMA user_version") == [(1,)] or has_old_folds(self._connection):
+            upgrade_to_2(self._connection)
+        upgrade_to_3(self._connection)
         return Salvaged(
             conversations=len({(kin.tenant, kin.conversation) for kin in self._kin.values()}),
             messages=len(self._ids) - sum(len(each.positions) for each in lost),
@@ -249,7 +250,7 @@ class _Rescue:
             "INSERT INTO tenants (tenant, bytes)"
             " SELECT tenant, sum(length(body)) FROM messages GROUP BY tenant"
         )
-        maintain.rebuild(self._connection, read_texts)
+        index.rebuild(self._connection)
 
 
 def _mended(row: TableRow) -> tuple[object, ...]:

@@ -7,11 +7,10 @@ from typing import Any, TypeAlias
 
 from midfold.store.codec import DamagedRow, read_value
 from midfold.store.fold_json import fold_from_json
-from midfold.store.sqlite.rescue.copies import DamagedCopy
+from midfold.store.sqlite.migrations import read_old_fold
 from midfold.store.sqlite.rescue.pages import read_leaves
-from midfold.store.sqlite.schema_2 import read_old_fold
+from midfold.store.sqlite.row_scan import UNREADABLE, each_row
 from midfold.store.sqlite.seals import LOST_SEAL, is_fold_sealed, is_sealed
-from midfold.store.sqlite.skipping import UNREADABLE, each_row
 
 TableRow: TypeAlias = tuple[Any, ...]
 
@@ -40,9 +39,9 @@ _MOST_MESSAGES = 1 << 40
 class Tables:
     """The tables of a damaged store."""
 
-    def __init__(self, copy: DamagedCopy) -> None:
-        self._connection = copy.connection
-        self._data = copy.data
+    def __init__(self, connection: sqlite3.Connection | None, data: bytes) -> None:
+        self._connection = connection
+        self._data = data
 
     def messages(self) -> Iterator[TableRow]:
         """Yield the messages of which at least the place is known, some of them twice; see `is_sound`."""

@@ -1,29 +1,26 @@
-"""Looks messages up in the index, newest first or best first, within a bounded time."""
+"""Finds messages within a bounded time: by the index, or letter by letter in what one session says."""
 
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from midfold.store.base import Order
-from midfold.store.codec import clean_text
+from midfold.store.codec import DamagedRow, clean_text, stored_texts
 from midfold.store.search.query import Query
 from midfold.store.sqlite.seals import is_sealed
-from midfold.store.sqlite.search.limits import Clock, rows_in_time, time_limit
-from midfold.store.sqlite.search.match import to_match
-from midfold.store.sqlite.search.recent import find_recent
-from midfold.store.sqlite.search.scope import (
+from midfold.store.sqlite.search.conditions import (
     LAST_ID,
     ROW_CONDITIONS,
     SearchConditions,
     SearchFilters,
     read_conditions,
+    to_match,
 )
-
-if TYPE_CHECKING:
-    from midfold.store.sqlite.search.scan import ReadTexts
+from midfold.store.sqlite.search.deadline import Deadline, rows_in_time, time_limit
+from midfold.store.sqlite.search.recent import find_recent
+from midfold.store.values import Order
 
 SEARCH_SECONDS = 1.0
 MAX_ROWS = 1_000
@@ -48,6 +45,23 @@ _BY_IDS = f"""
     SELECT {COLUMNS} FROM json_each(:ids) CROSS JOIN messages m ON m.id = value
     CROSS JOIN sessions s ON s.key = m.session WHERE m.tenant = :tenant
 """  # noqa: S608 - constants only
+SCANNED_CHARS = 64 << 20
+
+# What a session took over, the end of it first, before which come its own messages.
+_RANGES = """
+    SELECT source, start, stop FROM (
+        SELECT r.source, r.start, r.stop, r.position
+        FROM sessions s JOIN ranges r ON r.tenant = s.tenant AND r.session = s.key
+        WHERE s.tenant = :tenant AND s.id = :session
+        UNION ALL
+        SELECT key, own_from, 1 << 60, 1 << 60 FROM sessions WHERE tenant = :tenant AND id = :session
+    ) ORDER BY position DESC
+"""
+_NEWEST_OF_RANGE = f"""
+    SELECT {COLUMNS} FROM sessions s CROSS JOIN messages m ON m.tenant = s.tenant AND m.session = s.key
+    WHERE s.tenant = :tenant AND s.key = :source AND m.seq >= :start AND m.seq < :stop ORDER BY m.seq DESC
+"""  # noqa: S608 - constants only
+_ESCAPES = ("\\u", "\\/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,21 +119,20 @@ def find(
     limit: int = 20,
     offset: int = 0,
     seconds: float = SEARCH_SECONDS,
-    read_texts: "ReadTexts | None" = None,
 ) -> FoundMessages:
     """Return the messages that match; a search that takes longer than `seconds` gives what it has by then.
 
-    With `read_texts`, a prefix is looked for among the newest messages first, see `recent`.
+    A prefix is looked for among the newest messages first, see `recent`.
     """
     page = _Page(order, max(0, min(limit, MAX_ROWS)), max(0, min(offset, LAST_ID)))
     conditions = read_conditions(connection, filters)
     if query.tree is None or not page.limit or conditions.hold_for_none:
         return FoundMessages(())
-    with time_limit(connection, seconds) as clock:
-        found = read_texts and _find_recent(connection, clock, query, conditions, page, read_texts)
-        found = found or _find_indexed(connection, clock, query, conditions, page)
+    with time_limit(connection, seconds) as deadline:
+        found = _find_recent(connection, deadline, query, conditions, page)
+        found = found or _find_indexed(connection, deadline, query, conditions, page)
     rows = _read_rows(connection, filters.tenant, found.ids)
-    return FoundMessages(rows, Coverage.CUT if clock.is_over else found.coverage)
+    return FoundMessages(rows, Coverage.CUT if deadline.is_over else found.coverage)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,30 +155,31 @@ class _Found:
 
 def _find_recent(
     connection: sqlite3.Connection,
-    clock: Clock,
+    deadline: Deadline,
     query: Query,
     conditions: SearchConditions,
     page: _Page,
-    read_texts: "ReadTexts",
 ) -> _Found | None:
     enough = page.offset + page.limit
-    ids = find_recent(
-        connection, clock, query, conditions, read_texts=read_texts, order=page.order, enough=enough
-    )
+    ids = find_recent(connection, deadline, query, conditions, order=page.order, enough=enough)
     if ids is None:
         return None
     return _Found(page.cut(ids), Coverage.WHOLE if page.order is Order.NEWEST else Coverage.NEWEST)
 
 
 def _find_indexed(
-    connection: sqlite3.Connection, clock: Clock, query: Query, conditions: SearchConditions, page: _Page
+    connection: sqlite3.Connection,
+    deadline: Deadline,
+    query: Query,
+    conditions: SearchConditions,
+    page: _Page,
 ) -> _Found:
     values = conditions.values | {"match": to_match(query.tree)}
     if page.order is Order.NEWEST:
         values |= {"limit": page.limit, "offset": page.offset}
-        return _Found(list(rows_in_time(connection, clock, int, _NEWEST, values)))
+        return _Found(list(rows_in_time(connection, deadline, int, _NEWEST, values)))
     values |= {"limit": RANKED_MATCHES, "offset": 0}
-    ranked = sorted(rows_in_time(connection, clock, _Match, _RANKED, values))
+    ranked = sorted(rows_in_time(connection, deadline, _Match, _RANKED, values))
     coverage = Coverage.NEWEST if len(ranked) == RANKED_MATCHES else Coverage.WHOLE
     return _Found(page.cut([-match.negative_id for match in ranked]), coverage)
 
@@ -182,3 +196,71 @@ def _read_rows(connection: sqlite3.Connection, tenant: str, ids: Sequence[int]) 
     found = connection.execute(_BY_IDS, {"tenant": clean_text(tenant), "ids": json.dumps(ids)})
     rows = {row.id: row for row in (FoundMessage(*columns) for columns in found)}
     return tuple(rows[each] for each in ids if each in rows)
+
+
+def scan(
+    connection: sqlite3.Connection,
+    tenant: str,
+    session_id: str,
+    substring: str,
+    *,
+    limit: int = 20,
+    seconds: float = SEARCH_SECONDS,
+) -> FoundMessages:
+    """Find a text, whatever its case, in the messages that one session says, newest first.
+
+    It reads message after message, so it ends after `seconds` or 64 M characters, and then says so.
+    """
+    wanted = substring.casefold()
+    limit = min(limit, MAX_ROWS)
+    if not wanted or limit <= 0:
+        return FoundMessages(())
+    found: list[FoundMessage] = []
+    chars_left = SCANNED_CHARS
+    with time_limit(connection, seconds) as deadline:
+        for row in _read_view(connection, deadline, clean_text(tenant), clean_text(session_id)):
+            chars_left -= len(row.body)
+            if chars_left < 0 or deadline.has_passed():
+                return FoundMessages(tuple(found), Coverage.CUT)
+            if _may_say(row.body, wanted) and _says(row, wanted):
+                found.append(row)
+                if len(found) == limit:
+                    return FoundMessages(tuple(found))
+    return FoundMessages(tuple(found), Coverage.CUT if deadline.is_over else Coverage.WHOLE)
+
+
+def _says(row: FoundMessage, wanted: str) -> bool:
+    try:
+        return any(wanted in text.casefold() for text in stored_texts(row.dialect, row.body))
+    except DamagedRow:
+        return True  # as far as anybody can tell
+
+
+class _Range(NamedTuple):
+    """messages[start:stop] of the session `source`"""
+
+    source: int
+    start: int
+    stop: int
+
+
+def _read_view(
+    connection: sqlite3.Connection, deadline: Deadline, tenant: str, session_id: str
+) -> Iterator[FoundMessage]:
+    named: dict[str, object] = {"tenant": tenant, "session": session_id}
+    for each in list(rows_in_time(connection, deadline, _Range, _RANGES, named)):
+        values = {"tenant": tenant, **each._asdict()}
+        yield from rows_in_time(connection, deadline, FoundMessage, _NEWEST_OF_RANGE, values)
+
+
+def _may_say(body: str, wanted: str) -> bool:
+    """Tell most messages that do not say it without reading their JSON.
+
+    That escapes quotation marks, backslashes and unprintable characters, and may escape any letter.
+    Where it has blanks is up to the encoder.
+    """
+    if '"' in wanted or "\\" in wanted or not wanted.isprintable():
+        return True
+    if wanted.replace(" ", "") in body.casefold().replace(" ", ""):
+        return True
+    return any(escape in body for escape in _ESCAPES)

@@ -8,18 +8,14 @@ first, in an index of their own that lives as long as the question.
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from midfold.store.base import Order
-from midfold.store.codec import DamagedRow
+from midfold.store.codec import DamagedRow, stored_texts
 from midfold.store.search.query import Query
 from midfold.store.search.words import index_words
-from midfold.store.sqlite.search.limits import Clock, rows_in_time
-from midfold.store.sqlite.search.match import to_match
-from midfold.store.sqlite.search.scope import ROW_CONDITIONS, SearchConditions
-
-if TYPE_CHECKING:
-    from midfold.store.sqlite.search.scan import ReadTexts
+from midfold.store.sqlite.search.conditions import ROW_CONDITIONS, SearchConditions, to_match
+from midfold.store.sqlite.search.deadline import Deadline, rows_in_time
+from midfold.store.values import Order
 
 # To index a thousand characters takes a tenth of a millisecond. It is tried twice, for words that are not in
 # every other message; after that the database is as quick.
@@ -40,7 +36,7 @@ _NEWEST = "SELECT rowid FROM message_words WHERE message_words MATCH ? ORDER BY 
 _BEST = "SELECT rowid FROM message_words WHERE message_words MATCH ? ORDER BY bm25(message_words), rowid DESC"
 
 
-class _Said(NamedTuple):
+class _StoredMessage(NamedTuple):
     """A message as it is stored."""
 
     id: int
@@ -50,11 +46,10 @@ class _Said(NamedTuple):
 
 def find_recent(
     connection: sqlite3.Connection,
-    clock: Clock,
+    deadline: Deadline,
     query: Query,
     conditions: SearchConditions,
     *,
-    read_texts: "ReadTexts",
     order: Order,
     enough: int,
 ) -> list[int] | None:
@@ -67,10 +62,10 @@ def find_recent(
     if not _is_slow(query, order) or above <= conditions.first:
         return None
     match = to_match(query.tree)
-    said = rows_in_time(connection, clock, _Said, _ROWS, conditions.values | {"above": above})
+    said = rows_in_time(connection, deadline, _StoredMessage, _ROWS, conditions.values | {"above": above})
     with closing(_make_index(connection)) as index:
         for chars in _TRIED_CHARS:
-            if not _fill(index, said, read_texts, chars):
+            if not _fill(index, said, chars):
                 return None
             ids = [rowid for (rowid,) in index.execute(_NEWEST, (match,))]
             if len(ids) >= enough:
@@ -79,7 +74,7 @@ def find_recent(
             return None
         if order is Order.NEWEST:
             return ids
-        if not _fill(index, said, read_texts, _RANKED_CHARS):
+        if not _fill(index, said, _RANKED_CHARS):
             return None
         return [rowid for (rowid,) in index.execute(_BEST, (match,))]
 
@@ -99,13 +94,13 @@ def _make_index(connection: sqlite3.Connection) -> sqlite3.Connection:
     return index
 
 
-def _fill(index: sqlite3.Connection, said: Iterator[_Said], read_texts: "ReadTexts", chars: int) -> bool:
+def _fill(index: sqlite3.Connection, said: Iterator[_StoredMessage], chars: int) -> bool:
     """Index messages until there are so many characters of them; say whether that was possible."""
     for each in said:
         if len(each.body) > _LONGEST_CHARS:
             return False
         try:
-            texts = list(read_texts(each.dialect, each.body))
+            texts = list(stored_texts(each.dialect, each.body))
         except DamagedRow:
             return False
         index.execute(_ADD, (each.id, index_words(texts)))

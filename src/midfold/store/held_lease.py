@@ -12,7 +12,8 @@ from collections.abc import Callable
 from types import TracebackType
 
 from midfold.errors import SessionBusy, StoreError
-from midfold.store.base import LEASE_SECONDS, Lease, Leases
+from midfold.store.base import Leases
+from midfold.store.values import LEASE_SECONDS, Lease
 
 RENEW_SECONDS = 15.0
 

@@ -1,15 +1,18 @@
-"""Which messages a search looks at.
+"""The conditions of a search: which messages it looks at, and which words the index is asked for.
 
-Whoever asks sees their own messages only: the tenant is a condition on the rows, not a word of the query. The
-statements are fixed; what a caller says reaches them as parameters.
+A caller sees the messages of its own tenant only: the tenant is a condition on the rows, not a word of the
+query. The statements are fixed; what a caller says reaches them as parameters, and no text of a query
+reaches the database but inside quotation marks.
 """
 
 import json
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import assert_never
 
 from midfold.store.codec import clean_text
+from midfold.store.search.query import AllOf, AnyOf, Node, Phrase, Without
 
 LAST_ID = (1 << 63) - 1
 ROW_CONDITIONS = """
@@ -134,3 +137,21 @@ def _read_scope(connection: sqlite3.Connection, filters: SearchFilters) -> _Scop
 
 def _clean(text: str | None) -> str | None:
     return None if text is None else clean_text(text)
+
+
+def to_match(tree: Node | None) -> str:
+    """Return the expression for `MATCH`; empty where nothing is asked for."""
+    match tree:
+        case None:
+            return ""
+        case Phrase(text, is_prefix):
+            quoted = f'"{text.replace(chr(34), chr(34) * 2)}"'
+            return f"{quoted} *" if is_prefix else quoted
+        case AllOf(parts):
+            return f"({' AND '.join(map(to_match, parts))})"
+        case AnyOf(parts):
+            return f"({' OR '.join(map(to_match, parts))})"
+        case Without(wanted, unwanted):
+            return f"({to_match(wanted)} NOT {to_match(unwanted)})"
+        case _:
+            assert_never(tree)

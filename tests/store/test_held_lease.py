@@ -9,7 +9,7 @@ import pytest
 
 from midfold.errors import SessionBusy, SessionEnded, StoreError, StoreUnavailable
 from midfold.store import Lease, open_store
-from midfold.store.leasing import HeldLease, name_holder
+from midfold.store.held_lease import HeldLease, name_holder
 from midfold.store.sqlite.store import SqliteStore
 
 BEAT = 0.02

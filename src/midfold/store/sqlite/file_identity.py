@@ -26,7 +26,7 @@ _LEFT_OPEN: list[sqlite3.Connection] = []
 _LEFT_FILES: list[tuple[_Identity | None, ...]] = []
 
 
-class Files:
+class DatabaseFiles:
     """The database, its log and the index of that, as they were when the writer had just opened them.
 
     Processes agree over the index on who writes where in the log: two that have each its own overwrite what
@@ -51,7 +51,7 @@ class Files:
         """Raise `StoreReplaced` where other files, or none, have the names by now."""
         try:
             found = _look(self._path, self._beside)
-        except OSError:  # whoever may not look cannot tell, and what is open stays open
+        except OSError:  # a process that may not look cannot tell, and the files stay open
             return
         if found[0] != self.expected[0]:
             raise self._replaced()
@@ -59,7 +59,7 @@ class Files:
             raise self._without_log()
 
     def check_before_writing(self) -> None:
-        """Look, unless somebody did a moment ago: whoever writes without a pause looks after each write."""
+        """Look, unless that was done a moment ago: a writer without a pause looks after each write."""
         now = time.monotonic()
         if now >= self._next_look:
             self._next_look = now + _SECONDS_BETWEEN_LOOKS
@@ -86,7 +86,7 @@ class Files:
         return StoreReplaced(str(self._path), _WITHOUT_LOG)
 
 
-def leave_open(connection: sqlite3.Connection, files: Files | None) -> None:
+def leave_open(connection: sqlite3.Connection, files: DatabaseFiles | None) -> None:
     """Never close a connection whose files were replaced, not even when Python ends.
 
     SQLite's last act would be to remove the log by its name, which is by now that of somebody else's log.

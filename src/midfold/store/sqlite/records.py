@@ -1,31 +1,30 @@
-"""What a session says, and what was said in a conversation; never with a hole in it.
+"""Records of messages: what a session says, and what was said in a conversation, never with a hole in it.
 
-Messages are numbered without gaps, so what was read is compared with what there must be. What is missing or
-not what was stored comes as a mark in its place.
+Messages are numbered without gaps, so what was read is compared with what there must be. A message that is
+missing or not what was stored comes as a mark in its place.
 """
 
 import sqlite3
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from operator import itemgetter
 from typing import Any
 
 from midfold.errors import MidfoldError, SessionNotFound
 from midfold.messages import Message, Text
-from midfold.store.base import Condition, StoredMessage
 from midfold.store.codec import DAMAGED_TEXT, DamagedRow, read_value
 from midfold.store.rows import MADE, SAID
-from midfold.store.sqlite.messages import RECORD, RECORDS
+from midfold.store.sqlite.message_rows import RECORD, RECORDS, MessageRange
+from midfold.store.sqlite.row_scan import UNREADABLE, each_row
 from midfold.store.sqlite.seals import LOST_SEAL, SEALED_COLUMNS, is_sealed
-from midfold.store.sqlite.sessions import SessionRow, find_place
-from midfold.store.sqlite.skipping import UNREADABLE, each_row
+from midfold.store.sqlite.session_rows import SESSION_ROW, SessionRow, find_branch, find_session
+from midfold.store.values import Condition, StoredMessage
 from midfold.wire import DEFAULT_DIALECT, render
 
 _SPEAKERS = ("user", "assistant", "system")
 # A number of messages that is so far from what is there is itself damaged.
 _MOST_MISSING = 1_000_000
-_PIECES = "SELECT source, start, stop FROM ranges WHERE tenant = ? AND session = ? ORDER BY position"
+_RANGES = "SELECT source, start, stop FROM ranges WHERE tenant = ? AND session = ? ORDER BY position"
 _ROW_COLUMNS = RECORD.removeprefix("m.session, ").replace("m.", "").replace("s.id, ", "")
 # The body is wanted only of what was said; of all else it is only counted.
 _HISTORY = f"""
@@ -33,48 +32,52 @@ _HISTORY = f"""
     FROM sessions s JOIN messages m ON m.tenant = s.tenant AND m.session = s.key
     WHERE s.tenant = ? AND s.conversation = ?
 """  # noqa: S608 - constants only
-_place_of = itemgetter(0, 1)
+_position_of = itemgetter(0, 1)  # the session and the number in it
+
+
+_COUNT_HISTORY = """
+    SELECT
+        (SELECT coalesce(sum(r.stop - r.start), 0) FROM sessions s
+            JOIN ranges r ON r.tenant = s.tenant AND r.session = s.key
+            WHERE s.tenant = :tenant AND s.conversation = :conversation AND s.kind <> 'continuation')
+        + (SELECT count(*) FROM sessions s JOIN messages m ON m.tenant = s.tenant AND m.session = s.key
+            WHERE s.tenant = :tenant AND s.conversation = :conversation AND m.origin = 'said')
+"""
 
 
 class HolesFound(DamagedRow):
     """Messages that must be there are not."""
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """messages[start:stop] of the session `source`"""
-
-    source: int
-    start: int
-    stop: int
-
-
-def read_pieces(connection: sqlite3.Connection, tenant: str, place: SessionRow) -> list[Piece]:
+def _read_ranges(connection: sqlite3.Connection, tenant: str, session: SessionRow) -> list[MessageRange]:
     """Return what a session is made of: the ranges it took over, and behind them its own messages."""
-    taken_over = connection.execute(_PIECES, (tenant, place.key))
-    return [*(Piece(*row) for row in taken_over), Piece(place.key, place.own_from, place.next_seq)]
+    taken_over = connection.execute(_RANGES, (tenant, session.key))
+    return [
+        *(MessageRange(*row) for row in taken_over),
+        MessageRange(session.key, session.own_from, session.next_seq),
+    ]
 
 
 def read_records(
     connection: sqlite3.Connection, tenant: str, session_id: str, start: int = 0, stop: int | None = None
 ) -> list[StoredMessage]:
     """Return what a session says, from message `start` up to `stop`. Raises `HolesFound`."""
-    place = find_place(connection, tenant, session_id)
-    pieces = read_pieces(connection, tenant, place)
+    session = find_session(connection, tenant, session_id)
+    ranges = _read_ranges(connection, tenant, session)
     limit = -1 if stop is None else max(0, stop - start)
-    rows = connection.execute(RECORDS, (tenant, place.key, place.own_from, limit, start)).fetchall()
-    _check_places(place.id, rows, _cut(pieces, start, stop))
+    rows = connection.execute(RECORDS, (tenant, session.key, session.own_from, limit, start)).fetchall()
+    _check_complete(session.id, rows, _cut(ranges, start, stop))
     return [_record(row) for row in rows]
 
 
-def read_last(connection: sqlite3.Connection, tenant: str, place: SessionRow) -> StoredMessage | None:
+def read_last(connection: sqlite3.Connection, tenant: str, session: SessionRow) -> StoredMessage | None:
     """Return the newest message of its own that a session has, unless it is missing or not chained to it."""
     row = connection.execute(
         f"SELECT {RECORD}, m.chain FROM messages m JOIN sessions s ON s.key = m.session"  # noqa: S608
         " WHERE m.tenant = ? AND m.session = ? AND m.seq = ?",
-        (tenant, place.key, place.next_seq - 1),
+        (tenant, session.key, session.next_seq - 1),
     ).fetchone()
-    is_chained = row is not None and (row[-1] is None or bytes(row[-1]) == bytes(place.last_chain))
+    is_chained = row is not None and (row[-1] is None or bytes(row[-1]) == bytes(session.last_chain))
     return _record(row[:-1]) if is_chained else None
 
 
@@ -84,23 +87,54 @@ def read_history(connection: sqlite3.Connection, tenant: str, conversation: str)
     A branch begins with what its parent said. Raises `HolesFound`.
     """
     first, sessions = _find_sessions(connection, tenant, conversation)
-    taken_over = read_pieces(connection, tenant, first)[:-1]
+    taken_over = _read_ranges(connection, tenant, first)[:-1]
     rows = connection.execute(RECORDS, (tenant, first.key, 1 << 60, -1, 0)).fetchall() if taken_over else []
-    _check_places(first.id, rows, taken_over)
+    _check_complete(first.id, rows, taken_over)
     own = connection.execute(_HISTORY, (tenant, conversation)).fetchall()
     order = {each.key: number for number, each in enumerate(sessions)}
     own.sort(key=lambda row: (order.get(row[0], -1), row[1]))
-    _check_places(first.id, own, [Piece(each.key, 0, each.next_seq) for each in sessions])
+    _check_complete(first.id, own, [MessageRange(each.key, 0, each.next_seq) for each in sessions])
     return [_record(row) for row in (*rows, *(row for row in own if row[2] not in MADE))]
+
+
+ReadHistory = Callable[[sqlite3.Connection, str, str], list[StoredMessage]]
+"""Returns what was said in one conversation, without that which it branched from."""
+
+
+def read_whole_history(
+    connection: sqlite3.Connection, tenant: str, session_id: str, read: ReadHistory
+) -> list[StoredMessage]:
+    """Return all that was said in the conversation of a session, folded or not, in the order it was said in.
+
+    A branch begins with all that was said before it, also with what its parent had folded by then.
+    """
+    conversation = find_session(connection, tenant, session_id).conversation
+    said = read(connection, tenant, conversation)
+    while branch := find_branch(connection, tenant, conversation):
+        before = read(connection, tenant, branch.parent)
+        said = [*before[: branch.parent_taken_over + branch.said_before], *said[branch.taken_over :]]
+        conversation = branch.parent
+    return said
+
+
+def count_history(connection: sqlite3.Connection, tenant: str, session_id: str) -> int:
+    """Return how many messages `read_whole_history` returns."""
+    conversation = find_session(connection, tenant, session_id).conversation
+    names = {"tenant": tenant, "conversation": conversation}
+    count = int(connection.execute(_COUNT_HISTORY, names).fetchone()[0])
+    while branch := find_branch(connection, tenant, conversation):
+        count += branch.parent_taken_over + branch.said_before - branch.taken_over
+        conversation = branch.parent
+    return count
 
 
 def read_damaged_records(
     connection: sqlite3.Connection, tenant: str, session_id: str, start: int = 0, stop: int | None = None
 ) -> list[StoredMessage]:
     """Do what `read_records` does where not every row can be read: each by itself."""
-    place = find_place(connection, tenant, session_id)
+    session = find_session(connection, tenant, session_id)
     return _read_singly(
-        connection, tenant, place.dialect, _cut(read_pieces(connection, tenant, place), start, stop)
+        connection, tenant, session.dialect, _cut(_read_ranges(connection, tenant, session), start, stop)
     )
 
 
@@ -109,11 +143,11 @@ def read_damaged_history(
 ) -> list[StoredMessage]:
     """Do what `read_history` does where not every row can be read: each by itself."""
     first, sessions = _find_sessions(connection, tenant, conversation)
-    pieces = read_pieces(connection, tenant, first)[:-1]
-    own = [Piece(each.key, 0, each.next_seq) for each in sessions]
+    ranges = _read_ranges(connection, tenant, first)[:-1]
+    own = [MessageRange(each.key, 0, each.next_seq) for each in sessions]
     said = _read_singly(connection, tenant, first.dialect, own)
     return [
-        *_read_singly(connection, tenant, first.dialect, pieces),
+        *_read_singly(connection, tenant, first.dialect, ranges),
         *(each for each in said if each.origin not in MADE),
     ]
 
@@ -123,8 +157,8 @@ def _find_sessions(
 ) -> tuple[SessionRow, list[SessionRow]]:
     """Return the first session of a conversation, and all of them in the order in which they were used."""
     rows = connection.execute(
-        "SELECT key, id, conversation, dialect, own_from, next_seq, last_chain, ended_at, kind FROM sessions"
-        " WHERE tenant = ? AND conversation = ? ORDER BY first_position, key",
+        f"SELECT {SESSION_ROW}, kind FROM sessions WHERE tenant = ? AND conversation = ?"  # noqa: S608
+        " ORDER BY first_position, key",
         (tenant, conversation),
     ).fetchall()
     first = next((SessionRow(*row[:-1]) for row in rows if row[-1] != "continuation"), None)
@@ -133,30 +167,30 @@ def _find_sessions(
     return first, [SessionRow(*row[:-1]) for row in rows]
 
 
-def _cut(pieces: Sequence[Piece], start: int, stop: int | None) -> list[Piece]:
-    """Return the pieces of messages `start` to `stop` of all that the pieces say."""
-    cut: list[Piece] = []
+def _cut(ranges: Sequence[MessageRange], start: int, stop: int | None) -> list[MessageRange]:
+    """Return the ranges of messages `start` to `stop` of all that the ranges say."""
+    cut: list[MessageRange] = []
     at = 0
-    for piece in pieces:
-        count = max(0, piece.stop - piece.start)
+    for each in ranges:
+        count = max(0, each.stop - each.start)
         low, high = max(0, start - at), count if stop is None else min(count, stop - at)
         if low < high:
-            cut.append(Piece(piece.source, piece.start + low, piece.start + high))
+            cut.append(MessageRange(each.source, each.start + low, each.start + high))
         at += count
     return cut
 
 
-def _count(pieces: Sequence[Piece]) -> int:
-    return sum(max(0, piece.stop - piece.start) for piece in pieces)
+def _count(ranges: Sequence[MessageRange]) -> int:
+    return sum(max(0, each.stop - each.start) for each in ranges)
 
 
-def _places(pieces: Sequence[Piece]) -> Iterator[tuple[int, int]]:
-    return ((piece.source, seq) for piece in pieces for seq in range(piece.start, piece.stop))
+def _positions(ranges: Sequence[MessageRange]) -> Iterator[tuple[int, int]]:
+    return ((each.source, seq) for each in ranges for seq in range(each.start, each.stop))
 
 
-def _check_places(session_id: str, rows: Sequence[tuple[Any, ...]], pieces: Sequence[Piece]) -> None:
-    count = _count(pieces)
-    if count != len(rows) or list(map(_place_of, rows)) != list(_places(pieces)):
+def _check_complete(session_id: str, rows: Sequence[tuple[Any, ...]], ranges: Sequence[MessageRange]) -> None:
+    count = _count(ranges)
+    if count != len(rows) or list(map(_position_of, rows)) != list(_positions(ranges)):
         raise HolesFound(f"session {session_id} should say {count:,} messages, and {len(rows):,} can be read")
 
 
@@ -222,19 +256,21 @@ def make_mark_item(role: str, dialect: object) -> object:
 
 
 def _read_singly(
-    connection: sqlite3.Connection, tenant: str, dialect: str | None, pieces: Sequence[Piece]
+    connection: sqlite3.Connection, tenant: str, dialect: str | None, ranges: Sequence[MessageRange]
 ) -> list[StoredMessage]:
-    ids = _read_ids(connection, {piece.source for piece in pieces})
+    ids = _read_ids(connection, {each.source for each in ranges})
     found: dict[tuple[int, int], StoredMessage] = {}
-    for piece in pieces:
-        found |= _look_up(connection, tenant, piece, ids)
-    if _count(pieces) - len(found) > _MOST_MISSING:
-        raise DamagedRow(f"{_count(pieces):,} messages cannot be right")
-    if len(found) < _count(pieces):
-        found |= _scan(connection, ids, {place for place in _places(pieces) if place not in found})
+    for each in ranges:
+        found |= _look_up(connection, tenant, each, ids)
+    if _count(ranges) - len(found) > _MOST_MISSING:
+        raise DamagedRow(f"{_count(ranges):,} messages cannot be right")
+    if len(found) < _count(ranges):
+        found |= _scan(
+            connection, ids, {position for position in _positions(ranges) if position not in found}
+        )
     return [
-        found.get(place) or make_mark(ids.get(place[0], "?"), place[1], "user", dialect)
-        for place in _places(pieces)
+        found.get(position) or make_mark(ids.get(position[0], "?"), position[1], "user", dialect)
+        for position in _positions(ranges)
     ]
 
 
@@ -251,18 +287,18 @@ def _read_ids(connection: sqlite3.Connection, keys: set[int]) -> dict[int, str]:
 
 
 def _look_up(
-    connection: sqlite3.Connection, tenant: str, piece: Piece, ids: dict[int, str]
+    connection: sqlite3.Connection, tenant: str, each: MessageRange, ids: dict[int, str]
 ) -> dict[tuple[int, int], StoredMessage]:
     """Find messages by the index, as long as that can be read."""
     statement = f"SELECT session, {_ROW_COLUMNS} FROM messages WHERE tenant = ? AND session = ? AND seq = ?"  # noqa: S608
     found: dict[tuple[int, int], StoredMessage] = {}
-    for seq in islice(range(piece.start, piece.stop), _MOST_MISSING):
+    for seq in islice(range(each.start, each.stop), _MOST_MISSING):
         try:
-            row = connection.execute(statement, (tenant, piece.source, seq)).fetchone()
+            row = connection.execute(statement, (tenant, each.source, seq)).fetchone()
         except UNREADABLE:
             continue
-        if row is not None and _place_of(row) == (piece.source, seq):
-            found[piece.source, seq] = _record(_with_id(row, ids))
+        if row is not None and _position_of(row) == (each.source, seq):
+            found[each.source, seq] = _record(_with_id(row, ids))
     return found
 
 
@@ -272,9 +308,9 @@ def _scan(
     """Find messages by going through all there are; those that the index did not lead to must be sound."""
     rows = (row[1:] for row in each_row(connection, "messages", "id", f"session, {_ROW_COLUMNS}"))
     return {
-        _place_of(row): _record(_with_id(row, ids))
+        _position_of(row): _record(_with_id(row, ids))
         for row in rows
-        if _place_of(row) in wanted and is_sealed(row[:SEALED_COLUMNS])
+        if _position_of(row) in wanted and is_sealed(row[:SEALED_COLUMNS])
     }
 
 

@@ -1,17 +1,16 @@
-"""Turns what callers hand over into rows: finds out how it is spelled and hides its credentials."""
+"""Words that callers hand over beside messages: ids, kinds, titles, states.
 
-from collections.abc import Mapping, Sequence
+They are checked, and credentials in them are hidden.
+"""
+
+from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 
-from midfold.errors import SessionNotFound, StoreError, UnknownDialect
-from midfold.messages import Message
-from midfold.store.base import EndReason, SessionKind
+from midfold.errors import SessionNotFound, StoreError
 from midfold.store.codec import clean_text, hide_text, pack_value
-from midfold.store.rows import MessageRow, make_rows, read_items, spell_items
-from midfold.wire import DEFAULT_DIALECT, Evidence, Recognition, recognise
+from midfold.store.values import EndReason, SessionKind
 
-"""How what shows no dialect of its own is spelled."""
 MAX_NAME_CHARS = 4_096
 """As much is kept of a title, a source, a reason: of whatever is no message, and so counts for no quota."""
 MAX_ID_CHARS = 256
@@ -21,7 +20,7 @@ _CUT_DIGEST_BYTES = 16
 
 
 def check_id(session_id: str) -> None:
-    """Raise `SessionNotFound` for what can be no id: ids are compared letter by letter and never mended."""
+    """Raise `SessionNotFound` for what can be no id: ids are compared letter by letter and never repaired."""
     if not session_id or len(session_id) > MAX_ID_CHARS or clean_text(session_id) != session_id:
         raise SessionNotFound(session_id)
 
@@ -44,41 +43,6 @@ def check_kind(kind: SessionKind, parent_id: str | None) -> None:
         raise StoreError("a continuation comes from continue_session")
     if (parent_id is None) is not (kind is SessionKind.ROOT):
         raise StoreError("a branch and a sub-agent have a parent, and a root has none")
-
-
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """Rows that can be written, and the dialect that they prove, where they do."""
-
-    rows: tuple[MessageRow, ...]
-    dialect: str | None
-
-
-def prepare(
-    messages: object,
-    dialect: str | None,
-    key: bytes | None,
-    *,
-    tokens: Sequence[int] | None = None,
-    finish_reason: str | None = None,
-) -> Prepared:
-    """Prepare one message or many, wire items or `Message` values, for a session of this dialect."""
-    given = _as_list(messages)
-    if not given:
-        return Prepared((), None)
-    proven = _prove(given, dialect)
-    spelling = dialect or (proven.dialect if proven else DEFAULT_DIALECT)
-    items = spell_items(given, spelling)
-    if len(items) == len(given):
-        read = read_items(given, spelling)
-    else:
-        read = read_items(items, spelling)
-        tokens = None
-    if tokens is not None and len(tokens) != len(given):
-        raise StoreError(f"{len(given)} messages came with {len(tokens)} counts")
-    rows = make_rows(read, items, spelling, key, tokens=tokens, finish_reason=finish_reason)
-    is_new = dialect is None and proven is not None and proven.evidence is not Evidence.NONE
-    return Prepared(tuple(rows), spelling if is_new else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,37 +75,14 @@ class Redactor:
         return f"{hidden[: MAX_NAME_CHARS - len(digest) - 1]}…{digest}"
 
     def value(self, value: object, conversation: str) -> str:
-        """Spell a JSON value that may be stored."""
+        """Encode a JSON value that may be stored."""
         return pack_value(value, self.key(conversation))
 
     def states(self, values: Mapping[str, object], conversation: str) -> dict[str, str | None]:
-        """Spell states of a conversation by their names; `None` is one to be forgotten."""
+        """Encode states of a conversation by their names; `None` is one to be forgotten."""
         for name in values:
             if not name or len(name) > _MAX_STATE_NAME_CHARS or clean_text(name) != name:
                 raise StoreError(f"the name of a state is text of 1 to {_MAX_STATE_NAME_CHARS} characters")
         return {
             name: None if value is None else self.value(value, conversation) for name, value in values.items()
         }
-
-
-def _as_list(messages: object) -> list[object]:
-    if isinstance(messages, Sequence) and not isinstance(messages, str):
-        return list(messages)
-    return [messages]
-
-
-def _prove(given: Sequence[object], dialect: str | None) -> Recognition | None:
-    """Say how wire items are spelled, or raise where that cannot be how the session is.
-
-    Messages can be spelled in any way.
-    """
-    items = [item for item in given if not isinstance(item, Message)]
-    try:
-        found = recognise(items) if items else None
-    except UnknownDialect:
-        if dialect is None:
-            raise
-        return None
-    if dialect and found and found.evidence is Evidence.PROOF and found.dialect != dialect:
-        raise StoreError(f"the session is spelled as {dialect}, and these messages as {found.dialect}")
-    return found

@@ -1,4 +1,4 @@
-"""Bounds the time that a question to the database may take, and keeps what it answered until then."""
+"""The deadline of a question to the database, and the rows that it answered until then."""
 
 import sqlite3
 import time
@@ -12,33 +12,33 @@ _OPCODES_PER_LOOK = 2_000
 T = TypeVar("T")
 
 
-class Clock:
+class Deadline:
     """Says when time is over, and remembers that it said so."""
 
     def __init__(self, seconds: float) -> None:
         self._end = time.monotonic() + seconds
         self.is_over = False
 
-    def look(self) -> bool:
+    def has_passed(self) -> bool:
         """Return whether time is over."""
         self.is_over = self.is_over or time.monotonic() >= self._end
         return self.is_over
 
 
 @contextmanager
-def time_limit(connection: sqlite3.Connection, seconds: float) -> Iterator[Clock]:
+def time_limit(connection: sqlite3.Connection, seconds: float) -> Iterator[Deadline]:
     """Interrupt what the connection does for longer than this."""
-    clock = Clock(seconds)
-    connection.set_progress_handler(clock.look, _OPCODES_PER_LOOK)
+    deadline = Deadline(seconds)
+    connection.set_progress_handler(deadline.has_passed, _OPCODES_PER_LOOK)
     try:
-        yield clock
+        yield deadline
     finally:
         connection.set_progress_handler(None, 0)
 
 
 def rows_in_time(
     connection: sqlite3.Connection,
-    clock: Clock,
+    deadline: Deadline,
     read: Callable[..., T],
     statement: str,
     parameters: dict[str, object],
@@ -48,5 +48,5 @@ def rows_in_time(
         for row in connection.execute(statement, parameters):
             yield read(*row)
     except connection.OperationalError:
-        if not clock.is_over:
+        if not deadline.is_over:
             raise

@@ -1,4 +1,4 @@
-"""Keeps the write-ahead log short, so that it is rarely the only copy of anything."""
+"""The write-ahead log of a store, kept short so that it is rarely the only copy of anything."""
 
 import sqlite3
 import threading
@@ -6,9 +6,12 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from midfold.store.sqlite.driver import driver
-from midfold.store.sqlite.marks import ProgressMark
+
+if TYPE_CHECKING:
+    from midfold.store.sqlite.progress_mark import ProgressMark
 
 MAX_LOG_BYTES = 48 << 20
 """From here on the log is folded into the file even if that takes waiting for readers."""
@@ -17,10 +20,10 @@ _CHECKPOINT_WAIT_SECONDS = 0.2
 _SECONDS_BETWEEN_CHECKPOINTS = 1.0
 
 
-class Log:
+class WriteAheadLog:
     """The log of a store: folded into the file when nobody writes, and when it is too long."""
 
-    def __init__(self, connection: sqlite3.Connection, path: Path, mark: ProgressMark | None) -> None:
+    def __init__(self, connection: sqlite3.Connection, path: Path, mark: "ProgressMark | None") -> None:
         self._connection = connection
         self._file = path
         self._path = path.with_name(f"{path.name}-wal")
@@ -39,13 +42,13 @@ class Log:
             self._changes = self._connection.total_changes
 
     def note_commit(self) -> None:
-        """Do what follows a commit, in the turn of whoever made it."""
+        """Do what follows a commit, before the next transaction begins."""
         if self._mark is not None and self._is_counted:
             self._mark.note(self._connection)
         self._keep_short()
 
     def fold_when_idle(self, is_ours: Callable[[], bool]) -> None:
-        """Fold the log into the file beside whoever writes or reads; nobody waits for it.
+        """Fold the log into the file beside writers and readers; nobody waits for it.
 
         It takes a connection of its own, and a thread that ends with it. Where a reader holds on to what is
         in the log, a part stays there until next time. Another file of the same name is left alone: `is_ours`

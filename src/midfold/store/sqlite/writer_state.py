@@ -1,4 +1,4 @@
-"""Why nothing is written for now, and when writing may be tried again.
+"""Whether the writer may write; if not, why, and when it may try again.
 
 A small write that works is no proof that there is room again, so a larger one is tried beside the file first.
 """

@@ -1,17 +1,11 @@
 """The index and the messages stay in step, and an index that is lost is made again."""
 
-import json
-
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from midfold.store.search.words import index_words
-from midfold.store.sqlite.search import maintain
-
-
-def read_texts(dialect, body):
-    return json.loads(body)
+from midfold.store.sqlite import index
 
 
 def words_in(shelf):
@@ -26,7 +20,7 @@ def fill(shelf):
 
 
 def problems(shelf):
-    return [*maintain.check(shelf.connection), *maintain.check_words(shelf.connection, read_texts)]
+    return [*index.check(shelf.connection), *index.check_words(shelf.connection)]
 
 
 def test_an_index_that_is_right_has_no_problems(shelf):
@@ -40,7 +34,7 @@ def test_an_index_that_is_right_has_no_problems(shelf):
 def test_what_is_removed_leaves_nothing_behind(shelf, texts):
     rowids = [shelf.say(text) for text in texts]
     for rowid, text in zip(rowids, texts, strict=True):
-        maintain.remove(shelf.connection, rowid, index_words([text]))
+        index.remove(shelf.connection, rowid, index_words([text]))
         shelf.connection.execute("DELETE FROM messages WHERE id = ?", (rowid,))
     assert words_in(shelf) == []
     assert problems(shelf) == []
@@ -51,9 +45,9 @@ def test_words_of_removed_messages_are_gone_from_the_file_after_a_purge(shelf, o
     rowid = shelf.say("kept needle4711")
     for number in range(others):
         shelf.say(f"kept {number:x} {number * 7919:x}")
-    maintain.remove(shelf.connection, rowid, index_words(["kept needle4711"]))
-    maintain.want_purge(shelf.connection)
-    while maintain.purge_some(shelf.connection):
+    index.remove(shelf.connection, rowid, index_words(["kept needle4711"]))
+    index.want_purge(shelf.connection)
+    while index.purge_some(shelf.connection):
         pass
     blocks = shelf.connection.execute("SELECT block FROM message_words_data").fetchall()
     assert not any(b"eedle4711" in bytes(block) for (block,) in blocks)
@@ -65,17 +59,17 @@ def test_messages_and_entries_without_one_another_are_noticed(shelf):
     assert problems(shelf) == ["the search index has 1 entries without a message"]
     shelf.say("unindexed", origin="said")
     shelf.connection.execute("INSERT INTO message_words (message_words) VALUES ('delete-all')")
-    assert maintain.rebuild(shelf.connection, read_texts) == 300
+    assert index.rebuild(shelf.connection) == 300
     assert problems(shelf) == []
 
 
 def test_an_index_of_another_version_is_noticed_and_rebuilt(shelf):
     fill(shelf)
     shelf.connection.execute("UPDATE meta SET value = 0 WHERE name = 'search_index_version'")
-    assert not maintain.is_current(shelf.connection)
+    assert not index.is_current(shelf.connection)
     assert problems(shelf) == ["the search index was made by another version"]
-    maintain.rebuild(shelf.connection, read_texts)
-    assert maintain.is_current(shelf.connection)
+    index.rebuild(shelf.connection)
+    assert index.is_current(shelf.connection)
 
 
 @pytest.mark.parametrize(
@@ -101,7 +95,7 @@ def test_a_damaged_index_is_noticed_and_made_again_from_the_messages(shelf, tmp_
     shelf.connection = type(shelf.connection)(str(path), isolation_level=None)
     assert _notices(shelf)
     shelf.connection.execute("BEGIN")
-    assert maintain.rebuild(shelf.connection, read_texts) == len(ids)
+    assert index.rebuild(shelf.connection) == len(ids)
     shelf.connection.execute("COMMIT")
     assert problems(shelf) == []
     assert shelf.find("安装", limit=1_000) == ids[::-1]
@@ -121,10 +115,11 @@ def test_a_connection_that_only_reads_may_ask(shelf):
     assert problems(shelf) == []
 
 
-def test_rebuilding_is_undone_with_the_transaction_it_is_part_of(shelf):
+def test_rebuilding_is_undone_with_the_transaction_it_is_part_of(shelf, monkeypatch):
     ids = fill(shelf)
+    monkeypatch.setattr(index, "stored_texts", lambda _dialect, _body: [])
     shelf.connection.execute("BEGIN")
-    maintain.rebuild(shelf.connection, lambda _dialect, _body: [])
+    index.rebuild(shelf.connection)
     assert shelf.find("message") == []
     shelf.connection.execute("ROLLBACK")
     assert shelf.find("message", limit=1_000) == ids[::-1]

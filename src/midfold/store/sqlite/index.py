@@ -1,18 +1,30 @@
-"""Keeps the index in step with the messages: every change to one is a change to both, in one transaction.
+"""The search index: it follows the messages, and a batch of them costs a fraction of what each costs alone.
 
-The index holds no texts, only words. To take a message out, its words are worked out again from what is
-stored; so they must be the words that went in, and an index made by another version is rebuilt first.
+Messages behind the last indexed one wait for the index. They are added when the writer has nothing else to
+do, along with large appends, and before a search: a search always finds all. The index holds no texts, only
+words. To take a message out, its words are worked out again from what is stored; so they must be the words
+that went in, and an index made by another version is rebuilt first. Words of messages that are deleted go
+first, a part at a time; where that was cut off, they are put back.
 """
 
 import sqlite3
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable, Iterator, Sequence
 
-from midfold.store.codec import DamagedRow
+from midfold.faults import faultpoint
+from midfold.store.codec import DamagedRow, stored_texts
 from midfold.store.search.words import INDEX_VERSION, WORD, index_words
-from midfold.store.sqlite.guards import unguarded
-from midfold.store.sqlite.seals import SEALED, is_sealed
-from midfold.store.sqlite.search.scan import ReadTexts
+from midfold.store.sqlite.driver import any_text, primary_code, unguarded
+from midfold.store.sqlite.seals import LOST_SEAL, SEALED, is_sealed
 
+# What is indexed in one transaction, since others wait for it: some ten milliseconds of work.
+MAX_MESSAGES = 500
+_MAX_CHARS = 1 << 18
+# Whoever takes words out for longer than this without another part is gone.
+_HOLE_SECONDS = 60.0
+
+_INDEXED = f"SELECT {SEALED} FROM messages m JOIN message_words_docsize USING (id) WHERE m.id = ?"  # noqa: S608
+_WAITING = "FROM messages WHERE id > (SELECT coalesce(max(id), 0) FROM message_words_docsize)"
 _VERSION = "search_index_version"
 _PURGE = "search_index_purge"
 _HOLES = "search_index_holes"
@@ -37,6 +49,87 @@ _DIFFERENCES = """
             AND NOT EXISTS (SELECT 1 FROM meta WHERE name = 'search_index_holes')),
         (SELECT count(*) FROM message_words_docsize WHERE id NOT IN (SELECT id FROM messages))
 """
+
+
+def is_behind(connection: sqlite3.Connection) -> bool:
+    """Whether there are messages that are not in the index yet."""
+    (found,) = connection.execute(f"SELECT EXISTS (SELECT 1 {_WAITING})").fetchone()
+    return bool(found)
+
+
+def tidy(connection: sqlite3.Connection) -> bool:
+    """Do a part of what can wait; return whether there may be more."""
+    return bool(catch_up(connection)) or _fill_holes(connection) or purge_some(connection)
+
+
+def catch_up(connection: sqlite3.Connection) -> int:
+    """Index some of the oldest messages that wait, in the caller's transaction; return how many."""
+    count = chars = 0
+    with any_text(connection):
+        rows = connection.execute(f"SELECT id, dialect, body {_WAITING} ORDER BY id LIMIT ?", (MAX_MESSAGES,))
+        for rowid, dialect, body in rows:
+            add(connection, rowid, _words(dialect, body))
+            count, chars = count + 1, chars + len(body)
+            if chars >= _MAX_CHARS:
+                break
+        rows.close()
+    if count:
+        faultpoint("store.index.after")
+    return count
+
+
+def find_indexed(connection: sqlite3.Connection, tenant: str, session: int) -> list[int]:
+    """Return the messages of a session that are in the index, by their ids."""
+    rows = connection.execute(
+        "SELECT id FROM messages JOIN message_words_docsize USING (id) WHERE tenant = ? AND session = ?",
+        (tenant, session),
+    )
+    return [rowid for (rowid,) in rows]
+
+
+def remove_messages(connection: sqlite3.Connection, messages: Iterable[int]) -> bool:
+    """Take messages that are about to be deleted out of the index, as far as they are in it.
+
+    Returns false where one is damaged: nobody knows its words any more, and once it is deleted the index has
+    to be made anew. Nothing was taken out then.
+    """
+    words: list[tuple[int, str]] = []
+    with any_text(connection):
+        for rowid in messages:
+            found = connection.execute(_INDEXED, (rowid,)).fetchone()
+            if found is None:
+                continue
+            if found[-1] != LOST_SEAL and not is_sealed(found):
+                return False
+            words.append((rowid, _words(*found[-3:-1])))
+    for rowid, indexed in words:
+        remove(connection, rowid, indexed)
+    want_purge(connection)
+    return True
+
+
+def remove_before(connection: sqlite3.Connection, messages: Sequence[int]) -> None:
+    """Take messages out that another transaction deletes; should it never come, they are put back."""
+    if remove_messages(connection, messages):
+        note_holes(connection, time.time())
+    faultpoint("store.delete.unindexed")
+
+
+def _fill_holes(connection: sqlite3.Connection) -> bool:
+    """Put some of those back that were taken out and not deleted; return whether there may be more."""
+    made_at = find_holes(connection)
+    if made_at is None or abs(time.time() - made_at) < _HOLE_SECONDS:
+        return False
+    rows = connection.execute(
+        "SELECT id, dialect, body FROM messages WHERE id <= (SELECT max(id) FROM message_words_docsize)"
+        " AND id NOT IN (SELECT id FROM message_words_docsize) LIMIT ?",
+        (MAX_MESSAGES,),
+    ).fetchall()
+    for rowid, dialect, body in rows:
+        add(connection, rowid, _words(dialect, body))
+    if not rows:
+        close_holes(connection)
+    return bool(rows)
 
 
 def add(connection: sqlite3.Connection, rowid: int, words: str) -> None:
@@ -98,7 +191,7 @@ def is_readable(connection: sqlite3.Connection) -> bool:
     try:
         connection.execute("SELECT rowid FROM message_words WHERE message_words MATCH 'midfold'").fetchone()
     except (connection.DatabaseError, MemoryError) as error:
-        return getattr(error, "sqlite_errorcode", 0) & 0xFF != _ANY_ERROR
+        return primary_code(error) != _ANY_ERROR
     return True
 
 
@@ -113,7 +206,7 @@ def mark_current(connection: sqlite3.Connection) -> None:
     connection.execute("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)", (_VERSION, INDEX_VERSION))
 
 
-def rebuild(connection: sqlite3.Connection, read_texts: ReadTexts) -> int:
+def rebuild(connection: sqlite3.Connection) -> int:
     """Make the index anew from the messages, in the caller's transaction; return how many there are.
 
     A damaged index is thrown away whole. The messages are only read; a damaged one is found by no word.
@@ -121,29 +214,29 @@ def rebuild(connection: sqlite3.Connection, read_texts: ReadTexts) -> int:
     _empty(connection)
     count = 0
     for rowid, dialect, body in connection.execute(_MESSAGES):
-        add(connection, rowid, _words(dialect, body, read_texts))
+        add(connection, rowid, _words(dialect.decode(errors="replace"), body.decode(errors="replace")))
         count += 1
     mark_current(connection)
     return count
 
 
-def _words(dialect: bytes, body: bytes, read_texts: ReadTexts) -> str:
+def _words(dialect: object, body: object) -> str:
     """Return what a message is found by: nothing, where it is damaged."""
     try:
-        return index_words(read_texts(dialect.decode(errors="replace"), body.decode(errors="replace")))
+        return index_words(stored_texts(str(dialect), str(body)))
     except DamagedRow:
         return ""
 
 
 def check(connection: sqlite3.Connection) -> Iterator[str]:
-    """Yield what is wrong with the index, a sentence each; rebuilding it mends all of it."""
+    """Yield what is wrong with the index, a sentence each; rebuilding it repairs all of it."""
     if not is_current(connection):
         yield "the search index was made by another version"
     try:
         connection.execute("INSERT INTO message_words (message_words, rank) VALUES ('integrity-check', 0)")
     except connection.DatabaseError as error:
         # A connection that only reads may not ask; newer versions of SQLite answer to PRAGMA integrity_check.
-        if error.sqlite_errorcode & 0xFF != _READ_ONLY:
+        if primary_code(error) != _READ_ONLY:
             yield f"the search index is damaged: {error}"
             return
     missing, surplus = connection.execute(_DIFFERENCES).fetchone()
@@ -153,7 +246,7 @@ def check(connection: sqlite3.Connection) -> Iterator[str]:
         yield f"the search index has {surplus} entries without a message"
 
 
-def check_words(connection: sqlite3.Connection, read_texts: ReadTexts) -> Iterator[str]:
+def check_words(connection: sqlite3.Connection) -> Iterator[str]:
     """Look up some messages, spread over all, by words of theirs; yield a sentence when some are not found.
 
     An index that lost its words can be perfectly sound as far as the database can tell.
@@ -168,8 +261,11 @@ def check_words(connection: sqlite3.Connection, read_texts: ReadTexts) -> Iterat
         if found is None:
             break
         rowid, dialect, body, *sealed = found
-        words = set(WORD.findall(_words(dialect, body, read_texts))) if is_sealed(sealed) else set()
-        lost += not all(_holds(connection, rowid, word) for word in sorted(words, key=len)[-_SAMPLED_WORDS:])
+        text = _words(dialect.decode(errors="replace"), body.decode(errors="replace"))
+        words = WORD.findall(text) if is_sealed(sealed) else []
+        lost += not all(
+            _holds(connection, rowid, word) for word in sorted(set(words), key=len)[-_SAMPLED_WORDS:]
+        )
     if lost:
         yield f"{lost} of {len(range(0, newest, step))} messages are not found by their words"
 

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from midfold.store.codec import pack_item, pack_value
-from midfold.store.fields import hide_fields
+from midfold.store.codec import hide_fields, pack_item, pack_value
 
 KEY = b"k" * 32
 PASSWORD = "hunter2Xk9"

@@ -1,4 +1,4 @@
-"""Folds in SQLite: finding one again for a history that a client sends once more, and summaries paid for."""
+"""Rows of folds in SQLite: finding a fold, or a session, for a history that a client sends once more."""
 
 import sqlite3
 from collections import Counter
@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from midfold.folding import Fold
-from midfold.store.base import Condition, KnownHistory, StoredFold
 from midfold.store.codec import DamagedRow, damage_noticed, read_value
+from midfold.store.continuation import Continuation
 from midfold.store.fold_json import fold_from_json
-from midfold.store.sqlite.seals import is_fold_sealed
-from midfold.store.sqlite.sessions import find_place, find_tip
+from midfold.store.sqlite.seals import is_fold_sealed, seal_fold
+from midfold.store.sqlite.session_rows import find_session, find_tip
+from midfold.store.values import Condition, KnownHistory, StoredFold
 
 _FOLD = """
     SELECT f.prefix_digest, f.key, ended.id, child.id, f.body, f.facts, f.created_at,
@@ -21,7 +22,17 @@ NO_FOLD = Fold()
 """What is left of a fold that cannot be read."""
 # SQLite takes far more, but no list of digests needs to be looked up at once.
 _TOGETHER = 500
-_DAY_SECONDS = 86_400.0
+
+
+def insert_fold(
+    connection: sqlite3.Connection, tenant: str, session: int, child: int, plan: Continuation, now: float
+) -> None:
+    """Write the fold that ended a session and opened its child, both given by their keys."""
+    connection.execute(
+        "INSERT INTO folds (tenant, session, child, prefix_digest, body, facts, created_at)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (tenant, session, child, plan.prefix_digest, seal_fold(plan.fold, plan.facts), plan.facts, now),
+    )
 
 
 def find_fold(connection: sqlite3.Connection, tenant: str, chain: Sequence[bytes]) -> StoredFold | None:
@@ -31,13 +42,13 @@ def find_fold(connection: sqlite3.Connection, tenant: str, chain: Sequence[bytes
     """
     for stop in range(len(chain), 0, -_TOGETHER):
         digests = chain[max(0, stop - _TOGETHER) : stop]
-        places = {digest: place for place, digest in enumerate(digests)}
+        positions = {digest: position for position, digest in enumerate(digests)}
         rows = connection.execute(
             f"{_FOLD} WHERE f.tenant = ? AND f.prefix_digest IN ({_marks(digests)})"
             " AND child.undone_at IS NULL",
             (tenant, *digests),
         ).fetchall()
-        for row in sorted(rows, key=lambda row: (places[bytes(row[0])], row[1]), reverse=True):
+        for row in sorted(rows, key=lambda row: (positions[bytes(row[0])], row[1]), reverse=True):
             found = _stored(row[2:])
             if found.condition is Condition.SOUND:
                 return found
@@ -51,7 +62,7 @@ def list_folds(
 
     One that is damaged is among them, empty and marked.
     """
-    conversation = find_place(connection, tenant, session_id).conversation if session_id else None
+    conversation = find_session(connection, tenant, session_id).conversation if session_id else None
     rows = connection.execute(
         _FOLD + " WHERE f.tenant = ?1 AND (?2 IS NULL OR child.conversation = ?2)"
         " AND (?3 = 0 OR f.announced_at IS NULL) AND child.undone_at IS NULL ORDER BY f.key",
@@ -78,8 +89,8 @@ def find_history(connection: sqlite3.Connection, tenant: str, chain: Sequence[by
         digests = chain[max(0, stop - _TOGETHER) : stop]
         rows = _find_said(connection, tenant, digests)
         if rows:
-            places = {digest: place for place, digest in enumerate(digests)}
-            newest = max((row.chained for row in rows), key=places.__getitem__)
+            positions = {digest: position for position, digest in enumerate(digests)}
+            newest = max((row.chained for row in rows), key=positions.__getitem__)
             rows = [row for row in rows if row.chained == newest]
             return _choose(connection, tenant, rows, chain.index(newest), chain.count(newest))
     return None
@@ -115,7 +126,7 @@ def _choose(
     A message that says nothing repeats the digest before it: of `repeats` such messages as many are known as
     the session has.
     """
-    tips = [find_place(connection, tenant, find_tip(connection, tenant, row.session_id)) for row in rows]
+    tips = [find_session(connection, tenant, find_tip(connection, tenant, row.session_id)) for row in rows]
     counts = Counter(tip.key for row, tip in zip(rows, tips, strict=True) if not row.is_base)
     found = []
     for row, tip in zip(rows, tips, strict=True):
@@ -130,39 +141,6 @@ def _choose(
 
 def _marks(values: Sequence[object]) -> str:
     return ", ".join("?" * len(values))
-
-
-def remember_summary(
-    connection: sqlite3.Connection, tenant: str, identity: tuple[bytes, str, str], body: str, now: float
-) -> None:
-    """Keep a summary that was paid for, by the digest of what it is about, its model and its prompt.
-
-    What nobody came back for in a day goes; so does what a clock that went wrong dated ahead.
-    """
-    connection.execute(
-        "DELETE FROM summaries WHERE tenant = ?1 AND abs(created_at - ?2) > ?3", (tenant, now, _DAY_SECONDS)
-    )
-    connection.execute(
-        "INSERT OR REPLACE INTO summaries (tenant, span_digest, model, prompt, body, created_at)"
-        " VALUES (?, ?, ?, ?, ?, ?)",
-        (tenant, *identity, body, now),
-    )
-
-
-def recall_summary(
-    connection: sqlite3.Connection, tenant: str, identity: tuple[bytes, str, str]
-) -> object | None:
-    """Return a summary that was paid for and never used."""
-    row = connection.execute(
-        "SELECT body FROM summaries WHERE tenant = ? AND span_digest = ? AND model = ? AND prompt = ?",
-        (tenant, *identity),
-    ).fetchone()
-    return read_value(row[0]) if row else None
-
-
-def forget_summary(connection: sqlite3.Connection, tenant: str, span_digest: bytes) -> None:
-    """Drop the summaries of what a fold in place is about: it has its own."""
-    connection.execute("DELETE FROM summaries WHERE tenant = ? AND span_digest = ?", (tenant, span_digest))
 
 
 def _stored(row: Sequence[object]) -> StoredFold:

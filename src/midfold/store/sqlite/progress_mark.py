@@ -33,7 +33,7 @@ _OLD_FILE = (
 )
 _PRIVATE = 0o600
 _DELETIONS, _TICKS, _LOSS = "deletions", "ticks", "log_loss"
-_STAND = """
+_PROGRESS = """
     SELECT (SELECT coalesce(max(id), 0) FROM messages), (SELECT coalesce(max(key), 0) FROM sessions),
         (SELECT coalesce(max(key), 0) FROM folds), (SELECT coalesce(max(key), 0) FROM calls),
         (SELECT coalesce(max(value), 0) FROM meta WHERE name = 'deletions'),
@@ -78,9 +78,9 @@ class LogLoss:
         return f"the log was damaged or removed: at least {what} are missing{back} (noticed {at})"
 
 
-def read_stand(connection: sqlite3.Connection) -> StoreProgress:
+def read_progress(connection: sqlite3.Connection) -> StoreProgress:
     """Return how far a store has got."""
-    return StoreProgress(*connection.execute(_STAND).fetchone())
+    return StoreProgress(*connection.execute(_PROGRESS).fetchone())
 
 
 def count_deletion(connection: sqlite3.Connection) -> None:
@@ -149,10 +149,10 @@ class ProgressMark:
         marked = self._read()
         if marked is None:
             return None
-        stand = read_stand(connection)
-        marks, found = asdict(marked), asdict(stand)
+        progress = read_progress(connection)
+        marks, found = asdict(marked), asdict(progress)
         behind = {name: max(0, marks[name] - found[name]) for name in marks}
-        if stand.deletions > marked.deletions and not behind["ticks"]:
+        if progress.deletions > marked.deletions and not behind["ticks"]:
             return None  # numbers may have been used again
         return LogLoss(**behind, noticed_at=time.time()) if any(behind.values()) else None
 
@@ -170,10 +170,10 @@ class ProgressMark:
         if self._handle is None:
             return
         with suppress(OSError, MemoryError, driver.Error), self._lock:
-            stand = read_stand(connection)
-            if stand != self._last:
-                self._write(stand)
-                self._last = stand
+            progress = read_progress(connection)
+            if progress != self._last:
+                self._write(progress)
+                self._last = progress
 
     def close(self) -> None:
         """Let go of the file."""
@@ -182,8 +182,8 @@ class ProgressMark:
                 os.close(self._handle)
                 self._handle = None
 
-    def _write(self, stand: StoreProgress) -> None:
-        text = json.dumps({"store": self._store, **asdict(stand)})
+    def _write(self, progress: StoreProgress) -> None:
+        text = json.dumps({"store": self._store, **asdict(progress)})
         line = f"{text} {crc32(text.encode()):08x}".ljust(_BYTES - 1) + "\n"
         if self._handle is not None:
             os.lseek(self._handle, 0, os.SEEK_SET)

@@ -1,1 +1,0 @@
-"""The verbs of the SQLite store, a file for each group of `Store`."""
