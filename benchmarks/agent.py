@@ -19,7 +19,7 @@ from midfold.messages import Message, Text
 from midfold.store import open_store
 from midfold.testing.upstream import Reply, Upstream
 from midfold.tokens import CanonicalUsage
-from midfold.wire import render
+from midfold.wire import Request, render
 
 MESSAGES = 2_000
 MEASURED_TURNS = 60
@@ -124,14 +124,14 @@ def _send(agent: Agent) -> None:
     conversation = core.conversation
 
     async def ask() -> None:
-        request = core.live.request(
-            conversation.items,
+        request = Request(
             conversation.dialect,
+            conversation.items,
             system=conversation.system,
             tools=core.schemas,
-            max_output=None,
+            model=core.model.name,
         )
-        async for _ in core.live.model.stream(request):
+        async for _ in core.model.client.stream(request):
             pass
 
     agent._wait(ask())

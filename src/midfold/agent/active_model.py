@@ -1,16 +1,16 @@
-"""The model that is talked to now: where it is, how large its window is, and how it is asked."""
+"""The model that is talked to now: where it is, how large its window is, and what its calls cost."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from midfold.engines import learn_limit
-from midfold.providers import Model, Provider, Retries
+from midfold.providers import Endpoint, Model, Provider, Retries
 from midfold.providers.summarizers import ModelRef
 from midfold.store import Call
 from midfold.tokens import LearnedLimits, Lesson, Prices, Window, find_model, resolve_window
 from midfold.usage import make_call
-from midfold.wire import Request, System, caching_applies
+from midfold.wire import caching_applies
 from midfold.wire.apis import Completion
 from midfold.wire.failures import Failure
 
@@ -26,7 +26,7 @@ class ActiveModel:
     """A model, opened. `explicit_window` is what a setting says of its window, if one does."""
 
     ref: ModelRef
-    model: Model
+    client: Model
     providers: Mapping[str, Provider]
     limits: LearnedLimits
     explicit_window: int | None = None
@@ -45,7 +45,7 @@ class ActiveModel:
         cache_ttl: str = "5m",
     ) -> "ActiveModel":
         """Open a model; raises `ConfigError`."""
-        model = Model.open(
+        client = Model.open(
             ref.name,
             base_url=ref.base_url,
             key=ref.key,
@@ -54,24 +54,34 @@ class ActiveModel:
             transport=transport,
             retries=retries,
         )
-        return cls(ref, model, providers, limits, explicit_window, cache_ttl)
+        return cls(ref, client, providers, limits, explicit_window, cache_ttl)
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """Where it is."""
+        return self.client.endpoint
 
     @property
     def name(self) -> str:
         """The model as its provider calls it."""
-        return self.model.endpoint.model
+        return self.endpoint.model
 
     @property
     def dialect(self) -> str:
         """The dialect that it speaks."""
-        return self.model.endpoint.api.name
+        return self.endpoint.api.name
+
+    @property
+    def route(self) -> str:
+        """Who serves it, as far as prompt caches are concerned."""
+        return self.endpoint.api.cache_route or self.endpoint.provider
 
     @property
     def window(self) -> Window:
         """The most tokens that a request may have, as far as that is known by now."""
         return resolve_window(
             self.ref.name,
-            endpoint=self.model.endpoint.base_url,
+            endpoint=self.endpoint.base_url,
             explicit=self.explicit_window,
             limits=self.limits,
         )
@@ -79,7 +89,7 @@ class ActiveModel:
     @property
     def default_output(self) -> int | None:
         """The output cap where none is set: only Anthropic demands one, and its own would cut files short."""
-        facts = find_model(self.ref.name) if self.model.endpoint.api.demands_output_cap else None
+        facts = find_model(self.ref.name) if self.endpoint.api.demands_output_cap else None
         return min(facts.max_output_tokens, _OUTPUT_TOKENS) if facts and facts.max_output_tokens else None
 
     @property
@@ -97,30 +107,11 @@ class ActiveModel:
         lesson = learn_limit(
             failure,
             self.limits,
-            endpoint=self.model.endpoint.base_url,
+            endpoint=self.endpoint.base_url,
             model=self.ref.name,
             configured_tokens=window_tokens,
         )
         return lesson in (Lesson.LEARNED, Lesson.LEARNED_UNSAVED)
-
-    def request(
-        self,
-        messages: list[object],
-        dialect: str,
-        *,
-        system: System,
-        tools: Sequence[object],
-        max_output: int | None,
-    ) -> Request:
-        """Make the request."""
-        return Request(
-            dialect,
-            messages,
-            system=system,
-            tools=list(tools) or None,
-            model=self.name,
-            max_output=max_output,
-        )
 
     def make_call(self, completion: Completion, facts: Mapping[str, object]) -> Call:
         """Read a reply as a call to be recorded; what a server of one's own takes has no price."""
@@ -134,9 +125,3 @@ class ActiveModel:
             prices=None if is_billed else Prices(),
             facts=facts,
         )
-
-    @property
-    def route(self) -> str:
-        """Who serves it, as far as prompt caches are concerned."""
-        endpoint = self.model.endpoint
-        return endpoint.api.cache_route or endpoint.provider

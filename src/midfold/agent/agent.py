@@ -3,20 +3,20 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
 from contextlib import aclosing, suppress
+from functools import partial
 from types import TracebackType
 from typing import Self, TypeVar, Unpack
 
 from midfold.agent.active_model import ActiveModel
 from midfold.agent.core import Core
 from midfold.agent.events import Emit, Event, Interrupted, Why, ignore
-from midfold.agent.fold import fold, switch, take_back, unchanged
+from midfold.agent.fold import fold, switch_model, unchanged, undo_fold
 from midfold.agent.loop import Turn
 from midfold.agent.memory import Memory
 from midfold.agent.reports import (
     Preview,
     Spending,
     Status,
-    report_context,
     report_preview,
     report_spending,
     report_status,
@@ -106,19 +106,14 @@ class Agent:
         self._runner.interrupt()
 
     async def _batches(self, prompt: str | None) -> AsyncGenerator[list[Event], None]:
-        turns: list[Turn] = []
-
-        async def work(emit: Emit) -> None:
-            turns.append(Turn(self._core, emit))
-            await turns[0].take(prompt)
-
+        turn = Turn(self._core)
         try:
-            async with aclosing(self._runner.events(work)) as batches:
+            async with aclosing(self._runner.events(partial(turn.run, prompt))) as batches:
                 async for batch in batches:
                     yield batch
         except asyncio.CancelledError:
             _pass_on_cancellation()
-            yield [Interrupted(turns[0].text if turns else "")]
+            yield [Interrupted(turn.text)]
 
     # Folding
 
@@ -135,10 +130,7 @@ class Agent:
 
         `on_event` is told what happens meanwhile. Raises `StoreError`. An interrupted one changes nothing.
         """
-
-        async def work(emit: Emit) -> Compression[object]:
-            return await fold(self._core, Why.COMMAND, emit, focus=focus, keep_last=keep_last)
-
+        work = partial(fold, self._core, Why.COMMAND, focus=focus, keep_last=keep_last)
         try:
             return await self._runner.perform(work, on_event)
         except asyncio.CancelledError:
@@ -153,7 +145,7 @@ class Agent:
     def undo(self) -> bool:
         """Take the newest fold of the conversation back; false where there is none. Raises `StoreError`."""
         self._runner.check()
-        return take_back(self._core)
+        return undo_fold(self._core)
 
     @property
     def pins(self) -> tuple[str, ...]:
@@ -207,17 +199,17 @@ class Agent:
         false, the old model stays.
         """
         core = self._core
-        live = ActiveModel.open(
-            name if isinstance(name, ModelRef) else refer(name, base_url, core.live),
-            providers=core.live.providers,
-            limits=core.live.limits,
+        model = ActiveModel.open(
+            name if isinstance(name, ModelRef) else refer(name, base_url, core.model),
+            providers=core.model.providers,
+            limits=core.model.limits,
             transport=core.transport,
-            retries=core.patience.retries,
+            retries=core.retry_notices.retries,
             explicit_window=context_length,
-            cache_ttl=core.live.cache_ttl,
+            cache_ttl=core.model.cache_ttl,
         )
         try:
-            await self._runner.perform(lambda emit: switch(core, live, emit), on_event)
+            await self._runner.perform(partial(switch_model, core, model), on_event)
         except asyncio.CancelledError:
             _pass_on_cancellation()
             return False
@@ -280,7 +272,7 @@ class Agent:
 
     def context(self) -> Breakdown:
         """Say what fills the window."""
-        return report_context(self._core)
+        return self._core.break_down()
 
     def usage(self) -> Spending:
         """Say what was used, and what it cost."""
@@ -304,7 +296,7 @@ class Agent:
         core = self._core
         with suppress(StoreError):
             core.end()
-        await core.summaries.aclose()
+        await core.summary_writer.aclose()
         if self._owns_transport:
             await core.transport.aclose()
         if self._owns_store:
@@ -332,7 +324,7 @@ class Agent:
             # One that is never closed leaves no connection behind when Python ends.
             if self._owns_transport:
                 self._thread.adopt(self._core.transport.aclose)
-            self._thread.adopt(self._core.summaries.aclose)
+            self._thread.adopt(self._core.summary_writer.aclose)
         return self._thread.run(work)
 
     def _change_pins(self, change: Callable[[str], None], text: str) -> None:

@@ -1,7 +1,7 @@
 """All that an agent consists of while it lives; the modules beside this one do things with it."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -11,7 +11,7 @@ from midfold.agent.events import ApprovalRequested, Topic
 from midfold.agent.memory import Memory
 from midfold.agent.notices import Notices, RetryNotices
 from midfold.agent.prompt_cache import ConversationCache
-from midfold.agent.session import STATE, Conversation, load_state
+from midfold.agent.session import Conversation
 from midfold.agent.summarizer import SummaryWriter
 from midfold.agent.system_prompt import write_system
 from midfold.agent.tools.engine_tools import engine_tools
@@ -20,10 +20,11 @@ from midfold.agent.tools.workspace import Workspace
 from midfold.config import read_old_pins, remove_old_pins
 from midfold.engines import FoldingEngine
 from midfold.errors import StoreError
-from midfold.folding import CompressionPolicy, CompressionState, Tier, state_to_json
+from midfold.folding import CompressionPolicy, CompressionState, Tier
 from midfold.messages import MessageCache
 from midfold.offload import Budgets, FileSession, FileSink
 from midfold.store import BeforeContinue, Store
+from midfold.tokens import Breakdown, TokenCounter, break_down
 from midfold.wire.apis import convert_tools
 from midfold.wire.validate import find_errors
 
@@ -52,7 +53,7 @@ class RunLimits:
 
 @dataclass(slots=True)
 class Core:
-    """The parts of an agent. Only `live` and what stands below it change."""
+    """The parts of an agent. Only `model` and what stands below it change."""
 
     store: Store
     outputs: FileSink
@@ -60,7 +61,7 @@ class Core:
     memory: Memory
     workspace: Workspace
     transport: "Transport"
-    patience: RetryNotices
+    retry_notices: RetryNotices
     limits: RunLimits
     source: str
     instructions: str | None
@@ -68,9 +69,9 @@ class Core:
     approve: Approve | None
     notices: Notices
     policy_for: PolicyFor
-    summaries: SummaryWriter
+    summary_writer: SummaryWriter
     engine: FoldingEngine
-    live: ActiveModel
+    model: ActiveModel
     read_cache: MessageCache
     """messages that were read, for whoever reads them again"""
     tools: Mapping[str, Tool] = field(default_factory=dict)
@@ -128,8 +129,8 @@ class Core:
             Conversation(
                 self.store,
                 source=self.source,
-                model=self.live.ref.name,
-                dialect=self.live.dialect,
+                model=self.model.ref.name,
+                dialect=self.model.dialect,
                 system=system,
                 cache=self.read_cache,
             )
@@ -138,7 +139,7 @@ class Core:
     def resume(self, session_id: str) -> None:
         """Go on with a session that is in the store."""
         self._take(
-            Conversation.resume(self.store, session_id, dialect=self.live.dialect, cache=self.read_cache)
+            Conversation.resume(self.store, session_id, dialect=self.model.dialect, cache=self.read_cache)
         )
 
     def offer(self, tools: Sequence[Tool]) -> None:
@@ -153,24 +154,24 @@ class Core:
                 who = f"The engine {self.engine.name!r} offers a tool {tool.name!r}"
                 self.notices.add(Topic.ENGINE, f"{who}, which is there already; the engine's is left out.")
             self.tools.setdefault(tool.name, tool)
-        dialect = self._conversation.dialect if self._conversation else self.live.dialect
+        dialect = self._conversation.dialect if self._conversation else self.model.dialect
         self.schemas = convert_tools([tool.schema for tool in self.tools.values()], dialect)
 
-    def switch_to(self, live: ActiveModel) -> None:
+    def switch_to(self, model: ActiveModel) -> None:
         """Let another model take over; the engine is told, and stays."""
         self.engine.cancel_preparation()
-        self.live = live
-        self.summaries.main = live.ref
+        self.model = model
+        self.summary_writer.main = model.ref
         self.tell_model()
-        self.engine.policy = self.policy_for(live)
-        self.cache.use_model(live.name, live.route)
+        self.engine.policy = self.policy_for(model)
+        self.cache.use_model(model.name, model.route)
 
     def tell_model(self, window_tokens: int | None = None) -> None:
         """Tell the engine which model is talked to, and the window where it is another than is known."""
-        endpoint = self.live.model.endpoint
+        endpoint = self.model.endpoint
         self.engine.update_model(
-            self.live.ref.name,
-            window_tokens or self.live.window.tokens,
+            self.model.ref.name,
+            window_tokens or self.model.window.tokens,
             endpoint.base_url,
             endpoint.key.reveal() if endpoint.key else "",
             endpoint.provider,
@@ -181,6 +182,16 @@ class Core:
         conversation = self.conversation
         return self.engine.estimate(conversation.items, system=conversation.system, tools=self.schemas)
 
+    def break_down(self) -> Breakdown:
+        """Take the next request apart: which part of it takes how much of the window."""
+        count = TokenCounter(self.model.ref.name)
+        return break_down(
+            self.conversation.messages,
+            count,
+            system_tokens=count.count_text(self.conversation.system),
+            schema_tokens=count.count_tools(self.schemas),
+        )
+
     def save_state(self) -> None:
         """Save what the engine remembers of the conversation, where that changed; raises `StoreError`.
 
@@ -189,7 +200,7 @@ class Core:
         """
         conversation, state = self._conversation, self.engine.state
         if conversation is not None and conversation.is_stored and state != self._saved:
-            self.store.save_state(conversation.id, STATE, state_to_json(state))
+            conversation.save_state(state)
             self._saved = state
 
     def try_save_state(self) -> None:
@@ -210,14 +221,14 @@ class Core:
             conversation.id,
             home=str(self.home),
             platform=self.source,
-            model=self.live.ref.name,
+            model=self.model.ref.name,
             context_length=self.engine.context_length,
             conversation_id=conversation.conversation_id,
             **info,
         )
 
     def _watch_cache(self) -> None:
-        self.cache = ConversationCache(self.live.name, self.live.route, ttl=self.live.cache_ttl)
+        self.cache = ConversationCache(self.model.name, self.model.route, ttl=self.model.cache_ttl)
 
     def leave(self) -> None:
         """Let go of the session that is going on: what the engine remembers of it is saved."""
@@ -254,7 +265,7 @@ class Core:
 
         Pins that an earlier version kept in a file are taken over into the store.
         """
-        state = self._saved = load_state(self.store, conversation)
+        state = self._saved = conversation.load_state()
         for pin in read_old_pins(self.home, conversation.conversation_id):
             state = state.with_pin(pin)
         self.engine.adopt(state, key=self.store.conversation_key(conversation.id))
@@ -262,14 +273,3 @@ class Core:
             self.try_save_state()
             if self._saved == state:
                 remove_old_pins(self.home, conversation.conversation_id)
-
-
-def window_policy(
-    policy: CompressionPolicy, live: ActiveModel, *, summarizer_window: int | None
-) -> CompressionPolicy:
-    """Return a policy for the window of a model."""
-    return replace(
-        policy,
-        context_length=live.window.tokens,
-        summarizer_window=policy.summarizer_window or summarizer_window or live.window.tokens,
-    )

@@ -1,4 +1,4 @@
-"""Compressing the conversation of an agent: memory first, then the fold, then its continuation in the store.
+"""The fold of an agent's conversation: memory first, then the fold, then its continuation in the store.
 
 Either all of it happens or nothing: a fold that the store does not take is taken back, and one that is
 interrupted was never made.
@@ -24,8 +24,7 @@ from midfold.agent.events import (
     Why,
 )
 from midfold.agent.notices import describe_fault
-from midfold.agent.reports import report_context
-from midfold.agent.session import STATE, ContinuedElsewhere
+from midfold.agent.session import ContinuedElsewhere, commit
 from midfold.concurrency import run_in_thread, shield_until_done
 from midfold.engines import NOTHING_YET, PREPARED_AHEAD, describe_error
 from midfold.errors import EngineContractError, MidfoldError, SessionBusy, StillTooLarge, StoreError
@@ -34,7 +33,6 @@ from midfold.folding import (
     Tier,
     advise,
     pause_notice,
-    state_to_json,
     summarize_manual_compression,
     tier_of,
 )
@@ -43,6 +41,7 @@ from midfold.tokens import TokenCounter
 
 # What a request is brought down to that would not fit: counts are off by a few per cent.
 _FITTING_PART = 0.9
+TAKEN_BACK = "The fold was taken back: the conversation does not fit into the other model even so."
 
 
 async def fold(
@@ -62,12 +61,12 @@ async def fold(
     is_asked = why is Why.COMMAND and keep_last is None
     if is_asked and not core.engine.has_content_to_compress(conversation.items):
         return _leave(core, why, NOTHING_YET, emit)
-    await conversation.check_alone()  # before anything is paid for
+    await commit(conversation.check_alone)  # before anything is paid for
     emit(CompressionStarted(why, core.estimate()))
     for problem in await run_in_thread(_save_first, core):
         emit(Notice(Level.WARNING, Topic.MEMORY, problem))
     is_stored = conversation.is_stored  # one that is not needs no lease
-    async with hold(core.store, conversation.id) if is_stored else nullcontext() as lease:
+    async with _hold_lease(core.store, conversation.id) if is_stored else nullcontext() as lease:
         try:
             result = await _compress(core, focus, keep_last, most_tokens)
         except EngineContractError as error:
@@ -80,7 +79,7 @@ async def fold(
         else:
             emit(_report(why, result))
             await run_in_thread(core.try_save_state)
-    _tell(core, result, emit)
+    _emit_advice(core, result, emit)
     return result
 
 
@@ -153,9 +152,9 @@ async def make_room(core: Core, emit: Emit) -> int:
         await fold_or_warn(core, Why.OVERFLOW, emit, most_tokens=int(window * _FITTING_PART))
         tokens = core.estimate()
         if tokens > window:
-            raise too_large(core, tokens, window)
+            raise _too_large(core, tokens, window)
     core.tokens = tokens
-    notice_pressure(core, tokens, emit)
+    _emit_pressure(core, tokens, emit)
     return tokens
 
 
@@ -171,14 +170,14 @@ async def fold_after_reply(core: Core, emit: Emit) -> None:
         emit(Notice(Level.INFO, Topic.APPROACH, words))
 
 
-def take_back(core: Core) -> bool:
+def undo_fold(core: Core) -> bool:
     """Take the newest fold of the conversation back; false where there is none. Raises `StoreError`."""
     conversation, engine = core.conversation, core.engine
     stored = core.store.folds(conversation.id) if conversation.is_stored else []
     if not stored:
         return False
     shown = conversation.items
-    conversation.take_back()
+    conversation.undo_fold()
     items = engine.undo(shown)
     if items is not None and len(items) == len(conversation.items):
         conversation.items = items  # as they were said, before the store hid credentials
@@ -196,14 +195,14 @@ def _removed_by(fold: StoredFold) -> int:
     return before - after if isinstance(before, int) and isinstance(after, int) else 0
 
 
-def too_large(core: Core, tokens: int, window_tokens: int) -> StillTooLarge:
+def _too_large(core: Core, tokens: int, window_tokens: int) -> StillTooLarge:
     """Make the error that says where the tokens are."""
-    shares = report_context(core).speakers
+    shares = core.break_down().speakers
     return StillTooLarge(tokens, window_tokens, {share.name: share.tokens for share in shares})
 
 
-def notice_pressure(core: Core, tokens: int, emit: Emit) -> None:
-    """Tell how full the window is, when it filled up to another tier."""
+def _emit_pressure(core: Core, tokens: int, emit: Emit) -> None:
+    """Emit how full the window is, when it filled up to another tier."""
     tier = tier_of(tokens, core.engine.context_length)
     if tier > core.tier:
         emit(Pressure(tier, tokens, core.engine.context_length, core.engine.threshold_tokens))
@@ -239,8 +238,9 @@ async def _commit(
     if result.system_note and result.system_note not in system:
         system = f"{system}\n\n{result.system_note}"
     try:
-        states = {STATE: state_to_json(engine.state)}
-        await conversation.go_on(result, system=system, lease=lease, facts=facts, states=states)
+        await run_in_thread(
+            conversation.continue_folded, result, system=system, lease=lease, facts=facts, state=engine.state
+        )
     except StoreError:
         engine.undo(result.messages)
         raise
@@ -251,7 +251,7 @@ async def _commit(
     emit(_report(why, result))
     emit(Continued(old_id, conversation.id, engine.state.folds))
     try:
-        await conversation.mark_announced()
+        await run_in_thread(conversation.mark_announced)
     except StoreError as error:
         emit(
             Notice(Level.WARNING, Topic.STORE, f"That everybody was told of the fold was not noted: {error}")
@@ -275,8 +275,8 @@ def _report(why: Why, result: Compression[object]) -> CompressionFinished:
     )
 
 
-def _tell(core: Core, result: Compression[object], emit: Emit) -> None:
-    """Say what the user should know of it: a summary that failed, a fold too many, a pause."""
+def _emit_advice(core: Core, result: Compression[object], emit: Emit) -> None:
+    """Emit what the user should know: a summary that failed, a fold too many, a pause."""
     state = core.engine.state
     if result.warning:
         emit(Notice(Level.WARNING, Topic.SUMMARY, result.warning))
@@ -287,63 +287,60 @@ def _tell(core: Core, result: Compression[object], emit: Emit) -> None:
         emit(Notice(Level.WARNING, Topic.PAUSED, words))
 
 
-TAKEN_BACK = "The fold was taken back: the conversation does not fit into the other model even so."
-
-
-async def switch(core: Core, live: ActiveModel, emit: Emit) -> None:
-    """Let `live` take over.
+async def switch_model(core: Core, model: ActiveModel, emit: Emit) -> None:
+    """Let `model` take over; the one so far, which has seen everything, folds for its window.
 
     Raises `StillTooLarge` where the conversation does not fit even when it is folded, and `StoreError`; then
     model and conversation stay as they are. Where compression is off, nothing is folded.
     """
-    policy, conversation = core.policy_for(live), core.conversation
-    tokens, window = _count(core, live), policy.context_length
-    least = tokens - _count_messages(core, live)
+    policy, conversation = core.policy_for(model), core.conversation
+    tokens, window = _count(core, model), policy.context_length
+    least = tokens - _count_messages(core, model)
     is_due = core.engine.enabled and bool(conversation.items) and tokens >= policy.threshold_tokens
     if is_due and least <= window:
         result = await fold(core, Why.MODEL, emit, most_tokens=policy.target_tokens)
-        tokens = _count(core, live)
+        tokens = _count(core, model)
         if result.changed and tokens > window:
-            error = too_large(core, tokens, window)
-            await shield_until_done(run_in_thread(take_back, core))
+            error = _too_large(core, tokens, window)
+            await commit(undo_fold, core)
             emit(Notice(Level.INFO, Topic.STORE, TAKEN_BACK))
             raise error
     if max(tokens, least) > window:
-        raise too_large(core, max(tokens, least), window)
-    core.switch_to(live)
+        raise _too_large(core, max(tokens, least), window)
+    core.switch_to(model)
 
 
-def _count(core: Core, live: ActiveModel) -> int:
+def _count(core: Core, model: ActiveModel) -> int:
     """Count the next request as another model does."""
-    count, conversation = TokenCounter(live.ref.name), core.conversation
+    count, conversation = TokenCounter(model.ref.name), core.conversation
     beside = count.count_text(conversation.system) + count.count_tools(core.schemas)
-    return beside + _count_messages(core, live)
+    return beside + _count_messages(core, model)
 
 
-def _count_messages(core: Core, live: ActiveModel) -> int:
-    return sum(map(TokenCounter(live.ref.name), core.conversation.messages))
+def _count_messages(core: Core, model: ActiveModel) -> int:
+    return sum(map(TokenCounter(model.ref.name), core.conversation.messages))
 
 
 @asynccontextmanager
-async def hold(store: Store, session_id: str) -> AsyncIterator[Lease]:
+async def _hold_lease(store: Store, session_id: str) -> AsyncIterator[Lease]:
     """Hold a session until the end of the block; raises `SessionBusy` where somebody alive has it."""
-    holding = HeldLease(store, session_id)
+    held = HeldLease(store, session_id)
     try:
-        await shield_until_done(run_in_thread(_enter, store, session_id, holding))
-        yield holding.lease
+        await commit(_acquire, store, session_id, held)
+        yield held.lease
     finally:
-        await shield_until_done(run_in_thread(holding.__exit__, None, None, None))
+        await commit(held.__exit__, None, None, None)
 
 
-def _enter(store: Store, session_id: str, holding: HeldLease) -> None:
+def _acquire(store: Store, session_id: str, held: HeldLease) -> None:
     try:
-        holding.__enter__()
+        held.__enter__()
     except SessionBusy as busy:
         if not _is_dead(busy.holder):
             raise
         # In its name, the lease is ours to give back; who is quicker than we are here is not disturbed.
         store.release_lease(store.acquire_lease(session_id, busy.holder))
-        holding.__enter__()
+        held.__enter__()
 
 
 def _is_dead(holder: str) -> bool:

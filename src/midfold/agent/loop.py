@@ -1,15 +1,23 @@
-"""One turn: what the user says, and calls of model and tools until the model has nothing more to do."""
+"""The loop of the agent: one turn, from what the user says to the model's last answer.
 
-from dataclasses import dataclass
+    begin ─► make room ─► ask the model ─► run the tools it calls ─┐
+                ▲              │ calls none                        │
+                │              └─► fold where that is due ─► done  │
+                └──────────────────────────────────────────────────┘
+
+All that is said is in the store before the next step begins, so a turn may end anywhere and be continued.
+Before each call of the model no tool call is open: that is where the conversation may be compressed.
+"""
 
 from midfold.agent.core import Core
 from midfold.agent.events import Done, Emit, Level, Notice, Topic, ignore
 from midfold.agent.fold import fold_after_reply, make_room
-from midfold.agent.model_call import ModelCall
-from midfold.agent.tool_calls import ToolCalls
-from midfold.concurrency import run_in_thread
+from midfold.agent.model_call import ModelCall, Refused
+from midfold.agent.recovery import Recovery
+from midfold.agent.session import commit
+from midfold.agent.tool_calls import run_tool_calls
 from midfold.errors import MidfoldError
-from midfold.wire.apis import Finish
+from midfold.wire.apis import Completion, Finish
 
 PLACEHOLDERS = (
     "Credentials in this session were replaced by placeholders when it was stored; the model sees those."
@@ -23,82 +31,97 @@ class NothingToAnswer(MidfoldError, ValueError):
         super().__init__("there is nothing to answer yet: say something")
 
 
-@dataclass(slots=True)
 class Turn:
-    """A turn under way; it is taken once."""
+    """A turn of an agent; it is run once."""
 
-    core: Core
-    emit: Emit
-    _asking: ModelCall | None = None
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._emit: Emit = ignore
+        self._call: ModelCall | None = None
 
     @property
     def text(self) -> str:
-        """What came of the reply that is under way or was the last."""
-        return self._asking.text if self._asking else ""
+        """The words that have come of the reply that is under way or was the last."""
+        return self._call.text if self._call else ""
 
-    async def take(self, prompt: str | None) -> None:
-        """Say `prompt`, or go on without one, until the model is done.
-
-        Before each call nothing is open, so that is where the conversation may be compressed.
-        """
-        conversation, patience = self.core.conversation, self.core.patience
-        patience.emit = self.emit
+    async def run(self, prompt: str | None, emit: Emit) -> None:
+        """Say `prompt`, or go on without one, until the model is done."""
+        core, conversation = self._core, self._core.conversation
+        most_steps = core.limits.max_steps
+        self._emit = core.retry_notices.emit = emit
         try:
             await self._begin(prompt)
-            for step in range(1, self.core.limits.max_steps + 1):
-                if await self._step(step):
-                    return
+            for step in range(1, most_steps + 1):
+                tokens = await make_room(core, emit)
+                self._emit_waiting()
+                folds = core.engine.compression_count
+                reply = await self._ask(tokens)
+                self._warn_of(reply)
+                if reply.calls:
+                    await run_tool_calls(core, reply, emit)
+                    continue
+                if core.engine.compression_count == folds:  # else a refusal has just made room
+                    await fold_after_reply(core, emit)
+                self._emit_waiting()
+                emit(Done(reply.text, step))
+                return
         except BaseException:
             conversation.look_for_open_calls()
             raise
         finally:
-            patience.emit = ignore
-        most = self.core.limits.max_steps
-        self.emit(Notice(Level.WARNING, Topic.STEPS, f"Stopped after {most} calls of the model in one turn."))
-        self.emit(Done(self.text, most))
+            core.retry_notices.emit = ignore
+        emit(
+            Notice(Level.WARNING, Topic.STEPS, f"Stopped after {most_steps} calls of the model in one turn.")
+        )
+        emit(Done(self.text, most_steps))
 
     async def _begin(self, prompt: str | None) -> None:
-        conversation = self.core.conversation
-        await conversation.check_alone()
-        await conversation.close_open_calls()
+        """Store what the user says; a turn without words needs somebody's words to answer."""
+        conversation = self._core.conversation
+        has_words = prompt is not None and bool(prompt.strip())
+        await commit(_open_turn, self._core, prompt if has_words else None)
         if conversation.has_placeholders:
             conversation.has_placeholders = False
-            self.emit(Notice(Level.INFO, Topic.REDACTED, PLACEHOLDERS))
-        if prompt is not None and prompt.strip():
-            is_first = not conversation.is_stored
-            await conversation.say(prompt)
-            if is_first:  # what was pinned before the first words
-                await run_in_thread(self.core.try_save_state)
-        elif not conversation.items or conversation.messages[-1].role == "assistant":
+            self._emit(Notice(Level.INFO, Topic.REDACTED, PLACEHOLDERS))
+        if not has_words and (not conversation.items or conversation.messages[-1].role == "assistant"):
             raise NothingToAnswer
 
-    async def _step(self, number: int) -> bool:
-        """Call the model once, and run the tools that it calls; true when it is done."""
-        core = self.core
-        tokens = await make_room(core, self.emit)
-        self._tell()
-        folded = core.engine.compression_count
-        self._asking = ModelCall(core, self.emit, tokens)
-        completion = await self._asking.ask()
-        if completion.finish is Finish.LENGTH:
-            self._warn("The reply was cut off: it reached the output cap.")
-        elif completion.finish is Finish.REFUSED:
-            self._warn("The model refused to answer.")
-        elif not (completion.text or completion.calls):
-            self._warn("The model said nothing.")
-        if completion.calls:
-            await ToolCalls(core, self.emit).run(completion)
-            return False
-        if core.engine.compression_count == folded:  # else a refusal has just made room
-            await fold_after_reply(core, self.emit)
-        self._tell()
-        self.emit(Done(completion.text, number))
-        return True
+    async def _ask(self, tokens: int) -> Completion:
+        """Return the reply to a request of so many tokens, stored; a refused request is sent with less."""
+        call = self._call = ModelCall(self._core, self._emit, tokens)
+        recovery = Recovery(self._core, call, self._emit)
+        while True:
+            try:
+                return await call.send()
+            except Refused as refused:
+                await recovery.prepare_retry(refused)
 
-    def _tell(self) -> None:
-        """Tell what went wrong where nobody listened."""
-        for notice in self.core.notices.take():
-            self.emit(notice)
+    def _emit_waiting(self) -> None:
+        for notice in self._core.notices.take():
+            self._emit(notice)
 
-    def _warn(self, text: str) -> None:
-        self.emit(Notice(Level.WARNING, Topic.REPLY, text))
+    def _warn_of(self, reply: Completion) -> None:
+        """Say what is wrong with a reply, if anything is."""
+        if reply.finish is Finish.LENGTH:
+            text = "The reply was cut off: it reached the output cap."
+        elif reply.finish is Finish.REFUSED:
+            text = "The model refused to answer."
+        elif not (reply.text or reply.calls):
+            text = "The model said nothing."
+        else:
+            return
+        self._emit(Notice(Level.WARNING, Topic.REPLY, text))
+
+
+def _open_turn(core: Core, prompt: str | None) -> None:
+    """Store what the user says, behind an answer to every call that a crash left open."""
+    conversation = core.conversation
+    if prompt is None:
+        conversation.check_alone()  # with words, storing them checks as much
+    conversation.close_open_calls()
+    if prompt is None:
+        return
+    is_first = not conversation.is_stored
+    conversation.say(prompt)
+    if is_first:
+        core.try_save_state()  # what was pinned before the first words

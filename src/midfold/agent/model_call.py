@@ -1,10 +1,10 @@
-"""One call of the model: the request, the reply as it comes, what it used, and what follows a refusal."""
+"""One call of the model: the request, the reply as it comes, and what it used, stored with it."""
 
 import asyncio
 import time
 from collections.abc import Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from midfold.agent.core import Core
 from midfold.agent.events import (
@@ -13,30 +13,16 @@ from midfold.agent.events import (
     ModelCalled,
     Notice,
     ReasoningDelta,
-    Recovering,
     TextDelta,
     Topic,
-    Why,
 )
-from midfold.agent.fold import fold_or_warn
 from midfold.agent.reply_repair import repair_reply
-from midfold.concurrency import shield_until_done
-from midfold.engines import (
-    Advice,
-    Attempt,
-    Compress,
-    GiveUp,
-    Ladder,
-    LowerOutputCap,
-    OffloadMedia,
-    RecoveryStep,
-    Repair,
-    recover,
-)
+from midfold.agent.session import commit
+from midfold.concurrency import run_in_thread, shield_until_done
 from midfold.errors import ProviderError, StoreError
 from midfold.messages import Message, Text
 from midfold.store import Call
-from midfold.tokens import Cost, next_tier
+from midfold.tokens import Cost
 from midfold.usage import Cause, CostKind
 from midfold.wire import Request, convert
 from midfold.wire.apis import Completion, ReasoningChunk, StreamCut, StreamDone, TextChunk, fit_request
@@ -44,9 +30,6 @@ from midfold.wire.failures import Failure, FailureKind, classify, judge_reply
 
 STOPPED = "[stopped here by the user]"
 BROKEN_OFF = "[the connection broke off here]"
-
-_QUIET = (Advice.NOT_OURS,)
-"""Advice that says nothing beyond the error itself."""
 
 
 class Refused(Exception):
@@ -58,55 +41,41 @@ class Refused(Exception):
         self.error = error
 
 
-@dataclass(slots=True)
 class ModelCall:
-    """A question to the model, repeated with less where the provider refuses it."""
+    """A question to the model. One that is refused may be sent again, with what was changed meanwhile."""
 
-    core: Core
-    emit: Emit
-    sent_tokens: int
-    """what the request takes, estimated"""
-    _words: list[str] = field(default_factory=list)
-    _output_cap: int | None = None
-    _has_repaired: bool = False
+    def __init__(self, core: Core, emit: Emit, sent_tokens: int) -> None:
+        """`sent_tokens` is what the request takes, estimated."""
+        self.sent_tokens = sent_tokens
+        self.output_cap = core.limits.max_output or core.model.default_output
+        self._core = core
+        self._emit = emit
+        self._words: list[str] = []
 
     @property
     def text(self) -> str:
         """The words that have come of the reply."""
         return "".join(self._words)
 
-    async def ask(self) -> Completion:
-        """Return the reply, stored and paid for; raises `ProviderError` and `StoreError`.
+    async def send(self) -> Completion:
+        """Send the conversation as it is now, and return the reply, stored and paid for.
 
         When it is cancelled, or the line breaks, words that came are stored as what they are: a beginning.
+        Raises `Refused` where nothing came, `ProviderError` and `StoreError`.
         """
-        self._output_cap = self.core.limits.max_output or self.core.live.default_output
-        ladder: Ladder | None = None
-        while True:
-            try:
-                completion = await self._stream()
-            except Refused as refused:
-                ladder = await self._climb(ladder, refused)
-            else:
-                if ladder is not None:
-                    ladder.close()
-                return completion
-
-    async def _stream(self) -> Completion:
-        """Send the request as it is now, and store what comes."""
-        core = self.core
+        core = self._core
         started = time.monotonic()
         try:
             completion = await self._receive()
         except asyncio.CancelledError:
-            await self._keep_beginning(STOPPED)
+            await self._store_beginning(STOPPED)
             raise
         except ProviderError as error:
             if self.text:
-                await self._keep_beginning(BROKEN_OFF)
+                await self._store_beginning(BROKEN_OFF)
                 raise
             raise Refused(_read_failure(error), error) from None
-        completion = await shield_until_done(self._keep(completion, time.monotonic() - started))
+        completion = await shield_until_done(self._store(completion, time.monotonic() - started))
         silent = judge_reply(
             finish_reasons=[completion.finish_reason],
             usage=completion.raw_usage,
@@ -114,61 +83,62 @@ class ModelCall:
             window_tokens=core.engine.context_length,
         )
         if silent is not None and not (completion.text or completion.calls):
-            raise Refused(silent.failure, ProviderError(str(silent.failure.message), model=core.live.name))
+            raise Refused(silent.failure, ProviderError(str(silent.failure.message), model=core.model.name))
         if silent is not None:
             self._warn(f"The reply may not have seen everything: {silent.sign.value}.", Topic.REPLY)
         return completion
 
-    async def _keep(self, completion: Completion, seconds: float) -> Completion:
-        """Store a reply, in a form that can be sent back, and then put down what it used."""
-        core, conversation = self.core, self.core.conversation
-        kept, call = completion, self._make_call(completion, seconds)
+    async def _store(self, completion: Completion, seconds: float) -> Completion:
+        """Store a reply in a form that can be sent back, and what it used."""
+        core, conversation = self._core, self._core.conversation
+        reply, call = completion, self._make_call(completion, seconds)
         items: Sequence[object] = ()
         if completion.text or completion.calls:
-            kept = repair_reply(
+            reply = repair_reply(
                 completion,
                 conversation.dialect,
                 used_ids=conversation.call_ids() if completion.calls else (),
                 tools=core.tools,
             )
-            items = kept.items
-            core.read_cache.admit(kept.messages, conversation.dialect)
+            items = reply.items
+            core.read_cache.admit(reply.messages, conversation.dialect)
         reason = completion.finish_reason or completion.finish.value
-        problem = await conversation.keep_reply(items, call, finish_reason=reason)
+        problem = await run_in_thread(conversation.add_reply, items, call, finish_reason=reason)
         self._settle(completion, call, seconds, problem)
-        return kept
+        return reply
 
     async def _receive(self) -> Completion:
         self._words.clear()
-        core = self.core
-        async with aclosing(core.live.model.stream(self._request())) as events:
+        core = self._core
+        async with aclosing(core.model.client.stream(self._request())) as events:
             async for event in events:
                 match event:
                     case TextChunk(text):
                         self._words.append(text)
-                        self.emit(TextDelta(text))
+                        self._emit(TextDelta(text))
                     case ReasoningChunk(text):
-                        self.emit(ReasoningDelta(text))
+                        self._emit(ReasoningDelta(text))
                     case StreamCut(partial):
                         await self._record_beginning(partial)
                     case StreamDone(completion):
                         return completion
-        raise ProviderError("the stream ended without a reply", model=core.live.name)
+        raise ProviderError("the stream ended without a reply", model=core.model.name)
 
     def _request(self) -> Request:
-        core, conversation = self.core, self.core.conversation
+        core, conversation = self._core, self._core.conversation
         items: list[object] = conversation.items
         if core.is_repaired:
             items = convert(conversation.messages, conversation.dialect).messages
-        request = core.live.request(
-            items,
+        request = Request(
             conversation.dialect,
+            items,
             system=conversation.system,
-            tools=core.schemas,
-            max_output=self._output_cap,
+            tools=list(core.schemas) or None,
+            model=core.model.name,
+            max_output=self.output_cap,
         )
         # Only what is spelled as it is sent can be marked: another spelling knows no breakpoints.
-        request = fit_request(request, core.live.dialect)
+        request = fit_request(request, core.model.dialect)
         messages, system = core.cache.mark(
             request.messages,
             request.system if isinstance(request.system, str | list) else None,
@@ -177,23 +147,23 @@ class ModelCall:
         )
         return replace(request, messages=messages, system=system)
 
-    async def _keep_beginning(self, why: str) -> None:
-        """Store words that were not finished, saying so: nobody is to take them for an answer."""
+    async def _store_beginning(self, why: str) -> None:
+        """Store unfinished words, and why they are: nobody is to take them for an answer."""
         if self.text.strip():
             beginning = Message("assistant", (Text(f"{self.text.rstrip()}\n\n{why}"),))
-            conversation = self.core.conversation
-            await conversation.append(conversation.spell([beginning]), finish_reason="incomplete")
+            conversation = self._core.conversation
+            await commit(conversation.append, conversation.render([beginning]), finish_reason="incomplete")
 
     def _settle(self, completion: Completion, call: Call, seconds: float, problem: StoreError | None) -> None:
-        """Let the engine know what a call used, and everybody who watches."""
-        core = self.core
+        """Tell the engine what a call used, and the host."""
+        core = self._core
         if completion.raw_usage is not None:
             core.engine.update_from_response(completion.usage)
-        self._tell_of_books(problem)
+        self._warn_unrecorded(problem)
         core.tokens = completion.usage.prompt_tokens or self.sent_tokens
-        self.emit(
+        self._emit(
             ModelCalled(
-                model=core.live.ref.name,
+                model=core.model.ref.name,
                 usage=call.usage,
                 cost=Cost(
                     call.cost, ("tokens without a price",) if call.cost_kind == CostKind.PARTIAL else ()
@@ -206,13 +176,13 @@ class ModelCall:
         )
 
     async def _record_beginning(self, partial: Completion) -> None:
-        """Put down what a reply used that broke off."""
+        """Record what a reply used that broke off."""
         call = self._make_call(partial, 0.0)
-        self._tell_of_books(await self.core.conversation.keep_reply((), call, finish_reason=None))
+        self._warn_unrecorded(await commit(self._core.conversation.add_reply, (), call, finish_reason=None))
 
     def _make_call(self, completion: Completion, seconds: float) -> Call:
         """Read what a reply used, and what it says about the prompt cache."""
-        core = self.core
+        core = self._core
         bust = core.cache.observe(completion.usage)
         facts = {
             "seconds": round(seconds, 3),
@@ -223,86 +193,18 @@ class ModelCall:
         if bust:
             advice = f"; {core.cache.advice}" if bust.cause is Cause.EXPIRED and core.cache.advice else ""
             text = f"The prompt cache went cold: {bust}{advice}."
-            self.emit(Notice(Level.INFO, Topic.CACHE, text))
-        return core.live.make_call(completion, facts)
+            self._emit(Notice(Level.INFO, Topic.CACHE, text))
+        return core.model.make_call(completion, facts)
 
-    def _tell_of_books(self, problem: StoreError | None) -> None:
+    def _warn_unrecorded(self, problem: StoreError | None) -> None:
         if problem is not None:
             self._warn(f"What the call used could not be recorded: {problem}", Topic.STORE)
 
-    async def _climb(self, ladder: Ladder | None, refused: Refused) -> Ladder:
-        """Do something about a refusal, or raise it with the advice that there is."""
-        core = self.core
-        window = core.engine.context_length
-        attempt = Attempt(refused.failure, self.sent_tokens, window, self._output_cap)
-        try:
-            if ladder is None:
-                ladder = recover(attempt, is_compression_enabled=core.engine.enabled)
-                step = next(ladder)
-            else:
-                step = ladder.send(attempt)
-            self._learn(refused.failure)
-            while not await self._carry_out(step):
-                step = ladder.send(attempt)
-        except StopIteration as end:
-            self._take_back_repair()
-            self._advise(end.value)
-            raise refused.error from None
-        return ladder
-
-    def _learn(self, failure: Failure) -> None:
-        """Take in how large the window is: as the provider states it, or as a guess that is less wrong."""
-        core, window = self.core, self.core.engine.context_length
-        if core.live.learn(failure, window):
-            core.tell_model()
-        elif failure.kind is FailureKind.PROMPT_TOO_LONG and core.live.window.source == "probe":
-            lower = next_tier(min(window, self.sent_tokens))
-            core.tell_model(lower or window)
-
-    async def _carry_out(self, step: RecoveryStep) -> bool:
-        """Carry a step of the ladder out; false where it changes nothing."""
-        self.emit(Recovering(step, _describe(step)))
-        match step:
-            case LowerOutputCap(cap):
-                self._output_cap = cap
-            case Compress(target, cap):
-                self._output_cap = cap or self._output_cap
-                is_folded = await fold_or_warn(self.core, Why.OVERFLOW, self.emit, most_tokens=target)
-                self.sent_tokens = self.core.estimate()
-                return is_folded
-            case Repair():
-                self._has_repaired = not self.core.is_repaired
-                self.core.is_repaired = True
-            case OffloadMedia():
-                return False  # nothing here says anything but words
-        return True
-
-    def _take_back_repair(self) -> None:
-        """Spell the history as it is again: that was not what was wrong, and the prompt cache has it so."""
-        if self._has_repaired:
-            self.core.is_repaired = False
-
-    def _advise(self, end: GiveUp) -> None:
-        if end.advice not in _QUIET:
-            self._warn(f"{end.advice.value[0].upper()}{end.advice.value[1:]}.", Topic.RECOVERY)
-
     def _warn(self, text: str, topic: Topic) -> None:
-        self.emit(Notice(Level.WARNING, topic, text))
+        self._emit(Notice(Level.WARNING, topic, text))
 
 
 def _read_failure(error: ProviderError) -> Failure:
     if error.status is None and not error.body:
         return Failure(FailureKind.OTHER, error.message)
     return classify(error.status, error.body)
-
-
-def _describe(step: RecoveryStep) -> str:
-    match step:
-        case LowerOutputCap(cap):
-            return f"The provider has room for {cap:,} tokens of output; asking for that much."
-        case Compress(target):
-            return f"The request is too long for the model; compressing it to {target:,} tokens."
-        case Repair():
-            return "The provider does not accept the history as it is; mending it."
-        case OffloadMedia():
-            return "The request is too large; leaving out images."

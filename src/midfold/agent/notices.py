@@ -1,4 +1,4 @@
-"""What went wrong where nobody listens, such as in a hook of an engine: kept until somebody does."""
+"""Notices from places that cannot emit events: hooks of engines, and calls that wait to be repeated."""
 
 import asyncio
 
@@ -37,7 +37,7 @@ def describe_fault(error: EngineContractError) -> str:
 
 
 class RetryNotices:
-    """How the calls of an agent are repeated; `emit` is whoever watches the turn that is under way."""
+    """Repeats calls that failed and says so, as a still screen tells nobody why; `emit` is the turn's."""
 
     def __init__(self) -> None:
         self.emit: Emit = ignore

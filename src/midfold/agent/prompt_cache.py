@@ -10,11 +10,13 @@ from midfold.wire import MESSAGE_BREAKPOINTS, System, apply_cache_control, count
 
 _T = TypeVar("_T")
 
+_SYSTEM_ROLES = ("system", "developer")
+
 
 class PrefixCache(Generic[_T]):
-    """Remembers the last list, and what was made of each message in it.
+    """Remembers what was made of each message of a list that grows, so that only new ones cost.
 
-    It is for messages that nobody changes in place, which is so for those of a conversation here.
+    Messages are known by identity: it is for those that nobody changes in place, as in a conversation here.
     """
 
     def __init__(self, make: Callable[[Sequence[object]], Sequence[_T]]) -> None:
@@ -37,10 +39,7 @@ class PrefixCache(Generic[_T]):
         if len(self._items) <= len(items) and all(map(is_, self._items, items)):
             return len(self._items)
         pairs = enumerate(zip(self._items, items, strict=False))
-        return next((place for place, (old, new) in pairs if old is not new), len(items))
-
-
-_SYSTEM_ROLES = ("system", "developer")
+        return next((index for index, (old, new) in pairs if old is not new), len(items))
 
 
 class ConversationCache(PromptCache):

@@ -11,7 +11,7 @@ from midfold.folding import Compression, Span, Tier, tier_of
 from midfold.messages import Message
 from midfold.providers.summarizers import Forecast, forecast
 from midfold.store import Call
-from midfold.tokens import Breakdown, CanonicalUsage, Cost, TokenCounter, break_down
+from midfold.tokens import CanonicalUsage, Cost
 from midfold.usage import Bust
 
 
@@ -90,42 +90,31 @@ class Preview:
 
 def report_status(core: Core, tokens: int) -> Status:
     """Say how the agent is doing, whose next request takes `tokens`."""
-    conversation, engine, live = core.conversation, core.engine, core.live
+    conversation, engine, model = core.conversation, core.engine, core.model
     told = engine.get_status()
     preparation = told.get("preparation")
     return Status(
         session_id=conversation.id,
         conversation_id=conversation.conversation_id,
-        model=live.ref.name,
-        base_url=live.model.endpoint.base_url,
-        api=live.dialect,
+        model=model.ref.name,
+        base_url=model.endpoint.base_url,
+        api=model.dialect,
         messages=len(conversation.items),
         tokens=tokens,
         window_tokens=engine.context_length,
-        window_source=live.window.source,
+        window_source=model.window.source,
         threshold_tokens=engine.threshold_tokens,
         tier=tier_of(tokens, engine.context_length),
         compressions=engine.compression_count,
         folds=engine.state.folds,
         preparation=str(preparation.get("phase")) if isinstance(preparation, dict) else "idle",
         waits=str(told.get("waits") or ""),
-        caching=live.caching,
+        caching=model.caching,
         enabled=engine.enabled,
         workspace=core.workspace.root,
         cache_hit_rate=core.cache.seen.hit_rate,
         cache_busts=core.cache.seen.busts,
         is_cache_cold=core.cache.is_cold,
-    )
-
-
-def report_context(core: Core) -> Breakdown:
-    """Take the next request apart."""
-    count = TokenCounter(core.live.ref.name)
-    return break_down(
-        core.conversation.messages,
-        count,
-        system_tokens=count.count_text(core.conversation.system),
-        schema_tokens=count.count_tools(core.schemas),
     )
 
 
@@ -162,12 +151,14 @@ def report_preview(core: Core, focus: str | None, keep_last: int | None) -> Prev
     conversation, engine = core.conversation, core.engine
     core.estimate()  # what travels beside the messages counts, too
     rehearsal = engine.rehearse(conversation.items, focus, keep_last=keep_last)
-    model = core.summaries.model
+    writer = core.summary_writer.model
     result = rehearsal.result
     expected = None
-    if model is not None and rehearsal.requests:
-        providers = core.live.providers
-        expected = forecast(rehearsal.requests, model, measured=core.summaries.calls, providers=providers)
+    if writer is not None and rehearsal.requests:
+        providers = core.model.providers
+        expected = forecast(
+            rehearsal.requests, writer, measured=core.summary_writer.calls, providers=providers
+        )
     return Preview(
         messages_before=len(result.before),
         messages_after=len(result.messages),

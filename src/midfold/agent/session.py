@@ -5,25 +5,28 @@ that was said, and what it says can be gone on with.
 """
 
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import ParamSpec, TypeVar
 
 from midfold.agent.prompt_cache import PrefixCache
 from midfold.concurrency import run_in_thread, shield_until_done
 from midfold.errors import SessionEnded, SessionGrew, StoreError
-from midfold.folding import Compression, CompressionState, state_from_json
+from midfold.folding import Compression, CompressionState, state_from_json, state_to_json
 from midfold.messages import Message, MessageCache, Text, ToolCall, ToolResult, pair_calls
 from midfold.redact import redact
-from midfold.store import Call, ContinuedSession, EndReason, Lease, Store, check_sound
+from midfold.store import Call, EndReason, Lease, Store, check_sound
 from midfold.summaries.tool_calls import one_line
-from midfold.wire import Request, parse, render
+from midfold.wire import Request, render
 
 _T = TypeVar("_T")
+_P = ParamSpec("_P")
 
 UNKNOWN_RESULT = (
     "[the session ended before this call did: it may have run or not, and what it gave is not known]"
 )
+_STATE = "compression"
+"""The name that the state of the engine is saved by."""
 _TITLE_CHARS = 80
 _TITLE_SEEN_CHARS = 2_000
 
@@ -38,8 +41,17 @@ class ContinuedElsewhere(StoreError):
         self.session_id = session_id
 
 
+async def commit(write: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
+    """Write beside the event loop, to the end also when the caller is cancelled meanwhile."""
+    return await shield_until_done(run_in_thread(write, *args, **kwargs))
+
+
 class Conversation:
-    """One session at a time, in one dialect for all its life. Writing is awaited, and never torn apart."""
+    """One session at a time, in one dialect for all its life.
+
+    A method that writes commits in the calling thread and raises `StoreError`, such as `ContinuedElsewhere`;
+    coroutines call it through `commit`.
+    """
 
     def __init__(
         self,
@@ -49,10 +61,10 @@ class Conversation:
         model: str,
         dialect: str,
         system: str,
-        cache: MessageCache | None = None,
+        cache: MessageCache,
     ) -> None:
         """Begin a session; it is in the store from its first message on."""
-        self._cache = cache or MessageCache(parse)
+        self._cache = cache
         self.id = secrets.token_hex(16)
         self.conversation_id = self.id
         self.dialect = dialect
@@ -63,20 +75,19 @@ class Conversation:
         self._store = store
         self._source = source
         self._model = model
-        self._is_stored = False
+        self.is_stored = False
+        """whether anything was said, so that the store knows of it"""
         self._is_open = False
         """whether this one wrote to the session or opened it again, and so is the one to end it"""
         self._may_have_open_calls = False
         self._own_count = 0
         """how many messages the store has of this very session, unless somebody else goes on with it"""
         self._systems: list[str] = []
-        """the system prompts before the folds that were made here: the store hides credentials in its own"""
+        """the system prompts before the folds that were made here; the store hides credentials in its own"""
         self._messages = PrefixCache(self._read)
 
     @classmethod
-    def resume(
-        cls, store: Store, session_id: str, *, dialect: str, cache: MessageCache | None = None
-    ) -> "Conversation":
+    def resume(cls, store: Store, session_id: str, *, dialect: str, cache: MessageCache) -> "Conversation":
         """Go on at the tip of the chain that a session belongs to; raises `SessionNotFound`.
 
         `dialect` is for a session in which nothing was said yet.
@@ -96,15 +107,10 @@ class Conversation:
         found.id, found.conversation_id = session.id, session.conversation_id
         found.items = [record.item for record in records]
         found.has_placeholders = any(record.is_redacted for record in records)
-        found._is_stored = True
+        found.is_stored = True
         found._own_count = session.message_count
         found.look_for_open_calls()
         return found
-
-    @property
-    def is_stored(self) -> bool:
-        """Whether anything was said, so that the store knows of it."""
-        return self._is_stored
 
     @property
     def messages(self) -> list[Message]:
@@ -126,99 +132,120 @@ class Conversation:
         """Return the ids of all calls, answered or not."""
         return {call.id for message in self.messages for call in message.calls}
 
-    def spell(self, messages: Sequence[Message]) -> list[object]:
-        """Spell messages for this session."""
+    def render(self, messages: Sequence[Message]) -> list[object]:
+        """Render messages in the dialect of this session."""
         return render(messages, self.dialect)
 
-    async def say(self, prompt: str) -> None:
-        """Add what the user says; raises `ContinuedElsewhere`."""
-        await self._work(self._say, self.spell([Message("user", (Text(prompt),))]), _make_title(prompt))
+    def say(self, prompt: str) -> None:
+        """Add what the user says, and create the session with its first words."""
+        if not self.is_stored:
+            self._create(_make_title(prompt))
+        self.append(self.render([Message("user", (Text(prompt),))]))
 
-    async def answer(self, results: Sequence[ToolResult]) -> None:
+    def answer(self, results: Sequence[ToolResult]) -> None:
         """Add the results of calls, all at once."""
         if results:
-            await self.append(self.spell([Message("tool", tuple(results))]))
+            self.append(self.render([Message("tool", tuple(results))]))
 
-    async def close_open_calls(self) -> None:
-        """Answer the calls that a crash left open: no provider takes a list with a call in the air.
-
-        Raises `ContinuedElsewhere`.
-        """
-        if self._may_have_open_calls and self._is_stored:
-            await self.answer(
-                [ToolResult(call.id, UNKNOWN_RESULT, name=call.name) for call in self.open_calls()]
-            )
+    def close_open_calls(self) -> None:
+        """Answer the calls that a crash left open: no provider takes a list with a call in the air."""
+        if self._may_have_open_calls and self.is_stored:
+            self.answer([ToolResult(call.id, UNKNOWN_RESULT, name=call.name) for call in self.open_calls()])
             self._may_have_open_calls = False
 
-    async def append(self, items: Sequence[object], *, finish_reason: str | None = None) -> None:
-        """Add messages, all or none; they are durable when this returns, and also when it is cancelled.
+    def append(self, items: Sequence[object], *, finish_reason: str | None = None) -> None:
+        """Add messages, all or none; they are durable when this returns."""
+        if not items:
+            return
+        messages, count = self._read(items), self._own_count
+        self._write(
+            lambda: self._store.append(self.id, messages, finish_reason=finish_reason, expected_count=count)
+        )
+        self.items = [*self.items, *items]
+        self._own_count += len(items)
 
-        Raises `ContinuedElsewhere`.
-        """
-        await self._work(self._append, items, finish_reason)
-
-    async def keep_reply(
+    def add_reply(
         self, items: Sequence[object], call: Call, *, finish_reason: str | None
     ) -> StoreError | None:
-        """Add a reply and put down what it used; return why the latter could not be done, where it is so.
+        """Add a reply and record what it used; return why the latter could not be done, where it is so.
 
-        Raises `ContinuedElsewhere`; what was used is put down even so.
+        What was used is recorded also where the reply cannot be added: it was paid for.
         """
-        return await self._work(self._keep_reply, items, call, finish_reason)
+        problem = None
+        try:
+            self.append(items, finish_reason=finish_reason)
+        finally:
+            try:
+                self.record(call)
+            except StoreError as error:
+                problem = error
+        return problem
 
-    async def check_alone(self) -> None:
+    def record(self, call: Call) -> None:
+        """Record what a call of a model used."""
+        self._store.record_call(self.id, call)
+
+    def check_alone(self) -> None:
         """Raise `ContinuedElsewhere` where somebody else went on with the session.
 
         One that was only closed is opened again.
         """
-        await self._work(self._check_alone)
+        if not self.is_stored:
+            return
+        session = self._store.session(self.id)
+        if session.message_count != self._own_count:
+            raise ContinuedElsewhere(self.id)
+        if session.ended_at is not None:
+            self._reopen()
 
-    async def record(self, call: Call) -> None:
-        """Record what a call of a model used."""
-        await self._work(self._store.record_call, self.id, call)
-
-    async def go_on(
+    def continue_folded(
         self,
         compression: Compression[object],
         *,
         system: str,
         lease: Lease | None,
         facts: dict[str, object],
-        states: Mapping[str, object],
-    ) -> ContinuedSession:
-        """End the session with a fold and go on in its continuation; raises `ContinuedElsewhere`.
-
-        `states` of engines are saved together with it.
-        """
-
-        def work() -> ContinuedSession:
-            return self._store.continue_session_result(
+        state: CompressionState,
+    ) -> None:
+        """End the session with a fold and go on in its continuation, saving the engine's `state` with it."""
+        continued = self._write(
+            lambda: self._store.continue_session_result(
                 self.id,
                 compression.messages,
                 compression,
                 lease=lease,
                 system=system,
                 facts=facts,
-                states=states,
+                states={_STATE: state_to_json(state)},
                 expected_count=self._own_count,
             )
-
-        continued = await run_in_thread(self._write, work)
+        )
         self._systems.append(self.system)
         self.id, self.system, self.items = continued.session_id, system, list(compression.messages)
         self._own_count = 0  # all that it begins with is its parent's, or made by the fold
-        return continued
 
-    async def mark_announced(self) -> None:
+    def save_state(self, state: CompressionState) -> None:
+        """Save what the engine remembers of the conversation."""
+        self._store.save_state(self.id, _STATE, state_to_json(state))
+
+    def load_state(self) -> CompressionState:
+        """Return what was remembered; how often it was folded is what the store has of it."""
+        if not self.is_stored:
+            return CompressionState()
+        folds = self._store.folds(self.id)
+        return replace(
+            state_from_json(self._store.load_state(self.id, _STATE)),
+            count=len(folds),
+            folds=sum(stored.fold.summary is not None for stored in folds),
+        )
+
+    def mark_announced(self) -> None:
         """Note that everybody was told of the fold that opened the session."""
-        await run_in_thread(self._store.mark_announced, self.id)
+        self._store.mark_announced(self.id)
 
-    def take_back(self) -> None:
-        """Undo the newest fold: go on with all that was said, as the store has it.
-
-        Raises `ContinuedElsewhere` and other kinds of `StoreError`.
-        """
-        self._check_alone()
+    def undo_fold(self) -> None:
+        """Undo the newest fold: go on with all that was said, as the store has it."""
+        self.check_alone()
         self.id = self._store.undo_continuation(self.id)
         self._is_open = True
         restored = Conversation.resume(self._store, self.id, dialect=self.dialect, cache=self._cache)
@@ -232,9 +259,6 @@ class Conversation:
             self._store.end_session(self.id, EndReason.CLOSED)
             self._is_open = False
 
-    async def _work(self, work: Callable[..., _T], *arguments: object) -> _T:
-        return await shield_until_done(run_in_thread(work, *arguments))
-
     def _create(self, title: str) -> None:
         self._store.create_session(
             session_id=self.id,
@@ -244,43 +268,7 @@ class Conversation:
             dialect=self.dialect,
             system=self.system,
         )
-        self._is_stored = self._is_open = True
-
-    def _say(self, items: Sequence[object], title: str) -> None:
-        if not self._is_stored:
-            self._create(title)
-        self._append(items)
-
-    def _append(self, items: Sequence[object], finish_reason: str | None = None) -> None:
-        if not items:
-            return
-
-        messages = self._read(items)
-
-        def work() -> int:
-            return self._store.append(
-                self.id, messages, finish_reason=finish_reason, expected_count=self._own_count
-            )
-
-        self._write(work)
-        self.items = [*self.items, *items]
-        self._own_count += len(items)
-
-    def _keep_reply(
-        self, items: Sequence[object], call: Call, finish_reason: str | None
-    ) -> StoreError | None:
-        try:
-            self._append(items, finish_reason)
-        finally:
-            problem = self._put_down(call)  # it was paid for, whether it can be kept or not
-        return problem
-
-    def _put_down(self, call: Call) -> StoreError | None:
-        try:
-            self._store.record_call(self.id, call)
-        except StoreError as error:
-            return error
-        return None
+        self.is_stored = self._is_open = True
 
     def _write(self, work: Callable[[], _T]) -> _T:
         """Write to the session, also where somebody closed it who had only looked at it.
@@ -304,15 +292,6 @@ class Conversation:
             raise ContinuedElsewhere(error.tip or self.id) from None
         self._is_open = True
 
-    def _check_alone(self) -> None:
-        if not self._is_stored:
-            return
-        session = self._store.session(self.id)
-        if session.message_count != self._own_count:
-            raise ContinuedElsewhere(self.id)
-        if session.ended_at is not None:
-            self._reopen()
-
     def _read(self, items: Sequence[object]) -> list[Message]:
         return self._cache.read(items, self.dialect)
 
@@ -320,22 +299,3 @@ class Conversation:
 def _make_title(prompt: str) -> str:
     """Make a title of how a prompt begins; credentials are hidden before a cut makes them look like none."""
     return one_line(redact(one_line(prompt, _TITLE_SEEN_CHARS)), _TITLE_CHARS)
-
-
-STATE = "compression"
-"""The name that the state is saved by."""
-
-
-def load_state(store: Store, conversation: Conversation) -> CompressionState:
-    """Return what was remembered of a conversation; how often it was folded is what the store has of it.
-
-    Raises `StoreError`.
-    """
-    if not conversation.is_stored:
-        return CompressionState()
-    folds = store.folds(conversation.id)
-    return replace(
-        state_from_json(store.load_state(conversation.id, STATE)),
-        count=len(folds),
-        folds=sum(stored.fold.summary is not None for stored in folds),
-    )

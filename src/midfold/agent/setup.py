@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
 from midfold.agent.active_model import ActiveModel
-from midfold.agent.core import Approve, Core, RunLimits, window_policy
+from midfold.agent.core import Approve, Core, RunLimits
 from midfold.agent.memory import Memory
 from midfold.agent.notices import Notices, RetryNotices
 from midfold.agent.summarizer import MAIN, SummaryWriter
@@ -132,12 +132,12 @@ def build(model: str | ModelRef, options: Options, store: Store) -> Core:
     home = find_folder(options)
     providers = options.get("providers", PROVIDERS)
     ref = _reference(model, options)
-    transport, patience = options.get("transport") or open_transport(), RetryNotices()
-    live = _open_model(ref, options, transport, patience)
-    summaries = SummaryWriter(options.get("summarizer", MAIN), main=ref, providers=providers)
-    policy_for = partial(_policy_for, options.get("policy") or CompressionPolicy(), summaries)
+    transport, retry_notices = options.get("transport") or open_transport(), RetryNotices()
+    active = _open_model(ref, options, transport, retry_notices)
+    writer = SummaryWriter(options.get("summarizer", MAIN), main=ref, providers=providers)
+    policy_for = partial(_policy_for, options.get("policy") or CompressionPolicy(), writer)
     read_cache, notices = MessageCache(parse), Notices()
-    setup = EngineSetup(policy_for(live), ref.name, summaries.summarizer, store=store, cache=read_cache)
+    setup = EngineSetup(policy_for(active), ref.name, writer.summarizer, store=store, cache=read_cache)
     core = Core(
         store=store,
         outputs=open_outputs(home, store),
@@ -145,7 +145,7 @@ def build(model: str | ModelRef, options: Options, store: Store) -> Core:
         memory=Memory(home),
         workspace=Workspace.open(options.get("workspace", os.curdir), options.get("allow", ()), home=home),
         transport=transport,
-        patience=patience,
+        retry_notices=retry_notices,
         limits=_limits(options),
         source=options.get("source", "chat"),
         instructions=options.get("instructions"),
@@ -153,13 +153,13 @@ def build(model: str | ModelRef, options: Options, store: Store) -> Core:
         approve=options.get("approve"),
         notices=notices,
         policy_for=policy_for,
-        summaries=summaries,
+        summary_writer=writer,
         engine=_open_engine(options, setup, notices),
-        live=live,
+        model=active,
         read_cache=read_cache,
     )
     core.tell_model()
-    summaries.record = lambda call: core.conversation.record(call)
+    writer.record = lambda call: core.conversation.record(call)
     core.offer([*built_in_tools(core, options), *options.get("tools", ())])
     session = options.get("session")
     if session:
@@ -169,7 +169,7 @@ def build(model: str | ModelRef, options: Options, store: Store) -> Core:
 
 def refer(name: str, base_url: str | None, so_far: ActiveModel) -> ModelRef:
     """Name a model; at the address of the one so far it is asked in the same way, with the same key."""
-    ref, endpoint = ModelRef(name, base_url), so_far.model.endpoint
+    ref, endpoint = ModelRef(name, base_url), so_far.endpoint
     address = base_url or ref.provider(so_far.providers).base_url
     if not address or tidy_base_url(address) != endpoint.base_url:
         return ref
@@ -180,7 +180,7 @@ def built_in_tools(core: Core, options: Options) -> list[Tool]:
     """Return the tools that every agent has, unless it is to have none."""
     if not options.get("built_in_tools", True):
         return []
-    hidden, shown = _key_variables(core.live.providers), options.get("shown_variables", ())
+    hidden, shown = _key_variables(core.model.providers), options.get("shown_variables", ())
     return [
         *file_tools(core.workspace),
         *search_tools(core.workspace),
@@ -192,14 +192,14 @@ def built_in_tools(core: Core, options: Options) -> list[Tool]:
 
 
 def _open_model(
-    ref: ModelRef, options: Options, transport: "Transport", patience: RetryNotices
+    ref: ModelRef, options: Options, transport: "Transport", retry_notices: RetryNotices
 ) -> ActiveModel:
     return ActiveModel.open(
         ref,
         providers=options.get("providers", PROVIDERS),
         limits=LearnedLimits(find_folder(options) / LIMITS_FILE),
         transport=transport,
-        retries=patience.retries,
+        retries=retry_notices.retries,
         explicit_window=options.get("context_length"),
         cache_ttl=options.get("cache_ttl", "5m"),
     )
@@ -212,12 +212,16 @@ def _open_engine(options: Options, setup: EngineSetup, notices: Notices) -> Fold
     return open_engine(found, replace(setup, enabled=options.get("enabled", True)), notices.report)
 
 
-def _policy_for(policy: CompressionPolicy, summaries: SummaryWriter, live: ActiveModel) -> CompressionPolicy:
-    """Return the settings of compressions for a model, and for the window of who writes the summaries."""
-    writer = summaries.model
-    other = writer if writer and writer != live.ref else None
-    window = resolve_window(other.name).tokens if other else None
-    return window_policy(policy, live, summarizer_window=window)
+def _policy_for(policy: CompressionPolicy, writer: SummaryWriter, model: ActiveModel) -> CompressionPolicy:
+    """Return the settings of compressions for the windows of a model and of the writer of summaries."""
+    other = writer.model if writer.model and writer.model != model.ref else None
+    window = model.window.tokens
+    summarizer_window = resolve_window(other.name).tokens if other else window
+    return replace(
+        policy,
+        context_length=window,
+        summarizer_window=policy.summarizer_window or summarizer_window or window,
+    )
 
 
 def _reference(model: str | ModelRef, options: Options) -> ModelRef:

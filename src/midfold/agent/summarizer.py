@@ -1,12 +1,13 @@
-"""Who writes summaries for an agent, and the account of what that costs.
+"""The writer of summaries for an agent, and the record of what they cost.
 
 The model may be the one of the conversation, whichever that is when a summary is due.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TypeAlias
 
+from midfold.agent.session import commit
 from midfold.engines import Summarizer
 from midfold.errors import StoreError
 from midfold.folding import SummaryRequest
@@ -15,20 +16,20 @@ from midfold.providers.summarizers import ModelRef, ModelSummarizer, SummaryCall
 from midfold.store import Call
 from midfold.usage import make_summary_call
 
-Record: TypeAlias = Callable[[Call], Awaitable[None]]
+Record: TypeAlias = Callable[[Call], None]
 MAIN = "main"
 """Stands for the model of the conversation."""
 
 
 class SummaryWriter:
-    """Somebody who summarises: a model, anything callable, or nobody, which is the built-in digest."""
+    """Writes summaries with a model, or has anything callable write them; neither is the built-in digest."""
 
     def __init__(
         self, summarizer: Summarizer | str | None, *, main: ModelRef, providers: Mapping[str, Provider]
     ) -> None:
         self.main = main
         self.record: Record | None = None
-        """who is told what each call used"""
+        """records what each call used"""
         self.models: ModelSummarizer | None = None
         self._own: Summarizer | None = None
         if isinstance(summarizer, str):
@@ -59,23 +60,23 @@ class SummaryWriter:
         return self.models.deadline_seconds if self.models else 0.0
 
     async def __call__(self, request: SummaryRequest, /) -> str:
-        """Ask the model, and put down what its answer cost, whether it can be used or not."""
+        """Ask the model, and record what its answer cost, whether it can be used or not."""
         if self.models is None:
             raise TypeError("there is no model to ask")
         try:
             return await self.models(request)
         finally:
-            await self._put_down(self.models.calls)
+            await self._record_new(self.models.calls)
 
     async def aclose(self) -> None:
         """Close the connections."""
         if self.models:
             await self.models.aclose()
 
-    async def _put_down(self, calls: tuple[SummaryCall, ...]) -> None:
-        known = next((place for place, call in enumerate(calls) if call is self._last), -1)
+    async def _record_new(self, calls: tuple[SummaryCall, ...]) -> None:
+        known = next((index for index, call in enumerate(calls) if call is self._last), -1)
         self._last = calls[-1] if calls else None
         for call in calls[known + 1 :]:
             if self.record is not None:
                 with suppress(StoreError):  # the summary is paid for and good, whatever the books say
-                    await self.record(make_summary_call(call))
+                    await commit(self.record, make_summary_call(call))

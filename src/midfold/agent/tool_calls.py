@@ -1,4 +1,4 @@
-"""Running the tools that a reply calls: those that only read side by side, those that change things alone.
+"""The tool calls of a reply: those that only read run side by side, those that change things alone.
 
 Every call gets a result, whatever happens: an error is a result, a refusal is one, and so is a stop.
 """
@@ -21,10 +21,11 @@ from midfold.agent.events import (
     Topic,
 )
 from midfold.agent.reply_repair import has_unreadable_arguments
+from midfold.agent.session import commit
 from midfold.agent.tools.registry import Arguments, Tool, ToolFailed
 from midfold.concurrency import run_in_thread
 from midfold.messages import Message, ToolCall, ToolResult
-from midfold.offload import Persisted, Shortened, enforce, persist_result
+from midfold.offload import Offloaded, Persisted, Shortened, enforce, persist_result
 from midfold.summaries.tool_calls import one_line
 from midfold.wire.apis import Completion, Finish
 
@@ -37,31 +38,42 @@ UNREADABLE = "the arguments are not a JSON object, so nothing was run"
 MOST_AT_ONCE = 8
 
 
+async def run_tool_calls(core: Core, reply: Completion, emit: Emit) -> None:
+    """Run all calls of a reply and store their results; also when it is cancelled."""
+    calls = reply.calls
+    runs = _ToolRuns(core, emit, is_cut=reply.finish is Finish.LENGTH)
+    try:
+        for batch in _batches(calls, core.tools):
+            await runs.run_batch(calls, batch)
+    except asyncio.CancelledError:
+        await commit(core.conversation.answer, runs.collect(calls))
+        raise
+    stored = await commit(_store_results, core, reply, runs.collect(calls))
+    if stored.is_changed:
+        count = len(stored.persisted) + len(stored.cut)
+        text = f"{count} results were put aside: together they were too long for one turn."
+        emit(Notice(Level.INFO, Topic.OUTPUT, text))
+
+
+def _store_results(core: Core, reply: Completion, results: Sequence[ToolResult]) -> Offloaded:
+    """Store results, the largest of them offloaded where all of them together are too long."""
+    offloaded = enforce([*reply.messages, Message("tool", tuple(results))], core.sink, core.budgets)
+    core.conversation.answer(list(offloaded.messages[-1].results))
+    return offloaded
+
+
 @dataclass(slots=True)
-class ToolCalls:
+class _ToolRuns:
     """The calls of one reply and their results so far."""
 
     core: Core
     emit: Emit
+    is_cut: bool
+    """whether the reply reached the output cap, so that its last call may be a part of one"""
     _results: dict[int, ToolResult] = field(default_factory=dict)
     _started: set[int] = field(default_factory=set)
-    _is_cut: bool = False
-    """whether the reply reached the output cap, so that its last call may be a part of one"""
 
-    async def run(self, completion: Completion) -> None:
-        """Run all calls of a reply and store their results; also when it is cancelled."""
-        calls = completion.calls
-        self._is_cut = completion.finish is Finish.LENGTH
-        try:
-            for batch in _batches(calls, self.core.tools):
-                await self._run_batch(calls, batch)
-            results = await self._keep_to_the_turn(completion, self._collect(calls))
-        except asyncio.CancelledError:
-            await self.core.conversation.answer(self._collect(calls))
-            raise
-        await self.core.conversation.answer(results)
-
-    async def _run_batch(self, calls: Sequence[ToolCall], batch: Sequence[int]) -> None:
+    async def run_batch(self, calls: Sequence[ToolCall], batch: Sequence[int]) -> None:
         room = asyncio.Semaphore(MOST_AT_ONCE)
 
         async def work(index: int) -> None:
@@ -73,7 +85,7 @@ class ToolCalls:
             for index in batch:
                 group.create_task(work(index))
 
-    def _collect(self, calls: Sequence[ToolCall]) -> list[ToolResult]:
+    def collect(self, calls: Sequence[ToolCall]) -> list[ToolResult]:
         """Return a result for every call, in their order."""
         return [
             self._results.get(index)
@@ -84,13 +96,13 @@ class ToolCalls:
     async def _run_one(self, call: ToolCall) -> ToolResult:
         tool = self.core.tools.get(call.name)
         arguments = _read_arguments(call)
-        if self._is_cut and not arguments:  # the cut fell before the first of them
+        if self.is_cut and not arguments:  # the cut fell before the first of them
             arguments = None
         title = tool.title(arguments or {}) if tool else one_line(call.name, 100)
         self.emit(ToolStarted(call.id, call.name, title, arguments or {}))
         clock = _Clock()
         result = await self._answer(call, tool, arguments, title, clock)
-        kept = await run_in_thread(self._shorten, result)
+        kept = await self._offload(result)
         self.emit(
             ToolFinished(
                 call_id=call.id,
@@ -127,7 +139,7 @@ class ToolCalls:
         if tool is None:
             raise ToolFailed(f"there is no tool {call.name!r}; there are {', '.join(self.core.tools)}")
         if arguments is None:
-            raise ToolFailed(CUT if self._is_cut else UNREADABLE)
+            raise ToolFailed(CUT if self.is_cut else UNREADABLE)
         if tool.asks:
             try:
                 await self._ask_first(call, tool, arguments, title)
@@ -148,24 +160,19 @@ class ToolCalls:
             because = f": {approval.reason}" if approval.reason else ""
             raise ToolFailed(f"the user did not allow this{because}")
 
-    def _shorten(self, result: ToolResult) -> Shortened:
-        """Put one result aside where it is too long for the conversation."""
-        core = self.core
-        return persist_result(
-            result.text, core.sink, tool=result.name, call_id=result.call_id, budgets=core.budgets
+    async def _offload(self, result: ToolResult) -> Shortened:
+        """Offload one result where it is too long for the conversation."""
+        core, text = self.core, result.text
+        if len(text) <= core.budgets.smallest_limit:  # most are, and need no thread
+            return Shortened(text)
+        return await run_in_thread(
+            persist_result,
+            text,
+            core.sink,
+            tool=result.name,
+            call_id=result.call_id,
+            budgets=core.budgets,
         )
-
-    async def _keep_to_the_turn(
-        self, completion: Completion, results: Sequence[ToolResult]
-    ) -> list[ToolResult]:
-        """Put the largest results aside where all of them together are too long."""
-        messages = [*completion.messages, Message("tool", tuple(results))]
-        done = await run_in_thread(enforce, messages, self.core.sink, self.core.budgets)
-        if done.is_changed:
-            count = len(done.persisted) + len(done.cut)
-            text = f"{count} results were put aside: together they were too long for one turn."
-            self.emit(Notice(Level.INFO, Topic.OUTPUT, text))
-        return list(done.messages[-1].results)
 
 
 class _Clock:
