@@ -1,6 +1,7 @@
 """A dialect is one value: these prove that one value is all that it takes."""
 
 import ast
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -102,6 +103,7 @@ def lines_that_ask(tree):
                 asked = [key for key in node.keys if key is not None]
             case _:
                 continue
-        names = {inner.value for each in asked for inner in ast.walk(each) if isinstance(inner, ast.Constant)}
+        members = [getattr(each, "elts", [each]) for each in asked]
+        names = {each.value for each in chain(*members) if isinstance(each, ast.Constant)}
         if names & DIALECTS.keys():
             yield node.lineno

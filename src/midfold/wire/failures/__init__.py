@@ -1,7 +1,17 @@
-"""What providers mean when they fail, told by numbers and shape, since the same words serve for opposites."""
+"""What providers mean when they fail, told by numbers and shape, since the same words serve for opposites.
 
-from midfold.wire.failures.classify import classify
-from midfold.wire.failures.kinds import Failure, FailureKind
-from midfold.wire.failures.replies import FailureSign, SilentFailure, find_error, judge_reply
+An error that is taken for another kind is mended in `patterns`, the table of all wordings.
+"""
 
-__all__ = ["Failure", "FailureKind", "FailureSign", "SilentFailure", "classify", "find_error", "judge_reply"]
+from midfold.wire.failures.classify import Failure, FailureKind, classify
+from midfold.wire.failures.silent_failures import FailureSign, SilentFailure, find_silent_error, judge_reply
+
+__all__ = [
+    "Failure",
+    "FailureKind",
+    "FailureSign",
+    "SilentFailure",
+    "classify",
+    "find_silent_error",
+    "judge_reply",
+]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from itertools import islice, pairwise
 
-from midfold.wire.failures import nearby
+from midfold.wire.failures import patterns
 
 # A text about lengths holds some three numbers; where there are more, they are a list or an echo.
 _MAX_NUMBERS = 48
@@ -68,9 +68,9 @@ class Counts:
 
 def read_counts(facts: str) -> Counts:
     """Read the counts of a text that has one sentence a line."""
-    if total := nearby.SUM.search(facts):
+    if total := patterns.SUM.search(facts):
         return Counts(limit=int(total[3]), sent=int(total[1]), asked=int(total[2]), is_window=True)
-    found = list(islice(_read_all(nearby.LOWER_END.sub(" up to ", facts)), _MAX_NUMBERS))
+    found = list(islice(_read_all(patterns.LOWER_END.sub(" up to ", facts)), _MAX_NUMBERS))
     limit = next((count for count in found if count.role is _Role.LIMIT), None)
     parts = _read_parts(facts)
     return Counts(
@@ -87,10 +87,10 @@ def read_counts(facts: str) -> Counts:
 
 def _read_parts(facts: str) -> Counts:
     """Add up a list such as `(658 of text input, 732 of tool input, 262000 in the output)`."""
-    for listed in nearby.PARTS.finditer(facts):
-        parts = [(int(part[1]), part[2]) for part in nearby.PART.finditer(listed[1])]
-        asked = [count for count, name in parts if nearby.OUTPUT_PART.search(name)]
-        if len(asked) < len(parts) and all(nearby.COUNTED_PART.search(name) for _, name in parts):
+    for listed in patterns.PARTS.finditer(facts):
+        parts = [(int(part[1]), part[2]) for part in patterns.PART.finditer(listed[1])]
+        asked = [count for count, name in parts if patterns.OUTPUT_PART.search(name)]
+        if len(asked) < len(parts) and all(patterns.COUNTED_PART.search(name) for _, name in parts):
             sent = sum(count for count, _ in parts) - sum(asked)
             return Counts(sent=sent, asked=sum(asked) if asked else None)
     return Counts()
@@ -116,7 +116,7 @@ def _read_all(facts: str) -> Iterator[_Count]:
 
 def _split(sentence: str) -> list[_Number]:
     """Cut a sentence at its numbers."""
-    found = list(islice(nearby.NUMBER.finditer(sentence), _MAX_NUMBERS))
+    found = list(islice(patterns.NUMBER.finditer(sentence), _MAX_NUMBERS))
     ends = [0, *(number.end() for number in found)]
     starts = [*(number.start() for number in found[1:]), len(sentence)]
     return [
@@ -141,24 +141,24 @@ def _read_sentence(numbers: list[_Number]) -> Iterator[_Count]:
 
 def _is_above(number: _Number, following: _Number) -> bool:
     """Say whether a text holds a number against the next: it is then a size, and the next one its limit."""
-    if nearby.EXCESS.search(following.before):
+    if patterns.EXCESS.search(following.before):
         return False
-    if nearby.SLASH.match(number.after):
+    if patterns.SLASH.match(number.after):
         return number.value >= following.value
-    return number.value > following.value and bool(nearby.COMPARING.search(number.after))
+    return number.value > following.value and bool(patterns.COMPARING.search(number.after))
 
 
 def _is_below(number: _Number, following: _Number) -> bool:
-    return number.value < following.value and bool(nearby.BELOW.match(number.after))
+    return number.value < following.value and bool(patterns.BELOW.match(number.after))
 
 
 def _read_number(number: _Number, *, is_above: bool, is_limit: bool) -> _Count | None:
     before, after = number.before, number.after
-    if nearby.CHARACTER_UNIT.match(after):
-        return _Count(number.value, _Role.CHARACTERS) if nearby.INPUT.search(before + after) else None
-    if nearby.OTHER_UNIT.match(after) or nearby.EXCESS.search(before):
+    if patterns.CHARACTER_UNIT.match(after):
+        return _Count(number.value, _Role.CHARACTERS) if patterns.INPUT.search(before + after) else None
+    if patterns.OTHER_UNIT.match(after) or patterns.EXCESS.search(before):
         return None
-    if nearby.REMAINING_UNIT.match(after):
+    if patterns.REMAINING_UNIT.match(after):
         return _Count(number.value, _Role.REMAINING)
     if is_limit or (not is_above and _is_called_limit(before, after)):
         return _make_limit(number)
@@ -167,38 +167,42 @@ def _read_number(number: _Number, *, is_above: bool, is_limit: bool) -> _Count |
 
 
 def _is_called_limit(before: str, after: str) -> bool:
-    is_size = nearby.VERB.search(before) or nearby.NAMED_OUTPUT.search(before) or nearby.LEAST.search(before)
+    is_size = (
+        patterns.VERB.search(before) or patterns.NAMED_OUTPUT.search(before) or patterns.LEAST.search(before)
+    )
     if is_size:
         return False
-    return bool(nearby.LIMITING.search(before) or nearby.LIMIT_UNIT.match(after) or nearby.BELOW.match(after))
+    return bool(
+        patterns.LIMITING.search(before) or patterns.LIMIT_UNIT.match(after) or patterns.BELOW.match(after)
+    )
 
 
 def _make_limit(number: _Number) -> _Count | None:
     words = number.before + number.after
-    is_window = bool(nearby.WINDOW.search(number.before))
+    is_window = bool(patterns.WINDOW.search(number.before))
     if number.value < _SMALLEST_COUNT and not is_window:
         return None
-    value = number.value - 1 if nearby.EXCLUSIVE.match(number.after) else number.value
-    is_of_output = bool(nearby.OUTPUT.search(words)) and not nearby.INPUT.search(words)
+    value = number.value - 1 if patterns.EXCLUSIVE.match(number.after) else number.value
+    is_of_output = bool(patterns.ABOUT_OUTPUT.search(words)) and not patterns.INPUT.search(words)
     return _Count(value, _Role.LIMIT, is_window=is_window, is_of_output=is_of_output)
 
 
 def _unit_role(after: str) -> _Role | None:
-    if nearby.ASKED_UNIT.match(after):
+    if patterns.ASKED_UNIT.match(after):
         return _Role.ASKED
-    return _Role.SENT if nearby.SENT_UNIT.match(after) else None
+    return _Role.SENT if patterns.SENT_UNIT.match(after) else None
 
 
 def _size_role(number: _Number, *, is_above: bool) -> _Role | None:
     before = number.before
     if number.value < _SMALLEST_COUNT:
         return None
-    if nearby.NAMED_OUTPUT.search(before):
+    if patterns.NAMED_OUTPUT.search(before):
         return _Role.ASKED
-    is_of_input = nearby.INPUT.search(before)
-    if nearby.OUTPUT.search(before):
+    is_of_input = patterns.INPUT.search(before)
+    if patterns.ABOUT_OUTPUT.search(before):
         return _Role.TOTAL if is_of_input else _Role.ASKED
-    is_size = nearby.SIZE.search(before) or nearby.VERB.search(before)
+    is_size = patterns.SIZE.search(before) or patterns.VERB.search(before)
     if is_of_input and is_size:
         return _Role.SENT
     return _Role.SIZE if is_above or is_size else None

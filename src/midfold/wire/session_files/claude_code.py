@@ -6,9 +6,10 @@ that ends in the newest line is the conversation. A compaction starts a root; wh
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 
-from midfold.wire.dialect import Item
-from midfold.wire.session_files.claude_lines import ROLES, Line, read_line
+from midfold.errors import MalformedMessage
+from midfold.wire.dialect import Item, describe
 from midfold.wire.session_files.records import (
     SessionFile,
     counted,
@@ -18,12 +19,61 @@ from midfold.wire.session_files.records import (
     text_or_none,
 )
 
+_ROLES = ("user", "assistant")
+_SYNTHETIC = "<synthetic>"
+
+
+@dataclass(frozen=True, slots=True)
+class SessionLine:
+    """A line of a session: a message, a piece of one, or bookkeeping.
+
+    `message`, `calls` and `answers` (ids of tool calls) are empty for bookkeeping.
+    """
+
+    index: int
+    record: Item
+    message: Item = field(default_factory=dict)
+    calls: frozenset[str] = frozenset()
+    answers: frozenset[str] = frozenset()
+
+    @property
+    def kind(self) -> str:
+        """What the file says the line is; `user` and `assistant` are the messages."""
+        return str(self.record.get("type"))
+
+    @property
+    def uuid(self) -> str | None:
+        """The name by which the lines that follow this one point to it."""
+        return text_or_none(self.record.get("uuid"))
+
+    @property
+    def message_id(self) -> str | None:
+        """The provider's id of a reply, shared by all lines of that reply."""
+        return text_or_none(self.message.get("id")) if self.kind == "assistant" else None
+
+    @property
+    def is_sidechain(self) -> bool:
+        """True for what a subagent said."""
+        return self.record.get("isSidechain") is True
+
+    @property
+    def is_compaction(self) -> bool:
+        """True for the line that marks one; in files without such lines, for a summary that starts a root."""
+        if self.record.get("subtype") == "compact_boundary":
+            return True
+        return self.record.get("isCompactSummary") is True and self.record.get("parentUuid") is None
+
+    @property
+    def is_placeholder(self) -> bool:
+        """True for what stands in place of a reply that never came: no model wrote it."""
+        return self.record.get("isApiErrorMessage") is True or self.message.get("model") == _SYNTHETIC
+
 
 def is_claude_code(records: Sequence[object]) -> bool:
     """True when a line holds a message of a user or an assistant beside an id of the line or session."""
     return any(
         isinstance(record, dict)
-        and record.get("type") in ROLES
+        and record.get("type") in _ROLES
         and isinstance(record.get("message"), dict)
         and ("uuid" in record or "sessionId" in record)
         for record in records
@@ -52,20 +102,44 @@ def read_claude_code(records: Sequence[object]) -> SessionFile:
     )
 
 
-def _read_lines(records: Sequence[object]) -> list[Line]:
+def _read_lines(records: Sequence[object]) -> list[SessionLine]:
     """Read the lines of a file; one that was written twice is one line."""
-    lines: dict[str | int, Line] = {}
+    lines: dict[str | int, SessionLine] = {}
     for index, record in enumerate(require_objects(records)):
-        line = read_line(index, record)
+        line = _read_line(index, record)
         lines.setdefault(line.uuid or index, line)
     return list(lines.values())
 
 
-def _messages(lines: Sequence[Line]) -> int:
+def _messages(lines: Sequence[SessionLine]) -> int:
     return sum(bool(line.message) for line in lines)
 
 
-def _find_live(lines: Sequence[Line]) -> list[Line]:
+def _read_line(index: int, record: Item) -> SessionLine:
+    """Read one line; raise `MalformedMessage` where it says that it holds a message and does not."""
+    if record.get("type") not in _ROLES:
+        return SessionLine(index, record)
+    message = record.get("message")
+    if not isinstance(message, dict):
+        raise MalformedMessage(index, f"the message is {describe(message)}; expected an object")
+    role, content = message.get("role"), message.get("content")
+    if role not in _ROLES:
+        raise MalformedMessage(index, f"the role is {role!r}; expected user or assistant")
+    if not isinstance(content, str | list):
+        raise MalformedMessage(index, f"the content is {describe(content)}; expected text or a list")
+    blocks = [block for block in content if isinstance(block, dict)]
+    return SessionLine(
+        index,
+        record,
+        message,
+        calls=frozenset([str(block.get("id")) for block in blocks if block.get("type") == "tool_use"]),
+        answers=frozenset(
+            [str(block.get("tool_use_id")) for block in blocks if block.get("type") == "tool_result"]
+        ),
+    )
+
+
+def _find_live(lines: Sequence[SessionLine]) -> list[SessionLine]:
     """Return the lines of the branch that ends in the newest message, in the order of the file.
 
     The walk from there to the root meets only one of several parallel calls with its result; so the lines
@@ -83,11 +157,11 @@ def _find_live(lines: Sequence[Line]) -> list[Line]:
     return [live[index] for index in sorted(live)]
 
 
-def _walk_back(lines: Sequence[Line]) -> dict[int, Line]:
+def _walk_back(lines: Sequence[SessionLine]) -> dict[int, SessionLine]:
     """Return the newest message and all lines above it, by index."""
     by_uuid = {line.uuid: position for position, line in enumerate(lines) if line.uuid}
     position = max((position for position, line in enumerate(lines) if line.message), default=None)
-    branch: dict[int, Line] = {}
+    branch: dict[int, SessionLine] = {}
     while position is not None and lines[position].index not in branch:
         line = lines[position]
         branch[line.index] = line
@@ -95,7 +169,7 @@ def _walk_back(lines: Sequence[Line]) -> dict[int, Line]:
     return branch
 
 
-def _parent(line: Line, by_uuid: dict[str, int], before: int | None) -> int | None:
+def _parent(line: SessionLine, by_uuid: dict[str, int], before: int | None) -> int | None:
     """Say where the line above stands: `before` where the file does not know, `None` for a root."""
     if "parentUuid" not in line.record:
         return before
@@ -105,9 +179,9 @@ def _parent(line: Line, by_uuid: dict[str, int], before: int | None) -> int | No
     return by_uuid.get(parent or str(line.record.get("logicalParentUuid")), before)
 
 
-def _group(said: Iterable[Line]) -> list[list[Line]]:
+def _group(said: Iterable[SessionLine]) -> list[list[SessionLine]]:
     """Gather the lines of each turn, so that the roles alternate and results directly follow their calls."""
-    turns: list[list[Line]] = []
+    turns: list[list[SessionLine]] = []
     for line in said:
         if turns and turns[-1][0].message["role"] == line.message["role"]:
             turns[-1].append(line)
@@ -118,7 +192,7 @@ def _group(said: Iterable[Line]) -> list[list[Line]]:
     return turns
 
 
-def _goes_on(reply: list[Line], results: list[Line], line: Line) -> bool:
+def _goes_on(reply: list[SessionLine], results: list[SessionLine], line: SessionLine) -> bool:
     """True when a reply has another line although its first calls were answered meanwhile."""
     return (
         line.message_id is not None
@@ -127,12 +201,12 @@ def _goes_on(reply: list[Line], results: list[Line], line: Line) -> bool:
     )
 
 
-def _turn_after(line: Line, turns: Sequence[list[Line]]) -> int:
+def _turn_after(line: SessionLine, turns: Sequence[list[SessionLine]]) -> int:
     """Return the index of the first turn that has something from behind `line`."""
     return next((number for number, turn in enumerate(turns) if turn[-1].index >= line.index), len(turns))
 
 
-def _join(turn: Sequence[Line]) -> Item:
+def _join(turn: Sequence[SessionLine]) -> Item:
     """Make one message of the lines of a turn, results first, as the provider demands."""
     if len(turn) == 1:
         return turn[0].message

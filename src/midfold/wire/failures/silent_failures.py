@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from midfold.tokens import CanonicalUsage
-from midfold.wire.failures.classify import classify
-from midfold.wire.failures.kinds import Failure, FailureKind
-from midfold.wire.failures.unwrap import MAX_PARSED_CHARS
+from midfold.wire.failures.classify import Failure, FailureKind, classify
+from midfold.wire.failures.error_lines import MAX_PARSED_CHARS
 from midfold.wire.usage import normalize_usage
 
 # Counts of ours are off by less than a third, so a report below this part of them has lost something.
@@ -56,7 +55,7 @@ def judge_reply(
     `body` is the whole body or one event of a stream, parsed or not. `usage` is a report in any provider's
     spelling, `sent_tokens` our own count of the request. What is not known is left out.
     """
-    error = find_error(body)
+    error = find_silent_error(body)
     if error is not None:
         return SilentFailure(FailureSign.ERROR, classify(200, error))
     reasons = [reason.lower() for reason in finish_reasons if reason]
@@ -80,12 +79,14 @@ def judge_reply(
     return None
 
 
-def find_error(body: object) -> object:
+def find_silent_error(body: object) -> object:
     """Return the error inside a reply, or `None` where there is none."""
     if isinstance(body, bytes | bytearray):
         body = bytes(body[:MAX_PARSED_CHARS]).decode("utf-8", "replace")
     if isinstance(body, str):
-        return next((error for event in _events(body) if (error := find_error(event)) is not None), None)
+        return next(
+            (error for event in _events(body) if (error := find_silent_error(event)) is not None), None
+        )
     if not isinstance(body, Mapping):
         return None
     if body.get("error") or body.get("type") == "error" or body.get("object") == "error":

@@ -1,8 +1,9 @@
-"""Finds what a provider says inside whatever it was wrapped in.
+"""The lines of an error: unwrapped from whatever held them, and brought to one form.
 
 Errors arrive as JSON, as JSON inside a JSON string, as the `repr` of a Python dict behind a library's prefix,
 as a stream event, as HTML. All of it becomes lines of text; the parts that repeat the request are left out,
-because a conversation may well talk about context limits itself.
+because a conversation may well talk about context limits itself. `normalize` gives the lines one form, so
+that a pattern is written once.
 """
 
 import html
@@ -44,7 +45,7 @@ _FOR_PEOPLE = ("message", "msg", "error", "detail", "error_msg", "status_msg", "
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ErrorLine:
     """A statement of an error body, and the name it stands under; plain text has none."""
 
     name: str
@@ -68,7 +69,7 @@ class _Object:
     value: object
 
 
-def read_lines(body: object) -> list[Line]:
+def read_lines(body: object) -> list[ErrorLine]:
     """Return the statements of an error body, what is meant for people first."""
     return _cut(islice(_walk(_decode(body), "", 0), _MAX_LINES))
 
@@ -79,20 +80,20 @@ def _decode(body: object) -> object:
     return body
 
 
-def _cut(lines: Iterator[Line]) -> list[Line]:
+def _cut(lines: Iterator[ErrorLine]) -> list[ErrorLine]:
     """Keep the lines up to a bounded length; of a line that is too long, both ends."""
-    kept: list[Line] = []
+    kept: list[ErrorLine] = []
     room = _MAX_TEXT_CHARS
     for line in lines:
         if room <= 0:
             break
         text, half = line.text, room // 2
-        kept.append(line if len(text) <= room else Line(line.name, f"{text[:half]} {text[-half:]}"))
+        kept.append(line if len(text) <= room else ErrorLine(line.name, f"{text[:half]} {text[-half:]}"))
         room -= len(str(line))
     return kept
 
 
-def _walk(value: object, key: str, depth: int) -> Iterator[Line]:
+def _walk(value: object, key: str, depth: int) -> Iterator[ErrorLine]:
     if depth > _MAX_DEPTH:
         return
     if isinstance(value, Mapping):
@@ -101,22 +102,22 @@ def _walk(value: object, key: str, depth: int) -> Iterator[Line]:
         yield from _walk_text(value, key, depth)
     elif isinstance(value, Sequence) and not isinstance(value, bytes):
         if key == "loc":
-            yield Line(key, " ".join(str(part) for part in value[:10]))
+            yield ErrorLine(key, " ".join(str(part) for part in value[:10]))
             return
         for item in value[:20]:
             yield from _walk(item, key, depth + 1)
     elif value is not None:
-        yield Line(key or "value", str(value))
+        yield ErrorLine(key or "value", str(value))
 
 
-def _walk_mapping(value: Mapping[object, object], depth: int) -> Iterator[Line]:
+def _walk_mapping(value: Mapping[object, object], depth: int) -> Iterator[ErrorLine]:
     named = [(str(key).lower(), inner) for key, inner in islice(value.items(), _MAX_LINES)]
     for key, inner in sorted(named, key=lambda item: item[0] not in _FOR_PEOPLE):
         if key not in _ECHOES and not key.startswith("request"):
             yield from _walk(inner, key, depth + 1)
 
 
-def _walk_text(text: str, key: str, depth: int) -> Iterator[Line]:
+def _walk_text(text: str, key: str, depth: int) -> Iterator[ErrorLine]:
     """Yield a text, and in the place of JSON within it what that says."""
     if len(text) > MAX_PARSED_CHARS:
         text = f"{text[:_MAX_TEXT_CHARS]} {text[-_MAX_TEXT_CHARS:]}"
@@ -127,11 +128,11 @@ def _walk_text(text: str, key: str, depth: int) -> Iterator[Line]:
         if found is None:
             break
         if before := rest[: found.start].strip():
-            yield Line(key, before)
+            yield ErrorLine(key, before)
         yield from _walk(found.value, key, depth + 1)
         rest = rest[found.stop :]
     if rest.strip():
-        yield Line(key, rest.strip())
+        yield ErrorLine(key, rest.strip())
 
 
 def _find_json(text: str) -> _Object | None:
@@ -168,7 +169,92 @@ def _read_repr(text: str, start: int) -> _Object | None:
 
 
 def _as_json(token: re.Match[str]) -> str:
-    """Spell a piece of a Python `repr` as JSON does."""
+    """Write a piece of a Python `repr` as JSON does."""
     if token[1] is None:
         return _REPR_WORDS.get(token[0], token[0])
     return json.dumps(_REPR_ESCAPE.sub(lambda escape: _REPR_ESCAPES.get(escape[1], escape[1]), token[1]))
+
+
+# Escapes survive where a repr holds JSON, or JSON holds JSON that was cut.
+_ESCAPE = re.compile(r"\\{1,16}(?:([nrt])|u([0-9a-f]{4})|(?=[\"'`/]))", re.IGNORECASE)
+# Bytes beyond ASCII, as a repr of bytes spells them.
+_HEX = re.compile(r"(?:\\{1,4}x[0-9a-f]{2})+", re.IGNORECASE)
+_URL = re.compile(r"https?://([\w.-]{1,100})[^\s\"'<>)\]}\\]{0,500}", re.IGNORECASE)
+_TAG = re.compile(
+    r"</?(?:html|head|title|body|center|h\d|hr|p|pre|div|span|br|code)\b[^<>]{0,200}>", re.IGNORECASE
+)
+# A name and its value in an unparsed object.
+_FIELD = re.compile(r"(?<=[\"']):(?=\S)")
+_BYTES_PREFIX = re.compile(r"\bb(?=[\"'])")
+# Where one field of an unparsed object ends and the next begins.
+_FIELD_END = re.compile(r",\s?[\"'](?=\w{1,40}[\"']\s?:)|[{}]")
+_DROPPED = re.compile(r"[\"'`\u2018\u2019\u201c\u201d*]")
+_SPACES = re.compile(r"[\s\u00a0\u202f\u2009]+")
+_GROUPED = re.compile(
+    r"(?<![\w.,\[-])\d{1,3}([,._' \u00a0\u202f\u2009])\d{3}(?:\1\d{3}){0,3}(?!\d|[.,]\d|m?s\b)"
+)
+_ZERO_FRACTION = re.compile(r"(?<=\d)\.0{1,2}(?!\d)")
+_GLUED_UNIT = re.compile(r"(?<=\d)(?=tokens?\b)")
+_THOUSANDS = re.compile(r"(?<![\w./-])(\d{1,4})k(?= ?(?:-token|tokens?\b|context)|[.,;)]|$)", re.MULTILINE)
+
+# What loggers and libraries write around an error; none of it counts anything that was sent.
+_NOISE = re.compile(
+    r"\d{4}-\d\d-\d\d(?:[t ]\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?(?:z|[+-]\d\d:?\d\d)?)?"
+    r"|\b\d\d?:\d\d(?::\d\d)?(?:[.,]\d{1,9})?\b|\b\d{1,9}(?:\.\d{1,9}){2,5}|\b\d{1,9}(?:\.\d{1,9})?%"
+    r"|\b\d{1,9}(?:\.\d{1,9})? ?(?:ms|s|secs?|seconds?|mins?|minutes?|hours?|days?)\b"
+    r"|\b(?:attempt|try|retry|step|turn|line|col(?:umn)?|port|index) ?#?\d{1,9}(?: ?(?:/|of) ?\d{1,9})?"
+    r"|(?<![\w/.-])[\w/.-]{1,200}\.[a-z]{1,4}:\d{1,9}(?::\d{1,9})?|\bat \d{1,9}:\d{1,9}|<\d{3}>"
+    r"|\b(?:\w{1,20}[_ -])?(?:id|status|code|elapsed|duration|latency|took|ts|pid)\b"
+    r"[ :=]{1,3}\(?-?\d{1,20}\)?(?! tokens?)"
+)
+# An error code that some providers write behind the last word of a message.
+_TRAILING_CODE = re.compile(r"(?<!length)(?<!size)(?<!window)(?<!tokens)(?<!maximum) \(\d{4}\)\W{0,3}$")
+_DIGIT = re.compile(r"\d")
+
+_CODE_LINE = re.compile(r"(?:code|status|http_code|error_code|status_code|statuscode|id): ?\d+")
+_SENTENCE_END = re.compile(r"(?<=[.!?。])\s+|(?<=;)\s+(?!\d)|\n|,? (?=(?:try|please|decrease|reduce) )")
+_ADVICE = re.compile(
+    r"\W{0,3}(?:please|try|consider|to increase|make sure|update|adjust|you can|you may|use|visit|see"
+    r"|for more|for details|reduce|decrease|set|either|or|you should|possible causes:) "
+)
+
+
+def normalize(lines: list[str]) -> str:
+    """Return the statements in lower case, without quotes, addresses and separators inside numbers."""
+    return "\n".join(filter(None, (part.strip() for line in lines for part in _normalize_line(line))))
+
+
+def without_noise(text: str) -> str:
+    """Leave out times, positions, ids and codes, whose numbers are no counts."""
+    lines = (_NOISE.sub(" ", line) for line in text.split("\n"))
+    return "\n".join(_without_code(line) for line in lines)
+
+
+def _without_code(line: str) -> str:
+    found = _TRAILING_CODE.search(line)
+    return line[: found.start()] if found and not _DIGIT.search(line[: found.start()]) else line
+
+
+def without_advice(text: str) -> str:
+    """Leave out the sentences that say what to do, which name prompt and output alike, and bare codes."""
+    sentences = _SENTENCE_END.split(text)
+    return "\n".join(s for s in sentences if not _ADVICE.match(s) and not _CODE_LINE.fullmatch(s))
+
+
+def _normalize_line(line: str) -> list[str]:
+    text = _ESCAPE.sub(_unescape, _HEX.sub(_read_hex, _URL.sub(r"\1 ", line)))
+    text = _TAG.sub(" ", html.unescape(text))
+    text = _GROUPED.sub(lambda found: found[0].replace(found[1], ""), _ZERO_FRACTION.sub("", text))
+    text = _FIELD_END.sub("\n", _FIELD.sub(": ", _BYTES_PREFIX.sub("", _SPACES.sub(" ", text))))
+    text = _GLUED_UNIT.sub(" ", _DROPPED.sub("", text.lower()))
+    return _THOUSANDS.sub(r"\g<1>000", text).split("\n")
+
+
+def _read_hex(found: re.Match[str]) -> str:
+    return bytes.fromhex(found[0].replace("\\", "").lower().replace("x", "")).decode("utf-8", "replace")
+
+
+def _unescape(found: re.Match[str]) -> str:
+    if found[2]:
+        return chr(int(found[2], 16))
+    return " " if found[1] else ""

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from midfold.tokens.usage import CanonicalUsage
-from midfold.wire.failures import FailureKind, FailureSign, find_error, judge_reply
+from midfold.wire.failures import FailureKind, FailureSign, find_silent_error, judge_reply
 
 OVERFLOW = {
     "message": "the request exceeds the available context size",
@@ -102,4 +102,4 @@ def test_no_figure_of_a_silent_overflow_may_be_remembered_as_a_limit():
 
 @pytest.mark.parametrize("body", [FINE, json.dumps(FINE), b"data: [DONE]\n\n", None, "", 7, {"error": None}])
 def test_a_reply_without_an_error_has_none(body):
-    assert find_error(body) is None
+    assert find_silent_error(body) is None
