@@ -31,8 +31,7 @@ if TYPE_CHECKING:
         UnknownDialect,
         UnreadableTranscript,
     )
-    from midfold.folding.compression import Compression
-    from midfold.folding.feedback import summarize_manual_compression
+    from midfold.folding.compression import Compression, summarize_manual_compression
     from midfold.folding.fold import Fold
     from midfold.folding.losses import Loss, list_losses
     from midfold.folding.policy import CompressionPolicy
@@ -102,7 +101,7 @@ _HOMES = {
     "list_losses": "midfold.folding.losses",
     "load_transcript": "midfold.transcripts",
     "normalize_usage": "midfold.wire.usage",
-    "summarize_manual_compression": "midfold.folding.feedback",
+    "summarize_manual_compression": "midfold.folding.compression",
 }
 
 

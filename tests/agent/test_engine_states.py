@@ -10,8 +10,7 @@ from midfold.agent import Done
 from midfold.config.stores import delete_session, open_outputs
 from midfold.engines import ContextEngine
 from midfold.errors import StoreError
-from midfold.folding.state import CompressionState
-from midfold.folding.state_json import state_from_json
+from midfold.folding.state import CompressionState, state_from_json
 from midfold.messages.digests import chain_digests
 from midfold.store import SessionKind
 from midfold.store.sqlite.driver import driver

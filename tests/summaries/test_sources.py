@@ -5,8 +5,8 @@ import json
 from midfold.api import compress
 from midfold.folding.flow import compress as compress_flow
 from midfold.folding.fold import Span
-from midfold.folding.numbering import read_folded
 from midfold.folding.policy import CompressionPolicy
+from midfold.folding.summary_message import read_folded_numbers
 from midfold.messages import Message, Text, ToolCall, ToolResult
 from midfold.summaries.prompts import find_body
 from midfold.summaries.sections import split_sections
@@ -87,13 +87,13 @@ def test_the_active_task_comes_first_and_what_is_folded_last():
     result = run_out(start(use_model=False))
     names = list(split_sections(find_body(result.summary)))
     assert (names[0], names[-1]) == ("Active Task", "Folded Messages")
-    assert read_folded(find_body(result.summary)).spans == result.folded
+    assert read_folded_numbers(find_body(result.summary)).spans == result.folded
 
 
 def test_a_fold_around_the_newest_request_names_both_sides():
     messages = [user("Begin."), assistant("Yes."), *work(0, 40), user("Now this."), *work(100, 60)]
     result = run_out(start(messages, use_model=False))
-    assert read_folded(find_body(result.summary)).spans == result.folded
+    assert read_folded_numbers(find_body(result.summary)).spans == result.folded
     assert result.folded == (Span(1, 82), Span(83, result.folded[1].stop))
 
 

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from midfold.folding.groups import legal_cuts
+from midfold.folding.layout import legal_cuts
 from midfold.messages import pair_calls
 from midfold.trajectories import CompressionConfig, RowStatus, TrajectoryCompressor
 from midfold.trajectories.plan import find_protected

@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from midfold.folding.groups import legal_cuts
+from midfold.folding.layout import legal_cuts
 from midfold.messages import pair_calls
 from midfold.testing import Dirt, transcript
 from midfold.trajectories import CompressionConfig, TrajectoryCompressor

@@ -33,8 +33,8 @@ from midfold.folding import (
     count_leading_system,
     decide,
     find_summary,
+    make_summary_message,
     note_outcome,
-    summary_message,
     tier_of,
 )
 from midfold.messages import Message, canonical_bytes
@@ -356,4 +356,4 @@ def _with_newest_task(fold: Fold, before: Sequence[Message], now: Run, key: byte
     if body is None or task == active_task(before, earlier):
         return fold
     words = with_section(body, TASK_HEADING, redact(task, key=key))
-    return fold.with_summary(summary_message(words, fold.span_digest, key))
+    return fold.with_summary(make_summary_message(words, fold.span_digest, key))

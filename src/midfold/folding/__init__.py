@@ -4,10 +4,7 @@ Nothing here asks a clock, opens a socket or knows a provider. A compression is 
 summary and returns a value; its driver does the asking.
 """
 
-from midfold.folding.assemble import summary_message
-from midfold.folding.choose import TASK_HEADING, frame
-from midfold.folding.compression import Compression, texts_of
-from midfold.folding.feedback import summarize_manual_compression
+from midfold.folding.compression import Compression, summarize_manual_compression, texts_of
 from midfold.folding.flow import MIN_SAVED_PART, MIN_SAVED_TOKENS, Flow, compress
 from midfold.folding.fold import (
     Edit,
@@ -23,10 +20,8 @@ from midfold.folding.fold import (
     replace_spans,
     splice,
 )
-from midfold.folding.groups import group_around, legal_cuts
-from midfold.folding.layout import count_head, find_summary, lay_out, make_plan
+from midfold.folding.layout import count_head, group_around, lay_out, legal_cuts, make_plan
 from midfold.folding.losses import Loss, list_losses
-from midfold.folding.numbering import Folded, number, read_folded
 from midfold.folding.policy import THRESHOLD_CAP, Budget, CompressionPolicy, Strategy, Style
 from midfold.folding.pressure import (
     Tier,
@@ -41,8 +36,16 @@ from midfold.folding.pressure import (
 )
 from midfold.folding.preview import Rehearsal, rehearse
 from midfold.folding.run import arun, run
-from midfold.folding.state import CompressionState
-from midfold.folding.state_json import state_from_json, state_to_json
+from midfold.folding.state import CompressionState, state_from_json, state_to_json
+from midfold.folding.summary_message import (
+    TASK_HEADING,
+    FoldedNumbers,
+    find_summary,
+    frame_summary,
+    make_summary_message,
+    number_messages,
+    read_folded_numbers,
+)
 from midfold.summaries import DIGEST, SummaryRequest
 
 __all__ = [
@@ -59,7 +62,7 @@ __all__ = [
     "Fate",
     "Flow",
     "Fold",
-    "Folded",
+    "FoldedNumbers",
     "Insert",
     "Loss",
     "Rehearsal",
@@ -78,7 +81,7 @@ __all__ = [
     "count_leading_system",
     "decide",
     "find_summary",
-    "frame",
+    "frame_summary",
     "group_around",
     "is_paused",
     "join_spans",
@@ -86,10 +89,11 @@ __all__ = [
     "legal_cuts",
     "list_losses",
     "make_plan",
+    "make_summary_message",
     "note_outcome",
-    "number",
+    "number_messages",
     "pause_notice",
-    "read_folded",
+    "read_folded_numbers",
     "rehearse",
     "reopen",
     "replace_spans",
@@ -98,7 +102,6 @@ __all__ = [
     "state_from_json",
     "state_to_json",
     "summarize_manual_compression",
-    "summary_message",
     "texts_of",
     "tier_of",
     "warn",

@@ -1,21 +1,11 @@
 """Puts a fold together: summary, edits, mends, and the digests it is known by."""
 
 from collections.abc import Sequence
-from hashlib import blake2b
 
 from midfold.folding.fold import Edit, Fold, Span, replace_spans
 from midfold.folding.layout import Layout
 from midfold.folding.repair import mend
-from midfold.messages import Message, MessageDigest, Text
-from midfold.summaries import prompts
-
-_NONCE_BYTES = 6
-
-
-def summary_message(body: str, folded_digest: bytes, key: bytes) -> Message:
-    """Make the message that stands for what was folded; its fence is known only to who knows the key."""
-    nonce = blake2b(folded_digest, key=key, digest_size=_NONCE_BYTES).hexdigest()
-    return Message("user", (Text(prompts.wrap_summary(body, nonce)),))
+from midfold.messages import Message, MessageDigest
 
 
 def make_fold(

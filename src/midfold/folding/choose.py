@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
-from midfold.folding.assemble import summary_message
 from midfold.folding.fold import Edit, Fold, Span, add_note
 from midfold.folding.layout import (
     MIN_TAIL_MESSAGES,
@@ -16,23 +15,18 @@ from midfold.folding.layout import (
     spans_between,
     stops_between,
 )
-from midfold.folding.numbering import Folded
 from midfold.folding.policy import TAIL_SLACK, CompressionPolicy, Strategy, Style, free_summary_tokens
 from midfold.folding.prune import Pruned, least_tokens, prune
 from midfold.folding.repair import mend
 from midfold.folding.state import CompressionState
+from midfold.folding.summary_message import FoldedNumbers, frame_summary, make_summary_message
 from midfold.folding.tail import shrink_tail
 from midfold.messages import Message, MessageDigest, Text, ToolCall, ToolResult, join_digests, own_digest
 from midfold.ports import Count
 from midfold.summaries import (
-    FOLDED_HEADING,
     active_task,
-    join_sections,
     prompts,
-    quote_headings,
-    split_sections,
 )
-from midfold.summaries.digest import NOTES_HEADING
 from midfold.summaries.ledger import LedgerCache
 from midfold.summaries.tool_calls import excerpt
 
@@ -46,7 +40,6 @@ _WORTH_LENGTHENING_TOKENS = 200
 _FIRST_GUESS_CHARS_PER_TOKEN = 4
 _LENGTHEN_ROUNDS = 6
 _TIGHT = 0.99
-TASK_HEADING = "Active Task"
 _SHORT_TASK_CHARS = 200
 
 
@@ -143,7 +136,7 @@ class Choice:
     body_tokens: int
     """room for its words, without prefix, fence and active task"""
     task: str
-    folded: Folded
+    folded: FoldedNumbers
     """all messages that the summary stands for, those of earlier folds with them"""
     digest: bytes
     """of what is folded, by its ends"""
@@ -366,19 +359,7 @@ def _choice(job: Job, plan: Plan, edits: Sequence[Edit]) -> Choice:
     )
 
 
-def frame(body: str, task: str, folded: Folded) -> str:
-    """Put what code says around a summary's words: the active task first, what is folded last."""
-    sections = split_sections(body)
-    for heading in (TASK_HEADING, FOLDED_HEADING):
-        sections.pop(heading, None)
-    # Words without a heading would read as part of the task.
-    notes = {NOTES_HEADING: sections.pop("")} if "" in sections else {}
-    return join_sections(
-        {TASK_HEADING: quote_headings(task), **notes, **sections, FOLDED_HEADING: folded.spell()}
-    )
-
-
-def _name_folded(layout: Layout, spans: Sequence[Span]) -> Folded:
+def _name_folded(layout: Layout, spans: Sequence[Span]) -> FoldedNumbers:
     """Say by their numbers which messages leave, and where one is put in to make the list legal."""
     gone = {index for span in spans for index in span}
     kept = [index for index in range(len(layout.messages)) if index not in gone]
@@ -389,6 +370,6 @@ def _name_folded(layout: Layout, spans: Sequence[Span]) -> Folded:
     )
 
 
-def _shell_tokens(job: Job, task: str, folded: Folded, digest: bytes) -> int:
+def _shell_tokens(job: Job, task: str, folded: FoldedNumbers, digest: bytes) -> int:
     """Count what a summary takes before it says anything."""
-    return job.count(summary_message(frame("", task, folded), digest, job.key))
+    return job.count(make_summary_message(frame_summary("", task, folded), digest, job.key))

@@ -1,10 +1,9 @@
-"""What a compression tells about itself: its fold, the new messages, and the facts."""
+"""The result of a compression: its fold, the new messages, and the facts, also in words for people."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar, cast
 
-from midfold.folding.feedback import headline
 from midfold.folding.fold import Fate, Fold, Source, Span
 from midfold.folding.state import CompressionState
 from midfold.messages import Message, Opaque, Reasoning, Text, ToolCall, ToolResult
@@ -109,7 +108,7 @@ class Compression(Generic[M]):
     @property
     def headline(self) -> str:
         """One line for people."""
-        return headline(len(self.before), len(self.messages), changed=self.changed)
+        return _headline(len(self.before), len(self.messages), changed=self.changed)
 
     @property
     def fates(self) -> list[Fate]:
@@ -172,3 +171,37 @@ def _strings(value: object) -> Iterator[str]:
     elif isinstance(value, dict | list):
         for inner in value.values() if isinstance(value, dict) else value:
             yield from _strings(inner)
+
+
+def summarize_manual_compression(
+    before: Sequence[object], after: Sequence[object], before_tokens: int, after_tokens: int
+) -> dict[str, object]:
+    """Describe a compression that a person asked for: `noop`, `headline`, `token_line` and `note`.
+
+    Token figures are estimates. `note` is set only for the surprising case of fewer messages but more tokens.
+    """
+    noop = len(before) == len(after) and all(
+        old is new or old == new for old, new in zip(before, after, strict=True)
+    )
+    token_line = f"Request size: ~{before_tokens:,} → ~{after_tokens:,} tokens"
+    if before_tokens == after_tokens:
+        token_line = f"Request size: ~{before_tokens:,} tokens (unchanged)"
+    surprising = not noop and len(after) < len(before) and after_tokens > before_tokens
+    note = (
+        "Fewer messages can take more tokens: a summary may be denser than what it replaced."
+        if surprising
+        else None
+    )
+    return {
+        "noop": noop,
+        "headline": _headline(len(before), len(after), changed=not noop),
+        "token_line": token_line,
+        "note": note,
+    }
+
+
+def _headline(before: int, after: int, *, changed: bool) -> str:
+    """Say in one line what became of the messages, the same in chat, gateway and command line."""
+    if not changed:
+        return f"No changes from compression: {before:,} messages"
+    return f"Compressed: {before:,} → {after:,} messages"

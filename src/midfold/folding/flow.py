@@ -9,13 +9,12 @@ from collections.abc import Generator, Iterable, Sequence
 from dataclasses import replace
 from typing import TypeAlias, TypeVar
 
-from midfold.folding.assemble import make_fold, summary_message
+from midfold.folding.assemble import make_fold
 from midfold.folding.choose import (
     Choice,
     Job,
     add_edits,
     choose_fold,
-    frame,
     is_short,
     prune_middle,
     prunes_in_vain,
@@ -29,6 +28,7 @@ from midfold.folding.policy import CompressionPolicy, Strategy
 from midfold.folding.pressure import note_attempt, note_outcome
 from midfold.folding.prune import Pruned
 from midfold.folding.state import CompressionState
+from midfold.folding.summary_message import frame_summary, make_summary_message
 from midfold.messages import Message, MessageDigest, Text, ToolCall, ToolResult
 from midfold.ports import Count
 from midfold.summaries import Draft, Retention, SummaryJob, SummaryRequest, draft_summary
@@ -188,7 +188,9 @@ def _fit(job: Job, choice: Choice, draft: Draft) -> Fold:
     budget = choice.body_tokens
     for _ in range(_FIT_ROUNDS):
         body = draft.write(max(budget, 0))
-        message = summary_message(frame(body, choice.task, choice.folded), choice.digest, job.key)
+        message = make_summary_message(
+            frame_summary(body, choice.task, choice.folded), choice.digest, job.key
+        )
         excess = job.count(message) - choice.summary_tokens
         if excess <= 0:
             break

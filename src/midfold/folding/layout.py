@@ -1,7 +1,10 @@
-"""What to fold: head, tail, the newest request, and the spans between them.
+"""What may be folded: head, tail, the newest request, and the spans between them, cut where it is legal.
 
 The output of a fold reads head, summary, newest request, recent tail. The newest request stays word for word
 and after the summary, wherever it stood: the fold may lie on both sides of it.
+
+A call and its results belong together, and so do the thinking and the items that follow it where a provider
+sends them apart. Legal cuts are computed once; a plan chooses from them and repairs nothing afterwards.
 """
 
 from collections.abc import Sequence
@@ -9,12 +12,16 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from midfold.folding.fold import Span, count_leading_system
-from midfold.folding.groups import group_around, legal_cuts, waiting_from
-from midfold.folding.numbering import Folded, number, read_folded
 from midfold.folding.policy import TAIL_SLACK, Budget, CompressionPolicy
-from midfold.messages import Message, Pairing, is_request, newest_request, pair_calls
-from midfold.summaries import join_sections, prompts, split_sections
-from midfold.summaries.digest import NOTED_HEADING, RULES_HEADING
+from midfold.folding.summary_message import (
+    FoldedNumbers,
+    find_summary,
+    number_messages,
+    read_folded_numbers,
+    read_summary,
+)
+from midfold.messages import Message, Pairing, Reasoning, ToolResult, is_request, newest_request, pair_calls
+from midfold.summaries import prompts
 
 MIN_TAIL_MESSAGES = 3
 _MOST_OPENING_MESSAGES = 3
@@ -36,7 +43,7 @@ class Layout:
     """where an earlier summary stands"""
     previous: str | None
     """its words"""
-    folded_before: Folded
+    folded_before: FoldedNumbers
     """the messages that it stands for"""
     numbers: list[int]
     """what each message is known by in the whole conversation"""
@@ -81,8 +88,8 @@ def lay_out(messages: Sequence[Message], sizes: Sequence[int], policy: Compressi
         # The only words of the user may start like somebody's summary; only ours is sure to be one.
         ours = messages[newest].text.startswith(prompts.SUMMARY_MARKER)
         newest, summary = (None, summary) if ours else (newest, None)
-    previous = None if summary is None else _read_previous(messages[summary].text)
-    folded_before = read_folded(previous or "")
+    previous = None if summary is None else read_summary(messages[summary].text)
+    folded_before = read_folded_numbers(previous or "")
     return Layout(
         messages=messages,
         sizes=sizes,
@@ -92,21 +99,10 @@ def lay_out(messages: Sequence[Message], sizes: Sequence[int], policy: Compressi
         summary=summary,
         previous=previous,
         folded_before=folded_before,
-        numbers=number(len(messages), summary, folded_before),
+        numbers=number_messages(len(messages), summary, folded_before),
         request=Span(0, 0) if newest is None else group_around(newest, cuts),
         waiting=waiting_from(messages, pairing),
         sums=[0, *accumulate(sizes)],
-    )
-
-
-def _read_previous(text: str) -> str | None:
-    """Return the words of an earlier summary; where it is not ours, code has not written its rules."""
-    body = prompts.find_body(text)
-    if body is None or text.startswith(prompts.SUMMARY_MARKER):
-        return body
-    sections = split_sections(body)
-    return join_sections(
-        {name.replace(RULES_HEADING, NOTED_HEADING): said for name, said in sections.items()}
     )
 
 
@@ -115,14 +111,6 @@ def count_head(sizes: Sequence[int], lead: int, policy: CompressionPolicy) -> in
     if policy.budget is not Budget.FIXED:
         return policy.protect_first_n
     return sum(total <= policy.head_tokens for total in accumulate(sizes[lead:]))
-
-
-def find_summary(messages: Sequence[Message], lead: int, head: int) -> int | None:
-    """Find an earlier summary: a user message right after the head that starts with a known prefix."""
-    for index in range(lead, min(lead + max(head, 1) + 1, len(messages))):
-        if messages[index].role == "user" and prompts.find_body(messages[index].text) is not None:
-            return index
-    return None
 
 
 def make_plan(layout: Layout, policy: CompressionPolicy, tail_budget: int) -> Plan:
@@ -221,3 +209,67 @@ def _spans(layout: Layout, start: int, stop: int) -> tuple[Span, ...]:
         start = layout.summary
     news = sum(map(len, pieces)) - (layout.summary is not None and start <= layout.summary < stop)
     return pieces if news > 0 else ()
+
+
+def legal_cuts(messages: Sequence[Message], pairing: Pairing) -> list[bool]:
+    """Say for each index from 0 to `len(messages)` whether the list may be cut before it.
+
+    Never between a call and its result, never after a call that is still waiting for one, never between
+    thinking that is an item of its own and what it led to.
+    """
+    blocked = [0] * (len(messages) + 2)
+    requests = [0, *accumulate(map(is_request, messages))]
+    for call, result in pairing.answers.items():
+        # A result that comes after the user spoke again is one no provider accepts, and binds nothing.
+        if call.message < result.message and requests[call.message] == requests[result.message]:
+            blocked[call.message + 1] += 1
+            blocked[result.message + 1] -= 1
+    waiting = waiting_from(messages, pairing)
+    if waiting is not None:
+        blocked[waiting + 1] += 1
+    depths = list(accumulate(blocked[: len(messages) + 1]))
+    inside_thought = _inside_thought(messages)
+    return [depth == 0 and not inside_thought[index] for index, depth in enumerate(depths)]
+
+
+def waiting_from(messages: Sequence[Message], pairing: Pairing) -> int | None:
+    """Return the first message with a call that may still get its result: one of the newest turn."""
+    end = len(messages)
+    while end and messages[end - 1].parts and _only_results(messages[end - 1]):
+        end -= 1
+    start = end - 1 if end and messages[end - 1].role == "assistant" else end
+    # Calls that are items of their own belong to one turn; a model that spoke again did not wait.
+    while start and messages[start - 1].role == "assistant" and not messages[start - 1].text.strip():
+        start -= 1
+    return next((call.message for call in pairing.open_calls if start <= call.message < end), None)
+
+
+def group_around(index: int, cuts: Sequence[bool]) -> Span:
+    """Return the smallest span with legal ends that holds `index`."""
+    start = index
+    while not cuts[start]:
+        start -= 1
+    stop = index + 1
+    while stop < len(cuts) - 1 and not cuts[stop]:
+        stop += 1
+    return Span(start, stop)
+
+
+def _only_results(message: Message) -> bool:
+    return all(isinstance(part, ToolResult) for part in message.parts)
+
+
+def _only_thinks(message: Message) -> bool:
+    return all(isinstance(part, Reasoning) for part in message.parts)
+
+
+def _inside_thought(messages: Sequence[Message]) -> list[bool]:
+    """Mark the indices before which a thought, sent as an item of its own, has not yet come to its end."""
+    marks = [False] * (len(messages) + 1)
+    thinking = False
+    for index, message in enumerate(messages):
+        parts = message.parts
+        starts = bool(parts) and isinstance(parts[0], Reasoning) and _only_thinks(message)
+        marks[index] = thinking and message.role == "assistant" and not starts
+        thinking = message.role == "assistant" and (starts or thinking)
+    return marks

@@ -21,7 +21,7 @@ SUMMARY_RATIO = 0.20
 SUMMARY_FLOOR_TOKENS = 2_000
 SUMMARY_CAP_TOKENS = 12_000
 SUMMARY_CAP_OF_WINDOW = 0.05
-# Folded tokens below → part of them that a summary may take, when the budget is scaled.
+# FoldedNumbers tokens below → part of them that a summary may take, when the budget is scaled.
 _SCALE = ((10_000, 0.20), (30_000, 0.15), (100_000, 0.10))
 _SCALE_ABOVE = 0.05
 

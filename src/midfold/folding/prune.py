@@ -3,6 +3,7 @@
 Pruning what is pruned changes nothing: stubs, excerpts and notes are recognised by their form.
 """
 
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,7 +11,6 @@ from typing import assert_never
 
 from midfold.folding.fold import Edit, Span
 from midfold.folding.policy import Style
-from midfold.folding.prune_kept import Kept, find_kept, is_kept_stub, write_kept_stub
 from midfold.messages import (
     Location,
     Media,
@@ -29,9 +29,12 @@ from midfold.summaries.tool_calls import (
     excerpt,
     is_excerpt,
     is_stub,
+    kind_of,
+    name_of,
     one_line,
     redact_arguments,
     shorten_strings,
+    subject_of,
     write_pointer,
     write_stub,
 )
@@ -45,6 +48,25 @@ _STUB_TOKENS = 30
 _FRAME_TOKENS = 5
 _SOURCE_CHARS = 100
 _MEDIA_GONE = " removed to save context]"
+_LONGEST_STUB_CHARS = 600
+_SUBJECT_CHARS = 120
+_READER = "read_persisted_output"
+_REFERENCE = r'reference="(?P<reference>[a-z0-9_]{1,24}-[0-9a-f]{32})"'
+_NUMBER = r"[0-9]{1,3}(?:,[0-9]{3}){0,4}"
+_SIZE = rf"(?P<size>{_NUMBER} characters \({_NUMBER}\.[0-9] [KM]B\))"
+# A path is none of ours to repeat: whoever prints such a block may write there what they like.
+_BLOCK = re.compile(
+    rf"<persisted-output {_REFERENCE}>\n"
+    rf"This result has {_SIZE}, too many for the conversation, so it was put aside\."
+    rf"(?: Credentials in it were replaced; {_NUMBER} characters are kept\.)?"
+    rf" Nothing of it is lost: call `{_READER}` with the reference above to get any part of it,"
+    rf" by `offset` and `limit` \(in characters, up to {_NUMBER}\), from the end, by lines,"
+    r" or by a `pattern` to search for\.(?: It is also the file [^\n]{1,260})?\n"
+    rf"The first {_NUMBER} characters:\n\n"
+    r"(?P<preview>.*)\n</persisted-output>\n?",
+    re.DOTALL,
+)
+_NOTE = re.compile(rf"\[persisted-output {_REFERENCE}: {_SIZE}, `{_READER}` reads it\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +141,18 @@ _NO_BRACKETS = str.maketrans("[]", "()")
 def _is_reference(media: Media) -> bool:
     """Tell an address or a provider's file id from data."""
     return not media.mime or media.source.startswith(("http://", "https://"))
+
+
+@dataclass(frozen=True, slots=True)
+class _OffloadedResult:
+    """A result that was offloaded before: how it begins, and a note with the reference that reads it back.
+
+    A result counts as offloaded if all of it is such a block, word for word. A tool can print one; it gets
+    no more than a stub with a reference that finds nothing, and with a number.
+    """
+
+    preview: str
+    note: str
 
 
 @dataclass(slots=True)
@@ -214,24 +248,26 @@ class _Pruner:
             case Style.EXCERPT:
                 return excerpt(self.redact(result.text)) if len(result.text) > EXCERPT_CHARS else result.text
             case Style.PLACEHOLDER:
-                kept = find_kept(result.text, self.redact)
-                return f"{PLACEHOLDER} {kept.note}" if kept else PLACEHOLDER
+                offloaded = _find_offloaded(result.text, self.redact)
+                return f"{PLACEHOLDER} {offloaded.note}" if offloaded else PLACEHOLDER
             case _:
                 assert_never(self.style)
 
     def _stub(self, asked_at: Location | None, result: ToolResult) -> str:
-        kept = find_kept(result.text, self.redact)
-        shown = result if kept else _with_text(result, self.redact(result.text))
+        offloaded = _find_offloaded(result.text, self.redact)
+        shown = result if offloaded else _with_text(result, self.redact(result.text))
         call = self._call(asked_at)
-        stub = self._write_stub(call, shown, kept)
+        stub = self._write_stub(call, shown, offloaded)
         if len(stub) < len(shown.text) or call is None or asked_at is None:
             return stub
         # Shortened arguments can make a shorter stub: what does not fit now must not fit the next time.
-        return self._write_stub(self._shorten_call(asked_at, call), shown, kept)
+        return self._write_stub(self._shorten_call(asked_at, call), shown, offloaded)
 
-    def _write_stub(self, call: ToolCall | None, result: ToolResult, kept: Kept | None) -> str:
-        if kept:
-            return write_kept_stub(call, result, kept, self.redact)
+    def _write_stub(
+        self, call: ToolCall | None, result: ToolResult, offloaded: _OffloadedResult | None
+    ) -> str:
+        if offloaded:
+            return _write_offloaded_stub(call, result, offloaded, self.redact)
         return self.redact(write_stub(call, result, self.writers))
 
     def _keep(self, here: Location, text: str) -> None:
@@ -249,7 +285,9 @@ class _Pruner:
 def _is_ours(call: ToolCall | None, result: ToolResult) -> bool:
     """Recognise what an earlier pruning left of a result."""
     text = result.text
-    return is_stub(call, result) or is_kept_stub(text) or (len(text) <= EXCERPT_CHARS and is_excerpt(text))
+    return (
+        is_stub(call, result) or _is_offloaded_stub(text) or (len(text) <= EXCERPT_CHARS and is_excerpt(text))
+    )
 
 
 def _with_text(result: ToolResult, text: str) -> ToolResult:
@@ -267,3 +305,36 @@ def _find_note(text: str) -> str:
     start = text.rfind("[") if text.endswith(_MEDIA_GONE) else -1
     stands_alone = start == 0 or (start > 0 and text[start - 1] in " \n")
     return text[start:] if stands_alone else ""
+
+
+def _find_offloaded(text: str, redact: Callable[[str], str]) -> _OffloadedResult | None:
+    """Read the block that stands for a result; one with a credential for its reference is none of ours."""
+    block = _BLOCK.fullmatch(text)
+    if block is None:
+        return None
+    note = f'[persisted-output reference="{block["reference"]}": {block["size"]}, `{_READER}` reads it]'
+    return _OffloadedResult(block["preview"], note) if redact(note) == note else None
+
+
+def _write_offloaded_stub(
+    call: ToolCall | None, result: ToolResult, offloaded: _OffloadedResult, redact: Callable[[str], str]
+) -> str:
+    """Say in one line what was put aside, and where it is."""
+    shown = ToolResult(result.call_id, redact(offloaded.preview), result.is_error, (), result.name)
+    call = call or ToolCall(result.call_id, name_of(None, result), "")
+    writers = dict.fromkeys((call.name, kind_of(call)), _say_offloaded)
+    return f"{redact(write_stub(call, shown, writers))} {offloaded.note}"
+
+
+def _is_offloaded_stub(text: str) -> bool:
+    """Recognise a line with such a note at its end."""
+    if len(text) > _LONGEST_STUB_CHARS or "\n" in text or not text.startswith("["):
+        return False
+    start = text.rfind("[persisted-output ")
+    return start > 0 and _NOTE.fullmatch(text, start) is not None
+
+
+def _say_offloaded(call: ToolCall, _: ToolResult) -> str:
+    kind = kind_of(call)
+    subject = one_line(subject_of(call, kind), _SUBJECT_CHARS) if kind else ""
+    return f"{subject} -> output put aside".lstrip()

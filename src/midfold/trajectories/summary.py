@@ -7,7 +7,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from midfold.folding import Folded, Span, count_leading_system, find_summary, frame, number, read_folded
+from midfold.folding import (
+    FoldedNumbers,
+    Span,
+    count_leading_system,
+    find_summary,
+    frame_summary,
+    number_messages,
+    read_folded_numbers,
+)
 from midfold.messages import Message, Pairing
 from midfold.redact import redact
 from midfold.summaries import Template, prompts
@@ -39,14 +47,15 @@ class TurnNumbering:
     numbers: Sequence[int]
     summary: int | None
     """where an earlier summary stands"""
-    folded_before: Folded
+    folded_before: FoldedNumbers
 
 
 def number_turns(messages: Sequence[Message]) -> TurnNumbering:
     """Number the turns of a trajectory, counting on from an earlier summary if there is one."""
     summary = find_summary(messages, count_leading_system(messages), _HEAD_TURNS)
-    before = Folded() if summary is None else read_folded(prompts.find_body(messages[summary].text) or "")
-    return TurnNumbering(number(len(messages), summary, before), summary, before)
+    earlier = "" if summary is None else prompts.find_body(messages[summary].text) or ""
+    before = read_folded_numbers(earlier)
+    return TurnNumbering(number_messages(len(messages), summary, before), summary, before)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +85,7 @@ class Passage:
         numbering = self.numbering
         gone = (numbering.numbers[index] for index in self.indices if index != numbering.summary)
         folded = numbering.folded_before.join(gone, ())
-        return f"{read_text('summary.md')}\n\n{prompts.neutralize(frame(body, '', folded))}"
+        return f"{read_text('summary.md')}\n\n{prompts.neutralize(frame_summary(body, '', folded))}"
 
     def write_within(self, body: str, tokens: int, count: Callable[[str], int]) -> str:
         """Write the turn with as many lines of the body as fit; none where not even that does."""

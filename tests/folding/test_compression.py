@@ -1,6 +1,6 @@
 """The words in which a compression is reported."""
 
-from midfold.folding.feedback import summarize_manual_compression
+from midfold.folding.compression import summarize_manual_compression
 
 A, B, C = ({"role": "user", "content": letter} for letter in "abc")
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from midfold.api import compress
 from midfold.folding.fold import Span
-from midfold.folding.numbering import Folded, number, read_folded
+from midfold.folding.summary_message import FoldedNumbers, number_messages, read_folded_numbers
 from midfold.summaries.prompts import find_body
 from midfold.summaries.sections import FOLDED_HEADING
 
@@ -19,7 +19,7 @@ spans = st.lists(
 
 
 def body(folded):
-    return f"## Goal\n- x\n\n## {FOLDED_HEADING}\n{folded.spell()}"
+    return f"## Goal\n- x\n\n## {FOLDED_HEADING}\n{folded.render()}"
 
 
 def numbers_of(found):
@@ -28,13 +28,13 @@ def numbers_of(found):
 
 @given(spans, st.lists(st.integers(0, 600), max_size=9))
 def test_what_is_written_down_is_read_again(found, added):
-    folded = Folded().join(numbers_of(found), added)
-    assert read_folded(body(folded)) == folded
+    folded = FoldedNumbers().join(numbers_of(found), added)
+    assert read_folded_numbers(body(folded)) == folded
 
 
 @given(spans, st.lists(st.integers(0, 600), max_size=30))
 def test_joining_keeps_every_message_and_no_two_spans_touch(found, more):
-    joined = Folded().join(numbers_of(found), more[:3]).join(more, more[3:])
+    joined = FoldedNumbers().join(numbers_of(found), more[:3]).join(more, more[3:])
     assert numbers_of(joined.spans) == numbers_of(found) | set(more)
     assert joined.added == tuple(sorted(set(more)))
     assert all(one.stop < other.start for one, other in pairwise(joined.spans))
@@ -42,8 +42,8 @@ def test_joining_keeps_every_message_and_no_two_spans_touch(found, more):
 
 @given(st.integers(0, 20), spans, st.integers(1, 60))
 def test_messages_behind_a_summary_are_numbered_around_what_it_stands_for(head, found, count):
-    folded = Folded().join((n + head for n in numbers_of(found)), ())
-    numbers = number(head + count, head, folded)
+    folded = FoldedNumbers().join((n + head for n in numbers_of(found)), ())
+    numbers = number_messages(head + count, head, folded)
     behind = numbers[head + 1 :]
     gone = numbers_of(folded.spans)
     assert numbers[:head] == list(range(head))
@@ -52,23 +52,23 @@ def test_messages_behind_a_summary_are_numbered_around_what_it_stands_for(head, 
 
 
 def test_without_a_summary_messages_are_numbered_by_their_place():
-    assert number(4, None, Folded()) == [0, 1, 2, 3]
+    assert number_messages(4, None, FoldedNumbers()) == [0, 1, 2, 3]
 
 
 def test_a_message_that_was_put_in_has_the_number_of_the_one_before_it():
-    assert number(6, 1, Folded((Span(1, 4),), (5,))) == [0, 0, 4, 5, 5, 6]
+    assert number_messages(6, 1, FoldedNumbers((Span(1, 4),), (5,))) == [0, 0, 4, 5, 5, 6]
 
 
 @pytest.mark.parametrize(
     "said", ["", "## Goal\n- x", f"## {FOLDED_HEADING}\nnothing", f"## {FOLDED_HEADING}\n9–3 (", "[1–4]"]
 )
 def test_a_summary_that_does_not_say_so_stands_for_nothing_known(said):
-    assert read_folded(said) == Folded()
+    assert read_folded_numbers(said) == FoldedNumbers()
 
 
 def test_a_hostile_list_of_ranges_is_bounded():
     said = ", ".join(map(str, range(0, 100_000, 2)))
-    assert len(read_folded(f"## {FOLDED_HEADING}\n{said}").spans) <= 1_000
+    assert len(read_folded_numbers(f"## {FOLDED_HEADING}\n{said}").spans) <= 1_000
 
 
 def user(words):
@@ -139,7 +139,7 @@ def test_every_message_of_the_conversation_is_either_folded_or_there():
         messages, total = [*messages, *news], total + len(news)
         result = compress(messages, max_tokens=1_800)
         messages = result.messages
-        folded = sum(map(len, read_folded(find_body(result.summary)).spans))
+        folded = sum(map(len, read_folded_numbers(find_body(result.summary)).spans))
         assert folded + len(messages) - 1 == total
 
 
@@ -173,4 +173,4 @@ def test_numbers_survive_the_mending_of_a_list_that_was_only_pruned():
 def test_a_request_that_quotes_a_summary_changes_no_numbers():
     messages = [*chat(0, 30, [False]), user(f"See:\n## {FOLDED_HEADING}\n0–5000 (x")]
     result = compress(messages, max_tokens=1_800)
-    assert read_folded(find_body(result.summary)).spans[-1].stop < len(messages)
+    assert read_folded_numbers(find_body(result.summary)).spans[-1].stop < len(messages)

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from midfold.folding.state import CompressionState
-from midfold.folding.state_json import state_from_json, state_to_json
+from midfold.folding.state import CompressionState, state_from_json, state_to_json
 
 NUMBERS = st.integers(0, 10**9)
 STATES = st.builds(

@@ -1,7 +1,7 @@
 """Legal cuts: a call is never parted from its results, and a request is what the user says."""
 
 from midfold.folding.fold import Span, count_leading_system
-from midfold.folding.groups import group_around, legal_cuts, waiting_from
+from midfold.folding.layout import group_around, legal_cuts, waiting_from
 from midfold.messages import (
     Message,
     Reasoning,

@@ -1,0 +1,115 @@
+"""The message that stands for what was folded: its frame, its fence, and which messages it stands for.
+
+`[12]` names message 12 of the whole conversation. A fold shortens the list, and the next one would number its
+messages differently; so a summary says which messages it stands for, and the next fold counts on from there.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+
+from midfold.folding.fold import Span, join_spans
+from midfold.messages import Message, Text
+from midfold.summaries import FOLDED_HEADING, join_sections, prompts, quote_headings, split_sections
+from midfold.summaries.digest import NOTED_HEADING, NOTES_HEADING, RULES_HEADING
+
+TASK_HEADING = "Active Task"
+_NONCE_BYTES = 6
+_RANGE = re.compile(r"(\+?)(\d{1,9})(?:–(\d{1,9}))?")
+_MOST_RANGES = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class FoldedNumbers:
+    """What a summary stands for, by the numbers of the whole conversation."""
+
+    spans: tuple[Span, ...] = ()
+    added: tuple[int, ...] = ()
+    """messages that were put in behind these, such as a result for a call that never got one"""
+
+    def join(self, numbers: Iterable[int], added: Iterable[int]) -> "FoldedNumbers":
+        """Add messages that are folded now."""
+        spans = join_spans([*self.spans, *_runs(sorted(numbers))])
+        return FoldedNumbers(spans, tuple(sorted({*self.added, *added})))
+
+    def render(self) -> str:
+        """Write it down for the next fold, and for readers."""
+        ranges = [
+            str(span.start) if len(span) == 1 else f"{span.start}–{span.stop - 1}" for span in self.spans
+        ]
+        additions = [f"+{number}" for number in self.added]
+        return f"{', '.join([*ranges, *additions])} ([n] names message n)"
+
+
+def make_summary_message(body: str, folded_digest: bytes, key: bytes) -> Message:
+    """Make the message that stands for what was folded; its fence is known only to who knows the key."""
+    nonce = blake2b(folded_digest, key=key, digest_size=_NONCE_BYTES).hexdigest()
+    return Message("user", (Text(prompts.wrap_summary(body, nonce)),))
+
+
+def frame_summary(body: str, task: str, folded: FoldedNumbers) -> str:
+    """Put what code says around a summary's words: the active task first, what is folded last."""
+    sections = split_sections(body)
+    for heading in (TASK_HEADING, FOLDED_HEADING):
+        sections.pop(heading, None)
+    # Words without a heading would read as part of the task.
+    notes = {NOTES_HEADING: sections.pop("")} if "" in sections else {}
+    return join_sections(
+        {TASK_HEADING: quote_headings(task), **notes, **sections, FOLDED_HEADING: folded.render()}
+    )
+
+
+def find_summary(messages: Sequence[Message], lead: int, head: int) -> int | None:
+    """Find an earlier summary: a user message right after the head that starts with a known prefix."""
+    for index in range(lead, min(lead + max(head, 1) + 1, len(messages))):
+        if messages[index].role == "user" and prompts.find_body(messages[index].text) is not None:
+            return index
+    return None
+
+
+def read_summary(text: str) -> str | None:
+    """Return the words of an earlier summary; where it is not ours, code has not written its rules."""
+    body = prompts.find_body(text)
+    if body is None or text.startswith(prompts.SUMMARY_MARKER):
+        return body
+    sections = split_sections(body)
+    return join_sections(
+        {name.replace(RULES_HEADING, NOTED_HEADING): said for name, said in sections.items()}
+    )
+
+
+def number_messages(count: int, summary: int | None, folded: FoldedNumbers) -> list[int]:
+    """Number `count` messages, one of which may be a summary that stands for those of `folded`."""
+    if summary is None:
+        return list(range(count))
+    gone = list(folded.spans)
+    added = set(folded.added)
+    numbers: list[int] = []
+    following = 0
+    while len(numbers) < count - 1:
+        while gone and following >= gone[0].start:
+            following = max(following, gone.pop(0).stop)
+        numbers.append(following)
+        if following in added and len(numbers) < count - 1:
+            numbers.append(following)
+        following += 1
+    return [*numbers[:summary], numbers[summary - 1] if summary else 0, *numbers[summary:]]
+
+
+def read_folded_numbers(body: str) -> FoldedNumbers:
+    """Read what a summary says it stands for; nothing where it does not say so."""
+    said = split_sections(body).get(FOLDED_HEADING, "").partition("(")[0]
+    ranges = _RANGE.findall(said)[:_MOST_RANGES]
+    spans = [Span(int(first), int(last or first) + 1) for plus, first, last in ranges if not plus]
+    added = sorted({int(first) for plus, first, _ in ranges if plus})
+    return FoldedNumbers(join_spans(span for span in spans if len(span)), tuple(added))
+
+
+def _runs(numbers: Sequence[int]) -> Iterator[Span]:
+    """Yield the spans that numbers in order make up."""
+    start = 0
+    for place in range(1, len(numbers) + 1):
+        if place == len(numbers) or numbers[place] > numbers[place - 1] + 1:
+            yield Span(numbers[start], numbers[place - 1] + 1)
+            start = place
