@@ -8,7 +8,7 @@ from aiohttp.abc import AbstractResolver
 
 from midfold.errors import ConfigError
 from midfold.providers import check_address, check_base_url
-from midfold.providers.http import Broken, Transport
+from midfold.providers.http import ConnectionBroken, Transport
 
 PUBLIC = [
     "https://api.openai.com/v1",
@@ -178,7 +178,7 @@ def test_t8_name_that_turns_to_this_machine_is_not_followed():
         finally:
             await transport.aclose()
 
-    with pytest.raises(Broken, match=r"cannot connect to rebinding\.example"):
+    with pytest.raises(ConnectionBroken, match=r"cannot connect to rebinding\.example"):
         asyncio.run(connect())
     assert resolver.asked == 1
 
@@ -196,5 +196,5 @@ def test_t8_every_address_of_a_name_must_be_public():
         finally:
             await transport.aclose()
 
-    with pytest.raises(Broken, match=r"cannot connect to mixed\.example"):
+    with pytest.raises(ConnectionBroken, match=r"cannot connect to mixed\.example"):
         asyncio.run(connect())

@@ -12,7 +12,7 @@ import pytest
 from midfold.concurrency import LoopClosed, LoopThread
 from midfold.errors import ProviderUnavailable
 from midfold.providers import BlockingModel, Model
-from midfold.providers.model import open_transport
+from midfold.providers.client import open_transport
 from midfold.testing.upstream import NEVER, DeliveryFault, Ending, Reply, Upstream
 
 RACES = 60

@@ -14,7 +14,7 @@ import pytest
 
 from midfold.cli.main import cli
 from midfold.errors import ConfigError
-from midfold.providers import Model, Secret, find_endpoint, read_key_file
+from midfold.providers import ApiKey, Model, find_endpoint, read_key_file
 from midfold.providers.keys import SecretHeaders
 from midfold.testing import transcript
 from midfold.testing.upstream import Received, Reply, Upstream
@@ -23,7 +23,7 @@ KEY = "sk-secret-0123456789abcdef"
 
 
 def test_secret_is_had_by_asking_for_it_alone():
-    assert Secret(f" {KEY}\n").reveal() == KEY
+    assert ApiKey(f" {KEY}\n").reveal() == KEY
 
 
 @pytest.mark.parametrize(
@@ -31,13 +31,13 @@ def test_secret_is_had_by_asking_for_it_alone():
     [repr, str, "{}".format, "{!r:>40}".format, lambda secret: f"{secret}", lambda secret: repr([secret])],
 )
 def test_t24_secret_shows_nothing(show):
-    assert KEY not in show(Secret(KEY))
+    assert KEY not in show(ApiKey(KEY))
 
 
 @pytest.mark.parametrize("leak", [pickle.dumps, copy.deepcopy, json.dumps])
 def test_t24_secret_does_not_travel(leak):
     with pytest.raises(TypeError):
-        leak(Secret(KEY))
+        leak(ApiKey(KEY))
 
 
 def test_t24_headers_are_read_like_any_and_show_their_names_alone():
@@ -62,20 +62,20 @@ def test_t24_endpoint_and_model_show_no_key():
 )
 def test_what_cannot_be_a_key_is_refused_and_not_shown(key):
     with pytest.raises(ConfigError) as caught:
-        Secret(key)
-    assert "Secret(***)" in str(caught.value)
+        ApiKey(key)
+    assert "ApiKey(***)" in str(caught.value)
     assert not key.strip() or key.strip() not in str(caught.value)
 
 
 def test_key_is_taken_out_of_texts():
-    assert Secret(KEY).mask(f"wrong key {KEY}!") == "wrong key ***!"
-    assert Secret(KEY).mask_bytes(KEY.encode() * 2) == b"******"
+    assert ApiKey(KEY).mask(f"wrong key {KEY}!") == "wrong key ***!"
+    assert ApiKey(KEY).mask_bytes(KEY.encode() * 2) == b"******"
 
 
 def test_key_file_holds_a_key_alone(tmp_path):
     path = tmp_path / "key"
     path.write_text(f"{KEY}\n")
-    assert read_key_file(path) == Secret(KEY)
+    assert read_key_file(path) == ApiKey(KEY)
 
 
 def test_key_file_that_cannot_be_read_is_named(tmp_path):

@@ -7,8 +7,8 @@ from itertools import cycle, islice
 import pytest
 
 from midfold.errors import ProviderAuthError, ProviderError
-from midfold.providers import Model, Secret
-from midfold.providers.model import open_transport
+from midfold.providers import ApiKey, Model
+from midfold.providers.client import open_transport
 from midfold.providers.summarizers import ModelRef, ModelSummarizer
 from midfold.summaries import SummaryRequest
 from midfold.testing.upstream import (
@@ -82,8 +82,8 @@ def test_t10_each_upstream_sees_its_own_key_alone():
 def test_t10_model_that_stands_in_for_another_is_sent_its_own_key():
     async def fall_back(chosen: str, main: str) -> None:
         models = [
-            ModelRef("local/a", chosen, Secret("sk-own-a")),
-            ModelRef("local/b", main, Secret("sk-own-b")),
+            ModelRef("local/a", chosen, ApiKey("sk-own-a")),
+            ModelRef("local/b", main, ApiKey("sk-own-b")),
         ]
         async with ModelSummarizer(models[0], main=models[1]) as summarize:
             assert await summarize(SummaryRequest("Write notes.", 500)) == "notes"
@@ -187,7 +187,7 @@ def test_t24_cancelled_connecting_has_no_key_in_its_frames(waits, every_local):
 
 def test_t24_model_in_the_wrong_loop_has_no_key_in_its_frames(every_local):
     with Upstream() as up, asyncio.Runner() as first, asyncio.Runner() as second:
-        model = Model.open("scripted", base_url=up.url, key=Secret(KEY))
+        model = Model.open("scripted", base_url=up.url, key=ApiKey(KEY))
         first.run(model.complete("hello"))
         with pytest.raises(RuntimeError, match="another event loop") as caught:
             second.run(model.complete("hello"))

@@ -10,8 +10,8 @@ import pytest
 from midfold.errors import ProviderError, ProviderUnavailable
 from midfold.messages import ToolCall
 from midfold.providers import Model, Timeouts, find_endpoint
+from midfold.providers.client import open_transport
 from midfold.providers.http import Transport
-from midfold.providers.model import open_transport
 from midfold.testing import conversation
 from midfold.testing.upstream import DeliveryFault, Ending, HttpStatus, Reply, Upstream
 from midfold.wire import Request, convert

@@ -6,8 +6,8 @@ import logging
 import pytest
 
 from midfold.errors import ConfigError, ProviderError
-from midfold.providers import KeySource, Relay, RelayRequest, RequestRefused, Secret, Timeouts, open_transport
-from midfold.providers.names import Provider
+from midfold.providers import ApiKey, KeySource, Relay, RelayRequest, RequestRefused, Timeouts, open_transport
+from midfold.providers.catalog import Provider
 from midfold.testing.upstream import HANG_UP, NEVER, HttpStatus, Raw, Reply, Upstream, redirect
 
 OURS = "sk-ours-6f1d2c3b4a5968778695a4b3c2d1e0f1"
@@ -258,7 +258,7 @@ def test_header_that_would_be_another_on_the_line_is_refused(header):
 
 def test_no_repr_shows_a_key():
     request = RelayRequest("POST", f"/x?key={THEIRS}", BROUGHT, THEIRS.encode())
-    relay = Relay.open("local", base_url="http://127.0.0.1:9/v1", key=Secret(OURS))
+    relay = Relay.open("local", base_url="http://127.0.0.1:9/v1", key=ApiKey(OURS))
     shown = repr(request) + repr(relay) + repr(relay.endpoint)
     assert OURS not in shown
     assert THEIRS not in shown

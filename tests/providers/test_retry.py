@@ -8,7 +8,7 @@ import pytest
 
 from midfold.errors import ProviderUnavailable, RateLimited
 from midfold.providers import Retries
-from midfold.providers.failing import read_retry_after
+from midfold.providers.failures import read_retry_after
 from midfold.providers.retry import CallFailed
 
 

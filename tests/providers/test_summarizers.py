@@ -7,7 +7,7 @@ import pytest
 
 from midfold.errors import ConfigError, SummaryUnavailable
 from midfold.messages import ToolCall
-from midfold.providers import Retries, Secret
+from midfold.providers import ApiKey, Retries
 from midfold.providers.summarizers import ModelRef, ModelSummarizer
 from midfold.providers.summarizers.summarizer import MOST_RECORDS
 from midfold.summaries import SummaryRequest
@@ -372,7 +372,7 @@ def test_event_loop_goes_on_while_a_model_thinks():
 def test_key_stays_out_of_reasons_and_records():
     echoing = HttpStatus(401, error=ApiError("no such key: sk-verysecret123456"))
     with Upstream(echoing) as up:
-        model = at(up, key=Secret("sk-verysecret123456"))
+        model = at(up, key=ApiKey("sk-verysecret123456"))
         summarizer, [error] = ask(model)
     assert "verysecret" not in f"{error!r} {error} {summarizer.calls!r} {model!r}"
 

@@ -19,9 +19,9 @@ from midfold.errors import (
 )
 from midfold.messages import ToolCall
 from midfold.providers import Model, Timeouts
+from midfold.providers.connection import DEFAULT_TIMEOUTS
 from midfold.providers.endpoint import find_endpoint
 from midfold.providers.http import Transport
-from midfold.providers.timeouts import DEFAULT_TIMEOUTS
 from midfold.testing.upstream import (
     HANG_UP,
     NEVER,

@@ -7,7 +7,7 @@ import anthropic.types as claude
 import openai.types as gpt
 import pytest
 
-from midfold.providers.summarizers.records import SummaryCall
+from midfold.providers.summarizers.costs import SummaryCall
 from midfold.store import open_store
 from midfold.tokens import CanonicalUsage, Cost, Prices
 from midfold.usage import CostKind, make_call, make_summary_call

@@ -24,7 +24,7 @@ from midfold.errors import ConfigError
 from midfold.folding import CompressionPolicy
 from midfold.messages import MessageCache
 from midfold.offload import Budgets
-from midfold.providers import PROVIDERS, Provider, Secret, open_transport, read_providers, tidy_base_url
+from midfold.providers import PROVIDERS, ApiKey, Provider, open_transport, read_providers, tidy_base_url
 from midfold.providers.summarizers import ModelRef
 from midfold.store import BeforeContinue, Store, open_store
 from midfold.tokens import LearnedLimits, resolve_window
@@ -39,7 +39,7 @@ class Options(TypedDict, total=False):
 
     base_url: str | None
     """where the model is, if not at its provider's own address"""
-    key: str | Secret | None
+    key: str | ApiKey | None
     api: str | None
     """openai_chat, openai_responses or anthropic, where it is not the provider's usual one"""
     context_length: int | None
@@ -228,7 +228,7 @@ def _reference(model: str | ModelRef, options: Options) -> ModelRef:
     if isinstance(model, ModelRef):
         return model
     key = options.get("key")
-    secret = Secret(key) if isinstance(key, str) else key
+    secret = ApiKey(key) if isinstance(key, str) else key
     return ModelRef(model, options.get("base_url"), secret, options.get("api"))
 
 

@@ -1,22 +1,21 @@
 """Models over HTTP: named `provider/model`, asked once or as a stream, by async and by blocking callers.
 
-What a provider wants to be sent, and how its replies read, is in `wire`; here is the network, the keys, and
-what to do when a call fails. It needs the extra `models`.
+The shapes of requests and replies are in `wire`; here is the network, the keys, and the answer to a call that
+failed. It needs the extra `models`.
 """
 
 from typing import TYPE_CHECKING
 
-from midfold.providers.blocking import BlockingModel
+from midfold.providers.catalog import PROVIDERS, Provider, read_providers
+from midfold.providers.client import open_transport
+from midfold.providers.connection import Timeouts
 from midfold.providers.endpoint import Endpoint, find_endpoint
-from midfold.providers.forwarding import RelayRequest
-from midfold.providers.keys import Secret, read_key_file
-from midfold.providers.model import Model, open_transport
-from midfold.providers.names import PROVIDERS, Provider, read_providers
+from midfold.providers.keys import ApiKey, read_key_file
+from midfold.providers.model import BlockingModel, Model
 from midfold.providers.observation import Observation, Observer
 from midfold.providers.relay import KeySource, Relay, RelayAnswer, RelayBroken
+from midfold.providers.relay_request import RelayRequest, RequestRefused
 from midfold.providers.retry import Retries
-from midfold.providers.timeouts import Timeouts
-from midfold.providers.upload import RequestRefused
 from midfold.providers.urls import check_address, check_base_url, tidy_base_url
 
 if TYPE_CHECKING:
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "PROVIDERS",
     "Answer",
+    "ApiKey",
     "BlockingModel",
     "Endpoint",
     "KeySource",
@@ -38,7 +38,6 @@ __all__ = [
     "RelayRequest",
     "RequestRefused",
     "Retries",
-    "Secret",
     "Timeouts",
     "Transport",
     "check_address",

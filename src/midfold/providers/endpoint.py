@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from midfold.errors import ConfigError
-from midfold.providers.keys import Secret, SecretHeaders, key_from_environment, read_key_file
-from midfold.providers.names import PROVIDERS, Provider, parse_name
+from midfold.providers.catalog import PROVIDERS, Provider, parse_name
+from midfold.providers.keys import ApiKey, SecretHeaders, key_from_environment, read_key_file
 from midfold.providers.urls import origin_of, tidy_base_url
 from midfold.wire.apis import Api, Quirks, get_api
 
@@ -37,7 +37,7 @@ class Endpoint:
     model: str
     api: Api
     base_url: str
-    key: Secret | None = None
+    key: ApiKey | None = None
     quirks: Quirks = field(default_factory=Quirks)
     extra_headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
@@ -64,7 +64,7 @@ def find_endpoint(
     name: str,
     *,
     base_url: str | None = None,
-    key: Secret | str | None = None,
+    key: ApiKey | str | None = None,
     api: str | None = None,
     headers: Mapping[str, str] | None = None,
     providers: Mapping[str, Provider] = PROVIDERS,
@@ -92,8 +92,8 @@ def find_endpoint(
     )
 
 
-def _as_secret(key: Secret | str) -> Secret:
-    return key if isinstance(key, Secret) else Secret(key)
+def _as_secret(key: ApiKey | str) -> ApiKey:
+    return key if isinstance(key, ApiKey) else ApiKey(key)
 
 
 def has_own_key(provider: Provider, base_url: str | None) -> bool:
@@ -107,7 +107,7 @@ def has_own_key(provider: Provider, base_url: str | None) -> bool:
     return origin_of(address) == origin_of(tidy_base_url(provider.base_url))
 
 
-def _own_key(provider: Provider, address: str, environ: Mapping[str, str]) -> Secret | None:
+def _own_key(provider: Provider, address: str, environ: Mapping[str, str]) -> ApiKey | None:
     if not has_own_key(provider, address):
         return None
     if provider.key_file:

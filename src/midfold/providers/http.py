@@ -19,10 +19,9 @@ import aiohttp.abc
 from yarl import URL
 
 from midfold.errors import ConfigError
-from midfold.providers.failing import Broken
+from midfold.providers.connection import DEFAULT_TIMEOUTS, ConnectionBroken, Timeouts
 from midfold.providers.keys import MASK
-from midfold.providers.timeouts import DEFAULT_TIMEOUTS, Timeouts
-from midfold.providers.upload import Upload
+from midfold.providers.relay_request import Upload
 from midfold.providers.urls import check_address
 
 DEFAULT_MAX_REPLY_BYTES = 64 * 1024 * 1024
@@ -73,7 +72,7 @@ class Transport:
     async def post(self, url: str, headers: Mapping[str, str], body: bytes) -> AsyncIterator["Answer"]:
         """Send a request and give its answer, of which the status and the headers have arrived.
 
-        Raises `Broken`. What is not read of the answer is given up, and the connection with it.
+        Raises `ConnectionBroken`. What is not read of the answer is given up, and the connection with it.
         """
         # A buffer is sent piece by piece; megabytes at once would hold up the event loop.
         response = await self._send("POST", URL(url, encoded=True), _adding(headers), io.BytesIO(body))
@@ -92,8 +91,8 @@ class Transport:
         """Send a request whose every byte is the caller's and give its answer, whose bytes are the server's.
 
         `path` is appended to the base URL as it stands. Of the headers none but `Host` and the length of the
-        body is added. The answer is not unpacked, and there is no limit to it. Raises `Broken`; where the
-        body could not be read, `upload.error` says why.
+        body is added. The answer is not unpacked, and there is no limit to it. Raises `ConnectionBroken`;
+        where the body could not be read, `upload.error` says why.
         """
         origin = URL(base_url, encoded=True)
         # All of it as one path: the parser of a URL drops a question mark that nothing follows.
@@ -103,7 +102,7 @@ class Transport:
         response = await self._send(method, target, _replacing(headers), upload, unpack=False)
         async with _open_until_left(response):
             if response.status == _SWITCHING_PROTOCOLS:
-                raise Broken("it switches protocols, which nobody asked for", may_pass=False)
+                raise ConnectionBroken("it switches protocols, which nobody asked for", may_pass=False)
             yield Answer(response, self._timeouts, max_bytes=None)
 
     async def aclose(self) -> None:
@@ -144,20 +143,22 @@ class Transport:
             failure = self._describe_failure(error)
         raise failure
 
-    def _describe_failure(self, error: Exception) -> Broken:
+    def _describe_failure(self, error: Exception) -> ConnectionBroken:
         if isinstance(error, aiohttp.ConnectionTimeoutError):
-            return Broken(f"no connection within {self._timeouts.connect:g} s", may_pass=True)
+            return ConnectionBroken(f"no connection within {self._timeouts.connect:g} s", may_pass=True)
         if isinstance(error, TimeoutError):
             # It has the request and is at work: asking again would cost as much and take as long.
-            return Broken(f"no answer within {self._timeouts.headers:g} s", may_pass=False)
+            return ConnectionBroken(f"no answer within {self._timeouts.headers:g} s", may_pass=False)
         if isinstance(error, aiohttp.ClientConnectorError):
             reason = _reason_of(error)
-            return Broken(f"cannot connect to {error.host}:{error.port}: {reason}", may_pass=True)
-        return Broken(f"the connection broke before an answer came ({_name_of(error)})", may_pass=True)
+            return ConnectionBroken(f"cannot connect to {error.host}:{error.port}: {reason}", may_pass=True)
+        return ConnectionBroken(
+            f"the connection broke before an answer came ({_name_of(error)})", may_pass=True
+        )
 
     def _open_session(self) -> aiohttp.ClientSession:
         if self._is_closed:
-            raise Broken("its connections are closed", may_pass=False)
+            raise ConnectionBroken("its connections are closed", may_pass=False)
         loop = asyncio.get_running_loop()
         if self._session is None:
             self._loop = loop
@@ -174,7 +175,7 @@ class Transport:
     def _check_literal(self, host: str) -> None:
         """Refuse a private address that is written out: no resolver is asked about it."""
         if self._public_only and _is_address(host) and not check_address(host):
-            raise Broken(f"{host} is not a public address", may_pass=False)
+            raise ConnectionBroken(f"{host} is not a public address", may_pass=False)
 
     def _make_connector(self) -> aiohttp.TCPConnector:
         resolver = self._resolver
@@ -203,16 +204,16 @@ class Answer:
         return HTTPStatus.OK <= self.status < HTTPStatus.MULTIPLE_CHOICES
 
     async def chunks(self) -> AsyncGenerator[bytes, None]:
-        """Yield the body as it arrives; raises `Broken`."""
+        """Yield the body as it arrives; raises `ConnectionBroken`."""
         size = 0
         while chunk := await self.next_chunk():
             size += len(chunk)
             if self._max_bytes is not None and size > self._max_bytes:
-                raise Broken(f"the answer is larger than {self._max_bytes:,} bytes", may_pass=False)
+                raise ConnectionBroken(f"the answer is larger than {self._max_bytes:,} bytes", may_pass=False)
             yield chunk
 
     async def read(self) -> bytes:
-        """Return the whole body; raises `Broken`."""
+        """Return the whole body; raises `ConnectionBroken`."""
         return b"".join([chunk async for chunk in self.chunks()])
 
     async def read_error(self, max_bytes: int) -> bytes:
@@ -224,22 +225,22 @@ class Answer:
                     found += chunk
                     if len(found) >= max_bytes:
                         break
-        except (Broken, TimeoutError):
+        except (ConnectionBroken, TimeoutError):
             pass
         return bytes(found[:max_bytes])
 
     async def next_chunk(self) -> bytes:
-        """Return what has arrived, empty at the end; raises `Broken`."""
+        """Return what has arrived, empty at the end; raises `ConnectionBroken`."""
         if self._content.exception() is not None and (rest := self._take_rest()):
             return rest
         try:
             async with asyncio.timeout(self._idle_seconds):
                 return await self._content.readany()
         except TimeoutError:
-            failure = Broken(f"nothing more came for {self._idle_seconds:g} s", may_pass=False)
+            failure = ConnectionBroken(f"nothing more came for {self._idle_seconds:g} s", may_pass=False)
         except (aiohttp.ClientError, OSError, RuntimeError, ValueError) as error:
             # Reading on from a connection that was closed in between is a RuntimeError.
-            failure = Broken(f"the answer broke off ({_name_of(error)})", may_pass=True)
+            failure = ConnectionBroken(f"the answer broke off ({_name_of(error)})", may_pass=True)
         raise failure
 
     def _take_rest(self) -> bytes:

@@ -20,7 +20,7 @@ _USABLE = re.compile(r"[!-~]+")
 _MAX_KEY_CHARS = 16_384
 
 
-class Secret:
+class ApiKey:
     """A key. Its text is had by `reveal()` alone: no repr, no formatting, no pickle gives it away."""
 
     __slots__ = ("_text",)
@@ -46,13 +46,13 @@ class Secret:
         return data.replace(self._text.encode(), MASK.encode())
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Secret) and other._text == self._text
+        return isinstance(other, ApiKey) and other._text == self._text
 
     def __hash__(self) -> int:
         return hash(self._text)
 
     def __repr__(self) -> str:
-        return f"Secret({MASK})"
+        return f"ApiKey({MASK})"
 
     def __reduce__(self) -> Never:
         raise TypeError("a key is not to be pickled")
@@ -82,20 +82,20 @@ class SecretHeaders(Mapping[str, str]):
         return f"SecretHeaders({', '.join(self)})"
 
 
-def read_key_file(path: Path | str) -> Secret:
+def read_key_file(path: Path | str) -> ApiKey:
     """Read a key from a file that holds nothing else; raises `ConfigError`."""
     try:
         with (
             open_to_read(Path(path).expanduser()) as handle,
             os.fdopen(handle, encoding="utf-8", closefd=False) as file,
         ):
-            return Secret(file.read(_MAX_KEY_CHARS + 2))
+            return ApiKey(file.read(_MAX_KEY_CHARS + 2))
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not text"
         raise ConfigError("key_file", str(path), hint=f"a readable file with a key ({reason})") from None
 
 
-def key_from_environment(name: str, environ: Mapping[str, str]) -> Secret | None:
+def key_from_environment(name: str, environ: Mapping[str, str]) -> ApiKey | None:
     """Return the key in the variable `name`, or `None` where it is unset or empty."""
     text = environ.get(name, "").strip()
-    return Secret(text) if text else None
+    return ApiKey(text) if text else None

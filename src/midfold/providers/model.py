@@ -1,18 +1,18 @@
-"""A model to ask: one question, one answer, whole or as it is written."""
+"""A model to ask: one question, one answer, whole or as it is written; awaited or blocking."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Iterator, Mapping
+from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, TypeVar
 
-from midfold.errors import ExtraMissing
+from midfold.concurrency import LoopClosed, LoopThread
+from midfold.providers.catalog import PROVIDERS, Provider
+from midfold.providers.client import Client, Closeable
+from midfold.providers.connection import DEFAULT_TIMEOUTS, ConnectionBroken, Timeouts
 from midfold.providers.endpoint import Endpoint, find_endpoint
-from midfold.providers.failing import Broken, broken, failed_answer, failed_reply
-from midfold.providers.keys import Secret
-from midfold.providers.names import PROVIDERS, Provider
+from midfold.providers.failures import describe_broken, judge_answer, judge_reply_error
+from midfold.providers.keys import ApiKey
 from midfold.providers.retry import DEFAULT_RETRIES, CallFailed, Retries
-from midfold.providers.timeouts import DEFAULT_TIMEOUTS, Timeouts
 from midfold.wire import StreamTooLong, Unreadable
 from midfold.wire.apis import (
     Completion,
@@ -29,25 +29,28 @@ from midfold.wire.apis import (
 if TYPE_CHECKING:
     from midfold.providers.http import Answer, Transport
 
-CLOSED = "the model is closed"
+_T = TypeVar("_T")
+
+_CLOSED = "the model is closed"
 _MAX_ERROR_BYTES = 256 * 1024
 
 
-class Model:
+class Model(Client):
     """A model at an address: `async with Model.open("openai/gpt-5-mini") as model`.
 
-    It is used in one event loop, and once closed it raises a `ProviderUnavailable` that says so. Models that
-    share a transport share its connections, and whoever made the transport closes it.
+    Once closed it raises a `ProviderUnavailable` that says so.
     """
 
     def __init__(
-        self, endpoint: Endpoint, transport: "Transport", *, retries: Retries, owns_transport: bool
+        self,
+        endpoint: Endpoint,
+        transport: "Transport | None" = None,
+        *,
+        retries: Retries = DEFAULT_RETRIES,
+        timeouts: Timeouts = DEFAULT_TIMEOUTS,
     ) -> None:
-        self.endpoint = endpoint
-        self._transport = transport
+        super().__init__(endpoint, transport, timeouts=timeouts)
         self._retries = retries
-        self._owns_transport = owns_transport
-        self._is_closed = False
 
     @classmethod
     def open(
@@ -55,7 +58,7 @@ class Model:
         name: str,
         *,
         base_url: str | None = None,
-        key: Secret | str | None = None,
+        key: ApiKey | str | None = None,
         api: str | None = None,
         headers: Mapping[str, str] | None = None,
         providers: Mapping[str, Provider] = PROVIDERS,
@@ -70,12 +73,7 @@ class Model:
         endpoint = find_endpoint(
             name, base_url=base_url, key=key, api=api, headers=headers, providers=providers
         )
-        return cls(
-            endpoint,
-            transport or open_transport(timeouts),
-            retries=retries,
-            owns_transport=transport is None,
-        )
+        return cls(endpoint, transport, retries=retries, timeouts=timeouts)
 
     async def complete(
         self, request: object, *, system: str | None = None, max_output: int | None = None
@@ -85,7 +83,7 @@ class Model:
         `request` is a text, a list of messages or a body in any dialect, or a `wire.Request`. Raises a
         `ProviderError`; of an answer that breaks off nothing is kept.
         """
-        question = self._spell(request, system, max_output, stream=False)
+        question = self._encode(request, system, max_output, stream=False)
         return await self._retries.run(lambda: self._ask(question))
 
     async def stream(
@@ -96,7 +94,7 @@ class Model:
         Raises a `ProviderError`. Once the first event is out nothing is asked again: where the stream breaks
         off, `StreamCut` has what came until then, and the error follows it.
         """
-        question = self._spell(request, system, max_output, stream=True)
+        question = self._encode(request, system, max_output, stream=True)
         begun = await self._retries.run(lambda: self._begin(question))
         async with aclosing(begun.rest) as rest:
             yield begun.first
@@ -109,24 +107,10 @@ class Model:
                 return
             raise error  # out here, as what led to it may quote the key
 
-    async def aclose(self) -> None:
-        """Close the connections, unless they are somebody else's."""
-        self._is_closed = True
-        if self._owns_transport:
-            await self._transport.aclose()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.aclose()
-
     def __repr__(self) -> str:
         return f"Model({self.endpoint.provider}/{self.endpoint.model} at {self.endpoint.base_url})"
 
-    def _spell(
+    def _encode(
         self, request: object, system: str | None, max_output: int | None, *, stream: bool
     ) -> "_Question":
         fitted = fit_request(request, self.endpoint.api.name)
@@ -171,27 +155,75 @@ class Model:
         """Send a body and give the answer; all that goes wrong until it is read becomes a `CallFailed`."""
         endpoint = self.endpoint
         if self._is_closed:
-            raise broken(endpoint, CLOSED, may_pass=False)
+            raise describe_broken(endpoint, _CLOSED, may_pass=False)
         try:
             async with self._transport.post(endpoint.url, endpoint.headers, body) as answer:
                 if not answer.is_success:
                     error_body = await answer.read_error(_MAX_ERROR_BYTES)
-                    raise failed_answer(endpoint, answer.status, answer.headers, error_body)
+                    raise judge_answer(endpoint, answer.status, answer.headers, error_body)
                 try:
                     yield answer
                 except ReplyError as error:
-                    raise failed_reply(endpoint, error, answer.headers) from None
-        except Broken as error:
+                    raise judge_reply_error(endpoint, error, answer.headers) from None
+        except ConnectionBroken as error:
             if self._transport.is_closed:
-                raise broken(endpoint, CLOSED, may_pass=False) from None
-            raise broken(endpoint, error.reason, may_pass=error.may_pass) from None
+                raise describe_broken(endpoint, _CLOSED, may_pass=False) from None
+            raise describe_broken(endpoint, error.reason, may_pass=error.may_pass) from None
         except (Unreadable, StreamTooLong) as error:
-            raise broken(endpoint, f"the answer cannot be read: {error}") from None
+            raise describe_broken(endpoint, f"the answer cannot be read: {error}") from None
+
+
+class BlockingModel(Closeable):
+    """A `Model` without `await`: `with BlockingModel(Model.open("openai/gpt-5-mini")) as model`.
+
+    Threads may share it. Models that are given a `thread` share that, and its maker closes it.
+    """
+
+    def __init__(self, model: Model, *, thread: LoopThread | None = None) -> None:
+        self._model = model
+        self._thread = thread or LoopThread()
+        self._owns_thread = thread is None
+        self._thread.adopt(model.aclose)
+
+    def complete(
+        self, request: object, *, system: str | None = None, max_output: int | None = None
+    ) -> Completion:
+        """Ask, and return the whole answer; see `Model.complete`."""
+        return self._run(self._model.complete(request, system=system, max_output=max_output))
+
+    def stream(
+        self, request: object, *, system: str | None = None, max_output: int | None = None
+    ) -> Iterator[StreamEvent]:
+        """Ask, and yield the answer as it comes; see `Model.stream`."""
+        events = self._model.stream(request, system=system, max_output=max_output)
+        try:
+            while (event := self._run(_next_or_none(events))) is not None:
+                yield event
+        finally:
+            with suppress(LoopClosed):
+                self._thread.run(_close(events))
+
+    def close(self) -> None:
+        """Close the connections, and the thread unless it is somebody else's."""
+        if self._owns_thread:
+            self._thread.close()
+        else:
+            self._thread.release(self._model.aclose)
+
+    def __repr__(self) -> str:
+        return f"Blocking{self._model!r}"
+
+    def _run(self, coroutine: Coroutine[object, None, _T]) -> _T:
+        """Run a coroutine; what a closed model says is what the async one says, in a loop or without one."""
+        try:
+            return self._thread.run(coroutine)
+        except LoopClosed:
+            raise describe_broken(self._model.endpoint, _CLOSED).error from None
 
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """What is sent, and how long the answer may be."""
+    """A body to send, and how long the answer may be."""
 
     body: bytes
     output_cap: int | None
@@ -216,12 +248,9 @@ async def _read_stream(reader: StreamReader, answer: "Answer") -> AsyncGenerator
         yield delta
 
 
-def open_transport(timeouts: Timeouts = DEFAULT_TIMEOUTS) -> "Transport":
-    """Make a pool of connections, to be shared by models; raises `ExtraMissing`."""
-    try:
-        from midfold.providers.http import Transport
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] == "midfold":
-            raise
-        raise ExtraMissing("models over HTTP", "models") from error
-    return Transport(timeouts=timeouts)
+async def _next_or_none(events: AsyncGenerator[StreamEvent, None]) -> StreamEvent | None:
+    return await anext(events, None)
+
+
+async def _close(events: AsyncGenerator[StreamEvent, None]) -> None:
+    await events.aclose()

@@ -1,14 +1,14 @@
-"""Reads an answer on the side while it is passed on: what the model said, and what that used.
+"""Reads an answer on the side while it is passed on: the words of the model, and the tokens they used.
 
-Nothing that happens here reaches the answer itself. What cannot be read, or is too much to be read, is said
-in the observation, and the bytes go on.
+Nothing that happens here reaches the answer itself. An answer that cannot be read, or is too much to be read,
+is noted in the observation, and the bytes go on.
 """
 
 from dataclasses import dataclass
 from http import HTTPStatus
 
 from midfold.messages import Reasoning, Text
-from midfold.providers.decoding import Decoder, Undecodable
+from midfold.providers.decoder import Decoder, Undecodable
 from midfold.tokens import CanonicalUsage
 from midfold.wire import StreamTooLong, Unreadable
 from midfold.wire.apis import Api, Completion, ReplyError, StreamReader, read_reply, stated_status
@@ -27,7 +27,7 @@ _BLANK = b"\xef\xbb\xbf \t\r\n"
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What was read of an answer that was passed on."""
+    """The facts that were read of an answer that was passed on."""
 
     completion: Completion | None = None
     """The turn, or as much of it as came: then `complete` is false and its finish is `Finish.CUT`."""
@@ -58,22 +58,22 @@ class Observer:
         max_reply_bytes: int = MAX_REPLY_BYTES,
         max_stream_bytes: int = MAX_STREAM_BYTES,
     ) -> None:
-        self._reading = _start_reading(api, status, output_cap, max_reply_bytes, max_stream_bytes)
+        self._reader = _open_reader(api, status, output_cap, max_reply_bytes, max_stream_bytes)
         self._decoder: Decoder | None = None
         self._stopped = ""
         self._observation: Observation | None = None
         try:
-            self._decoder = Decoder(encoding) if self._reading is not None else None
+            self._decoder = Decoder(encoding) if self._reader is not None else None
         except Undecodable as error:
             self._stopped = str(error)
 
     def feed(self, chunk: bytes) -> None:
         """Take the next bytes, as they travel."""
-        if self._reading is None or self._decoder is None:
+        if self._reader is None or self._decoder is None:
             return
         try:
             for piece in self._decoder.decode(chunk):
-                self._reading.feed(piece)
+                self._reader.feed(piece)
         except Exception as error:  # noqa: BLE001 - whatever a provider sends, the answer goes on
             self._stopped = _describe(error)
             self._decoder = None
@@ -88,15 +88,15 @@ class Observer:
                 self._observation = self._observe(broken)
             except Exception as error:  # noqa: BLE001 - as above
                 self._observation = Observation(reason=_describe(error))
-            self._reading = self._decoder = None
+            self._reader = self._decoder = None
         return self._observation
 
     def _observe(self, broken: str | None) -> Observation:
-        if self._reading is None:
+        if self._reader is None:
             return Observation(complete=broken is None, reason=broken or _NOTHING)
         if self._stopped:
-            return _unfinished(self._reading.partial(), self._stopped)
-        return self._reading.finish(broken)
+            return _unfinished(self._reader.partial(), self._stopped)
+        return self._reader.finish(broken)
 
 
 def _describe(error: Exception) -> str:
@@ -110,7 +110,7 @@ class _TooMuch(Exception):
         super().__init__(f"the answer is larger than the {max_bytes:,} bytes that are read of it")
 
 
-class _ReplyReading:
+class _ReplyReader:
     """Reads a reply: JSON, or a stream, which shows in its first byte whatever the headers say."""
 
     def __init__(self, api: Api, output_cap: int | None, max_reply_bytes: int, max_stream_bytes: int) -> None:
@@ -177,7 +177,7 @@ class _ReplyReading:
         return self._stream.partial() if self._stream is not None and self._has_begun else None
 
 
-class _FailureReading:
+class _FailureReader:
     """Reads the start of an answer whose status says that the request failed."""
 
     def __init__(self, status: int) -> None:
@@ -197,14 +197,14 @@ class _FailureReading:
         return None
 
 
-def _start_reading(
+def _open_reader(
     api: Api | None, status: int, output_cap: int | None, max_reply_bytes: int, max_stream_bytes: int
-) -> _ReplyReading | _FailureReading | None:
+) -> _ReplyReader | _FailureReader | None:
     if status >= HTTPStatus.BAD_REQUEST:
-        return _FailureReading(status)
+        return _FailureReader(status)
     if api is None or status != HTTPStatus.OK:
         return None
-    return _ReplyReading(api, output_cap, max_reply_bytes, max_stream_bytes)
+    return _ReplyReader(api, output_cap, max_reply_bytes, max_stream_bytes)
 
 
 def _unfinished(partial: Completion | None, reason: str, failure: Failure | None = None) -> Observation:

@@ -1,8 +1,7 @@
 """Passes a client's request on to an upstream, and the answer back, byte for byte.
 
-A gateway lets most requests through as they are. Nothing is added to them but a key, nothing is kept of the
-answer but what was read on the side, and nothing is tried twice: that is for the caller, who knows whether a
-byte of the answer is out.
+A gateway lets most requests through as they are. A relay adds nothing but a key, keeps nothing of the answer
+but what it read on the side, and tries nothing twice: the caller knows whether a byte of the answer is out.
 """
 
 import asyncio
@@ -11,28 +10,28 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from enum import Enum
 from http import HTTPStatus
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from midfold.errors import ConfigError, ProviderUnavailable
-from midfold.providers.decoding import decode_start
+from midfold.providers.catalog import PROVIDERS, Provider
+from midfold.providers.client import Client
+from midfold.providers.connection import DEFAULT_TIMEOUTS, ConnectionBroken, Timeouts
+from midfold.providers.decoder import decode_start
 from midfold.providers.endpoint import Endpoint, find_endpoint
-from midfold.providers.failing import Broken, failed_answer
-from midfold.providers.forwarding import (
+from midfold.providers.failures import judge_answer
+from midfold.providers.keys import ApiKey
+from midfold.providers.observation import MAX_FAILURE_BYTES, Observation, Observer
+from midfold.providers.relay_request import (
     HeaderPairs,
     RelayRequest,
+    RequestRefused,
+    Upload,
     answer_headers,
     check_target,
     client_headers,
     replace_credentials,
 )
-from midfold.providers.keys import Secret
-from midfold.providers.model import open_transport
-from midfold.providers.names import PROVIDERS, Provider
-from midfold.providers.observation import MAX_FAILURE_BYTES, Observation, Observer
 from midfold.providers.retry import CallFailed
-from midfold.providers.timeouts import DEFAULT_TIMEOUTS, Timeouts
-from midfold.providers.upload import RequestRefused, Upload
 from midfold.wire.apis import find_api
 
 if TYPE_CHECKING:
@@ -65,26 +64,19 @@ class RelayBroken(ProviderUnavailable):
         self.has_begun = has_begun
 
 
-class Relay:
-    """A way to one upstream: `async with relay.send(RelayRequest("POST", "/messages", …)) as answer`.
-
-    It is used in one event loop. Relays and models that share a transport share its connections, and whoever
-    made the transport closes it.
-    """
+class Relay(Client):
+    """A way to one upstream: `async with relay.send(RelayRequest("POST", "/messages", …)) as answer`."""
 
     def __init__(
         self,
         endpoint: Endpoint,
-        transport: "Transport",
+        transport: "Transport | None" = None,
         *,
         keys: KeySource = KeySource.OURS,
-        owns_transport: bool = False,
+        timeouts: Timeouts = DEFAULT_TIMEOUTS,
     ) -> None:
-        self.endpoint = endpoint
+        super().__init__(endpoint, transport, timeouts=timeouts)
         self.keys = keys
-        self._transport = transport
-        self._owns_transport = owns_transport
-        self._is_closed = False
 
     @classmethod
     def open(
@@ -92,7 +84,7 @@ class Relay:
         provider: str,
         *,
         base_url: str | None = None,
-        key: Secret | str | None = None,
+        key: ApiKey | str | None = None,
         keys: KeySource = KeySource.OURS,
         api: str | None = None,
         providers: Mapping[str, Provider] = PROVIDERS,
@@ -113,10 +105,7 @@ class Relay:
             base_url = base_url or known.base_url
             providers = {provider: Provider(provider, known.base_url, known.api)}
         endpoint = find_endpoint(f"{provider}/*", base_url=base_url, key=key, api=api, providers=providers)
-        endpoint = replace(endpoint, model="")
-        return cls(
-            endpoint, transport or open_transport(timeouts), keys=keys, owns_transport=transport is None
-        )
+        return cls(replace(endpoint, model=""), transport, keys=keys, timeouts=timeouts)
 
     @asynccontextmanager
     async def send(
@@ -140,25 +129,11 @@ class Relay:
                 request.method, self.endpoint.base_url, request.path, headers, upload
             ) as answer:
                 yield self._receive(answer, request, output_cap)
-        except Broken as error:
+        except ConnectionBroken as error:
             broken = error.reason, error.may_pass
         if broken is not None:  # out here, as what led to it may quote a key
             reason, may_pass = broken
             raise upload.error or self._break(reason, may_pass=may_pass)
-
-    async def aclose(self) -> None:
-        """Close the connections, unless they are somebody else's."""
-        self._is_closed = True
-        if self._owns_transport:
-            await self._transport.aclose()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.aclose()
 
     def __repr__(self) -> str:
         return f"Relay({self.endpoint.provider} at {self.endpoint.base_url}, keys: {self.keys.value})"
@@ -185,7 +160,7 @@ class Relay:
         is_redirect = HTTPStatus.MULTIPLE_CHOICES <= answer.status < HTTPStatus.BAD_REQUEST
         # What has not changed since the client last asked leads nowhere else.
         if is_redirect and answer.status != HTTPStatus.NOT_MODIFIED:
-            raise failed_answer(self.endpoint, answer.status, answer.headers, b"").error
+            raise judge_answer(self.endpoint, answer.status, answer.headers, b"").error
         observer = Observer(
             find_api(request.path) if request.method == "POST" else None,
             answer.status,
@@ -261,7 +236,7 @@ class RelayAnswer:
         packed = b"".join(self._held)
         # An empty body has a meaning of its own, so what cannot be unpacked is judged as it came.
         body = decode_start(packed, encoding, MAX_FAILURE_BYTES) or packed[:MAX_FAILURE_BYTES]
-        return failed_answer(self._endpoint, self.status, self._answer.headers, body)
+        return judge_answer(self._endpoint, self.status, self._answer.headers, body)
 
     def observation(self) -> Observation:
         """Say what was read on the side. Asked before the end of the body, it says what came until then."""
@@ -279,7 +254,7 @@ class RelayAnswer:
             return b""
         try:
             chunk = await self._answer.next_chunk()
-        except Broken as error:
+        except ConnectionBroken as error:
             self._broken, may_pass = error.reason, error.may_pass
         else:
             self._has_ended = not chunk

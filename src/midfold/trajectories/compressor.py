@@ -248,10 +248,10 @@ def _ask_blocking(summarize: "BlockingSummarizer", request: SummaryRequest) -> s
 
 def _read_failure(error: SummaryUnavailable) -> SummaryUnavailable | AnswerFailed:
     """Tell failures apart: an answer that is empty, or breaks off, may be a better one the next time."""
-    from midfold.providers.summarizers import ModelFailed, Trouble
+    from midfold.providers.summarizers import FailureCause, ModelFailed
 
     failed = error.__context__
-    is_useless = isinstance(failed, ModelFailed) and failed.trouble is Trouble.USELESS
+    is_useless = isinstance(failed, ModelFailed) and failed.cause is FailureCause.USELESS
     return AnswerFailed(error.reason) if is_useless else error
 
 

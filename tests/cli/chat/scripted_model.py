@@ -18,7 +18,7 @@ import sys
 from pathlib import Path
 
 from midfold.messages import ToolCall, ToolResult
-from midfold.providers.summarizers.asking import system_text
+from midfold.providers.summarizers.costs import system_text
 from midfold.testing.upstream import (
     NEVER,
     Answer,

@@ -5,32 +5,47 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
+from midfold.concurrency import LoopThread
 from midfold.errors import ConfigError, DialectError, ExtraMissing, ProviderError, SummaryUnavailable
 from midfold.folding import SummaryRequest
-from midfold.providers.model import Model, open_transport
-from midfold.providers.names import PROVIDERS, Provider
+from midfold.providers.catalog import PROVIDERS, Provider
+from midfold.providers.client import AsyncCloseable, Closeable, open_transport
+from midfold.providers.connection import Timeouts
+from midfold.providers.model import Model
 from midfold.providers.retry import Retries
-from midfold.providers.summarizers.asking import output_cap, read_failure, system_text, why_useless
-from midfold.providers.summarizers.cooldowns import NO_COOLDOWN, ModelFailed, Trouble
-from midfold.providers.summarizers.records import SummaryCall, record_call
-from midfold.providers.summarizers.roles import MainModel, ModelRef, as_ref, find_models
-from midfold.providers.timeouts import Timeouts
+from midfold.providers.summarizers.costs import SummaryCall, record_call, system_text
+from midfold.providers.summarizers.failures import (
+    NO_COOLDOWN,
+    FailureCause,
+    ModelFailed,
+    read_failure,
+    why_useless,
+)
+from midfold.providers.summarizers.model_ref import MainModel, ModelRef, as_ref, find_models
+from midfold.tokens import find_model
 from midfold.wire.apis import Completion
 
 if TYPE_CHECKING:
     from midfold.providers.http import Transport
 
 DEADLINE_SECONDS = 60.0
+OUTPUT_ROOM = 3
+"""How much more than the length of a summary may be written.
+
+Most providers count thinking as output, and a model's own vocabulary may need more tokens than ours. What is
+not written costs nothing; an answer that is cut off costs all of it.
+"""
+MIN_OUTPUT_TOKENS = 8_000
+"""Room enough to think about a short summary, too."""
 # Two questions at most, each with one repetition: four calls. Nobody waits long for what the digest can do.
 SUMMARY_RETRIES = Retries(max_calls=2, longest_wait_seconds=10.0)
 MOST_RECORDS = 1_000
 """One summariser may serve a process for months."""
 
 
-class ModelSummarizer:
+class ModelSummarizer(AsyncCloseable):
     """Models that write summaries: `await summarizer(request)` in one event loop.
 
     `model` is asked first; `main`, the model of the conversation, where there is no other, or where that one
@@ -60,7 +75,7 @@ class ModelSummarizer:
 
     @property
     def models(self) -> tuple[ModelRef, ...]:
-        """Whom the next request would go to, in this order."""
+        """The models that the next request would go to, in this order."""
         return find_models(self._chosen, self.main)
 
     @property
@@ -103,14 +118,6 @@ class ModelSummarizer:
         if transport is not None:
             await transport.aclose()
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.aclose()
-
     def _give_up(self, failed: ModelFailed, models: tuple[ModelRef, ...]) -> SummaryUnavailable:
         """Begin a silence, but for a model that said how much it can take: it may be shown less at once."""
         if failed.overflow is not None and failed.overflow.limit:
@@ -121,11 +128,11 @@ class ModelSummarizer:
 
     async def _ask_in_turn(self, models: tuple[ModelRef, ...], request: SummaryRequest) -> str:
         if not models:
-            raise ModelFailed(Trouble.MISSING, "no model is configured")
+            raise ModelFailed(FailureCause.MISSING, "no model is configured")
         first = _Attempt(
             models[0],
             request.prompt,
-            output_cap(models[0].name, request.max_tokens),
+            find_output_cap(models[0].name, request.max_tokens),
             until=asyncio.get_running_loop().time() + self._deadline_seconds,
         )
         try:
@@ -155,9 +162,9 @@ class ModelSummarizer:
                     attempt.prompt, system=system_text(), max_output=attempt.max_output
                 )
         except (ConfigError, ExtraMissing) as error:
-            raise ModelFailed(Trouble.MISSING, f"{name}: {error}") from None
+            raise ModelFailed(FailureCause.MISSING, f"{name}: {error}") from None
         except TimeoutError:
-            failed = ModelFailed(Trouble.LATE, f"{name}: no answer within {self._deadline_seconds:g} s")
+            failed = ModelFailed(FailureCause.LATE, f"{name}: no answer within {self._deadline_seconds:g} s")
         except (ProviderError, DialectError) as error:
             failed = read_failure(error, name)
         except asyncio.CancelledError:
@@ -168,18 +175,13 @@ class ModelSummarizer:
             if useless is None:
                 self._note(attempt, started, None, completion)
                 return completion.text
-            failed = ModelFailed(Trouble.USELESS, f"{name}: {useless}")
+            failed = ModelFailed(FailureCause.USELESS, f"{name}: {useless}")
         self._note(attempt, started, failed.reason, completion)
         raise failed
 
     def _open(self, model: ModelRef) -> Model:
         """Make a model anew for each question: its key may have come or changed since the last one."""
-        return Model(
-            model.endpoint(self._providers),
-            self._open_transport(),
-            retries=self._retries,
-            owns_transport=False,
-        )
+        return Model(model.endpoint(self._providers), self._open_transport(), retries=self._retries)
 
     def _open_transport(self) -> "Transport":
         if self._transport is None:
@@ -202,6 +204,38 @@ class ModelSummarizer:
         )
 
 
+class BlockingSummarizer(Closeable):
+    """A `ModelSummarizer` without `await`: what `ContextCompressor(summarizer=...)` takes.
+
+    Threads may share it. Close it, or use it in a `with` block: its thread ends then.
+    """
+
+    def __init__(self, summarizer: ModelSummarizer) -> None:
+        self._summarizer = summarizer
+        self._thread = LoopThread()
+        self._thread.adopt(summarizer.aclose)
+
+    @property
+    def calls(self) -> tuple[SummaryCall, ...]:
+        """The newest calls, up to a thousand, with what they used and cost."""
+        return self._summarizer.calls
+
+    @property
+    def deadline_seconds(self) -> float:
+        """When a summary is given up; fallback and repetition included."""
+        return self._summarizer.deadline_seconds
+
+    def __call__(self, request: SummaryRequest, *, is_manual: bool = False) -> str:
+        """Return a summary, or raise `SummaryUnavailable`; see `ModelSummarizer`."""
+        if self._thread.is_closed:
+            raise SummaryUnavailable("the summariser is closed")
+        return self._thread.run(self._summarizer(request, is_manual=is_manual))
+
+    def close(self) -> None:
+        """Close the connections and end the thread."""
+        self._thread.close()
+
+
 @dataclass(frozen=True, slots=True)
 class _Attempt:
     """One question to one model."""
@@ -219,6 +253,14 @@ def _second_attempt(
     """Return what may be tried after a failure: a lower output cap, or the model of the conversation."""
     if failed.output_tokens is not None and summary_tokens <= failed.output_tokens < first.max_output:
         return replace(first, max_output=failed.output_tokens)
-    if failed.trouble not in (Trouble.MISSING, Trouble.REFUSED) or len(models) == 1:
+    if failed.cause not in (FailureCause.MISSING, FailureCause.REFUSED) or len(models) == 1:
         return None
-    return replace(first, model=models[1], max_output=output_cap(models[1].name, summary_tokens))
+    return replace(first, model=models[1], max_output=find_output_cap(models[1].name, summary_tokens))
+
+
+def find_output_cap(model: str, summary_tokens: int) -> int:
+    """Return how much a model may write for a summary of so many tokens, as far as it can."""
+    facts = find_model(model)
+    most = facts.max_output_tokens if facts else None
+    wanted = max(summary_tokens * OUTPUT_ROOM, MIN_OUTPUT_TOKENS)
+    return min(wanted, most) if most else wanted

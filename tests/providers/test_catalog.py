@@ -3,7 +3,7 @@
 import pytest
 
 from midfold.errors import ConfigError
-from midfold.providers import PROVIDERS, Secret, find_endpoint, read_providers
+from midfold.providers import PROVIDERS, ApiKey, find_endpoint, read_providers
 from midfold.providers.endpoint import has_own_key
 
 KEY = "sk-secret-0123456789abcdef"
@@ -92,7 +92,7 @@ def test_refused_address_shows_no_login():
 
 
 def test_key_is_found_in_the_environment():
-    assert find("openai/gpt-5-mini").key == Secret(KEY)
+    assert find("openai/gpt-5-mini").key == ApiKey(KEY)
 
 
 def test_missing_key_is_an_error_that_names_the_variable():
@@ -105,7 +105,7 @@ def test_local_server_needs_no_key():
 
 
 def test_given_key_comes_first():
-    assert find("openai/gpt-5-mini", key="other-key").key == Secret("other-key")
+    assert find("openai/gpt-5-mini", key="other-key").key == ApiKey("other-key")
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_t10_key_of_a_provider_is_not_sent_to_another_address(base_url):
 
 
 def test_t10_key_of_a_provider_is_sent_to_another_path_of_its_address():
-    assert find("openai/gpt-5-mini", base_url="https://api.openai.com:443/v2").key == Secret(KEY)
+    assert find("openai/gpt-5-mini", base_url="https://api.openai.com:443/v2").key == ApiKey(KEY)
 
 
 def test_custom_provider_comes_from_the_settings(tmp_path):
@@ -138,7 +138,7 @@ def test_custom_provider_comes_from_the_settings(tmp_path):
         }
     )
     endpoint = find("house/m", providers=providers)
-    assert (endpoint.url, endpoint.key) == ("https://models.example/v1/messages", Secret(KEY))
+    assert (endpoint.url, endpoint.key) == ("https://models.example/v1/messages", ApiKey(KEY))
     assert endpoint.quirks.alternates
 
 
@@ -146,7 +146,7 @@ def test_t10_known_provider_at_another_address_loses_its_key():
     moved = read_providers({"openai": {"base_url": "https://proxy.example/v1"}})
     assert find("openai/gpt-5-mini", providers=moved).key is None
     kept = read_providers({"openai": {"base_url": "https://proxy.example/v1", "key_env": "OPENAI_API_KEY"}})
-    assert find("openai/gpt-5-mini", providers=kept).key == Secret(KEY)
+    assert find("openai/gpt-5-mini", providers=kept).key == ApiKey(KEY)
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,11 @@
-"""How long to wait for what. There is no limit to a whole call: a long answer that keeps coming is fine."""
+"""How long a connection is waited for, and how it breaks; without the HTTP client, slow to import."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """In seconds."""
+    """In seconds. There is no limit to a whole call: a long answer that keeps coming is fine."""
 
     connect: float = 5.0
     """For a connection: a free place in the pool, the address of the name, and the server's consent."""
@@ -18,3 +18,12 @@ class Timeouts:
 
 
 DEFAULT_TIMEOUTS = Timeouts()
+
+
+class ConnectionBroken(Exception):
+    """No answer came, or not all of it."""
+
+    def __init__(self, reason: str, *, may_pass: bool) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.may_pass = may_pass

@@ -1,11 +1,18 @@
-"""Which parts of a request and of an answer are passed on, and which belong to one connection alone."""
+"""A client's request that is passed on: its target, its headers and its body.
 
+Some headers belong to one connection alone; they go no further, in either direction.
+"""
+
+import asyncio
+import io
 import re
-from collections.abc import AsyncIterable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from math import inf
 from urllib.parse import unquote
 
-from midfold.providers.upload import RequestRefused
+from midfold.errors import MidfoldError
 
 CREDENTIAL_HEADERS = frozenset({"authorization", "x-api-key", "api-key", "x-goog-api-key"})
 """The headers in which clients bring a key."""
@@ -25,6 +32,14 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _MOST_DECODINGS = 4
 
 Header = tuple[bytes | str, bytes | str]
+
+
+class RequestRefused(MidfoldError):
+    """A request is not passed on, as it cannot be, or would go elsewhere than to its upstream."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"the request is not passed on: {reason}")
+        self.reason = reason
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -59,6 +74,51 @@ class HeaderPairs:
 
     def __repr__(self) -> str:
         return f"HeaderPairs({', '.join(name for name, _ in self._pairs)})"
+
+
+class Upload:
+    """A body, and what went wrong while its pieces came; used once.
+
+    `length` is how many bytes the pieces come to, where the client says so.
+    """
+
+    def __init__(self, body: bytes | AsyncIterable[bytes], length: int | None = None) -> None:
+        self.error: Exception | None = None
+        self._body = body
+        self._length = None if isinstance(body, bytes) else length
+
+    @property
+    def framing(self) -> dict[str, str]:
+        """The length, where the body itself does not show it."""
+        return {} if self._length is None else {"Content-Length": str(self._length)}
+
+    def start(self, deadline: asyncio.Timeout) -> io.BytesIO | AsyncIterator[bytes] | None:
+        """Return the body in the form that is sent; each piece puts off the deadline by as much again."""
+        if isinstance(self._body, bytes):
+            # A buffer is sent piece by piece; megabytes at once would hold up the event loop.
+            return io.BytesIO(self._body) if self._body else None
+        return self._pieces(self._body, deadline)
+
+    async def _pieces(self, pieces: AsyncIterable[bytes], deadline: asyncio.Timeout) -> AsyncIterator[bytes]:
+        clock = asyncio.get_running_loop().time
+        end = deadline.when()
+        patience = None if end is None else end - clock()
+        left: float = inf if self._length is None else self._length
+        try:
+            async for piece in pieces:
+                if patience is not None:
+                    with suppress(RuntimeError):  # the answer came before all was sent
+                        deadline.reschedule(clock() + patience)
+                left -= len(piece)
+                if left < 0:
+                    break
+                yield piece
+        except Exception as error:
+            self.error = error
+            raise
+        if left not in (0, inf):
+            self.error = RequestRefused("its body is not as long as it says")
+            raise self.error
 
 
 def check_target(request: RelayRequest) -> None:

@@ -1,12 +1,12 @@
-"""Which models may write a summary: the one that was chosen for it, then the model of the conversation."""
+"""The models that may write a summary: the one chosen for it, then the model of the conversation."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from midfold.providers.catalog import Provider, parse_name
 from midfold.providers.endpoint import Endpoint, find_endpoint
-from midfold.providers.keys import Secret
-from midfold.providers.names import Provider, parse_name
+from midfold.providers.keys import ApiKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,11 +15,11 @@ class ModelRef:
 
     name: str
     base_url: str | None = None
-    key: Secret | None = field(default=None, repr=False)
+    key: ApiKey | None = field(default=None, repr=False)
     api: str | None = None
 
     def provider(self, providers: Mapping[str, Provider]) -> Provider:
-        """Return who serves it; raises `ConfigError` for a name that nobody can call."""
+        """Return the provider that serves it; raises `ConfigError` for a name that nobody can call."""
         return parse_name(self.name, providers, has_base_url=bool(self.base_url)).provider
 
     def endpoint(self, providers: Mapping[str, Provider]) -> Endpoint:
@@ -39,6 +39,6 @@ def as_ref(model: ModelRef | str | None) -> ModelRef | None:
 
 
 def find_models(chosen: ModelRef | None, main: MainModel) -> tuple[ModelRef, ...]:
-    """List whom to ask, in this order; the same model is not listed twice."""
+    """List the models to ask, in this order, each once."""
     live = as_ref(main() if callable(main) else main)
     return tuple(dict.fromkeys(model for model in (chosen, live) if model is not None))

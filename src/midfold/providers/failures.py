@@ -1,4 +1,4 @@
-"""What went wrong with a call: the typed error for the caller, and whether asking again can help."""
+"""Failed calls: the typed error for the caller, and whether asking again can help."""
 
 import json
 from collections.abc import Mapping
@@ -23,22 +23,13 @@ from midfold.wire.apis import ReplyError, stated_status
 from midfold.wire.failures import Failure, FailureKind, classify
 
 _AUTH = (401, 403)
-# Those that say "not now" rather than "not like this"; 520 to 529 are of Cloudflare and Anthropic.
+# Statuses that say "not now" rather than "not like this"; 520 to 529 are of Cloudflare and Anthropic.
 _TOO_MANY = 429
 _PASSING = frozenset({408, 425, 429, 500, 502, 503, 504, *range(520, 530)})
 _SERVER_ERRORS = 500
 
 
-class Broken(Exception):
-    """No answer, or not all of it."""
-
-    def __init__(self, reason: str, *, may_pass: bool) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.may_pass = may_pass
-
-
-def failed_answer(endpoint: Endpoint, status: int, headers: Mapping[str, str], body: bytes) -> CallFailed:
+def judge_answer(endpoint: Endpoint, status: int, headers: Mapping[str, str], body: bytes) -> CallFailed:
     """Judge an answer that is no reply. `body` may repeat our key, which goes no further."""
     if endpoint.key:
         body = endpoint.key.mask_bytes(body)
@@ -53,14 +44,14 @@ def failed_answer(endpoint: Endpoint, status: int, headers: Mapping[str, str], b
     return _judge(status, body, facts)
 
 
-def failed_reply(endpoint: Endpoint, error: ReplyError, headers: Mapping[str, str]) -> CallFailed:
+def judge_reply_error(endpoint: Endpoint, error: ReplyError, headers: Mapping[str, str]) -> CallFailed:
     """Judge a failure that was reported inside an answer whose status is 200, and whose headers these are."""
     status = stated_status(error.error)
     body = json.dumps(error.body, ensure_ascii=False).encode("utf-8", "replace")
-    return failed_answer(endpoint, status, headers, body)
+    return judge_answer(endpoint, status, headers, body)
 
 
-def broken(endpoint: Endpoint, reason: str, *, may_pass: bool = True) -> CallFailed:
+def describe_broken(endpoint: Endpoint, reason: str, *, may_pass: bool = True) -> CallFailed:
     """Make the failure of a call that got no answer, or none that can be read."""
     reason = endpoint.key.mask(reason) if endpoint.key else reason
     return CallFailed(ProviderUnavailable(reason, **_facts(endpoint)), may_pass=may_pass)

@@ -1,4 +1,4 @@
-"""Which model is meant by `provider/model`, and what is known about its provider.
+"""The known providers: which one `provider/model` means, and how it is called.
 
 The addresses were last compared with the providers' documentation on 2026-11-15. Any other server is reached
 by a base URL, or is given a name in the settings.
@@ -33,7 +33,7 @@ class Provider:
 
     @property
     def quirks(self) -> Quirks:
-        """What its API is to be told differently."""
+        """Where its API differs from the others of its kind."""
         alternates = bool(self.profile) and get_profile(self.profile).alternates
         return Quirks(self.output_cap_field, self.asks_for_stream_usage, alternates)
 
@@ -78,14 +78,14 @@ _SETTINGS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
-    """A model, and who serves it."""
+class ModelName:
+    """A model, and the provider that serves it."""
 
     provider: Provider
     model: str
 
 
-def parse_name(name: str, providers: Mapping[str, Provider], *, has_base_url: bool) -> Named:
+def parse_name(name: str, providers: Mapping[str, Provider], *, has_base_url: bool) -> ModelName:
     """Read `provider/model`; raises `ConfigError`.
 
     With a base URL at hand the name may be the model's alone, slashes included, as local servers use the
@@ -93,9 +93,9 @@ def parse_name(name: str, providers: Mapping[str, Provider], *, has_base_url: bo
     """
     prefix, slash, model = name.partition("/")
     if slash and model and prefix in providers:
-        return Named(providers[prefix], model)
+        return ModelName(providers[prefix], model)
     if has_base_url and name.strip():
-        return Named(PROVIDERS["local"], name)
+        return ModelName(PROVIDERS["local"], name)
     known = ", ".join(sorted(providers))
     raise ConfigError(
         "model", name, hint=f"provider/model, where the provider is one of {known}; or a base URL"

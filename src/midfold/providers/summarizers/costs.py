@@ -1,17 +1,20 @@
-"""What summaries will cost and how long they will take, before anything is sent."""
+"""The cost of summaries: of calls that were made, and of calls that are to be made."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import cache
+from importlib.resources import files
 from itertools import pairwise
 
 from midfold.folding import SummaryRequest
-from midfold.providers.names import PROVIDERS, Provider
-from midfold.providers.summarizers.asking import system_text
-from midfold.providers.summarizers.records import SummaryCall, price_call
-from midfold.providers.summarizers.roles import ModelRef
-from midfold.tokens import CanonicalUsage, Cost, TokenCounter, find_model
+from midfold.providers.catalog import PROVIDERS, Provider
+from midfold.providers.summarizers.model_ref import ModelRef
+from midfold.tokens import CanonicalUsage, Cost, TokenCounter, find_model, price
+from midfold.wire.apis import Completion
 
+UNKNOWN_COST = Cost(None)
+_NOTHING_REPORTED = CanonicalUsage()
 # Tokens sent → seconds until the answer is there, for as long as nothing was measured.
 _FAST_SECONDS = ((10_000, 2.0), (50_000, 8.0), (100_000, 15.0))
 _LARGE_SECONDS = ((10_000, 5.0), (50_000, 20.0), (100_000, 40.0))
@@ -20,8 +23,67 @@ _FAST_DOLLARS = Decimal(1)
 
 
 @dataclass(frozen=True, slots=True)
+class SummaryCall:
+    """One question to a model and how it ended. An answer that cannot be used is paid for all the same.
+
+    `usage` is nothing, and `cost` unknown, where the provider reported none.
+    """
+
+    model: str
+    seconds: float
+    failure: str | None = None
+    """why there is no summary; `None` where there is one"""
+    usage: CanonicalUsage = _NOTHING_REPORTED
+    raw_usage: object = field(default=None, repr=False)
+    cost: Cost = UNKNOWN_COST
+
+    @property
+    def ok(self) -> bool:
+        return self.failure is None
+
+
+def record_call(
+    model: ModelRef,
+    providers: Mapping[str, Provider],
+    *,
+    seconds: float,
+    failure: str | None,
+    completion: Completion | None,
+) -> SummaryCall:
+    """Put down a call, with what the answer says that it used."""
+    if completion is None or completion.raw_usage is None:
+        return SummaryCall(model.name, seconds, failure)
+    return SummaryCall(
+        model.name,
+        seconds,
+        failure,
+        completion.usage,
+        completion.raw_usage,
+        _cost(completion, model, providers),
+    )
+
+
+def price_call(usage: CanonicalUsage, model: ModelRef, providers: Mapping[str, Provider]) -> Cost:
+    """Price usage by the table; unknown on servers without keys, whatever their model costs elsewhere."""
+    provider = model.provider(providers)
+    has_key = bool(provider.key_env or provider.key_file or model.key)
+    return price(usage, model.name) if has_key else UNKNOWN_COST
+
+
+def _cost(completion: Completion, model: ModelRef, providers: Mapping[str, Provider]) -> Cost:
+    charged = completion.reported_cost
+    return price_call(completion.usage, model, providers) if charged is None else Cost(charged)
+
+
+@cache
+def system_text() -> str:
+    """Return the system prompt of a summarising model."""
+    return files("midfold.providers.summarizers").joinpath("system.md").read_text("utf-8").strip()
+
+
+@dataclass(frozen=True, slots=True)
 class Forecast:
-    """What a number of calls to a model is expected to use, cost and take."""
+    """How much a number of calls to a model is expected to use, cost and take."""
 
     model: str
     calls: int

@@ -6,7 +6,7 @@ import pytest
 
 from midfold.errors import RateLimited
 from midfold.providers import find_endpoint
-from midfold.providers.failing import failed_answer, failed_reply
+from midfold.providers.failures import judge_answer, judge_reply_error
 from midfold.wire.apis import ReplyError
 
 ENDPOINT = find_endpoint("scripted", base_url="http://127.0.0.1:1/v1", api="openai_chat")
@@ -14,19 +14,19 @@ SLOW_DOWN = {"error": {"code": 429, "message": "Quota exceeded. Please retry in 
 
 
 def test_the_body_says_how_long_to_wait():
-    failed = failed_answer(ENDPOINT, 429, {}, json.dumps(SLOW_DOWN).encode())
+    failed = judge_answer(ENDPOINT, 429, {}, json.dumps(SLOW_DOWN).encode())
     assert isinstance(failed.error, RateLimited)
     assert failed.may_pass
     assert failed.error.retry_after == pytest.approx(30.6)
 
 
 def test_the_header_counts_before_the_body():
-    failed = failed_answer(ENDPOINT, 429, {"Retry-After": "0"}, json.dumps(SLOW_DOWN).encode())
+    failed = judge_answer(ENDPOINT, 429, {"Retry-After": "0"}, json.dumps(SLOW_DOWN).encode())
     assert failed.error.retry_after == 0
 
 
 def test_a_failure_inside_a_reply_keeps_the_headers_of_the_reply():
     report = {"error": {"code": 429, "message": "Slow down"}}
-    failed = failed_reply(ENDPOINT, ReplyError(report["error"], report), {"Retry-After": "7"})
+    failed = judge_reply_error(ENDPOINT, ReplyError(report["error"], report), {"Retry-After": "7"})
     assert isinstance(failed.error, RateLimited)
     assert failed.error.retry_after == 7

@@ -1,4 +1,4 @@
-"""Unpacks a copy of what an answer says, in small pieces, so that a bomb is noticed before it bursts."""
+"""Unpacks a copy of an answer's body in small pieces, so that a bomb is noticed before it bursts."""
 
 import zlib
 from collections.abc import Callable, Iterator

@@ -8,7 +8,7 @@ import zlib
 import pytest
 import zstandard
 
-from midfold.providers.decoding import PIECE_BYTES, Decoder, Undecodable, decode_start
+from midfold.providers.decoder import PIECE_BYTES, Decoder, Undecodable, decode_start
 
 TEXT = ("Grüße, 世界 " * 20_000).encode()
 NOISE = random.Random(7).randbytes(300_000)

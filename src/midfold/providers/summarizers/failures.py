@@ -1,20 +1,41 @@
-"""How long a summariser that failed is left alone, and how failures differ in that."""
+"""Why a model gave no summary, and how long it is left alone after that.
+
+Only the provider's report on an answer is looked at here; its words are judged by the fold.
+"""
 
 from dataclasses import dataclass
 from enum import Enum, auto
 from math import inf
 
-from midfold.errors import ContextOverflow, SummaryUnavailable
-from midfold.providers.summarizers.roles import ModelRef
+from midfold.errors import (
+    ContextOverflow,
+    MidfoldError,
+    OutputCapTooLarge,
+    ProviderError,
+    ProviderUnavailable,
+    RateLimited,
+    SummaryUnavailable,
+)
+from midfold.providers.summarizers.model_ref import ModelRef
+from midfold.wire.apis import Completion, Finish
 
 COOLDOWN_SECONDS = 60.0
 TIMEOUT_COOLDOWNS_SECONDS = (60.0, 300.0, 900.0)
 """After the first timeout, the second in a row, and every further one."""
 NO_MODEL_COOLDOWN_SECONDS = 600.0
 """Where nobody can be asked, somebody has to change a setting first."""
+# Statuses below 500 that say "not now" rather than "not like this".
+_PASSING = (408, 425)
+_ENDINGS = {
+    Finish.CALLS: "it called a tool instead of answering",
+    Finish.LENGTH: "its answer was cut off at the output cap",
+    Finish.REFUSED: "it refused, or a filter did",
+    Finish.OVERFLOW: "its window was full before the answer was complete",
+    Finish.CUT: "its answer broke off",
+}
 
 
-class Trouble(Enum):
+class FailureCause(Enum):
     """Why there is no summary."""
 
     MISSING = auto()
@@ -33,7 +54,7 @@ class ModelFailed(Exception):
 
     def __init__(
         self,
-        trouble: Trouble,
+        cause: FailureCause,
         reason: str,
         *,
         retry_after: float | None = None,
@@ -41,22 +62,45 @@ class ModelFailed(Exception):
         overflow: ContextOverflow | None = None,
     ) -> None:
         super().__init__(reason)
-        self.trouble = trouble
+        self.cause = cause
         self.reason = reason
         self.retry_after = retry_after
         self.output_tokens = output_tokens
-        """the most output it would have taken, where that was the trouble"""
+        """the most output it would have taken, where that was the cause"""
         self.overflow = overflow
         """what it said of its window, where it was shown too much"""
 
     def following(self, earlier: "ModelFailed") -> "ModelFailed":
         """Return this failure with the reason of the one before it."""
         return ModelFailed(
-            self.trouble,
+            self.cause,
             f"{earlier.reason}; {self.reason}",
             retry_after=self.retry_after,
             overflow=earlier.overflow or self.overflow,
         )
+
+
+def why_useless(completion: Completion) -> str | None:
+    """Return why an answer is no summary, by how it ended and what is in it; `None` where it may be one."""
+    finish = Finish.CALLS if completion.calls else completion.finish
+    if finish in _ENDINGS:
+        return _ENDINGS[finish]
+    if completion.text.strip():
+        return None
+    return "it only thought, and answered nothing" if completion.reasoning else "its answer was empty"
+
+
+def read_failure(error: MidfoldError, model: str) -> ModelFailed:
+    """Judge an error: it may pass, or it will meet every request like this one."""
+    reason = str(error) if model in str(error) else f"{model}: {error}"
+    if isinstance(error, OutputCapTooLarge):
+        return ModelFailed(FailureCause.REFUSED, reason, output_tokens=error.available)
+    if isinstance(error, ContextOverflow):
+        return ModelFailed(FailureCause.REFUSED, reason, overflow=error)
+    if isinstance(error, RateLimited | ProviderUnavailable):
+        return ModelFailed(FailureCause.BUSY, reason, retry_after=error.retry_after)
+    may_pass = isinstance(error, ProviderError) and error.status in _PASSING
+    return ModelFailed(FailureCause.BUSY if may_pass else FailureCause.REFUSED, reason)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +126,7 @@ class Cooldown:
     def after(self, failed: ModelFailed, models: tuple[ModelRef, ...], now: float) -> "Cooldown":
         """Return the cooldown that a failure brings."""
         timeouts = self.timeouts if models == self.models else 0
-        timeouts += failed.trouble is Trouble.LATE
+        timeouts += failed.cause is FailureCause.LATE
         return Cooldown(now + _seconds(failed, timeouts), failed.reason, models, timeouts)
 
 
@@ -90,10 +134,10 @@ NO_COOLDOWN = Cooldown()
 
 
 def _seconds(failed: ModelFailed, timeouts: int) -> float:
-    match failed.trouble:
-        case Trouble.MISSING:
+    match failed.cause:
+        case FailureCause.MISSING:
             return NO_MODEL_COOLDOWN_SECONDS
-        case Trouble.LATE:
+        case FailureCause.LATE:
             return TIMEOUT_COOLDOWNS_SECONDS[min(timeouts, len(TIMEOUT_COOLDOWNS_SECONDS)) - 1]
         case _:
             asked = failed.retry_after or 0.0
