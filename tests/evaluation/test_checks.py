@@ -2,7 +2,7 @@
 
 import pytest
 
-from midfold.evaluation.checks import check_structure, find_inventions
+from midfold.evaluation.checks import find_inventions, find_problems
 from midfold.evaluation.conversations import make_conversation
 from midfold.evaluation.texts import index_source
 from midfold.messages import Message, Text
@@ -48,7 +48,7 @@ def test_no_summary_invents_nothing():
 
 def problems(items):
     conversation = make_conversation("c", Request("openai_chat", ITEMS), [])
-    return check_structure(conversation, items, parse(items, "openai_chat"), None).problems
+    return find_problems(conversation, items, parse(items, "openai_chat"), None)
 
 
 def test_the_list_itself_is_sound():

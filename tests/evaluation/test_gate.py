@@ -10,9 +10,8 @@ import pytest
 
 from midfold.evaluation import evaluate, load_conversation, summarize
 from midfold.evaluation.baselines import DIGEST, METHODS
-from midfold.evaluation.chains import chain_folds
 from midfold.evaluation.gates import find_misses, read_gates
-from midfold.evaluation.wording import describe_miss
+from midfold.evaluation.scores import chain_folds
 
 TRANSCRIPTS = sorted((Path(__file__).parents[1] / "transcripts").glob("*.json*"))
 RATIO = 0.3
@@ -53,7 +52,7 @@ def demo_report():
 
 
 def missed(floors, report):
-    return [describe_miss(miss) for miss in find_misses(read_gates(floors), report)]
+    return list(map(str, find_misses(read_gates(floors), report)))
 
 
 def test_our_transcripts_keep_what_they_kept():

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from midfold.errors import UnreadableTranscript
-from midfold.evaluation import Kind, Zone, read_probes
+from midfold.evaluation import ProbeKind, Zone, read_probes
 
 LISTED = {
     "kind": "command",
@@ -31,7 +31,7 @@ def write(tmp_path):
 @pytest.mark.parametrize("value", [{"id": "x", "probes": [LISTED]}, [LISTED]])
 def test_probes_are_read_from_an_object_or_a_list(write, value):
     [probe] = read_probes(write(value))
-    assert (probe.kind, probe.answer, probe.evidence) == (Kind.COMMAND, "make deploy", (4,))
+    assert (probe.kind, probe.answer, probe.evidence) == (ProbeKind.COMMAND, "make deploy", (4,))
     assert (probe.zone, probe.must_keep, probe.weight) == (Zone.MIDDLE, False, 3)
 
 

@@ -6,7 +6,7 @@ from random import Random
 import pytest
 
 import midfold
-from midfold.evaluation import METHODS, Outcome, evaluate, load_conversation
+from midfold.evaluation import METHODS, MethodOutcome, evaluate, load_conversation
 from midfold.evaluation.baselines import DIGEST
 from midfold.summaries.prompts import HEADINGS
 from midfold.summaries.sections import Template
@@ -62,7 +62,7 @@ def folded_with(summarize):
             summarizer=summarize,
         )
         tokens = sum(map(conversation.count, parse(result.messages, request.dialect)))
-        return Outcome(result.messages, tokens, 0.0, result.summary)
+        return MethodOutcome(result.messages, tokens, 0.0, result.summary)
 
     return method
 

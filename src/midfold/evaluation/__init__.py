@@ -5,45 +5,63 @@ or derived from a transcript, and never by the code that writes summaries: a mea
 what it measures praises itself.
 """
 
-from midfold.evaluation.baselines import METHODS, Method, Outcome
-from midfold.evaluation.chains import Link, chain_folds
-from midfold.evaluation.conversations import Conversation, Unusable, find_transcripts, load_conversation
-from midfold.evaluation.derive import derive_probes
-from midfold.evaluation.export import as_values
+from midfold.evaluation.baselines import METHODS, Method, MethodOutcome
+from midfold.evaluation.conversations import (
+    MeasuredConversation,
+    Unusable,
+    find_transcripts,
+    load_conversation,
+)
 from midfold.evaluation.gates import CHAINS, Gate, find_misses, read_gates
 from midfold.evaluation.html import write_page
-from midfold.evaluation.probes import Kind, Probe, Zone, read_probes
-from midfold.evaluation.report import Figures, Report, summarize
-from midfold.evaluation.retention import Fate, Verdict, classify
-from midfold.evaluation.run import Score, evaluate
-from midfold.evaluation.wording import Table
+from midfold.evaluation.probes import Probe, ProbeKind, Zone, derive_probes, read_probes
+from midfold.evaluation.report import MethodFigures, Report, as_values, summarize
+from midfold.evaluation.retention import ProbeFate, ProbeVerdict, classify
+from midfold.evaluation.scores import ChainResult, Score, chain_folds, evaluate
+from midfold.evaluation.tables import (
+    LIMITS,
+    Table,
+    chain_table,
+    chains_title,
+    headline,
+    must_keep_note,
+    ratio_tables,
+    ratio_title,
+)
 
 __all__ = [
     "CHAINS",
+    "LIMITS",
     "METHODS",
-    "Conversation",
-    "Fate",
-    "Figures",
+    "ChainResult",
     "Gate",
-    "Kind",
-    "Link",
+    "MeasuredConversation",
     "Method",
-    "Outcome",
+    "MethodFigures",
+    "MethodOutcome",
     "Probe",
+    "ProbeFate",
+    "ProbeKind",
+    "ProbeVerdict",
     "Report",
     "Score",
     "Table",
     "Unusable",
-    "Verdict",
     "Zone",
     "as_values",
     "chain_folds",
+    "chain_table",
+    "chains_title",
     "classify",
     "derive_probes",
     "evaluate",
     "find_misses",
     "find_transcripts",
+    "headline",
     "load_conversation",
+    "must_keep_note",
+    "ratio_tables",
+    "ratio_title",
     "read_gates",
     "read_probes",
     "summarize",

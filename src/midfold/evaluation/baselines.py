@@ -9,15 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from midfold.api import compress
-from midfold.evaluation.conversations import Conversation
-from midfold.evaluation.retention import Find
-from midfold.evaluation.texts import SEPARATOR
+from midfold.evaluation.conversations import MeasuredConversation
+from midfold.evaluation.texts import SEPARATOR, Find
 from midfold.folding import Compression, splice
 from midfold.messages import Message, Text, ToolCall, ToolResult
 from midfold.summaries.prompts import wrap_summary
 from midfold.tokens import TokenCounter
 from midfold.wire import render
-from midfold.wire.validate import find_errors
 
 CLEARED = "[old tool output cleared]"
 _MOST_TRIES = 20
@@ -30,7 +28,7 @@ _NONCE = "position"
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class MethodOutcome:
     """What a method made of a conversation."""
 
     items: list[object]
@@ -43,10 +41,10 @@ class Outcome:
     find: Find | None = None
 
 
-Method = Callable[[Conversation, int], Outcome]
+Method = Callable[[MeasuredConversation, int], MethodOutcome]
 
 
-def fold_by_digest(conversation: Conversation, ceiling: int) -> Outcome:
+def fold_by_digest(conversation: MeasuredConversation, ceiling: int) -> MethodOutcome:
     """Compress as midfold does without a model."""
     started = time.process_time()
     result = _compress(conversation, ceiling)
@@ -54,7 +52,7 @@ def fold_by_digest(conversation: Conversation, ceiling: int) -> Outcome:
     return _folded(result, max(0.0, cpu_ms - conversation.counting_ms))
 
 
-def fold_by_position(conversation: Conversation, ceiling: int) -> Outcome:
+def fold_by_position(conversation: MeasuredConversation, ceiling: int) -> MethodOutcome:
     """Make the digest's fold with another summary of the same size, one that knows nothing but positions.
 
     It is put in place of the digest, because a summary that passes through a compression is mended there.
@@ -75,14 +73,14 @@ def fold_by_position(conversation: Conversation, ceiling: int) -> Outcome:
     )
 
 
-def keep_newest(conversation: Conversation, ceiling: int) -> Outcome:
+def keep_newest(conversation: MeasuredConversation, ceiling: int) -> MethodOutcome:
     """Keep system prompt and newest messages, as many as fit."""
     started = time.process_time()
     start = _newest_start(conversation, conversation.messages, conversation.sizes, ceiling)
     return _dropped(conversation, conversation.messages, conversation.sizes, start, started)
 
 
-def clear_results(conversation: Conversation, ceiling: int) -> Outcome:
+def clear_results(conversation: MeasuredConversation, ceiling: int) -> MethodOutcome:
     """Clear the oldest tool results until the rest fits; if that is too little, keep the newest messages."""
     started = time.process_time()
     messages, sizes = list(conversation.messages), list(conversation.sizes)
@@ -135,7 +133,7 @@ def _fit_excerpt(text: str, room_tokens: int, count: TokenCounter) -> str:
     return best or summary
 
 
-def _compress(conversation: Conversation, ceiling: int) -> Compression[object]:
+def _compress(conversation: MeasuredConversation, ceiling: int) -> Compression[object]:
     request = conversation.request
     return compress(
         request.messages,
@@ -146,8 +144,8 @@ def _compress(conversation: Conversation, ceiling: int) -> Compression[object]:
     )
 
 
-def _folded(result: Compression[object], cpu_ms: float) -> Outcome:
-    return Outcome(
+def _folded(result: Compression[object], cpu_ms: float) -> MethodOutcome:
+    return MethodOutcome(
         items=result.messages,
         tokens=result.tokens_after,
         cpu_ms=cpu_ms,
@@ -174,7 +172,7 @@ def _clear(message: Message) -> Message:
 
 
 def _newest_start(
-    conversation: Conversation, messages: Sequence[Message], sizes: Sequence[int], ceiling: int
+    conversation: MeasuredConversation, messages: Sequence[Message], sizes: Sequence[int], ceiling: int
 ) -> int:
     """Return where the newest messages that fit begin, at a place that the provider takes if there is one.
 
@@ -182,7 +180,7 @@ def _newest_start(
     """
     lead = conversation.lead
     room = ceiling - conversation.overhead_tokens - sum(sizes[:lead])
-    whole = _whole_starts(conversation, lead)
+    whole = [cut for cut in conversation.whole_cuts if lead <= cut < len(messages)]
     fitting: list[int] = []
     for start in range(len(messages) - 1, lead - 1, -1):
         room -= sizes[start]
@@ -191,35 +189,29 @@ def _newest_start(
         if start in whole:
             fitting.append(start)
     tries = fitting[::-1][:_MOST_TRIES]
-    legal = (start for start in tries if _is_legal(conversation, messages, start))
+    legal = (
+        start
+        for start in tries
+        if not conversation.find_errors(_render_newest(conversation, messages, start))
+    )
     return next(legal, tries[0] if tries else max(whole, default=lead))
 
 
-def _whole_starts(conversation: Conversation, lead: int) -> set[int]:
-    """Return the places before which every call that is answered has its answer."""
-    starts = set(range(lead, len(conversation.messages)))
-    for call, result in conversation.pairing.answers.items():
-        starts.difference_update(range(call.message + 1, result.message + 1))
-    return starts
-
-
-def _is_legal(conversation: Conversation, messages: Sequence[Message], start: int) -> bool:
-    request = conversation.request
-    items = render([*messages[: conversation.lead], *messages[start:]], request.dialect)
-    return not find_errors(items, dialect=request.dialect, system=request.system, tools=request.tools)
-
-
 def _dropped(
-    conversation: Conversation,
+    conversation: MeasuredConversation,
     messages: Sequence[Message],
     sizes: Sequence[int],
     start: int,
     started: float,
-) -> Outcome:
-    lead = conversation.lead
-    items = render([*messages[:lead], *messages[start:]], conversation.request.dialect)
-    return Outcome(
-        items=items,
-        tokens=conversation.overhead_tokens + sum(sizes[:lead]) + sum(sizes[start:]),
+) -> MethodOutcome:
+    return MethodOutcome(
+        items=_render_newest(conversation, messages, start),
+        tokens=conversation.overhead_tokens + sum(sizes[: conversation.lead]) + sum(sizes[start:]),
         cpu_ms=(time.process_time() - started) * 1000,
     )
+
+
+def _render_newest(
+    conversation: MeasuredConversation, messages: Sequence[Message], start: int
+) -> list[object]:
+    return render([*messages[: conversation.lead], *messages[start:]], conversation.request.dialect)

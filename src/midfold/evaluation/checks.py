@@ -3,14 +3,12 @@
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
-from midfold.evaluation.conversations import Conversation
-from midfold.evaluation.texts import Source
+from midfold.evaluation.conversations import MeasuredConversation
+from midfold.evaluation.texts import SourceTexts
 from midfold.messages import Message, pair_calls
 from midfold.summaries.prompts import SUMMARY_MARKER, find_body
-from midfold.wire.validate import find_errors
 
 # One pattern reads source and summary alike, so that most answers are a look into a set.
 _EXACT = re.compile(
@@ -31,18 +29,7 @@ _APPARATUS = re.compile(
 _LAST_CHARS = ".,"
 
 
-@dataclass(frozen=True, slots=True)
-class Structure:
-    """What is wrong with the list, each as one line; none where nothing is."""
-
-    problems: tuple[str, ...]
-
-    @property
-    def is_sound(self) -> bool:
-        return not self.problems
-
-
-def find_inventions(summary: str | None, source: Source) -> list[str]:
+def find_inventions(summary: str | None, source: SourceTexts) -> list[str]:
     """Return the numbers, paths and ids in a summary that the conversation never said, each once."""
     if summary is None:
         return []
@@ -70,32 +57,27 @@ def _is_in(said: str, text: str) -> bool:
     return said in text or _plain(said) in text or said.replace("/", "\\") in text
 
 
-def check_structure(
-    conversation: Conversation, items: Sequence[object], messages: Sequence[Message], summary: str | None
-) -> Structure:
-    """Compare the rules that the new list breaks with those that the old one broke."""
-    return Structure(
-        (
-            *_new_faults(conversation, items),
-            *_broken_pairs(conversation, messages),
-            *_request_problems(conversation, messages, summary),
-        )
+def find_problems(
+    conversation: MeasuredConversation,
+    items: Sequence[object],
+    messages: Sequence[Message],
+    summary: str | None,
+) -> tuple[str, ...]:
+    """Say what is wrong with the list, a line each; rules that the old list broke, too, are left out."""
+    return (
+        *_new_faults(conversation, items),
+        *_broken_pairs(conversation, messages),
+        *_request_problems(conversation, messages, summary),
     )
 
 
-def _new_faults(conversation: Conversation, items: Sequence[object]) -> list[str]:
-    old = Counter(_faults(conversation, conversation.request.messages))
-    new = Counter(_faults(conversation, items))
+def _new_faults(conversation: MeasuredConversation, items: Sequence[object]) -> list[str]:
+    old = Counter(conversation.find_errors(conversation.request.messages))
+    new = Counter(conversation.find_errors(items))
     return [f"breaks {code}" for code in sorted(new - old)]
 
 
-def _faults(conversation: Conversation, items: Sequence[object]) -> list[str]:
-    request = conversation.request
-    errors = find_errors(items, dialect=request.dialect, system=request.system, tools=request.tools)
-    return [fault.code for fault in errors]
-
-
-def _broken_pairs(conversation: Conversation, messages: Sequence[Message]) -> list[str]:
+def _broken_pairs(conversation: MeasuredConversation, messages: Sequence[Message]) -> list[str]:
     old, new = conversation.pairing, pair_calls(messages)
     return [
         f"{len(now) - len(before)} {what}"
@@ -108,7 +90,7 @@ def _broken_pairs(conversation: Conversation, messages: Sequence[Message]) -> li
 
 
 def _request_problems(
-    conversation: Conversation, messages: Sequence[Message], summary: str | None
+    conversation: MeasuredConversation, messages: Sequence[Message], summary: str | None
 ) -> list[str]:
     requests = [message.text for message in conversation.messages if _is_request(message)]
     kept = [message.text for message in messages if _is_request(message)]

@@ -6,20 +6,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from midfold.errors import MidfoldError, UnreadableTranscript
-from midfold.evaluation.derive import derive_probes
-from midfold.evaluation.probes import Probe, read_probes
-from midfold.evaluation.texts import Source, index_source
+from midfold.evaluation.probes import Probe, derive_probes, read_probes
+from midfold.evaluation.texts import SourceTexts, index_source
 from midfold.messages import Message, Pairing, pair_calls
 from midfold.tokens import TokenCounter
 from midfold.transcripts import load_transcript
 from midfold.wire import Request, parse
+from midfold.wire.validate import find_errors
 
 _ENDINGS = (".json", ".jsonl", ".json.gz", ".jsonl.gz")
 _LEADING_ROLES = ("system", "developer")
 
 
 @dataclass(frozen=True, slots=True)
-class Conversation:
+class MeasuredConversation:
     """A transcript with all that the measures need to know of it."""
 
     name: str
@@ -32,9 +32,8 @@ class Conversation:
     counting_ms: float
     """processor time for reading and counting it once"""
     pairing: Pairing
-    source: Source
+    source: SourceTexts
     probes: tuple[Probe, ...]
-    probes_are_derived: bool
 
     @property
     def tokens(self) -> int:
@@ -47,6 +46,20 @@ class Conversation:
             (index for index, message in enumerate(self.messages) if message.role not in _LEADING_ROLES),
             len(self.messages),
         )
+
+    @property
+    def whole_cuts(self) -> list[int]:
+        """The indices, up to the end, before which every call that is answered has its answer."""
+        cuts = set(range(len(self.messages) + 1))
+        for call, result in self.pairing.answers.items():
+            cuts.difference_update(range(call.message + 1, result.message + 1))
+        return sorted(cuts)
+
+    def find_errors(self, items: Sequence[object]) -> list[str]:
+        """Return the codes of the provider's rules that a list of this conversation breaks."""
+        request = self.request
+        found = find_errors(items, dialect=request.dialect, system=request.system, tools=request.tools)
+        return [error.code for error in found]
 
     def must_keep_tokens(self) -> int:
         """What system prompt, tools and all must-keep strings take, once each."""
@@ -74,7 +87,7 @@ def find_transcripts(paths: Sequence[Path]) -> Iterator[Path]:
             yield path
 
 
-def load_conversation(path: Path, probes_dir: Path | None = None) -> Conversation | Unusable:
+def load_conversation(path: Path, probes_dir: Path | None = None) -> MeasuredConversation | Unusable:
     """Read a transcript with its probes, which are derived where no file has them.
 
     Probes lie in `probes_dir`, or else in the folder `probes` beside that of the transcript.
@@ -90,7 +103,9 @@ def load_conversation(path: Path, probes_dir: Path | None = None) -> Conversatio
         return Unusable(path, str(error))
 
 
-def make_conversation(name: str, request: Request, probes: Sequence[Probe] | None = None) -> Conversation:
+def make_conversation(
+    name: str, request: Request, probes: Sequence[Probe] | None = None
+) -> MeasuredConversation:
     """Count and index a conversation; without `probes` they are derived from it."""
     count = TokenCounter(request.model)
     count.count_text(name)  # the vocabulary is loaded by the first text, and its time is nobody's
@@ -99,7 +114,7 @@ def make_conversation(name: str, request: Request, probes: Sequence[Probe] | Non
     sizes = tuple(map(count, messages))
     overhead = count.count_text(request.system_text) + count.count_tools(request.tools or ())
     counting_ms = (time.process_time() - started) * 1000
-    return Conversation(
+    return MeasuredConversation(
         name=name,
         request=request,
         messages=messages,
@@ -110,7 +125,6 @@ def make_conversation(name: str, request: Request, probes: Sequence[Probe] | Non
         pairing=pair_calls(messages),
         source=index_source(messages, request.system_text),
         probes=tuple(derive_probes(messages) if probes is None else probes),
-        probes_are_derived=probes is None,
     )
 
 

@@ -7,15 +7,15 @@ from pathlib import Path
 
 from midfold.errors import ConfigError
 from midfold.evaluation.baselines import DIGEST
-from midfold.evaluation.probes import Kind
-from midfold.evaluation.report import ChainFigures, Figures, Report
+from midfold.evaluation.probes import ProbeKind
+from midfold.evaluation.report import ChainFigures, MethodFigures, Report
 
 FLOORS = ("verbatim", "associated", "weighted", "macro", "ends", "must_keep", "fill", "kept_per_1000")
 """Figures that must not be lower; kinds of probes and what chains keep are among them."""
 CAPS = ("lost", "inventions", "unsound", "secrets", "over_ceiling", "unstable", "cpu_ms_per_450k")
 """Figures that must not be higher."""
 CHAINS = ("chain_task", "chain_constraints", "chain_must_keep")
-NAMES = (*FLOORS, *CAPS, *CHAINS, *Kind)
+NAMES = (*FLOORS, *CAPS, *CHAINS, *ProbeKind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +36,15 @@ class Gate:
 
 
 @dataclass(frozen=True, slots=True)
-class Miss:
+class GateMiss:
     """A gate that was not met. `found` is `None` where there was nothing to measure."""
 
     gate: Gate
     found: float | None
+
+    def __str__(self) -> str:
+        found = "there was nothing to measure" if self.found is None else f"it is {self.found:.4g}"
+        return f"gate missed: {self.gate}; {found}"
 
 
 def read_gates(given: Sequence[str]) -> list[Gate]:
@@ -79,13 +83,13 @@ def _parse(words: str) -> Gate:
     return gate
 
 
-def find_misses(gates: Iterable[Gate], report: Report) -> list[Miss]:
+def find_misses(gates: Iterable[Gate], report: Report) -> list[GateMiss]:
     """Return the gates that the digest does not meet; one with nothing to measure is not met."""
     misses = []
     for gate in gates:
         found = _measured(gate, report)
         if found is None or (found > gate.value if gate.is_cap else found < gate.value):
-            misses.append(Miss(gate, found))
+            misses.append(GateMiss(gate, found))
     return misses
 
 
@@ -99,11 +103,11 @@ def _measured(gate: Gate, report: Report) -> float | None:
     return None if at_ratio is None else _figure(at_ratio, gate.name)
 
 
-def _figure(figures: Figures, name: str) -> float | None:
+def _figure(figures: MethodFigures, name: str) -> float | None:
     if name in (*FLOORS, *CAPS):
         found: float | None = getattr(figures, name)
         return found
-    kind = figures.kinds.get(Kind(name))
+    kind = figures.kinds.get(ProbeKind(name))
     return kind.verbatim if kind else None
 
 

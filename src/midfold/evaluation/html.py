@@ -5,10 +5,10 @@ from html import escape
 from string import Template
 
 from midfold.charts import Dot, LineSeries, draw_bars, draw_dots, draw_lines, read_style
-from midfold.evaluation import wording
-from midfold.evaluation.probes import Kind, Zone
-from midfold.evaluation.report import Figures, Report, in_context, in_zone
-from midfold.evaluation.wording import Table
+from midfold.evaluation import tables
+from midfold.evaluation.probes import ProbeKind, Zone
+from midfold.evaluation.report import MethodFigures, Report, in_context, in_zone
+from midfold.evaluation.tables import Table
 from midfold.texts import read_text
 
 
@@ -19,27 +19,27 @@ def write_page(report: Report) -> str:
 
 
 def _body(report: Report) -> Iterator[str]:
-    yield _paragraph(wording.headline(report))
+    yield _paragraph(tables.headline(report))
     for ratio in dict.fromkeys(figures.ratio for figures in report.figures):
         at_ratio = [figures for figures in report.figures if figures.ratio == ratio]
         names = [figures.method for figures in at_ratio]
-        yield f"<h2>{escape(wording.ratio_title(ratio))}</h2>"
-        yield _table(wording.main_table(at_ratio))
-        yield _paragraph(wording.must_keep_note(at_ratio[0]))
-        yield _table(wording.more_table(at_ratio))
-        yield _table(wording.check_table(at_ratio))
-        yield f"<h3>{escape(wording.KINDS_TITLE)}</h3>{_key(names)}{_bars(at_ratio)}"
-        yield _table(wording.kind_table(at_ratio))
-        yield f"<h3>{escape(wording.DOTS_TITLE)}</h3>{_key(names)}{draw_dots(_dots(report, ratio, names))}"
-        yield _paragraph(wording.DOTS_NOTE)
+        yield f"<h2>{escape(tables.ratio_title(ratio))}</h2>"
+        yield _table(tables.main_table(at_ratio))
+        yield _paragraph(tables.must_keep_note(at_ratio[0]))
+        yield _table(tables.more_table(at_ratio))
+        yield _table(tables.check_table(at_ratio))
+        yield f"<h3>{escape(tables.KINDS_TITLE)}</h3>{_key(names)}{_bars(at_ratio)}"
+        yield _table(tables.kind_table(at_ratio))
+        yield f"<h3>{escape(tables.DOTS_TITLE)}</h3>{_key(names)}{draw_dots(_dots(report, ratio, names))}"
+        yield _paragraph(tables.DOTS_NOTE)
     yield from _chains(report)
-    yield _paragraph(wording.LIMITS)
+    yield _paragraph(tables.LIMITS)
 
 
-def _bars(figures: Sequence[Figures]) -> str:
-    kinds = [kind for kind in Kind if kind in figures[0].kinds]
+def _bars(figures: Sequence[MethodFigures]) -> str:
+    kinds = [kind for kind in ProbeKind if kind in figures[0].kinds]
     series = [LineSeries(one.method, [one.kinds[kind].verbatim for kind in kinds]) for one in figures]
-    return draw_bars([wording.name_kind(kind) for kind in kinds], series)
+    return draw_bars([tables.name_kind(kind) for kind in kinds], series)
 
 
 def _dots(report: Report, ratio: float, names: Sequence[str]) -> list[Dot]:
@@ -48,7 +48,7 @@ def _dots(report: Report, ratio: float, names: Sequence[str]) -> list[Dot]:
         asked = in_zone(score, Zone.MIDDLE)
         if score.ratio == ratio and asked:
             kept = sum(map(in_context, asked)) / len(asked)
-            label = wording.dot_label(score, kept)
+            label = tables.dot_label(score, kept)
             dots.append(Dot(names.index(score.method), score.tokens_after, kept, label))
     return dots
 
@@ -61,9 +61,9 @@ def _chains(report: Report) -> Iterator[str]:
         series = [
             LineSeries(name, [chain.must_keep for chain in chains if chain.method == name]) for name in names
         ]
-        yield f"<h2>{escape(wording.chains_title(ratio))}</h2>{_key(names)}"
-        yield draw_lines([wording.name_length(length) for length in lengths], series)
-        yield _table(wording.chain_table(chains))
+        yield f"<h2>{escape(tables.chains_title(ratio))}</h2>{_key(names)}"
+        yield draw_lines([tables.name_length(length) for length in lengths], series)
+        yield _table(tables.chain_table(chains))
 
 
 def _table(table: Table) -> str:

@@ -1,13 +1,13 @@
-"""Figures over many conversations, and the floors they can be held to."""
+"""Figures over many conversations, and the same as plain values for JSON."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 
-from midfold.evaluation.chains import Link, Tally
 from midfold.evaluation.conversations import Unusable
-from midfold.evaluation.probes import Kind, Zone
-from midfold.evaluation.retention import Fate, Verdict
-from midfold.evaluation.run import Score
+from midfold.evaluation.probes import ProbeKind, Zone
+from midfold.evaluation.retention import ProbeFate, ProbeVerdict
+from midfold.evaluation.scores import ChainResult, Score, Tally
+from midfold.redact import redact
 
 TOKENS_OF_CPU = 450_000
 """Processor time is told for a conversation of this size."""
@@ -23,7 +23,7 @@ class KindFigures:
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class MethodFigures:
     """One method at one ratio, over all conversations; parts are of the probes in the middle."""
 
     method: str
@@ -48,7 +48,7 @@ class Figures:
     owing: int
     exempt: int
     """conversations whose system prompt and must-keep strings leave too little room"""
-    kinds: dict[Kind, KindFigures]
+    kinds: dict[ProbeKind, KindFigures]
     inventions: int
     unsound: int
     """conversations whose list has something wrong with it"""
@@ -84,15 +84,15 @@ class ChainFigures:
 class Report:
     """Everything measured: the figures first, then what they were made from."""
 
-    figures: tuple[Figures, ...]
+    figures: tuple[MethodFigures, ...]
     chains: tuple[ChainFigures, ...]
     scores: tuple[Score, ...]
-    links: tuple[Link, ...]
+    links: tuple[ChainResult, ...]
     unusable: tuple[Unusable, ...]
 
 
 def summarize(
-    scores: Sequence[Score], links: Sequence[Link] = (), unusable: Sequence[Unusable] = ()
+    scores: Sequence[Score], links: Sequence[ChainResult] = (), unusable: Sequence[Unusable] = ()
 ) -> Report:
     """Add up what was measured, by ratio and method, in the order in which they were run."""
     groups = dict.fromkeys((score.ratio, score.method) for score in scores)
@@ -111,17 +111,17 @@ def summarize(
     )
 
 
-def in_zone(score: Score, zone: Zone) -> list[Verdict]:
+def in_zone(score: Score, zone: Zone) -> list[ProbeVerdict]:
     """Return the verdicts on the probes of one zone."""
     return [verdict for verdict in score.verdicts if verdict.probe.zone is zone]
 
 
-def in_context(verdict: Verdict) -> bool:
+def in_context(verdict: ProbeVerdict) -> bool:
     """Whether the probe is in context word for word."""
     return verdict.fate.in_context
 
 
-def _figures(scores: Sequence[Score]) -> Figures:
+def _figures(scores: Sequence[Score]) -> MethodFigures:
     middles = [in_zone(score, Zone.MIDDLE) for score in scores]
     middle = [verdict for verdicts in middles for verdict in verdicts]
     ends = [v for score in scores for v in score.verdicts if v.probe.zone is not Zone.MIDDLE]
@@ -131,16 +131,16 @@ def _figures(scores: Sequence[Score]) -> Figures:
     tokens_after = sum(score.tokens_after for score in scores)
     cpu_ms = sum(score.cpu_ms for score in scores)
     macro = [_part(verdicts, in_context) for verdicts in middles if verdicts]
-    return Figures(
+    return MethodFigures(
         method=scores[0].method,
         ratio=scores[0].ratio,
         conversations=len(scores),
         asked=len(middle),
         verbatim=_part(middle, in_context),
-        associated=_part(middle, lambda verdict: verdict.fate is Fate.ASSOCIATED),
-        retrievable=_part(middle, lambda verdict: verdict.fate is Fate.RETRIEVABLE),
+        associated=_part(middle, lambda verdict: verdict.fate is ProbeFate.ASSOCIATED),
+        retrievable=_part(middle, lambda verdict: verdict.fate is ProbeFate.RETRIEVABLE),
         by_question=_part(middle, lambda verdict: verdict.by_question),
-        lost=_part(middle, lambda verdict: verdict.fate is Fate.LOST),
+        lost=_part(middle, lambda verdict: verdict.fate is ProbeFate.LOST),
         weighted=_weighted(middle),
         macro=sum(macro) / len(macro) if macro else 0.0,
         ends=_part(ends, in_context),
@@ -167,29 +167,29 @@ def _fill(scores: Sequence[Score]) -> float:
     return sum(score.tokens_after for score in met) / max(1, sum(score.ceiling for score in met))
 
 
-def _by_kind(verdicts: Sequence[Verdict]) -> dict[Kind, KindFigures]:
-    by_kind = {kind: [verdict for verdict in verdicts if verdict.probe.kind is kind] for kind in Kind}
+def _by_kind(verdicts: Sequence[ProbeVerdict]) -> dict[ProbeKind, KindFigures]:
+    by_kind = {kind: [verdict for verdict in verdicts if verdict.probe.kind is kind] for kind in ProbeKind}
     return {
         kind: KindFigures(
             asked=len(asked),
             verbatim=_part(asked, in_context),
-            associated=_part(asked, lambda verdict: verdict.fate is Fate.ASSOCIATED),
+            associated=_part(asked, lambda verdict: verdict.fate is ProbeFate.ASSOCIATED),
         )
         for kind, asked in by_kind.items()
         if asked
     }
 
 
-def _weighted(verdicts: Sequence[Verdict]) -> float:
+def _weighted(verdicts: Sequence[ProbeVerdict]) -> float:
     kept = sum(verdict.probe.weight for verdict in verdicts if in_context(verdict))
     return kept / max(1, sum(verdict.probe.weight for verdict in verdicts))
 
 
-def _part(verdicts: Sequence[Verdict], holds: Callable[[Verdict], bool]) -> float:
+def _part(verdicts: Sequence[ProbeVerdict], holds: Callable[[ProbeVerdict], bool]) -> float:
     return sum(map(holds, verdicts)) / max(1, len(verdicts))
 
 
-def _chain(links: Sequence[Link]) -> ChainFigures:
+def _chain(links: Sequence[ChainResult]) -> ChainFigures:
     owing = [link for link in links if link.owes_must_keep]
     return ChainFigures(
         method=links[0].method,
@@ -205,3 +205,33 @@ def _chain(links: Sequence[Link]) -> ChainFigures:
 
 def _total(tallies: Iterable[Tally]) -> float | None:
     return sum(tallies, Tally()).part
+
+
+def as_values(report: Report) -> dict[str, object]:
+    """Return the report under the names that scripts rely on."""
+    return {
+        "figures": [asdict(figures) for figures in report.figures],
+        "chains": [asdict(chain) for chain in report.chains],
+        "conversations": [_score_values(score) for score in report.scores],
+        "chained": [asdict(link) for link in report.links],
+        "unusable": [{"path": str(found.path), "reason": found.reason} for found in report.unusable],
+    }
+
+
+def _score_values(score: Score) -> dict[str, object]:
+    values = asdict(replace(score, verdicts=()))
+    del values["verdicts"]
+    return values | {
+        "cpu_ms": round(score.cpu_ms, 1),
+        "inventions": list(map(redact, score.inventions)),
+        "probes": [
+            {
+                **asdict(verdict.probe),
+                "question": redact(verdict.probe.question),
+                "answer": redact(verdict.probe.answer),
+                "fate": verdict.fate,
+                "by_question": verdict.by_question,
+            }
+            for verdict in score.verdicts
+        ],
+    }

@@ -1,13 +1,21 @@
 """What became of each probe: in context, in context where it belongs, one search away, or lost."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from midfold.evaluation.conversations import Conversation
+from midfold.evaluation.conversations import MeasuredConversation
 from midfold.evaluation.probes import Probe
-from midfold.evaluation.texts import Context, Entry, Source, holds, read_strings, spellings
+from midfold.evaluation.texts import (
+    CompressedContext,
+    ContextEntry,
+    Find,
+    SourceTexts,
+    holds,
+    read_strings,
+    spellings,
+)
 from midfold.messages import Location, Message, ToolCall
 
 SEARCH_HITS = 5
@@ -17,11 +25,8 @@ _COMPANION_CHARS = range(6, 601)  # shorter ones stand anywhere by chance
 _QUOTED = re.compile(r'"([^"\n]{3,})"|`([^`\n]{3,})`')
 _BLANK_CONTEXT_CHARS = 30
 
-Find = Callable[[str], Sequence[int]]
-"""Search what left the context: the indices of the messages that match, in order."""
 
-
-class Fate(StrEnum):
+class ProbeFate(StrEnum):
     """What became of a probe; the first that holds."""
 
     ASSOCIATED = "associated"
@@ -34,15 +39,15 @@ class Fate(StrEnum):
 
     @property
     def in_context(self) -> bool:
-        return self in (Fate.ASSOCIATED, Fate.VERBATIM)
+        return self in (ProbeFate.ASSOCIATED, ProbeFate.VERBATIM)
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ProbeVerdict:
     """A probe and its fate. `by_question`: a search with the question's own words finds it again."""
 
     probe: Probe
-    fate: Fate
+    fate: ProbeFate
     by_question: bool = False
 
 
@@ -60,11 +65,11 @@ class Belongings:
 
 def classify(
     probes: Sequence[Probe],
-    context: Context,
+    context: CompressedContext,
     belongings: Sequence[Belongings],
-    source: Source,
+    source: SourceTexts,
     find: Find | None,
-) -> list[Verdict]:
+) -> list[ProbeVerdict]:
     """Tell the fate of each probe in a compressed conversation.
 
     `belongings` are those of `probes`, in order. Without `find` nothing that left can be had again.
@@ -75,28 +80,30 @@ def classify(
     ]
 
 
-def find_belongings(conversation: Conversation) -> list[Belongings]:
+def find_belongings(conversation: MeasuredConversation) -> list[Belongings]:
     """Look up, once for all methods, what each probe belongs to."""
     calls = _Calls(conversation)
     return [calls.belongings(probe) for probe in conversation.probes]
 
 
-def _judge(probe: Probe, context: Context, belongs: Belongings, source: Source, find: Find | None) -> Verdict:
+def _judge(
+    probe: Probe, context: CompressedContext, belongs: Belongings, source: SourceTexts, find: Find | None
+) -> ProbeVerdict:
     spelled = spellings(probe.answer)
     if holds(context.joined, spelled):
         entries = [entry for entry in context.entries if holds(entry.text, spelled)]
         is_placed = any(_places(entry, belongs) for entry in entries)
-        return Verdict(probe, Fate.ASSOCIATED if is_placed else Fate.VERBATIM)
+        return ProbeVerdict(probe, ProbeFate.ASSOCIATED if is_placed else ProbeFate.VERBATIM)
     if find is None:
-        return Verdict(probe, Fate.LOST)
+        return ProbeVerdict(probe, ProbeFate.LOST)
     if any(
         holds(source.texts[index], spelled) for clue in clues(probe) for index in find(clue)[:SEARCH_HITS]
     ):
-        return Verdict(probe, Fate.RETRIEVABLE, by_question=True)
-    return Verdict(probe, Fate.RETRIEVABLE if find(probe.answer) else Fate.LOST)
+        return ProbeVerdict(probe, ProbeFate.RETRIEVABLE, by_question=True)
+    return ProbeVerdict(probe, ProbeFate.RETRIEVABLE if find(probe.answer) else ProbeFate.LOST)
 
 
-def _places(entry: Entry, belongs: Belongings) -> bool:
+def _places(entry: ContextEntry, belongs: Belongings) -> bool:
     """Whether an entry says where the string belongs; a message that was kept does by being there."""
     if not entry.is_summary:
         return True
@@ -125,7 +132,7 @@ def clues(probe: Probe) -> list[str]:
 class _Calls:
     """The calls of a conversation by the messages that they and their results stand in."""
 
-    def __init__(self, conversation: Conversation) -> None:
+    def __init__(self, conversation: MeasuredConversation) -> None:
         self._source = conversation.source
         self._messages = conversation.messages
         self._partners: dict[int, set[int]] = {}

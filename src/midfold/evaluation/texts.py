@@ -2,12 +2,15 @@
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeAlias
 
 from midfold.messages import Message, Opaque, Reasoning, Text, ToolCall, ToolResult
 
+Find: TypeAlias = Callable[[str], Sequence[int]]
+"""Search what left the context: the indices of the messages that match, in order."""
 SEPARATOR = "\n\0\n"
 """Between texts that were joined, so that nothing is found across two of them."""
 # A bullet or a number at the margin begins an entry; what is indented below it goes on with it.
@@ -18,7 +21,7 @@ _LONGEST_RANGE = 1_000
 
 
 @dataclass(frozen=True)
-class Source:
+class SourceTexts:
     """All that a conversation says, indexed once for every probe and every method."""
 
     texts: tuple[str, ...]
@@ -37,7 +40,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ContextEntry:
     """Words that a reader takes together: a kept message, or one point of a summary."""
 
     text: str
@@ -55,27 +58,27 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class CompressedContext:
     """What the next model reads: as a whole, and by entries."""
 
     joined: str
-    entries: tuple[Entry, ...]
+    entries: tuple[ContextEntry, ...]
 
 
-def index_source(messages: Sequence[Message], beside: str = "") -> Source:
+def index_source(messages: Sequence[Message], beside: str = "") -> SourceTexts:
     """Collect the texts of a conversation."""
-    return Source(tuple(SEPARATOR.join(read_texts(message)) for message in messages), beside)
+    return SourceTexts(tuple(SEPARATOR.join(read_texts(message)) for message in messages), beside)
 
 
-def index_context(messages: Sequence[Message], summary: str | None, beside: str = "") -> Context:
+def index_context(messages: Sequence[Message], summary: str | None, beside: str = "") -> CompressedContext:
     """Take a compressed conversation apart: each message is an entry, a summary one for each point."""
     texts = [beside, *(SEPARATOR.join(read_texts(message)) for message in messages)]
-    entries: list[Entry] = []
+    entries: list[ContextEntry] = []
     for text in texts:
         before, found, after = text.partition(summary) if summary else (text, "", "")
-        entries += [Entry(kept, is_summary=False) for kept in (before, after) if kept]
-        entries += [Entry(point, is_summary=True) for point in split_points(found)] if found else []
-    return Context(SEPARATOR.join(texts), tuple(entries))
+        entries += [ContextEntry(kept, is_summary=False) for kept in (before, after) if kept]
+        entries += [ContextEntry(point, is_summary=True) for point in split_points(found)] if found else []
+    return CompressedContext(SEPARATOR.join(texts), tuple(entries))
 
 
 def read_texts(message: Message) -> Iterator[str]:

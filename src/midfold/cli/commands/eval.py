@@ -13,8 +13,8 @@ from midfold.cli.terminal import printable
 from midfold.errors import ConfigError
 from midfold.evaluation import (
     CHAINS,
+    ChainResult,
     Gate,
-    Link,
     Report,
     Score,
     Unusable,
@@ -26,7 +26,6 @@ from midfold.evaluation import (
     load_conversation,
     read_gates,
     summarize,
-    wording,
     write_page,
 )
 from midfold.files import replace_file
@@ -104,7 +103,7 @@ def command(
         print_report(report, make_console())
     misses = find_misses(wanted, report)
     for miss in misses:
-        click.echo(f"midfold: {wording.describe_miss(miss)}", err=True)
+        click.echo(f"midfold: {miss}", err=True)
     return 1 if misses else 0
 
 
@@ -123,7 +122,7 @@ def _measure(
 ) -> Report:
     """Measure every transcript; one that is none is worth a warning, not the end."""
     scores: list[Score] = []
-    links: list[Link] = []
+    links: list[ChainResult] = []
     unusable: list[Unusable] = []
     console = make_console(stderr=True)
     with console.status("") as status:

@@ -5,23 +5,33 @@ from rich.text import Text
 
 from midfold.cli.render.grid import Grid
 from midfold.cli.terminal import printable
-from midfold.evaluation import Report, Table, wording
+from midfold.evaluation import (
+    LIMITS,
+    Report,
+    Table,
+    chain_table,
+    chains_title,
+    headline,
+    must_keep_note,
+    ratio_tables,
+    ratio_title,
+)
 
 
 def print_report(report: Report, console: Console) -> None:
     """Print the methods side by side: as a whole, by kind, and after chains of folds."""
-    console.print(Text(wording.headline(report), style="bold"), soft_wrap=True)
+    console.print(Text(headline(report), style="bold"), soft_wrap=True)
     for ratio in dict.fromkeys(figures.ratio for figures in report.figures):
         figures = [one for one in report.figures if one.ratio == ratio]
-        console.print(Text(f"\n{wording.ratio_title(ratio)}", style="bold"), soft_wrap=True)
-        for table in wording.ratio_tables(figures):
+        console.print(Text(f"\n{ratio_title(ratio)}", style="bold"), soft_wrap=True)
+        for table in ratio_tables(figures):
             _print_table(table, console)
-        console.print(Text(wording.must_keep_note(figures[0]), style="dim"), soft_wrap=True)
+        console.print(Text(must_keep_note(figures[0]), style="dim"), soft_wrap=True)
     for ratio in dict.fromkeys(chain.ratio for chain in report.chains):
         chains = [chain for chain in report.chains if chain.ratio == ratio]
-        console.print(Text(f"\n{wording.chains_title(ratio)}", style="bold"), soft_wrap=True)
-        _print_table(wording.chain_table(chains), console)
-    console.print(Text(f"\n{wording.LIMITS}", style="dim"))
+        console.print(Text(f"\n{chains_title(ratio)}", style="bold"), soft_wrap=True)
+        _print_table(chain_table(chains), console)
+    console.print(Text(f"\n{LIMITS}", style="dim"))
 
 
 def _print_table(table: Table, console: Console) -> None:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from midfold.evaluation import Kind, Unusable, Zone, derive_probes, load_conversation
-from midfold.evaluation.derive import MOST_PER_KIND
+from midfold.evaluation import ProbeKind, Unusable, Zone, derive_probes, load_conversation
+from midfold.evaluation.probes import MOST_PER_KIND
 from midfold.evaluation.signals import find_rules
 from midfold.messages import Message, Text, ToolCall, ToolResult
 from midfold.testing import conversation
@@ -66,13 +66,13 @@ def test_a_call_tells_of_commands_files_and_other_values():
         call("search", '{"pattern": "total_price"}'),
         result('{"order_id": "A-1009", "total": 12}'),
     )
-    assert answers(messages, Kind.COMMAND) == ["pytest -x tests/orders"]
-    assert answers(messages, Kind.COMMAND_STATUS) == ["exit code 2"]
-    assert answers(messages, Kind.ERROR) == ["E   ValueError: no such order"]
-    assert answers(messages, Kind.FILE_EDITED) == ["src/orders.py"]
-    assert answers(messages, Kind.FILE_READ) == ["src/carts.py"]
-    assert answers(messages, Kind.TOOL_ARGUMENT) == ["total_price"]
-    assert answers(messages, Kind.RESULT_FIELD) == ["A-1009"]
+    assert answers(messages, ProbeKind.COMMAND) == ["pytest -x tests/orders"]
+    assert answers(messages, ProbeKind.COMMAND_STATUS) == ["exit code 2"]
+    assert answers(messages, ProbeKind.ERROR) == ["E   ValueError: no such order"]
+    assert answers(messages, ProbeKind.FILE_EDITED) == ["src/orders.py"]
+    assert answers(messages, ProbeKind.FILE_READ) == ["src/carts.py"]
+    assert answers(messages, ProbeKind.TOOL_ARGUMENT) == ["total_price"]
+    assert answers(messages, ProbeKind.RESULT_FIELD) == ["A-1009"]
 
 
 def test_a_file_that_was_changed_is_not_asked_for_as_read():
@@ -82,29 +82,29 @@ def test_a_file_that_was_changed_is_not_asked_for_as_read():
         call("write_file", '{"path": "src/orders.py", "content": "y"}'),
         result("done"),
     )
-    assert answers(messages, Kind.FILE_READ) == []
+    assert answers(messages, ProbeKind.FILE_READ) == []
 
 
 def test_identifiers_and_figures_are_found_in_results():
     messages = padded(result("built 4f2a9c1 for v2.14.3 in 418 ms, ticket OPS-311"))
-    assert set(answers(messages, Kind.IDENTIFIER)) == {"4f2a9c1", "v2.14.3", "OPS-311"}
-    assert answers(messages, Kind.NUMBER) == ["418 ms"]
+    assert set(answers(messages, ProbeKind.IDENTIFIER)) == {"4f2a9c1", "v2.14.3", "OPS-311"}
+    assert answers(messages, ProbeKind.NUMBER) == ["418 ms"]
 
 
 def test_a_string_of_the_tail_is_no_probe_of_the_middle():
     rule = "Never push to main without asking."
-    [probe] = [p for p in derive_probes(padded(user(rule))) if p.kind is Kind.CONSTRAINT]
+    [probe] = [p for p in derive_probes(padded(user(rule))) if p.kind is ProbeKind.CONSTRAINT]
     assert probe.zone is Zone.MIDDLE
     again = [*padded(user(rule)), user(f"Remember: {rule}")]
-    [probe] = [p for p in derive_probes(again) if p.kind is Kind.CONSTRAINT and p.answer == rule]
+    [probe] = [p for p in derive_probes(again) if p.kind is ProbeKind.CONSTRAINT and p.answer == rule]
     assert probe.zone is Zone.TAIL
 
 
 def test_each_kind_is_sampled_evenly_and_the_same_every_time():
     commands = [f"run step-{number:03}" for number in range(240)]
     messages = padded(*[call("bash", f'{{"command": "{command}"}}') for command in commands])
-    taken = answers(messages, Kind.COMMAND)
-    assert taken == answers(messages, Kind.COMMAND)
+    taken = answers(messages, ProbeKind.COMMAND)
+    assert taken == answers(messages, ProbeKind.COMMAND)
     assert len(taken) == MOST_PER_KIND
     steps = [commands.index(command) for command in taken]
     assert all(step * MOST_PER_KIND // 240 == place for place, step in enumerate(steps))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from midfold.evaluation.texts import Entry, holds, index_context, index_source, spellings, split_points
+from midfold.evaluation.texts import ContextEntry, holds, index_context, index_source, spellings, split_points
 from midfold.messages import Message, Text, ToolCall
 
 
@@ -20,11 +20,11 @@ def test_what_is_not_indented_does_not_go_on_across_an_empty_line():
     [("- [12] a", {12}), ("- [3, 5] a", {3, 5}), ("- [7-9] a", {7, 8, 9}), ("- a[x] [1…]", set())],
 )
 def test_brackets_name_messages(text, indices):
-    assert Entry(text, is_summary=True).references() == indices
+    assert ContextEntry(text, is_summary=True).references() == indices
 
 
 def test_an_absurd_range_names_nothing():
-    assert Entry("[0-999999999]", is_summary=True).references() == set()
+    assert ContextEntry("[0-999999999]", is_summary=True).references() == set()
 
 
 def test_escaped_spellings_count_as_the_string_they_spell():

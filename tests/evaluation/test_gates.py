@@ -5,8 +5,7 @@ import pytest
 from midfold.errors import ConfigError
 from midfold.evaluation.gates import Gate, find_misses, read_gates
 from midfold.evaluation.report import summarize
-from midfold.evaluation.run import Score
-from midfold.evaluation.wording import describe_miss
+from midfold.evaluation.scores import Score
 
 
 def report(**changes):
@@ -49,7 +48,7 @@ def test_a_floor_that_is_reached_and_a_cap_that_is_kept_are_met():
 
 def test_a_missed_gate_is_one_line():
     misses = find_misses(read_gates(["fill=0.95", "inventions=1", "must_keep=1"]), report())
-    assert [describe_miss(miss) for miss in misses] == [
+    assert list(map(str, misses)) == [
         "gate missed: fill at least 0.95; it is 0.9",
         "gate missed: inventions at most 1; it is 2",
         "gate missed: must_keep at least 1; there was nothing to measure",

@@ -4,16 +4,16 @@ import json
 
 import pytest
 
-from midfold.evaluation import Fate, Kind, Verdict, Zone, summarize
-from midfold.evaluation.export import as_values
+from midfold.evaluation import ProbeFate, ProbeKind, ProbeVerdict, Zone, summarize
 from midfold.evaluation.html import write_page
 from midfold.evaluation.probes import make_probe
-from midfold.evaluation.run import Score
-from midfold.evaluation.wording import main_table
+from midfold.evaluation.report import as_values
+from midfold.evaluation.scores import Score
+from midfold.evaluation.tables import main_table
 
 
-def verdict(fate, kind=Kind.COMMAND, zone=Zone.MIDDLE):
-    return Verdict(make_probe(kind, '<q> & "a"', "answer", (1,), zone), fate)
+def verdict(fate, kind=ProbeKind.COMMAND, zone=Zone.MIDDLE):
+    return ProbeVerdict(make_probe(kind, '<q> & "a"', "answer", (1,), zone), fate)
 
 
 def score(name, *verdicts, owes=True, method="midfold digest", tokens=90):
@@ -35,7 +35,8 @@ def score(name, *verdicts, owes=True, method="midfold digest", tokens=90):
 
 
 KEPT, PLACED, FOUND, LOST = (
-    verdict(fate) for fate in (Fate.VERBATIM, Fate.ASSOCIATED, Fate.RETRIEVABLE, Fate.LOST)
+    verdict(fate)
+    for fate in (ProbeFate.VERBATIM, ProbeFate.ASSOCIATED, ProbeFate.RETRIEVABLE, ProbeFate.LOST)
 )
 
 
@@ -49,7 +50,7 @@ def test_an_associated_probe_is_a_verbatim_one_too():
 
 
 def test_head_and_tail_are_counted_apart():
-    one = figures(score("a", LOST, verdict(Fate.VERBATIM, zone=Zone.HEAD)))
+    one = figures(score("a", LOST, verdict(ProbeFate.VERBATIM, zone=Zone.HEAD)))
     assert (one.asked, one.verbatim, one.ends) == (1, 0.0, 1.0)
 
 
@@ -59,12 +60,19 @@ def test_micro_counts_probes_and_macro_conversations():
 
 
 def test_a_rule_weighs_more_than_a_figure():
-    one = figures(score("a", verdict(Fate.VERBATIM, Kind.CONSTRAINT), verdict(Fate.LOST, Kind.NUMBER)))
+    one = figures(
+        score(
+            "a", verdict(ProbeFate.VERBATIM, ProbeKind.CONSTRAINT), verdict(ProbeFate.LOST, ProbeKind.NUMBER)
+        )
+    )
     assert one.weighted == pytest.approx(5 / 6)
 
 
 def test_must_keep_is_asked_where_it_is_owed():
-    kept, lost = verdict(Fate.VERBATIM, Kind.CONSTRAINT), verdict(Fate.LOST, Kind.CONSTRAINT)
+    kept, lost = (
+        verdict(ProbeFate.VERBATIM, ProbeKind.CONSTRAINT),
+        verdict(ProbeFate.LOST, ProbeKind.CONSTRAINT),
+    )
     one = figures(score("a", kept), score("b", lost, owes=False))
     assert (one.must_keep, one.owing, one.exempt) == (1.0, 1, 1)
     assert figures(score("b", lost, owes=False)).must_keep is None

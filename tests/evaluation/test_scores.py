@@ -2,8 +2,8 @@
 
 import pytest
 
-from midfold.evaluation.chains import chain_folds, cut_pieces
 from midfold.evaluation.conversations import make_conversation
+from midfold.evaluation.scores import chain_folds, cut_pieces
 from midfold.testing import transcript
 from midfold.wire import read_request
 

@@ -1,12 +1,11 @@
-"""What the figures are called and how they are written, for terminal and page alike."""
+"""The figures in words and tables, for terminal and page alike."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from midfold.evaluation.gates import Miss
-from midfold.evaluation.probes import Kind
-from midfold.evaluation.report import ChainFigures, Figures, Report
-from midfold.evaluation.run import MUST_KEEP_PART, Score
+from midfold.evaluation.probes import ProbeKind
+from midfold.evaluation.report import ChainFigures, MethodFigures, Report
+from midfold.evaluation.scores import MUST_KEEP_PART, Score
 
 KINDS_TITLE = "Verbatim by kind"
 DOTS_TITLE = "Kept against tokens"
@@ -45,7 +44,7 @@ def chains_title(ratio: float) -> str:
     return f"Fold upon fold, each to {_percent(ratio)} of the size: must-keep strings left"
 
 
-def name_kind(kind: Kind) -> str:
+def name_kind(kind: ProbeKind) -> str:
     return kind.replace("_", " ")
 
 
@@ -53,7 +52,7 @@ def name_length(length: int) -> str:
     return _count(length, "fold")
 
 
-def main_table(figures: Sequence[Figures]) -> Table:
+def main_table(figures: Sequence[MethodFigures]) -> Table:
     """Compare the methods; all parts are of the middle, but must-keep."""
     headings = ("method", "verbatim", "associated", "retrievable", "lost", "must-keep", "tokens")
     rows = [
@@ -67,7 +66,7 @@ def main_table(figures: Sequence[Figures]) -> Table:
     return Table(headings, tuple(rows))
 
 
-def more_table(figures: Sequence[Figures]) -> Table:
+def more_table(figures: Sequence[MethodFigures]) -> Table:
     """Show the same with other weights, and what it costs."""
     headings = ("method", "weighted", "macro", "head, tail", "by question", "fill", "kept/1k", "ms/450k")
     rows = [
@@ -82,7 +81,7 @@ def more_table(figures: Sequence[Figures]) -> Table:
     return Table(headings, tuple(rows))
 
 
-def check_table(figures: Sequence[Figures]) -> Table:
+def check_table(figures: Sequence[MethodFigures]) -> Table:
     """Count what should not be there."""
     headings = ("method", "invented", "unsound", "over ceiling", "unstable", "secrets")
     rows = [
@@ -95,7 +94,7 @@ def check_table(figures: Sequence[Figures]) -> Table:
     return Table(headings, tuple(rows))
 
 
-def kind_table(figures: Sequence[Figures]) -> Table:
+def kind_table(figures: Sequence[MethodFigures]) -> Table:
     """Show what each method keeps of each kind, and what the first one keeps where it belongs."""
     first, *others = figures
     headings = ("kind", "probes", first.method, "associated", *(one.method for one in others))
@@ -112,7 +111,7 @@ def kind_table(figures: Sequence[Figures]) -> Table:
     return Table(headings, tuple(rows))
 
 
-def ratio_tables(figures: Sequence[Figures]) -> list[Table]:
+def ratio_tables(figures: Sequence[MethodFigures]) -> list[Table]:
     """Return all that is told about the methods at one ratio."""
     return [main_table(figures), more_table(figures), check_table(figures), kind_table(figures)]
 
@@ -132,7 +131,7 @@ def chain_table(chains: Sequence[ChainFigures]) -> Table:
     return Table(headings, tuple(rows))
 
 
-def must_keep_note(figures: Figures) -> str:
+def must_keep_note(figures: MethodFigures) -> str:
     """Say which conversations owe their must-keep strings."""
     return (
         f"must-keep over {_count(figures.owing, 'conversation')}; exempt, because system prompt and must-keep"
@@ -142,12 +141,6 @@ def must_keep_note(figures: Figures) -> str:
 
 def dot_label(score: Score, kept: float) -> str:
     return f"{score.conversation}, {score.method}: {_percent(kept)} in {score.tokens_after:,} tokens"
-
-
-def describe_miss(miss: Miss) -> str:
-    """Name a gate that was not met, in one line."""
-    found = "there was nothing to measure" if miss.found is None else f"it is {miss.found:.4g}"
-    return f"gate missed: {miss.gate}; {found}"
 
 
 def _count(number: int, noun: str) -> str:
