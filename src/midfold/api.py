@@ -3,23 +3,20 @@
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
-from enum import StrEnum
-from typing import TYPE_CHECKING, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from midfold.errors import ConfigError, SummaryUnavailable
 from midfold.folding import (
+    FOLD_SETTINGS,
     Compression,
     CompressionPolicy,
     CompressionState,
     Flow,
-    Strategy,
-    Style,
     SummaryRequest,
     arun,
     run,
 )
 from midfold.pipeline import compress_request
-from midfold.summaries import Template
 from midfold.tokens import TokenCounter, resolve_window
 from midfold.wire import DEFAULT_DIALECT, Request, read_request
 
@@ -41,17 +38,17 @@ class Options(TypedDict, total=False):
     tokenizer: str | None
     """the model whose vocabulary counts"""
     strategy: str
-    """staged, fold or prune"""
+    """how much is folded, as in the setting `compression.strategy`"""
     style: str
-    """what stays of an old result: stub, excerpt or placeholder"""
+    """what stays of an old result, as in `compression.style`"""
     template: str
-    """the headings of the summary: handoff, progress or brief"""
+    """the headings of the summary, as in `compression.template`"""
     focus: str | None
     """a topic that gets most of the summary"""
     pin: Sequence[str]
     """sentences to keep word for word, whatever else is folded"""
     pins: bool
-    """whether sentences in which the user sets a rule are kept that way, too; true if not given"""
+    """whether sentences in which the user sets a rule are kept that way, too, as in `compression.pins`"""
     model: str | None
     """`provider/model` that writes the summary; it needs the extra `models`"""
     base_url: str | None
@@ -123,25 +120,17 @@ def _policy(options: Options) -> CompressionPolicy:
     for key, value in numbers:
         if value is not None and (not isinstance(value, int) or value < 1):
             raise ConfigError(key, value, hint="a number of tokens above 0")
-    return CompressionPolicy(
+    policy = CompressionPolicy(
         context_length=window or ceiling or 0,
         max_tokens=ceiling,
-        strategy=_chosen(Strategy, "strategy", options.get("strategy", Strategy.STAGED)),
-        style=_chosen(Style, "style", options.get("style", Style.STUB)),
-        template=_chosen(Template, "template", options.get("template", Template.HANDOFF)),
-        pins=options.get("pins", True),
         summarizer_window=summarizer_window or _known_window(options.get("model")),
     )
-
-
-_Choice = TypeVar("_Choice", bound=StrEnum)
-
-
-def _chosen(choices: type[_Choice], key: str, value: str) -> _Choice:
-    try:
-        return choices(value)
-    except ValueError:
-        raise ConfigError(key, value, hint=f"one of {', '.join(choices)}") from None
+    given: dict[str, object] = {key: value for key, value in options.items() if key in FOLD_SETTINGS}
+    if "pins" in given:  # anything that is true or false will do
+        given["pins"] = bool(given["pins"])
+    chosen = {key: FOLD_SETTINGS[key].read(value) for key, value in given.items()}
+    change: Callable[..., CompressionPolicy] = replace
+    return change(policy, **chosen)
 
 
 def _known_window(model: str | None) -> int | None:

@@ -7,7 +7,7 @@ from hashlib import sha256
 import pytest
 
 from midfold.agent import Done
-from midfold.config.stores import delete_session, open_outputs
+from midfold.config.home import delete_session, open_outputs
 from midfold.engines import ContextEngine
 from midfold.errors import StoreError
 from midfold.folding.state import CompressionState, state_from_json

@@ -8,7 +8,7 @@ import pytest
 import midfold
 from midfold.cli.main import main
 from midfold.config import load_settings
-from midfold.config.stores import open_own_store
+from midfold.config.home import open_own_store
 from midfold.testing import transcript
 
 DAY = 86_400

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from midfold.config import load_settings
-from midfold.config.stores import open_own_store
+from midfold.config.home import open_own_store
 from midfold.testing import transcript
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="a pipe closes in another way elsewhere")

@@ -6,9 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from midfold import compress
+from midfold.cli.commands.compress import command as compress_command
 from midfold.cli.commands.config import spell
 from midfold.config import SETTINGS, Settings, load_settings
+from midfold.config.schema import CompressionSettings
 from midfold.errors import ConfigError
+from midfold.folding import FOLD_SETTINGS
 from midfold.folding.policy import Budget, CompressionPolicy, Strategy, Style
 from midfold.summaries.sections import Template
 
@@ -263,3 +267,31 @@ def test_the_files_on_the_page_load(suffix, tmp_path):
 )
 def test_model_for_summaries_is_the_chosen_then_the_custom_then_that_of_the_conversation(flags, model):
     assert load_settings(flags=flags, environment=NOBODY).summary_model == model
+
+
+@pytest.mark.parametrize("name", FOLD_SETTINGS)
+def test_a_setting_of_a_fold_is_declared_once(name):
+    """The policy, the file, the call and the command line all read the one declaration."""
+    declared = FOLD_SETTINGS[name]
+    [setting] = [each for each in SETTINGS if each.key == f"compression.{name}"]
+    assert (setting.kind, setting.meaning) == (declared.kind, declared.meaning)
+    assert setting.kind is declared.kind
+    assert getattr(CompressionPolicy(), name) == setting.default == declared.default
+    assert name not in CompressionPolicy.__annotations__
+    assert name not in CompressionSettings.__annotations__
+
+
+def test_options_of_the_command_line_are_those_that_are_declared():
+    options = {option.name: option for option in compress_command.params}
+    for name in ("strategy", "style", "template"):
+        assert tuple(options[name].type.choices) == FOLD_SETTINGS[name].kind.choices
+        assert options[name].default == FOLD_SETTINGS[name].default
+
+
+def test_a_call_takes_every_choice_that_is_declared_and_no_other():
+    messages = [{"role": "user", "content": "Good morning"}]
+    for name in ("strategy", "style", "template"):
+        for word in FOLD_SETTINGS[name].kind.choices:
+            compress(messages, max_tokens=1_000, **{name: word})
+        with pytest.raises(ConfigError, match=FOLD_SETTINGS[name].kind.allowed):
+            compress(messages, max_tokens=1_000, **{name: "nothing"})

@@ -2,11 +2,24 @@
 
 import re
 import time
+from collections.abc import Callable
 from datetime import datetime
+from typing import TypeVar
 
 import click
 
 from midfold.cli.render.format import SECONDS_BY_UNIT, SIZE_PREFIXES
+from midfold.folding import FOLD_SETTINGS
+from midfold.wire import DIALECTS
+
+_Command = TypeVar("_Command", bound=Callable[..., object])
+
+row_option = click.option(
+    "--row", type=click.IntRange(min=0), help="Which conversation of a file that holds many."
+)
+dialect_option = click.option(
+    "--dialect", type=click.Choice(sorted(DIALECTS)), help="Read it as this, whatever it looks like."
+)
 
 _AGE = re.compile(r"(\d{1,9})\s*([smhdw])")
 _SIZE = re.compile(r"(\d{1,15})\s*(?:([KMGT])(i?)B?|B)?", re.IGNORECASE)
@@ -33,3 +46,15 @@ def read_size(text: str) -> int:
     number, prefix, binary = int(found[1]), found[2], found[3]
     power = SIZE_PREFIXES.index(prefix.upper()) + 1 if prefix else 0
     return number * int((1024 if binary else 1000) ** power)
+
+
+def fold_option(name: str) -> Callable[[_Command], _Command]:
+    """Return the option of a fold setting, with the choices and the default that are declared for it."""
+    setting = FOLD_SETTINGS[name]
+    return click.option(
+        f"--{name}",
+        type=click.Choice(setting.kind.choices),
+        default=str(setting.default),
+        show_default=True,
+        help=f"{setting.meaning[0].upper()}{setting.meaning[1:]}.",
+    )

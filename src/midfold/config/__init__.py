@@ -1,7 +1,22 @@
 """Where midfold keeps its things, and how a person sets it up."""
 
-from midfold.config.home import find_home
-from midfold.config.load import (
+from midfold.config.home import (
+    OUTPUT_FOLDER,
+    STORE_FILE,
+    delete_session,
+    find_home,
+    oldest_to_keep,
+    open_outputs,
+    open_own_outputs,
+    open_own_store,
+    own_store_url,
+    prune_sessions,
+    read_old_pins,
+    remove_old_pins,
+)
+from midfold.config.masking import Description, masked
+from midfold.config.schema import DEFAULT, SETTINGS, CacheTtl, Settings, SettingValue
+from midfold.config.sources import (
     FILE_NAMES,
     PREFIX,
     CheckedSettings,
@@ -9,20 +24,7 @@ from midfold.config.load import (
     load_settings,
     read_settings_file,
 )
-from midfold.config.old_pins import read_old_pins, remove_old_pins
-from midfold.config.schema import DEFAULT, SETTINGS, CacheTtl, Entry, Setting, Settings
-from midfold.config.secrets import Described, masked
-from midfold.config.stores import (
-    OUTPUT_FOLDER,
-    STORE_FILE,
-    delete_session,
-    oldest_to_keep,
-    open_outputs,
-    open_own_outputs,
-    open_own_store,
-    own_store_url,
-    prune_sessions,
-)
+from midfold.settings import Setting
 
 __all__ = [
     "DEFAULT",
@@ -33,9 +35,9 @@ __all__ = [
     "STORE_FILE",
     "CacheTtl",
     "CheckedSettings",
-    "Described",
-    "Entry",
+    "Description",
     "Setting",
+    "SettingValue",
     "Settings",
     "check_settings",
     "delete_session",

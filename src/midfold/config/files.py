@@ -12,7 +12,7 @@ import yaml
 from yaml.constructor import ConstructorError
 from yaml.reader import ReaderError
 
-from midfold.config.secrets import Described
+from midfold.config.masking import Description
 from midfold.errors import ConfigError
 from midfold.files import read_bytes
 
@@ -22,7 +22,7 @@ _QUOTED = re.compile(r"'[^']{2,}'|\"[^\"]{2,}\"")
 _TOO_DEEP = "nested too deeply, or inside itself"
 
 
-class Broken(Exception):
+class BrokenFile(Exception):
     """A text is not what its format asks for. `line` is `None` where the parser does not say."""
 
     def __init__(self, reason: str, line: int | None) -> None:
@@ -37,25 +37,25 @@ def read_tree(file: Path) -> Mapping[object, object]:
     try:
         tree = parse(read_bytes(file).decode("utf-8-sig"))
     except FileNotFoundError:
-        raise ConfigError(str(file), Described("missing"), hint="a YAML or TOML file") from None
+        raise ConfigError(str(file), Description("missing"), hint="a YAML or TOML file") from None
     except OSError as error:
         reason = f"unreadable ({error.strerror})"
-        raise ConfigError(str(file), Described(reason), hint="a YAML or TOML file") from None
+        raise ConfigError(str(file), Description(reason), hint="a YAML or TOML file") from None
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
-        raise ConfigError(str(file), Described(f"broken at line {line}"), hint="text in UTF-8") from None
-    except Broken as error:
+        raise ConfigError(str(file), Description(f"broken at line {line}"), hint="text in UTF-8") from None
+    except BrokenFile as error:
         place = f" at line {error.line}" if error.line else ""
-        raise ConfigError(str(file), Described(f"broken{place} ({error.reason})"), hint=form) from None
+        raise ConfigError(str(file), Description(f"broken{place} ({error.reason})"), hint=form) from None
     if tree is None:
         return {}
     if not isinstance(tree, Mapping):
-        raise ConfigError(str(file), Described("not a mapping"), hint="sections with settings")
+        raise ConfigError(str(file), Description("not a mapping"), hint="sections with settings")
     return tree
 
 
 def parse_yaml(text: str) -> object:
-    """Return the values in a YAML text, or raise `Broken`. Tags that would run code are refused."""
+    """Return the values in a YAML text, or raise `BrokenFile`. Tags that would run code are refused."""
     try:
         # The loader written in C is faster, and ends the whole process when a text is nested too deeply.
         loader = yaml.SafeLoader(text)
@@ -64,26 +64,26 @@ def parse_yaml(text: str) -> object:
         return None if node is None else loader.construct_document(node)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
-        raise Broken(error.problem or "no YAML", mark.line + 1 if mark else None) from None
+        raise BrokenFile(error.problem or "no YAML", mark.line + 1 if mark else None) from None
     except ReaderError as error:
-        raise Broken(error.reason, text.count("\n", 0, error.position) + 1) from None
+        raise BrokenFile(error.reason, text.count("\n", 0, error.position) + 1) from None
     except RecursionError:
-        raise Broken(_TOO_DEEP, None) from None
+        raise BrokenFile(_TOO_DEEP, None) from None
     except (ValueError, LookupError, AttributeError) as error:
         # PyYAML lets through whatever its converters of dates, numbers and booleans raise.
-        raise Broken(str(error), None) from None
+        raise BrokenFile(str(error), None) from None
 
 
 def parse_toml(text: str) -> object:
-    """Return the values in a TOML text, or raise `Broken`."""
+    """Return the values in a TOML text, or raise `BrokenFile`."""
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         place = _TOML_PLACE.search(str(error))
         line = int(place[1]) if place and place[1] else len(text.splitlines())
-        raise Broken(_TOML_PLACE.sub("", str(error)), line) from None
+        raise BrokenFile(_TOML_PLACE.sub("", str(error)), line) from None
     except RecursionError:
-        raise Broken(_TOO_DEEP, None) from None
+        raise BrokenFile(_TOO_DEEP, None) from None
 
 
 def _refuse_repeated_keys(node: yaml.Node | None) -> None:

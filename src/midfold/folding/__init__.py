@@ -22,7 +22,15 @@ from midfold.folding.fold import (
 )
 from midfold.folding.layout import count_head, group_around, lay_out, legal_cuts, make_plan
 from midfold.folding.losses import Loss, list_losses
-from midfold.folding.policy import THRESHOLD_CAP, Budget, CompressionPolicy, Strategy, Style
+from midfold.folding.policy import (
+    FOLD_SETTINGS,
+    THRESHOLD_CAP,
+    Budget,
+    CompressionPolicy,
+    FoldSettings,
+    Strategy,
+    Style,
+)
 from midfold.folding.pressure import (
     Tier,
     advise,
@@ -50,6 +58,7 @@ from midfold.summaries import DIGEST, SummaryRequest
 
 __all__ = [
     "DIGEST",
+    "FOLD_SETTINGS",
     "MIN_SAVED_PART",
     "MIN_SAVED_TOKENS",
     "TASK_HEADING",
@@ -62,6 +71,7 @@ __all__ = [
     "Fate",
     "Flow",
     "Fold",
+    "FoldSettings",
     "FoldedNumbers",
     "Insert",
     "Loss",

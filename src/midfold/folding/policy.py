@@ -5,7 +5,9 @@ All budgets are tokens. A policy is made from configuration once and passed in; 
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Annotated
 
+from midfold.settings import SWITCH, TOKENS, choice, list_settings, number, whole
 from midfold.summaries import Template
 
 THRESHOLD_FLOOR_TOKENS = 64_000
@@ -50,33 +52,48 @@ class Budget(StrEnum):
     FIXED = "fixed"
 
 
+_THRESHOLD = number("a number above 0 and at most 1", lambda value: 0 < value <= 1)
+_TARGET_RATIO = number("a number from 0.1 to 0.8", lambda value: 0.1 <= value <= 0.8)
+
+
 @dataclass(frozen=True, slots=True)
-class CompressionPolicy:
-    """The settings of a compression.
+class FoldSettings:
+    """What people may set about a compression, declared once for all who take such settings."""
+
+    threshold: Annotated[float, _THRESHOLD, "part of the window at which compression starts"] = 0.5
+    target_ratio: Annotated[float, _TARGET_RATIO, "part of the threshold kept for the newest messages"] = 0.2
+    protect_last_n: Annotated[int, whole("messages"), "newest messages that are not pruned"] = 20
+    protect_first_n: Annotated[int, whole("messages", least=0), "first messages that are kept"] = 3
+    strategy: Annotated[Strategy, choice(Strategy), "how much is folded"] = Strategy.STAGED
+    style: Annotated[Style, choice(Style), "what stays of an old tool result"] = Style.STUB
+    template: Annotated[Template, choice(Template), "headings of a summary"] = Template.HANDOFF
+    pins: Annotated[bool, SWITCH, "whether the user's rules are kept word for word"] = True
+    budget: Annotated[Budget, choice(Budget), "how room is shared out"] = Budget.RATIO
+    head_tokens: Annotated[int, TOKENS, "first messages, with `budget: fixed`"] = 4_000
+    tail_tokens: Annotated[int, TOKENS, "newest messages, with `budget: fixed`"] = 16_000
+    summary_tokens: Annotated[int, TOKENS, "summary, with `budget: fixed`"] = 4_000
+    wait_until_it_pays: Annotated[
+        bool, SWITCH, "whether a fold waits while a warm cache makes it cost more than it saves"
+    ] = False
+
+
+FOLD_SETTINGS = {setting.key: setting for setting in list_settings(FoldSettings())}
+"""The declarations by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompressionPolicy(FoldSettings):
+    """The settings of a compression, and the window that it is for.
 
     With `max_tokens` the request has a hard ceiling, system prompt and tools included, in place of threshold
-    and target. The three fixed budgets count only with `Budget.FIXED`.
+    and target. The three fixed budgets count only with `Budget.FIXED`. A fold that waits until it pays never
+    waits where room is short.
     """
 
     context_length: int = 200_000
-    threshold: float = 0.50
-    target_ratio: float = 0.20
-    protect_first_n: int = 3
-    protect_last_n: int = 20
-    strategy: Strategy = Strategy.STAGED
-    style: Style = Style.STUB
-    template: Template = Template.HANDOFF
-    budget: Budget = Budget.RATIO
-    head_tokens: int = 4_000
-    tail_tokens: int = 16_000
-    summary_tokens: int = 4_000
     max_tokens: int | None = None
     summarizer_window: int | None = None
     add_system_note: bool = True
-    pins: bool = True
-    """whether sentences in which the user sets a rule are kept word for word"""
-    wait_until_it_pays: bool = False
-    """whether a fold that is due waits while it costs more than it saves; never where room is short"""
 
     @property
     def threshold_tokens(self) -> int:

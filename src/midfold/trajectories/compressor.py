@@ -9,7 +9,7 @@ from inspect import isawaitable, iscoroutinefunction
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeAlias, cast
 
-from midfold.config import Described
+from midfold.config import Description
 from midfold.errors import ConfigError, SummaryUnavailable
 from midfold.folding import SummaryRequest, arun, run
 from midfold.redact import redact
@@ -198,7 +198,7 @@ class TrajectoryCompressor:
             self._blocking = self._blocking or BlockingSummarizer(self._open_model())
             return partial(_ask_blocking, self._blocking)
         if self._is_awaited:
-            given = Described("a function that must be awaited")
+            given = Description("a function that must be awaited")
             raise ConfigError("summarizer", given, hint="one that is not, or the async methods")
         return cast("Summarize", self._summarizer)  # as it is not awaited
 

@@ -12,7 +12,7 @@ from decimal import Decimal
 from hashlib import blake2b
 from pathlib import Path
 
-from midfold.config import Described
+from midfold.config import Description
 from midfold.errors import ConfigError, MidfoldError
 from midfold.trajectories.chunks import Extent
 from midfold.trajectories.metrics import AggregateMetrics
@@ -146,7 +146,7 @@ def check_header(manifest: Path, header: Header) -> None:
             hint = (
                 f"what the run was begun with, or another OUT; {manifest.parent} has work that does not fit"
             )
-            shown = Described("not what it was") if isinstance(value, list | dict) else value
+            shown = Description("not what it was") if isinstance(value, list | dict) else value
             raise ConfigError(key, shown, hint=hint)
 
 

@@ -7,7 +7,7 @@ from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from midfold.config import Described
+from midfold.config import Description
 from midfold.errors import ConfigError
 from midfold.tokens import find_family, load_counter
 
@@ -80,7 +80,7 @@ def _load_file(path: Path) -> Callable[[str], int]:
     try:
         return _counter(from_json(str(path)))
     except (ValueError, OSError) as error:
-        raise ConfigError(KEY, Described(f"{path}, which cannot be read ({error})"), hint=_HINT) from None
+        raise ConfigError(KEY, Description(f"{path}, which cannot be read ({error})"), hint=_HINT) from None
 
 
 def _counter(tokenizer: "AnyTokenizer") -> Callable[[str], int]:

@@ -246,7 +246,7 @@ EVERY_TOOL = """
     home, root = Path(sys.argv[1]) / "home", Path(sys.argv[1])
     from midfold.agent import Agent
     from midfold.agent.tools.registry import ToolFailed
-    from midfold.config import old_pins
+    from midfold.config import home
 
     PARTS = ["sessions.db", "sessions.db-wal", "sessions.db-shm", "sessions.db.writer", "sessions.db-journal"]
     opened = []

@@ -6,7 +6,7 @@ import pytest
 
 from midfold.cli.checkup.findings import Severity
 from midfold.config import find_home, load_settings
-from midfold.config.stores import STORE_FILE, open_own_store
+from midfold.config.home import STORE_FILE, open_own_store
 from midfold.store import find_kept
 
 WORDS = [f"number {number} about the harbour" for number in range(60)]

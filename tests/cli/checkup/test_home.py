@@ -9,7 +9,7 @@ import pytest
 
 from midfold.cli.checkup.findings import Severity
 from midfold.config import find_home, load_settings
-from midfold.config.stores import OUTPUT_FOLDER, STORE_FILE, open_own_outputs, open_own_store
+from midfold.config.home import OUTPUT_FOLDER, STORE_FILE, open_own_outputs, open_own_store
 from midfold.offload import FileSink
 from midfold.store import read_facts
 

@@ -15,7 +15,7 @@ import midfold
 from midfold.cli.checkup.database import find_holders
 from midfold.cli.checkup.findings import Severity
 from midfold.config import find_home, load_settings
-from midfold.config.stores import STORE_FILE, open_own_store
+from midfold.config.home import STORE_FILE, open_own_store
 from midfold.errors import StoreError
 from midfold.store import Call, SessionKind, find_kept, open_store, replace_damaged
 from midfold.store.sqlite.driver import driver

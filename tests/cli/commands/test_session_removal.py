@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from midfold.config.stores import open_own_outputs
+from midfold.config.home import open_own_outputs
 from midfold.store import SessionKind
 
 DAY = 86_400

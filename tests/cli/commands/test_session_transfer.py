@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from midfold.config import find_home, load_settings
-from midfold.config.stores import open_own_store
+from midfold.config.home import open_own_store
 
 ROOT = Path(__file__).parents[3]
 EXAMPLE = ROOT / "tests" / "transcripts" / "codex-rollout.jsonl"

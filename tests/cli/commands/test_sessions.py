@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from midfold.config import find_home, load_settings
-from midfold.config.stores import open_own_outputs, open_own_store
+from midfold.config.home import open_own_outputs, open_own_store
 from midfold.store import SessionKind
 
 ROOT = Path(__file__).parents[3]

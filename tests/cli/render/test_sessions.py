@@ -3,7 +3,7 @@
 import pytest
 
 from midfold.config import load_settings
-from midfold.config.stores import open_own_store
+from midfold.config.home import open_own_store
 
 NO_TEXT = "caf\udcff"
 

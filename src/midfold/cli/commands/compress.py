@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Unpack
 import click
 
 from midfold.api import Options, plan_compression
+from midfold.cli.options import dialect_option, fold_option, row_option
 from midfold.cli.render.compression import print_compression, print_losses, print_plan
 from midfold.cli.render.console import make_console
 from midfold.config import load_settings
@@ -21,16 +22,13 @@ from midfold.files import replace_file
 from midfold.folding import (
     Compression,
     Flow,
-    Strategy,
-    Style,
     SummaryRequest,
     list_losses,
     rehearse,
     run,
 )
-from midfold.summaries import Retention, Template
+from midfold.summaries import Retention
 from midfold.transcripts import Transcript, load_transcript
-from midfold.wire import DIALECTS
 
 if TYPE_CHECKING:
     from midfold.providers.summarizers import SummaryCall
@@ -56,24 +54,9 @@ Examples:
     "--context-length", type=click.IntRange(min=1), metavar="N", help="Fold for a model with this window."
 )
 @click.option("--focus", metavar="TEXT", help="A topic that gets most of the summary.")
-@click.option(
-    "--strategy",
-    type=click.Choice([choice.value for choice in Strategy]),
-    default=Strategy.STAGED.value,
-    show_default=True,
-)
-@click.option(
-    "--style",
-    type=click.Choice([choice.value for choice in Style]),
-    default=Style.STUB.value,
-    show_default=True,
-)
-@click.option(
-    "--template",
-    type=click.Choice([choice.value for choice in Template]),
-    default=Template.HANDOFF.value,
-    show_default=True,
-)
+@fold_option("strategy")
+@fold_option("style")
+@fold_option("template")
 @click.option(
     "--pin", multiple=True, metavar="TEXT", help="Keep this sentence word for word; may be repeated."
 )
@@ -89,10 +72,8 @@ Examples:
 @click.option(
     "--tokenizer", metavar="MODEL", help="Count as this model does; default: the one the transcript names."
 )
-@click.option(
-    "--dialect", type=click.Choice(sorted(DIALECTS)), help="Read it as this, whatever it looks like."
-)
-@click.option("--row", type=click.IntRange(min=0), help="Which conversation of a file that holds many.")
+@dialect_option
+@row_option
 @click.option("--plan", "only_plan", is_flag=True, help="Show what would be folded; write nothing.")
 @click.option("--preview", is_flag=True, help="Show that with its price and time; nothing is sent.")
 @click.option(

@@ -3,9 +3,8 @@
 import json
 import math
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TypeVar
 
 import click
 from rich.console import Console
@@ -14,18 +13,16 @@ from rich.text import Text
 
 from midfold.cli.render.console import make_console
 from midfold.cli.terminal import printable
-from midfold.config import DEFAULT, PREFIX, SETTINGS, CheckedSettings, Entry, Settings, check_settings
+from midfold.config import DEFAULT, PREFIX, SETTINGS, CheckedSettings, Settings, SettingValue, check_settings
 from midfold.folding import THRESHOLD_CAP, Budget
 
-_Command = TypeVar("_Command", bound=Callable[..., object])
 _MOST_CHARS = 72
 _FIXED_BUDGETS = ("compression.head_tokens", "compression.tail_tokens", "compression.summary_tokens")
 
 
-def _path_option(function: _Command) -> _Command:
-    return click.option(
-        "--path", type=click.Path(path_type=Path), metavar="FILE", help="Read this file instead of your own."
-    )(function)
+_path_option = click.option(
+    "--path", type=click.Path(path_type=Path), metavar="FILE", help="Read this file instead of your own."
+)
 
 
 @click.group()
@@ -127,7 +124,7 @@ def _print_entries(checked: CheckedSettings, console: Console) -> None:
     console.print(table)
 
 
-def _cells(entry: Entry) -> list[Text]:
+def _cells(entry: SettingValue) -> list[Text]:
     style = "dim" if entry.origin == DEFAULT else "bold cyan"
     words = (entry.key, spell(entry.value), entry.origin)
     return [Text(printable(word, _MOST_CHARS), style=style) for word in words]

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 
 import click
 
+from midfold.cli.options import dialect_option, row_option
 from midfold.cli.render.console import make_console
 from midfold.cli.render.context import print_inspection
 from midfold.config import find_home
@@ -13,7 +14,7 @@ from midfold.folding import CompressionPolicy
 from midfold.ports import Fault
 from midfold.tokens import Breakdown, LearnedLimits, TokenCounter, Window, break_down, resolve_window
 from midfold.transcripts import Transcript, load_transcript
-from midfold.wire import DIALECTS, parse
+from midfold.wire import parse
 from midfold.wire.validate import continues_stored_history, profile_for, validate
 
 _SHARES = ("speakers", "kinds", "tools", "largest")
@@ -44,10 +45,8 @@ class Inspection:
 @click.argument("transcript", metavar="IN")
 @click.option("--model", help="Count as this model does; the default is the one the transcript names.")
 @click.option("--context-length", type=click.IntRange(min=1), metavar="N", help="The window to compare with.")
-@click.option(
-    "--dialect", type=click.Choice(sorted(DIALECTS)), help="Read it as this, whatever it looks like."
-)
-@click.option("--row", type=click.IntRange(min=0), help="Which conversation of a file that holds many.")
+@dialect_option
+@row_option
 @click.option(
     "--top", type=click.IntRange(min=0), default=5, show_default=True, help="Large messages to list."
 )

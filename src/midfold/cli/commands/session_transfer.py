@@ -8,6 +8,7 @@ import click
 from rich.text import Text
 
 from midfold.cli.conversations import ID_CHARS, describe, find_session, own_store, print_json, read_text
+from midfold.cli.options import dialect_option, row_option
 from midfold.cli.render.console import make_console
 from midfold.cli.render.format import count_of
 from midfold.cli.terminal import OutputClosed, printable
@@ -23,7 +24,6 @@ from midfold.store.transfer import (
     read_incoming,
     write_export,
 )
-from midfold.wire import DIALECTS
 
 _MOST_CHARS = 200
 
@@ -80,10 +80,8 @@ class ImportOptions(TypedDict):
 @click.command("import")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @click.option("--title", type=read_text, help="What to call it.")
-@click.option("--row", type=click.IntRange(min=0), help="Which conversation of a file that holds many.")
-@click.option(
-    "--dialect", type=click.Choice(sorted(DIALECTS)), help="Read it as this, whatever it looks like."
-)
+@row_option
+@dialect_option
 @click.option("--again", is_flag=True, help="Write a conversation again that is already here.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON list instead of a line for each.")
 def import_command(files: tuple[str, ...], as_json: bool, **how: Unpack[ImportOptions]) -> int:

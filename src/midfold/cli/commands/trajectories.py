@@ -87,7 +87,7 @@ class Flags(TypedDict):
     "--target-max-tokens",
     type=click.IntRange(min=1),
     metavar="N",
-    help="The size to reach; 15,250 if nothing says otherwise.",
+    help=f"The size to reach; {CompressionConfig().target_max_tokens:,} if nothing says otherwise.",
 )
 @click.option("--tokenizer", metavar="T", help="A vocabulary, a model, or the path of a tokenizer.json.")
 @click.option("--model", metavar="M", help="Let this model write summaries: provider/model.")

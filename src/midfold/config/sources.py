@@ -1,4 +1,4 @@
-"""Read settings from flags, the environment and a file, the first of these winning, and check all of them."""
+"""The sources of settings: flags, the environment and a file, the first of these winning; all are checked."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -8,9 +8,10 @@ from pathlib import Path
 from types import MappingProxyType
 
 from midfold.config.home import find_home
-from midfold.config.schema import SECTIONS, SETTINGS, Names, Settings, find_setting, make_settings
-from midfold.config.secrets import Described, is_secret, masked
+from midfold.config.masking import Description, is_secret, masked
+from midfold.config.schema import SECTIONS, SETTINGS, Settings, find_setting, make_settings
 from midfold.errors import ConfigError
+from midfold.settings import Names
 
 FILE_NAMES = ("config.yaml", "config.yml", "config.toml")
 PREFIX = "MIDFOLD_"
@@ -91,7 +92,7 @@ def _find_file(environment: Mapping[str, str]) -> Path | None:
     home = find_home(environment)
     present = [name for name in FILE_NAMES if (home / name).exists()]
     if len(present) > 1:
-        there = Described(f"there more than once, as {' and '.join(present)}")
+        there = Description(f"there more than once, as {' and '.join(present)}")
         raise ConfigError(str(home / "config"), there, hint="one file")
     return home / present[0] if present else None
 
@@ -125,11 +126,11 @@ def _from_variable(variable: str, text: str) -> Iterator[tuple[Names, object]]:
 
 def _parse_variable(names: Names, text: str) -> object:
     """Read the text as YAML, unless that gives a number or a date where the setting wants a name."""
-    from midfold.config.files import Broken, parse_yaml
+    from midfold.config.files import BrokenFile, parse_yaml
 
     try:
         value = parse_yaml(text)
-    except Broken:
+    except BrokenFile:
         return text
     setting = find_setting(names)
     wants_text = setting and not setting.kind.accepts(value) and setting.kind.accepts(text)
@@ -175,7 +176,7 @@ def _read(given: _Given) -> object:
 def _misplaced(given: _Given) -> ConfigError:
     if given.names in SECTIONS:
         return _problem(given, masked(given.names, given.value), "a section with settings")
-    return _problem(given, Described("unknown"), _find_nearest(given.names))
+    return _problem(given, Description("unknown"), _find_nearest(given.names))
 
 
 def _find_nearest(names: Names) -> str:

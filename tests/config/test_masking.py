@@ -3,7 +3,7 @@
 import pytest
 
 from midfold.config import check_settings
-from midfold.config.secrets import HIDDEN, is_secret, masked
+from midfold.config.masking import HIDDEN, is_secret, masked
 
 SECRET = "hunter2-hunter2"
 

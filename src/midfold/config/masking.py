@@ -4,14 +4,14 @@ import re
 from collections.abc import Mapping, Sequence
 
 
-class Described(str):
+class Description(str):
     """Words that stand in for a value, shown without quotes."""
 
     __slots__ = ()
     __repr__ = str.__str__
 
 
-HIDDEN = Described("set (hidden)")
+HIDDEN = Description("set (hidden)")
 
 _WORD = re.compile(r"[A-Z]*[a-z]+|[A-Z]+")
 _CREDENTIAL = re.compile(

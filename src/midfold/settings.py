@@ -1,0 +1,111 @@
+"""How a setting is declared, once: as a field with its default, what it may be and its meaning.
+
+Policies, the configuration file, options of calls and options of the command line are read off such fields,
+so that no two of them can disagree.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields, is_dataclass, replace
+from enum import StrEnum
+from operator import attrgetter
+from typing import Annotated, TypeAlias, get_args, get_origin
+
+from midfold.errors import ConfigError
+
+Names: TypeAlias = tuple[str, ...]
+"""The names that lead to a value, outermost first. A name may hold a dot: dotted keys are for showing."""
+
+
+@dataclass(frozen=True, slots=True)
+class SettingKind:
+    """What a value may be, and the form in which code gets it. `allowed` is `accepts` in words.
+
+    `depth` is how many names may follow the setting's own: none before a single value, one in a mapping,
+    any number in a tree.
+    """
+
+    allowed: str
+    accepts: Callable[[object], bool]
+    convert: Callable[..., object] = lambda value: value
+    depth: float = 0
+    choices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One declared setting."""
+
+    names: Names
+    default: object
+    kind: SettingKind
+    meaning: str
+
+    @property
+    def key(self) -> str:
+        return ".".join(self.names)
+
+    def read(self, value: object) -> object:
+        """Return the value as code wants it, or raise a `ConfigError` that says what it may be."""
+        if not self.kind.accepts(value):
+            raise ConfigError(self.key, value, hint=self.kind.allowed)
+        return self.kind.convert(value)
+
+
+def list_settings(section: object, names: Names = ()) -> Iterator[Setting]:
+    """Yield the settings of a section and of those in it: its own fields, then those that it inherits."""
+    if not is_dataclass(section) or isinstance(section, type):
+        return
+    own = section.__class__.__annotations__
+    for each in sorted(fields(section), key=lambda field: field.name not in own):
+        below, value = (*names, each.name), attrgetter(each.name)(section)
+        if get_origin(each.type) is Annotated:
+            _type, kind, meaning = get_args(each.type)
+            yield Setting(below, value, kind, meaning)
+        yield from list_settings(value, below)
+
+
+def kinds_of(section: type) -> dict[str, SettingKind]:
+    """Return the kind of each setting that a section class declares, by name."""
+    return {each.name: get_args(each.type)[1] for each in fields(section)}
+
+
+def is_whole(value: object, least: int) -> bool:
+    """Whether a value is a whole number of at least so much; a boolean is none."""
+    return type(value) is int and value >= least
+
+
+def number(allowed: str, fits: Callable[[float], bool]) -> SettingKind:
+    """Return the kind of a number that `fits`; a boolean, an int to Python, is never a number to a person."""
+    return SettingKind(
+        allowed, lambda value: (type(value) is int or type(value) is float) and fits(value), float
+    )
+
+
+def whole(of: str, *, least: int = 1) -> SettingKind:
+    """Return the kind of a whole number of something."""
+    return SettingKind(f"a whole number of {of}, at least {least}", lambda value: is_whole(value, least))
+
+
+def choice(choices: type[StrEnum]) -> SettingKind:
+    """Return the kind of one of several words."""
+    words = tuple(str(each) for each in choices)
+    return SettingKind(f"one of {', '.join(words)}", lambda value: value in words, choices, choices=words)
+
+
+def pattern(allowed: str, expression: str) -> SettingKind:
+    """Return the kind of a text that matches a regular expression."""
+    return SettingKind(
+        allowed, lambda value: isinstance(value, str) and re.fullmatch(expression, value) is not None
+    )
+
+
+def or_null(kind: SettingKind) -> SettingKind:
+    """Return the same kind with a value that stands for none."""
+    return replace(
+        kind, allowed=f"{kind.allowed}, or null", accepts=lambda value: value is None or kind.accepts(value)
+    )
+
+
+SWITCH = SettingKind("true or false", lambda value: isinstance(value, bool))
+TOKENS = whole("tokens")
