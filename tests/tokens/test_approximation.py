@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from midfold.messages import Message, Reasoning, Text, ToolCall, ToolResult
-from midfold.tokens.approximation import approximate_tokens
 from midfold.tokens.counting import count_tokens
+from midfold.tokens.vocabularies import approximate_tokens
 
 _random = random.Random(7)
 

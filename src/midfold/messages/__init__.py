@@ -31,8 +31,9 @@ from midfold.messages.parts import (
     Text,
     ToolCall,
     ToolResult,
+    is_request,
+    newest_request,
 )
-from midfold.messages.requests import is_request, newest_request
 
 __all__ = [
     "EMPTY_CHAIN",

@@ -6,7 +6,7 @@ so neither is covered: `is_covered` says which parts are. `tag` names the kind o
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, TypeAlias
 
@@ -233,6 +233,21 @@ class Message:
     def without_part(self, position: int) -> "Message":
         """Return a copy that lacks the part at `position`."""
         return self.with_part(position, Removed())
+
+
+def newest_request(messages: Sequence[Message]) -> int | None:
+    """Return the index of the newest message in which the user says something."""
+    for index in range(len(messages) - 1, -1, -1):
+        if is_request(messages[index]):
+            return index
+    return None
+
+
+def is_request(message: Message) -> bool:
+    """Whether the user says or shows something; results that ride in user messages are not the user's."""
+    return message.role == "user" and any(
+        isinstance(part, Media) or (isinstance(part, Text) and part.text.strip()) for part in message.parts
+    )
 
 
 def _read_float(text: str) -> float | int:

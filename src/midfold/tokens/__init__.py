@@ -3,7 +3,6 @@
 Importing this loads no tokenizer and no table; both are read on the first question that needs them.
 """
 
-from midfold.tokens.approximation import approximate_tokens
 from midfold.tokens.breakdown import Breakdown, ToolShare, break_down
 from midfold.tokens.calibration import Calibration
 from midfold.tokens.counting import TokenCounter, count_tokens, estimate_tokens, serialize_tools
@@ -22,7 +21,7 @@ from midfold.tokens.savings import (
     total_savings,
 )
 from midfold.tokens.usage import CanonicalUsage
-from midfold.tokens.vocabularies import find_family, load_counter
+from midfold.tokens.vocabularies import approximate_tokens, find_family, load_counter
 from midfold.tokens.windows import Window, next_tier, resolve_window
 
 __all__ = [

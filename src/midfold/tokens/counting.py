@@ -88,17 +88,17 @@ class TokenCounter:
 
 
 def serialize_tools(tools: Sequence[object]) -> str:
-    """Spell tools as they are counted; nothing where there are none."""
+    """Write tools as they are counted; nothing where there are none."""
     if not tools:
         return ""
     try:
         return json.dumps(tools, ensure_ascii=False, separators=(",", ":"), default=str)
     except RecursionError:
-        return _spell_nested(tools)
+        return _write_nested(tools)
 
 
-def _spell_nested(value: object) -> str:
-    """Spell the names and values of a structure that is nested too deeply for an encoder, in no order."""
+def _write_nested(value: object) -> str:
+    """Write the names and values of a structure that is nested too deeply for an encoder, in no order."""
     words: list[str] = []
     waiting = [value]
     while waiting:

@@ -122,7 +122,7 @@ _PREVIEW = re.compile(r"-(preview|exp)(-\d{2}-\d{2,4})?$")
 
 
 def _folded(name: str) -> str:
-    """Spell versions and dates one way: `claude-sonnet-4.5` is `claude-sonnet-4-5`."""
+    """Write versions and dates one way: `claude-sonnet-4.5` is `claude-sonnet-4-5`."""
     return name.replace(".", "-").replace("@", "-")
 
 

@@ -13,10 +13,10 @@ from midfold.wire.blocks import (
     blocks_of,
     build_or_stub,
     read_result,
-    respell_arguments,
-    respell_block,
-    respell_result,
-    respell_text,
+    rewrite_arguments,
+    rewrite_block,
+    rewrite_result,
+    rewrite_text,
 )
 from midfold.wire.dialect import (
     Change,
@@ -128,44 +128,44 @@ _BLOCKS = Blocks(
 
 
 def rewrite(item: Item, _: Message, edits: Edits) -> Item:
-    """Spell an edited message."""
-    return patch(item, edits, _respell, _add)
+    """Write an edited message."""
+    return patch(item, edits, _rewrite_part, _add)
 
 
-def _respell(old: object, change: Change) -> object:
+def _rewrite_part(old: object, change: Change) -> object:
     match change.old, change.new:
         case Text(), Text(text):
-            return respell_text(old, text)
+            return rewrite_text(old, text)
         case ToolResult() as was, ToolResult() as result:
-            return _respell_result(as_item(old), was, result)
+            return _rewrite_result(as_item(old), was, result)
         case ToolCall() as was, ToolCall() as call:
-            return _respell_call(as_item(old), was, call)
+            return _rewrite_call(as_item(old), was, call)
         case Reasoning(), Reasoning(text, signature) if isinstance(old, dict) and "thinking" in old:
             return {**old, "thinking": text, "signature": signature}
         case _, Reasoning() as thinking if isinstance(old, dict):
             return build_block(thinking)  # a cache marker must not stand on thinking
         case _, part if isinstance(old, dict):
-            return respell_block(old, part, build_block)
+            return rewrite_block(old, part, build_block)
         case _:
             return None
 
 
-def _respell_result(block: Item, was: ToolResult, result: ToolResult) -> Item:
+def _rewrite_result(block: Item, was: ToolResult, result: ToolResult) -> Item:
     changed: Item = {}
     if result.call_id != was.call_id:
         changed["tool_use_id"] = result.call_id
     if result.is_error != was.is_error:
         changed["is_error"] = result.is_error
     if (result.text, result.media) != (was.text, was.media):
-        changed["content"] = respell_result(plain(block.get("content")), result, _BLOCKS.read, build_block)
+        changed["content"] = rewrite_result(plain(block.get("content")), result, _BLOCKS.read, build_block)
     return {**block, **changed}
 
 
-def _respell_call(block: Item, was: ToolCall, call: ToolCall) -> Item:
+def _rewrite_call(block: Item, was: ToolCall, call: ToolCall) -> Item:
     changed: Item = {"id": call.id, "name": call.name}
     if call.arguments != was.arguments:
         given = plain(block.get("input"))
-        changed["input"] = respell_arguments({} if given is None else given, call)
+        changed["input"] = rewrite_arguments({} if given is None else given, call)
     return {**block, **changed}
 
 
@@ -174,7 +174,7 @@ def _add(item: Item, part: Part) -> Item:
 
 
 def build(message: Message) -> list[object]:
-    """Spell a message, results first as the provider demands."""
+    """Write a message, results first as the provider demands."""
     results = [build_block(part) for part in message.results]
     rest = [
         build_or_stub(_wrap_arguments(part), build_block) for part in message.parts if _has_substance(part)
@@ -203,12 +203,12 @@ def _has_substance(part: Part) -> bool:
 
 
 def build_block(part: Part) -> Item:
-    """Spell one part as a block."""
+    """Write one part as a block."""
     match part:
         case Text(text):
             return {"type": "text", "text": text}
         case ToolCall(call_id, name, _):
-            return {"type": "tool_use", "id": call_id, "name": name, "input": respell_arguments({}, part)}
+            return {"type": "tool_use", "id": call_id, "name": name, "input": rewrite_arguments({}, part)}
         case ToolResult():
             return _build_result(part)
         case Media("image" | "document" as kind):

@@ -72,14 +72,14 @@ def blocks_of(item: Item) -> list[Item]:
     return [block for block in blocks if isinstance(block, dict) and isinstance(block.get("type"), str)]
 
 
-def respell_text(old: object, text: str) -> object:
+def rewrite_text(old: object, text: str) -> object:
     """Put other words into a string or a block of text, whose other keys stay."""
     if not isinstance(old, dict):
         return text
     return {**old, "refusal" if old.get("type") == "refusal" else "text": text}
 
 
-def respell_block(old: object, part: Part, build: BuildBlock) -> Item:
+def rewrite_block(old: object, part: Part, build: BuildBlock) -> Item:
     """Build the block of another part in the place of `old`.
 
     A cache marker belongs to the position, not to the words, so it survives an edit.
@@ -87,8 +87,8 @@ def respell_block(old: object, part: Part, build: BuildBlock) -> Item:
     return _mark(build(part), _markers([old]))
 
 
-def respell_arguments(old: object, call: ToolCall) -> object:
-    """Spell arguments in the shape they had: as text, or as the value that the text stands for."""
+def rewrite_arguments(old: object, call: ToolCall) -> object:
+    """Write arguments in the shape they had: as text, or as the value that the text stands for."""
     if old is None or isinstance(old, str):
         return call.arguments
     value = call.parse_arguments() if call.arguments else {}
@@ -97,10 +97,10 @@ def respell_arguments(old: object, call: ToolCall) -> object:
     return value
 
 
-def respell_result(
+def rewrite_result(
     old: object, result: ToolResult, read: ReadBlock, build: BuildBlock, kind: str = "text"
 ) -> object:
-    """Spell the content of a result: its words, then its media, each in the old block it stood in."""
+    """Write the content of a result: its words, then its media, each in the old block it stood in."""
     old_blocks = old if isinstance(old, list) else []
     held: dict[Part, list[object]] = {}
     for block in reversed(old_blocks):

@@ -1,6 +1,6 @@
 """From one dialect to another: explicit, lossy, and honest about it.
 
-Every other path keeps messages as they were spelled. Converting rebuilds them from their parts, mends what
+Every other path keeps messages as they were spelled. Converting rebuilds them from their parts, repairs what
 the target would refuse (ids, holes, order), and lists each thing that did not survive.
 """
 
@@ -53,23 +53,23 @@ _NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
 
 
 def convert(messages: Sequence[Message], to: str) -> Conversion:
-    """Spell `messages` in the dialect `to`, legally wherever the input made sense.
+    """Write `messages` in the dialect `to`, legally wherever the input made sense.
 
     A call still waiting at the very end stays open: its result is yet to come.
     """
     dialect = get_dialect(to)
     target = dialect.features
-    mender = _Mender(messages, target)
-    mended = _join_split_turns(mender.mend())
+    repairs = _Repairs(messages, target)
+    repaired = _join_split_turns(repairs.repair())
     system = None
     if target.system_apart:
-        system, mended = _set_system_apart(mended)
-        mended = _alternate(mended)
-    items = [item for message in mended for item in dialect.build(message)]
-    return Conversion(to, items, system, tuple(sorted(mender.losses, key=lambda loss: loss.index)))
+        system, repaired = _set_system_apart(repaired)
+        repaired = _alternate(repaired)
+    items = [item for message in repaired for item in dialect.build(message)]
+    return Conversion(to, items, system, tuple(sorted(repairs.losses, key=lambda loss: loss.index)))
 
 
-class _Mender:
+class _Repairs:
     """Gives every call a usable id and one result directly behind it, and translates the other parts."""
 
     def __init__(self, messages: Sequence[Message], target: Features) -> None:
@@ -82,18 +82,18 @@ class _Mender:
         # A call after the newest message that is not the model's own may still get its result.
         self.newest_reply = max((i for i, m in enumerate(messages) if m.role != "assistant"), default=0)
 
-    def mend(self) -> list[Message]:
-        mended: list[Message] = []
+    def repair(self) -> list[Message]:
+        repaired: list[Message] = []
         waiting: list[Part] = []
         for index, message in enumerate(self.messages):
             if message.role != "assistant" and waiting:
-                mended.append(Message("tool", tuple(waiting)))
+                repaired.append(Message("tool", tuple(waiting)))
                 waiting = []
             parts = tuple(self._translate_all(index, message))
             if parts:
-                mended.append(Message("user" if message.role == "tool" else message.role, parts))
+                repaired.append(Message("user" if message.role == "tool" else message.role, parts))
             waiting += self._results_of(index, message)
-        return [*mended, Message("tool", tuple(waiting))] if waiting else mended
+        return [*repaired, Message("tool", tuple(waiting))] if waiting else repaired
 
     def _lose(self, index: int, what: str) -> None:
         self.losses.append(ConversionLoss(index, what))

@@ -72,7 +72,7 @@ class Edits:
     added: list[Part]
 
 
-Respell: TypeAlias = Callable[[object, Change], object]
+RewritePart: TypeAlias = Callable[[object, Change], object]
 """Turns the old value at a place into one that says the new part; `None` where that cannot stand there."""
 Add: TypeAlias = Callable[[Item, Part], Item]
 """Puts one more part into an item, where its kind belongs."""
@@ -167,7 +167,7 @@ class Dialect:
         return Message(self.role_of(item), tuple(parts), raw)
 
     def write(self, message: Message) -> list[object]:
-        """Spell one message: its own raw object when it says what that says."""
+        """Write one message: its own raw object when it says what that says."""
         if message.raw is None:
             return self.build(message)
         if not message.edited:
@@ -229,13 +229,13 @@ def _lost_its_words(message: Message) -> bool:
     return Removed() in message.parts and not any(part.is_covered for part in message.parts)
 
 
-def patch(item: Item, edits: Edits, respell: Respell, add: Add) -> Item:
+def patch(item: Item, edits: Edits, rewrite_part: RewritePart, add: Add) -> Item:
     """Copy `item` along the paths to the changed parts and spell those anew."""
     moved: list[Part] = []
     # From the back, so that taking out a list element leaves the places before it as they are.
     for change in reversed(edits.changes):
         is_removed = isinstance(change.new, Removed)
-        value = None if is_removed else respell(_value_at(item, change.path), change)
+        value = None if is_removed else rewrite_part(_value_at(item, change.path), change)
         if value is not None:
             item = _put(item, change.path, value)
             continue
@@ -310,7 +310,7 @@ def list_field(item: Item, key: str) -> list[object]:
 
 
 def json_text(value: object) -> str:
-    """Spell a JSON value compactly; text that already is one comes back as it is."""
+    """Write a JSON value compactly; text that already is one comes back as it is."""
     if isinstance(value, str):
         return value
     try:
@@ -320,7 +320,7 @@ def json_text(value: object) -> str:
 
 
 def _flat_json(values: Item) -> str | None:
-    """Spell an object of texts and whole numbers, as nearly all arguments are; `None` for any other.
+    """Write an object of texts and whole numbers, as nearly all arguments are; `None` for any other.
 
     The encoder would take longer to set up for each than it takes to read all the rest of a message.
     """

@@ -91,7 +91,7 @@ def parse(messages: Sequence[object], dialect: str | None = None) -> list[Messag
 
 
 def render(messages: Iterable[Message], dialect: str) -> list[object]:
-    """Spell messages as wire items; one that says what it was read from is that very object.
+    """Write messages as wire items; one that says what it was read from is that very object.
 
     Raises `MalformedMessage` with the index of the first message whose edits the dialect cannot say.
     """

@@ -60,7 +60,7 @@ def is_text(media: Media) -> bool:
 
 
 def url_of(media: Media) -> str:
-    """Spell media as a URL, a data URL where the data is at hand."""
+    """Write media as a URL, a data URL where the data is at hand."""
     if is_url(media):
         return media.source
     data = (

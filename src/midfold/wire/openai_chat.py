@@ -10,10 +10,10 @@ from midfold.wire.blocks import (
     blocks_of,
     build_or_stub,
     read_result,
-    respell_arguments,
-    respell_block,
-    respell_result,
-    respell_text,
+    rewrite_arguments,
+    rewrite_block,
+    rewrite_result,
+    rewrite_text,
 )
 from midfold.wire.dialect import (
     WHOLE_ITEM,
@@ -171,28 +171,28 @@ def _arguments_text(arguments: object) -> str:
 
 
 def rewrite(item: Item, _: Message, edits: Edits) -> Item:
-    """Spell an edited message; a list that lost its last element goes, and lost content is null."""
-    patched = patch(item, edits, _respell, _add)
+    """Write an edited message; a list that lost its last element goes, and lost content is null."""
+    patched = patch(item, edits, _rewrite_part, _add)
     if "content" in item and patched.get("content", []) == []:
         patched = {**patched, "content": None}
     return {key: value for key, value in patched.items() if key not in _LISTS or value != []}
 
 
-def _respell(old: object, change: Change) -> object:
+def _rewrite_part(old: object, change: Change) -> object:
     match change.old, change.new:
         case ToolResult() as was, ToolResult() as result:
-            return _respell_result(as_item(old), was, result)
+            return _rewrite_result(as_item(old), was, result)
         case ToolResult(), Text() | Media() as part:
             return {"role": "user", "content": add_to_content(None, part, build_block)}
         case ToolCall() as was, ToolCall() as call:
-            return _respell_call(as_item(old), was, call)
+            return _rewrite_call(as_item(old), was, call)
         case Reasoning(), Reasoning(text, signature):
             _refuse_signature(signature)
             return text
         case Text(), Text(text):
-            return respell_text(old, text)
+            return rewrite_text(old, text)
         case _, Text() | Media() as part if _is_block(change.path):
-            return respell_block(old, part, build_block)
+            return rewrite_block(old, part, build_block)
         case _:
             return None
 
@@ -201,7 +201,7 @@ def _is_block(path: Path) -> bool:
     return len(path) == 2 and path[0] == "content"
 
 
-def _respell_result(item: Item, was: ToolResult, result: ToolResult) -> Item:
+def _rewrite_result(item: Item, was: ToolResult, result: ToolResult) -> Item:
     changed: Item = {}
     if result.call_id != was.call_id:
         changed["tool_call_id"] = result.call_id
@@ -212,7 +212,7 @@ def _respell_result(item: Item, was: ToolResult, result: ToolResult) -> Item:
             raise Unwritable("a tool message has no field to say that the result is an error")
         changed["is_error"] = result.is_error
     if (result.text, result.media) != (was.text, was.media):
-        changed["content"] = respell_result(plain(item.get("content")), result, _BLOCKS.read, _refuse_media)
+        changed["content"] = rewrite_result(plain(item.get("content")), result, _BLOCKS.read, _refuse_media)
     return {**item, **changed}
 
 
@@ -225,22 +225,22 @@ def _refuse_signature(signature: str) -> None:
         raise Unwritable("there is no field for the signature of thinking")
 
 
-def _respell_call(old: Item, was: ToolCall, call: ToolCall) -> Item:
+def _rewrite_call(old: Item, was: ToolCall, call: ToolCall) -> Item:
     holder = next((key for key in ("custom", "function") if old.get(key) is not None), None)
     if holder is None:
         if call.id:
             raise Unwritable("a function_call has no field for an id")
-        return _respell_function(old, was, call, "arguments")
+        return _rewrite_function(old, was, call, "arguments")
     body = as_item(old[holder])
-    respelled = _respell_function(body, was, call, "input" if holder == "custom" else "arguments")
+    rewritten = _rewrite_function(body, was, call, "input" if holder == "custom" else "arguments")
     changed = {} if call.id == was.id else {"id": call.id}
-    return {**old, **changed, holder: respelled}
+    return {**old, **changed, holder: rewritten}
 
 
-def _respell_function(old: Item, was: ToolCall, call: ToolCall, field: str) -> Item:
+def _rewrite_function(old: Item, was: ToolCall, call: ToolCall, field: str) -> Item:
     changed: Item = {} if call.name == was.name else {"name": call.name}
     if call.arguments != was.arguments:
-        changed[field] = respell_arguments(plain(old.get(field)), call)
+        changed[field] = rewrite_arguments(plain(old.get(field)), call)
     return {**old, **changed}
 
 
@@ -260,7 +260,7 @@ def _add(item: Item, part: Part) -> Item:
 
 
 def build(message: Message) -> list[object]:
-    """Spell a message: each result as a tool message of its own, then whatever else it holds."""
+    """Write a message: each result as a tool message of its own, then whatever else it holds."""
     items: list[object] = [
         {"role": "tool", "tool_call_id": result.call_id, "content": _build_result_text(result)}
         for result in message.results
@@ -294,7 +294,7 @@ def _build_rest(message: Message) -> Item | None:
 
 
 def build_block(part: Part) -> Item:
-    """Spell one part as a block."""
+    """Write one part as a block."""
     match part:
         case Text(text):
             return {"type": "text", "text": text}
@@ -308,7 +308,7 @@ def build_block(part: Part) -> Item:
 
 
 def _shorten(blocks: list[Item]) -> object:
-    """Spell content the way most servers expect: null, a string where it is one text, else the list."""
+    """Write content the way most servers expect: null, a string where it is one text, else the list."""
     if not blocks:
         return None
     if len(blocks) == 1 and blocks[0]["type"] == "text":

@@ -14,10 +14,10 @@ from midfold.wire.blocks import (
     blocks_of,
     build_or_stub,
     read_result,
-    respell_arguments,
-    respell_block,
-    respell_result,
-    respell_text,
+    rewrite_arguments,
+    rewrite_block,
+    rewrite_result,
+    rewrite_text,
 )
 from midfold.wire.dialect import (
     WHOLE_ITEM,
@@ -179,31 +179,31 @@ def _reasoning_text(item: Item) -> str:
 
 
 def rewrite(item: Item, message: Message, edits: Edits) -> Item:
-    """Spell an edited message; what else takes the place of a call or an output is a message item."""
+    """Write an edited message; what else takes the place of a call or an output is a message item."""
     role = "user" if message.role == "tool" else message.role
-    return patch(item, edits, partial(_respell, role=role), partial(_add, role=role))
+    return patch(item, edits, partial(_rewrite_part, role=role), partial(_add, role=role))
 
 
-def _respell(old: object, change: Change, role: str) -> object:
+def _rewrite_part(old: object, change: Change, role: str) -> object:
     build_block = _block_builder(role)
     match change.old, change.new:
         case Text(), Text(text):
-            return respell_text(old, text)
+            return rewrite_text(old, text)
         case ToolCall() as was, ToolCall() as call:
-            return _respell_call(as_item(old), was, call)
+            return _rewrite_call(as_item(old), was, call)
         case ToolResult() as was, ToolResult() as result:
-            return _respell_result(as_item(old), was, result)
+            return _rewrite_result(as_item(old), was, result)
         case Reasoning() as was, Reasoning() as thinking:
-            return _respell_reasoning(as_item(old), was, thinking)
+            return _rewrite_reasoning(as_item(old), was, thinking)
         case _, Text() | Media() as part if not change.path:
             return {"type": "message", "role": role, "content": [build_block(part)]}
         case _, Text() | Media() as part if isinstance(old, dict):
-            return respell_block(old, part, build_block)
+            return rewrite_block(old, part, build_block)
         case _:
             return None
 
 
-def _respell_call(item: Item, was: ToolCall, call: ToolCall) -> Item:
+def _rewrite_call(item: Item, was: ToolCall, call: ToolCall) -> Item:
     changed: Item = {"call_id": call.id}
     if call.name != was.name:
         if "name" not in item:
@@ -211,29 +211,29 @@ def _respell_call(item: Item, was: ToolCall, call: ToolCall) -> Item:
         changed["name"] = call.name
     if call.arguments != was.arguments:
         field = _argument_field(item)
-        changed[field] = respell_arguments(plain(item.get(field)), call)
+        changed[field] = rewrite_arguments(plain(item.get(field)), call)
     return {**item, **changed}
 
 
-def _respell_result(item: Item, was: ToolResult, result: ToolResult) -> Item:
+def _rewrite_result(item: Item, was: ToolResult, result: ToolResult) -> Item:
     changed: Item = {"call_id": result.call_id}
     if item["type"] == "shell_call_output":
-        changed["output"] = _respell_shell(plain(item.get("output")), result)
+        changed["output"] = _rewrite_shell(plain(item.get("output")), result)
     elif result.is_error != was.is_error:
         raise Unwritable(f"a {item['type']} has no field to say that it is an error")
     elif (result.text, result.media) != (was.text, was.media):
-        changed["output"] = _respell_output(plain(item.get("output")), result)
+        changed["output"] = _rewrite_output(plain(item.get("output")), result)
     return {**item, **changed}
 
 
-def _respell_output(old: object, result: ToolResult) -> object:
+def _rewrite_output(old: object, result: ToolResult) -> object:
     if isinstance(old, dict) and "type" in old:
         raise Unwritable(f"the output must stay a {old['type']}")
-    return respell_result(old, result, _read_output_block, _block_builder("user"), "input_text")
+    return rewrite_result(old, result, _read_output_block, _block_builder("user"), "input_text")
 
 
-def _respell_shell(old: object, result: ToolResult) -> list[Item]:
-    """Spell the words as one chunk, with an outcome that says whether it failed as the old ones did."""
+def _rewrite_shell(old: object, result: ToolResult) -> list[Item]:
+    """Write the words as one chunk, with an outcome that says whether it failed as the old ones did."""
     if result.media:
         raise Unwritable("the output of a shell cannot hold media")
     chunks = map(as_item, old) if isinstance(old, list) else ()
@@ -245,7 +245,7 @@ def _respell_shell(old: object, result: ToolResult) -> list[Item]:
     return [{"stdout": result.text, "stderr": "", "outcome": ended}]
 
 
-def _respell_reasoning(item: Item, was: Reasoning, thinking: Reasoning) -> Item:
+def _rewrite_reasoning(item: Item, was: Reasoning, thinking: Reasoning) -> Item:
     changed: Item = {"summary": _build_summary(thinking.text)}
     if thinking.signature != was.signature:
         changed["encrypted_content"] = thinking.signature
@@ -259,7 +259,7 @@ def _add(item: Item, part: Part, role: str) -> Item:
 
 
 def build(message: Message) -> list[object]:
-    """Spell a message as items: thinking, results, words, calls."""
+    """Write a message as items: thinking, results, words, calls."""
     role = "user" if message.role == "tool" else message.role
     build_block = _block_builder(role)
     words = [

@@ -150,19 +150,19 @@ def _object_in(body: str) -> Item:
 
 
 def rewrite(item: Item, message: Message, edits: Edits) -> Item:
-    """Spell the whole turn from its parts."""
+    """Write the whole turn from its parts."""
     for part in (*(change.new for change in edits.changes), *edits.added):
         _refuse_unsayable(part, message.role)
     match item["from"], [part for part in message.parts if not isinstance(part, Removed)]:
         case "function_call", [ToolCall() as call]:
-            return {**item, "value": _spell_call(call)}
+            return {**item, "value": _write_call(call)}
         case "function_call", parts:
-            return {**item, "from": "gpt", "value": _spell(parts)}
+            return {**item, "from": "gpt", "value": _write(parts)}
         case _, parts if message.role == "tool" and not any(message.results):
-            return {**item, "from": "human", "value": _spell(parts)}
+            return {**item, "from": "human", "value": _write(parts)}
         case _, parts:
             ordered = _results_first(parts) if message.role == "user" else parts
-            return {**item, "value": _spell(ordered)}
+            return {**item, "value": _write(ordered)}
 
 
 def _refuse_unsayable(part: Part, role: str) -> None:
@@ -180,19 +180,19 @@ def _refuse_unsayable(part: Part, role: str) -> None:
 
 
 def build(message: Message) -> list[object]:
-    """Spell a message as one turn; a user message that carries results gives them a turn of their own."""
+    """Write a message as one turn; a user message that carries results gives them a turn of their own."""
     results = [part for part in message.parts if isinstance(part, ToolResult)]
     rest = [part for part in message.parts if not isinstance(part, ToolResult)]
     turns: list[object] = []
     if results:
-        turns.append({"from": "tool", "value": _spell(results)})
-    if words := _spell(rest):
+        turns.append({"from": "tool", "value": _write(results)})
+    if words := _write(rest):
         turns.append({"from": _SPEAKERS.get(message.role, message.role), "value": words})
     return turns
 
 
-def _spell(parts: Sequence[Part]) -> str:
-    return "\n".join(filter(None, map(_spell_part, parts)))
+def _write(parts: Sequence[Part]) -> str:
+    return "\n".join(filter(None, map(_write_part, parts)))
 
 
 def _results_first(parts: Sequence[Part]) -> list[Part]:
@@ -200,14 +200,14 @@ def _results_first(parts: Sequence[Part]) -> list[Part]:
     return sorted(parts, key=lambda part: not isinstance(part, ToolResult))
 
 
-def _spell_part(part: Part) -> str:
+def _write_part(part: Part) -> str:
     match part:
         case Text(text) | Opaque(_, text):
             return text
         case Reasoning(text):
             return f"<think>\n{text}\n</think>" if text else ""
         case ToolCall():
-            return f"<tool_call>\n{_spell_call(part)}\n</tool_call>"
+            return f"<tool_call>\n{_write_call(part)}\n</tool_call>"
         case ToolResult(call_id, text, _, media, name):
             response = {
                 "tool_call_id": call_id,
@@ -223,7 +223,7 @@ def _spell_part(part: Part) -> str:
             assert_never(part)
 
 
-def _spell_call(call: ToolCall) -> str:
+def _write_call(call: ToolCall) -> str:
     has_id = {"id": call.id} if call.id else {}
     return json_text({**has_id, "name": call.name, "arguments": call.parse_arguments()})
 

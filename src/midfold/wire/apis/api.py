@@ -159,7 +159,7 @@ class Api:
     headers: Callable[[str], Mapping[str, str]]
     """The headers that carry a key, and those that the API demands beside it; the key may be empty."""
     build: Callable[[Request, Quirks], Item]
-    """Spell a request that is in this dialect already."""
+    """Write a request that is in this dialect already."""
     read: Callable[[Item, int | None], Completion]
     """Read a plain reply, given the output cap that was asked for, if any; raises `Unreadable`."""
     collector: Callable[[], Collector]

@@ -4,43 +4,42 @@ These files hold more than a conversation: bookkeeping, abandoned branches, mess
 stays out is counted in the notes, so that nobody mistakes a session file for a request.
 """
 
-from collections.abc import Sequence
-from typing import Literal, TypeAlias, assert_never
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal, TypeAlias
 
 from midfold.wire.session_files.claude_code import is_claude_code, read_claude_code
 from midfold.wire.session_files.codex import is_codex, read_codex
 from midfold.wire.session_files.hermes import is_hermes, read_hermes
 from midfold.wire.session_files.records import SessionFile
 
-__all__ = ["SessionFile", "SessionKind", "detect_session", "read_session"]
+__all__ = ["SessionFile", "SessionFormat", "detect_session", "read_session"]
 
-SessionKind: TypeAlias = Literal["claude_code", "codex", "hermes"]
+SessionFormat: TypeAlias = Literal["claude_code", "codex", "hermes"]
 
 
-def detect_session(records: Sequence[object]) -> SessionKind | None:
+def detect_session(records: Sequence[object]) -> SessionFormat | None:
     """Name the agent that wrote a file, or `None` when it is not a session file.
 
     `records` are the decoded lines of a .jsonl file, or the one decoded value of a .json file.
     """
-    if is_claude_code(records):
-        return "claude_code"
-    if is_codex(records):
-        return "codex"
-    return "hermes" if is_hermes(records) else None
+    return next((kind for kind, (is_its, _) in _FORMATS.items() if is_its(records)), None)
 
 
-def read_session(kind: SessionKind, records: Sequence[object]) -> SessionFile:
+def read_session(kind: SessionFormat, records: Sequence[object]) -> SessionFile:
     """Read the conversation out of a session file.
 
     `records` are not changed, and a message that stands on one line is handed over by identity. Raises
     `MalformedMessage` with the index of the line for one that is not an object or holds an odd message.
     """
-    match kind:
-        case "claude_code":
-            return read_claude_code(records)
-        case "codex":
-            return read_codex(records)
-        case "hermes":
-            return read_hermes(records)
-        case _:
-            assert_never(kind)
+    _, read = _FORMATS[kind]
+    return read(records)
+
+
+_FORMATS: Mapping[
+    SessionFormat, tuple[Callable[[Sequence[object]], bool], Callable[[Sequence[object]], SessionFile]]
+] = {
+    "claude_code": (is_claude_code, read_claude_code),
+    "codex": (is_codex, read_codex),
+    "hermes": (is_hermes, read_hermes),
+}
+"""How a file of each agent is recognised and read, in the order in which they are tried."""

@@ -158,7 +158,7 @@ def sanitize_id(call_id: str, profile: Profile | str) -> str:
 
 
 def _hash(text: str) -> str:
-    """Spell a hash of `text` in letters and digits, the only characters that every provider takes."""
+    """Write a hash of `text` in letters and digits, the only characters that every provider takes."""
     number = int.from_bytes(sha256(text.encode("utf-8", "surrogatepass")).digest())
     digits = []
     for _ in range(_HASH_CHARS):
