@@ -64,7 +64,7 @@ def test_a_message_that_left_the_conversation_is_not_remembered():
     calls = [part for message in before for part in message.parts if isinstance(part, ToolCall)]
     results = [part for message in before for part in message.parts if isinstance(part, ToolResult)]
     assert calls
-    assert not any(reader.memory.find_act(call, result) for call in calls for result in results)
+    assert not any(reader.memory.find_run(call, result) for call in calls for result in results)
     assert not any(map(reader.memory.find_request, before[1:]))
 
 

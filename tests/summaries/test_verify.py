@@ -3,7 +3,7 @@
 import pytest
 
 from midfold.api import compress
-from midfold.summaries.digest.entries import Entry, Kind, Unit
+from midfold.summaries.digest.entries import DigestEntry, EntryKind, Unit
 from midfold.summaries.prompts import find_body
 from midfold.summaries.sections import Template, split_sections
 from midfold.summaries.verify import check, find_inventions, repair, shorten
@@ -87,14 +87,14 @@ def test_without_facts_nothing_is_missing():
     assert (retention.facts, retention.kept, retention.missing) == (0, 0, ())
 
 
-def entry(kind, index, words, worth=10.0):
-    return Entry(kind, index, f"[{index}] {words}", worth)
+def entry(kind, index, words, weight=10.0):
+    return DigestEntry(kind, index, f"[{index}] {words}", weight)
 
 
 ENTRIES = [
-    entry(Kind.RULE, 2, "Never use eval.", 1e6),
-    entry(Kind.DEED, 5, "bash: make test"),
-    entry(Kind.DEED, 7, "bash: make ship", 1.0),
+    entry(EntryKind.RULE, 2, "Never use eval.", 1e6),
+    entry(EntryKind.ACTION, 5, "bash: make test"),
+    entry(EntryKind.ACTION, 7, "bash: make ship", 1.0),
 ]
 
 
@@ -106,9 +106,9 @@ def mend(body, budget=200, template=Template.HANDOFF, entries=ENTRIES, facts=())
     return repair(body, entries, facts=facts, count_text=count_words, budget_tokens=budget, template=template)
 
 
-def test_a_line_that_holds_a_fact_comes_before_what_is_worth_more_for_its_size():
-    broken = Entry(Kind.BROKEN, 8, "[8] run: make test", 1.0, [Unit("FAILED test_rounding", 0.5)])
-    busy = [entry(Kind.WORDS, index, f"word{index}", 50.0) for index in range(10, 400)]
+def test_a_line_that_holds_a_fact_comes_before_what_weighs_more_for_its_size():
+    broken = DigestEntry(EntryKind.BROKEN, 8, "[8] run: make test", 1.0, [Unit("FAILED test_rounding", 0.5)])
+    busy = [entry(EntryKind.WORDS, index, f"word{index}", 50.0) for index in range(10, 400)]
     without = mend("## Goal\nShip it.", 200, entries=[broken, *busy])
     assert "FAILED test_rounding" not in without
     assert "FAILED test_rounding" in mend(
@@ -135,9 +135,9 @@ def test_rules_are_quoted_by_code_whatever_a_summary_says(said):
 
 
 def test_the_most_important_comes_first_where_room_is_short():
-    mended = mend("", budget=9)
-    assert "Never use eval." in mended
-    assert "make ship" not in mended
+    fixed = mend("", budget=9)
+    assert "Never use eval." in fixed
+    assert "make ship" not in fixed
 
 
 @pytest.mark.parametrize("budget", [0, 1, 8, 20, 500])
@@ -146,15 +146,15 @@ def test_nothing_is_added_beyond_the_budget(budget, body):
     assert count_words(mend(body, budget)) <= max(budget, count_words(body))
 
 
-BUSY = [entry(Kind.DEED, number, f"bash: make part{number}") for number in range(200)]
-CHATTY = [entry(Kind.WORDS, number, "the weather was fine and so was the tea") for number in range(200)]
+BUSY = [entry(EntryKind.ACTION, number, f"bash: make part{number}") for number in range(200)]
+CHATTY = [entry(EntryKind.WORDS, number, "the weather was fine and so was the tea") for number in range(200)]
 IDLE = "## Goal\n" + "- Things were done with care.\n" * 30
 
 
 def test_words_that_name_nothing_make_way_where_there_is_more_to_tell():
-    mended = mend(IDLE, entries=BUSY)
-    assert 1 <= mended.count("with care") <= 3
-    assert mended.count("make part") > 30
+    fixed = mend(IDLE, entries=BUSY)
+    assert 1 <= fixed.count("with care") <= 3
+    assert fixed.count("make part") > 30
 
 
 @pytest.mark.parametrize(
@@ -176,9 +176,9 @@ def test_what_a_summary_says_in_the_place_of_rules_is_only_noted():
 @pytest.mark.parametrize("budget", range(0, 60, 7))
 def test_a_long_summary_makes_way_for_rules_and_keeps_its_beginning(budget):
     words = "## Goal\nShip it.\n" + "- more and more of it\n" * 50
-    mended = mend(words, budget)
-    assert count_words(mended) <= budget
-    assert budget < 20 or ("Never use eval." in mended and "Ship it." in mended)
+    fixed = mend(words, budget)
+    assert count_words(fixed) <= budget
+    assert budget < 20 or ("Never use eval." in fixed and "Ship it." in fixed)
 
 
 @pytest.mark.parametrize("budget", [0, 1, 5, 9, 100])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from midfold.folding.compression import Compression, texts_of
 from midfold.messages import Message, Pairing, pair_calls
 from midfold.redact import redact
-from midfold.summaries.digest import Entry, compose, weigh
+from midfold.summaries.digest import DigestEntry, compose, find_factors
 from midfold.summaries.ledger import collect
 from midfold.summaries.prompts import find_body
 from midfold.summaries.tool_calls import one_line
@@ -38,8 +38,8 @@ def list_losses(result: Compression[object], most: int = 20) -> list[Loss]:
     before = result.before
     pairing = pair_calls(before)
     ledger = collect(before, _touched(result, pairing), pairing, redact=redact)
-    importance = weigh(ledger, _left(result), len(before))
-    entries = compose(ledger, pins=(), importance=importance, most_lines=_MOST_LINES)
+    factors = find_factors(ledger, _left(result), len(before))
+    entries = compose(ledger, pins=(), factors=factors, most_lines=_MOST_LINES)
     said = [text for message in _left(result) for text in texts_of(message)]
     # Placeholders of an engine carry an id that nobody else can write.
     text = _PLACEHOLDER_ID.sub(r"\1]", "\n".join([result.summary or "", *said]))
@@ -63,11 +63,11 @@ def _left(result: Compression[object]) -> Iterable[Message]:
     return (step.message for step in steps if step.index is not None and step.message is not None)
 
 
-def _lost(entry: Entry, text: str) -> Iterable[Loss]:
+def _lost(entry: DigestEntry, text: str) -> Iterable[Loss]:
     index = int(entry.order)
     if entry.subject not in text:
-        yield Loss(index, entry.kind.value, one_line(entry.subject, _WHAT_CHARS), entry.worth)
+        yield Loss(index, entry.kind.value, one_line(entry.subject, _WHAT_CHARS), entry.weight)
     for unit in entry.units:
         if unit.text not in text:
             place = index if unit.index is None else unit.index
-            yield Loss(place, entry.kind.value, one_line(unit.text, _WHAT_CHARS), unit.worth)
+            yield Loss(place, entry.kind.value, one_line(unit.text, _WHAT_CHARS), unit.weight)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
 
 from midfold.errors import SummaryUnavailable
-from midfold.summaries.digest.selection import fill
+from midfold.summaries.digest.selection import fill_digest
 from midfold.summaries.focus import check_focus
 from midfold.summaries.model_summary import SummaryRequest, ask_model, explain_failure
 from midfold.summaries.sources import Sources, SummaryJob, gather_sources
@@ -35,7 +35,7 @@ class Draft:
         """Write the digest, or a model's words made whole."""
         entries, count_text, template = self.sources.entries, self.job.count_text, self.job.template
         if self.words is None:
-            return fill(entries, count_text=count_text, budget_tokens=budget_tokens, template=template)
+            return fill_digest(entries, count_text=count_text, budget_tokens=budget_tokens, template=template)
         return repair(
             self.words,
             entries,

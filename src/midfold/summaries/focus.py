@@ -1,6 +1,6 @@
 """Checks how much of a topic survived a compression that was asked to keep it above all.
 
-A topic survives in its words and in what is told together with them: files, names, values. Only what the
+A topic survives in its words and in what is said together with them: files, names, values. Only what the
 folded messages have is asked for.
 """
 
@@ -44,7 +44,7 @@ class FocusCheck:
     """What of a topic the folded messages had, and what of that is in the summary."""
 
     asked: tuple[str, ...]
-    """telling words of the topic, then names that stand beside them"""
+    """naming words of the topic, then names that stand beside them"""
     kept: tuple[str, ...]
     warning: str | None
 
@@ -56,14 +56,14 @@ def check_focus(topic: str, texts: Sequence[str], summary: str) -> FocusCheck:
     """
     # One by one: plain texts are put into lower case much quicker than those with any other letter in them.
     said = [text.casefold() for text in texts]
-    places = {word: _places(word, said) for word in _telling_words(topic, said)}
-    words = tuple(word for word, found in places.items() if found)
+    holding = {word: _find_texts(word, said) for word in _naming_words(topic, said)}
+    words = tuple(word for word, found in holding.items() if found)
     shown = one_line(topic, _SHOWN_CHARS)
     if not words:
         reason = f"Nothing that was folded mentions the focus {shown!r}. The topic may be too vague:"
         return FocusCheck((), (), f"{reason} name the files, functions or errors you mean.")
-    speaking = sorted({place for found in places.values() for place in found})
-    asked = (*words, *_names_beside(words, [(texts[place], said[place]) for place in speaking]))
+    speaking = sorted({number for found in holding.values() for number in found})
+    asked = (*words, *_names_beside(words, [(texts[number], said[number]) for number in speaking]))
     notes = summary.casefold()
     kept = tuple(each for each in asked if _Sought(each).stands_in(notes))
     if len(kept) >= _LITTLE * len(asked):
@@ -76,7 +76,7 @@ def check_focus(topic: str, texts: Sequence[str], summary: str) -> FocusCheck:
     return FocusCheck(asked, kept, warning)
 
 
-def _telling_words(topic: str, said: Sequence[str]) -> Iterable[str]:
+def _naming_words(topic: str, said: Sequence[str]) -> Iterable[str]:
     """Yield the words of a topic that name something; where words are not parted, those that were said."""
     topic = topic.strip()[:_TOPIC_CHARS]
     found = [word for word in _WORD.findall(topic) if len(word) > 2 or word.isupper() or not word.isalpha()]
@@ -98,10 +98,10 @@ def _said_pieces(run: str, said: Sequence[str]) -> Iterable[str]:
         start = max(stop, start + 1)
 
 
-def _places(word: str, said: Iterable[str]) -> list[int]:
+def _find_texts(word: str, said: Iterable[str]) -> list[int]:
     """List the texts that hold a word."""
     stands_in = _Sought(word).stands_in
-    return [place for place, text in enumerate(said) if stands_in(text)]
+    return [number for number, text in enumerate(said) if stands_in(text)]
 
 
 def _names_beside(words: Iterable[str], texts: Iterable[tuple[str, str]]) -> list[str]:
@@ -110,7 +110,7 @@ def _names_beside(words: Iterable[str], texts: Iterable[tuple[str, str]]) -> lis
     Each text comes with its lower case.
     """
     sought = [_Sought(word) for word in words]
-    told: Counter[str] = Counter()
+    beside_topic: Counter[str] = Counter()
     for text, said in texts:
         for line, low in zip(text.split("\n"), said.split("\n"), strict=True):
             if not any(each.stands_in(low) for each in sought):
@@ -119,9 +119,9 @@ def _names_beside(words: Iterable[str], texts: Iterable[tuple[str, str]]) -> lis
             low = line.casefold()
             beside = sum(each.stands_in(low) for each in sought)
             names = {name for name in _NAME.findall(line) if _SHORTEST_NAME <= len(name) <= _LONGEST_NAME}
-            told.update(dict.fromkeys(sorted(names if beside else ()), beside))
+            beside_topic.update(dict.fromkeys(sorted(names if beside else ()), beside))
     known = {word.casefold() for word in words}
-    return [name for name, _ in told.most_common() if name.casefold() not in known][:_MOST_FACTS]
+    return [name for name, _ in beside_topic.most_common() if name.casefold() not in known][:_MOST_FACTS]
 
 
 class _Sought:

@@ -218,9 +218,9 @@ def _cut(text: str, chars: int) -> str:
 def _read_pieces(messages: Sequence[Message], first_index: int) -> list[_Piece]:
     names = _name_results(messages)
     pieces: list[_Piece] = []
-    for place, message in enumerate(messages):
-        index = first_index + place
-        read = list(_read_parts(message, index, names.get(place, {})))
+    for position, message in enumerate(messages):
+        index = first_index + position
+        read = list(_read_parts(message, index, names.get(position, {})))
         pieces += read or [_Piece(index, f"[{index}] {_speaker(message)}: ", "(nothing said)", _Rank.TEXT)]
     return pieces
 

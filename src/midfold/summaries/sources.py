@@ -7,10 +7,10 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from midfold.messages import Message, Pairing
-from midfold.summaries.digest.composition import compose, weigh
-from midfold.summaries.digest.entries import Entry, Kind, cost
+from midfold.summaries.digest.composition import compose, find_factors
+from midfold.summaries.digest.entries import DigestEntry, EntryKind, cost
 from midfold.summaries.digest.layers import merge, read_entries, read_rules, request_entries
-from midfold.summaries.digest.selection import focus_on, lines_per_deed
+from midfold.summaries.digest.selection import focus_on, lines_per_action
 from midfold.summaries.ledger.collection import LedgerCache, collect
 from midfold.summaries.ledger.values import Ledger, Rule
 from midfold.summaries.sections import Template
@@ -64,7 +64,7 @@ class Sources:
 
     ledger: Ledger
     pins: tuple[Rule, ...]
-    entries: Sequence[Entry]
+    entries: Sequence[DigestEntry]
 
     @property
     def facts(self) -> tuple[str, ...]:
@@ -74,7 +74,7 @@ class Sources:
     @property
     def user_words(self) -> str:
         """What the user said, as far as it tells the language of the conversation."""
-        said = (saying.text for saying in self.ledger.sayings if saying.role == "user")
+        said = (statement.text for statement in self.ledger.statements if statement.role == "user")
         return "\n".join(said)[:_USER_WORDS_CHARS]
 
 
@@ -92,7 +92,7 @@ def gather_sources(job: SummaryJob) -> Sources:
         cache=job.ledger_cache,
         numbers=job.numbers,
         # Deeds without a call in sight: the model gives its commands in words.
-        is_led_by_words=any(entry.kind in (Kind.DEED, Kind.BROKEN) for entry in earlier),
+        is_led_by_words=any(entry.kind in (EntryKind.ACTION, EntryKind.BROKEN) for entry in earlier),
     )
     pins = _choose_pins(job, [*rules, *ledger.rules], unpinned)
     # A rule that is pinned no longer is still something that the user said.
@@ -100,8 +100,8 @@ def gather_sources(job: SummaryJob) -> Sources:
     entries = compose(
         ledger,
         pins=pins,
-        importance=weigh(ledger, job.kept, job.numbers[-1]),
-        most_lines=lines_per_deed(ledger, job.body_tokens),
+        factors=find_factors(ledger, job.kept, job.numbers[-1]),
+        most_lines=lines_per_action(ledger, job.body_tokens),
     )
     merged = merge(earlier, entries, has_new_steps=bool(ledger.steps))
     return Sources(ledger, pins, focus_on(merged, job.focus) if job.focus else merged)

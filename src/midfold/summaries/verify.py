@@ -4,9 +4,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from midfold.summaries.digest.entries import MUST, Entry, Kind, cost
+from midfold.summaries.digest.entries import MUST, DigestEntry, EntryKind, cost
 from midfold.summaries.digest.headings import NOTED_HEADING, NOTES_HEADING, RULES_HEADING
-from midfold.summaries.digest.selection import fill, fill_bare
+from midfold.summaries.digest.selection import fill_digest, write_heads
 from midfold.summaries.sections import Template, join_sections, split_sections
 
 _MOST_INVENTIONS = 50
@@ -21,7 +21,7 @@ _CLAIM = re.compile(
 _NAMED = re.compile(r"\d|`|[a-z][A-Z]|\w[./_]\w|\"[^\"]{3}|“|「")
 _BULLET = re.compile(r"^\s{0,12}(?:[-*+•]|\d{1,3}[.)])\s+")
 _NAMES_MUCH = 0.5
-"""Of what there is to tell: from here on notes that name nothing are not what they stand for."""
+"""Of what there is to say: from here on notes that name nothing are not what they stand for."""
 _IDLE_PER_NAMING = 2
 """How much room lines that name nothing may take there for each line that does: reasons need words, too."""
 _IDLE_PART = 0.05
@@ -30,7 +30,7 @@ _BYTES_PER_TOKEN = 3.3
 _RAISED_PART = 0.1
 """Of the budget: what lines that hold facts may take before anything else is weighed."""
 _FIRM = MUST / 200
-"""The worth from which an entry must survive."""
+"""The weight from which an entry must survive."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ def find_inventions(body: str, source: Callable[[], str]) -> tuple[str, ...]:
 
 def repair(
     body: str,
-    entries: Sequence[Entry],
+    entries: Sequence[DigestEntry],
     *,
     facts: Sequence[str] = (),
     count_text: Callable[[str], int],
@@ -83,16 +83,16 @@ def repair(
         if heading in sections:
             sections[name] = sections.pop(heading)
     words = join_sections(sections)
-    if _has_more_to_tell(entries, budget_tokens - count_text(words)):
+    if _has_more_to_say(entries, budget_tokens - count_text(words)):
         words = _without_idle_lines(words, budget_tokens)
     unsaid = [fact for fact in facts if fact not in words]
     entries = _raise_facts(entries, unsaid, budget_tokens)
-    firm = [entry for entry in entries if entry.worth >= _FIRM and _is_missing(entry, words)]
-    reserve = min(count_text(fill_bare(firm, template)), budget_tokens // 2)
+    firm = [entry for entry in entries if entry.weight >= _FIRM and _is_missing(entry, words)]
+    reserve = min(count_text(write_heads(firm, template)), budget_tokens // 2)
     words = shorten(words, count_text=count_text, budget_tokens=budget_tokens - reserve)
     missing = [entry for entry in entries if _is_missing(entry, words)]
     room = budget_tokens - count_text(words)
-    added = fill(missing, count_text=count_text, budget_tokens=max(room, 0), template=template)
+    added = fill_digest(missing, count_text=count_text, budget_tokens=max(room, 0), template=template)
     return _merge(split_sections(words), split_sections(added))
 
 
@@ -111,27 +111,27 @@ def shorten(body: str, *, count_text: Callable[[str], int], budget_tokens: int) 
     return "\n".join(lines[:low])
 
 
-def _has_more_to_tell(entries: Sequence[Entry], room_tokens: int) -> bool:
-    """Whether there is more to tell than fits, and most of it has names."""
-    naming = told = 0
+def _has_more_to_say(entries: Sequence[DigestEntry], room_tokens: int) -> bool:
+    """Whether there is more to say than fits, and most of it has names."""
+    naming = total = 0
     for text in (
         piece for entry in entries for piece in (entry.subject, *(unit.text for unit in entry.units))
     ):
-        told += cost(text)
+        total += cost(text)
         naming += cost(text) if _names(text) else 0
-    return told > room_tokens * _BYTES_PER_TOKEN and naming >= told * _NAMES_MUCH
+    return total > room_tokens * _BYTES_PER_TOKEN and naming >= total * _NAMES_MUCH
 
 
 def _without_idle_lines(words: str, budget_tokens: int) -> str:
     """Leave out lines that name nothing, the last first, where they take too much of the room."""
     lines = words.split("\n")
-    idle = {place for place, line in enumerate(lines) if line[:1] != "#" and not _names(line)}
-    naming = sum(cost(line) for place, line in enumerate(lines) if line[:1] != "#" and place not in idle)
+    idle = {number for number, line in enumerate(lines) if line[:1] != "#" and not _names(line)}
+    naming = sum(cost(line) for number, line in enumerate(lines) if line[:1] != "#" and number not in idle)
     left = max(float(naming * _IDLE_PER_NAMING), budget_tokens * _BYTES_PER_TOKEN * _IDLE_PART)
     kept = []
-    for place, line in enumerate(lines):
-        left -= cost(line) if place in idle else 0
-        if place not in idle or left >= 0:
+    for number, line in enumerate(lines):
+        left -= cost(line) if number in idle else 0
+        if number not in idle or left >= 0:
             kept.append(line)
     return join_sections(split_sections("\n".join(kept)))
 
@@ -140,27 +140,29 @@ def _names(line: str) -> bool:
     return _NAMED.search(_BULLET.sub("", line, count=1)) is not None
 
 
-def _raise_facts(entries: Sequence[Entry], facts: Sequence[str], budget_tokens: int) -> list[Entry]:
+def _raise_facts(
+    entries: Sequence[DigestEntry], facts: Sequence[str], budget_tokens: int
+) -> list[DigestEntry]:
     """Let little come before a line that holds a fact: it stands in the head of its entry from here on.
 
-    Where there are many, worth decides among them as it does in a digest.
+    Where there are many, weight decides among them as it does in a digest.
     """
     left = budget_tokens * _BYTES_PER_TOKEN * _RAISED_PART
     raised = []
     for entry in entries:
         holding = [unit for unit in entry.units if any(fact in unit.text for fact in facts)]
-        head = entry.spell(holding).removeprefix("- ")
-        if holding and entry.worth < _FIRM and cost(head) <= left:
+        head = entry.render(holding).removeprefix("- ")
+        if holding and entry.weight < _FIRM and cost(head) <= left:
             left -= cost(head)
             rest = [unit for unit in entry.units if unit not in holding]
-            raised.append(replace(entry, head=head, worth=MUST, units=rest))
+            raised.append(replace(entry, head=head, weight=MUST, units=rest))
         else:
             raised.append(entry)
     return raised
 
 
-def _is_missing(entry: Entry, words: str) -> bool:
-    return entry.kind is Kind.RULE or entry.subject not in words
+def _is_missing(entry: DigestEntry, words: str) -> bool:
+    return entry.kind is EntryKind.RULE or entry.subject not in words
 
 
 def _merge(sections: Mapping[str, str], added: Mapping[str, str]) -> str:

@@ -20,16 +20,16 @@ from midfold.messages import Message, Pairing
 from midfold.redact import redact
 from midfold.summaries import Template, prompts
 from midfold.summaries.digest import (
-    Entry,
+    DigestEntry,
     compose,
     cost,
-    fill,
-    lines_per_deed,
+    fill_digest,
+    find_factors,
+    lines_per_action,
     merge,
     read_entries,
     read_rules,
     request_entries,
-    weigh,
 )
 from midfold.summaries.ledger import Rule, collect
 from midfold.trajectories.config import read_text
@@ -112,7 +112,7 @@ def write_digest(passage: Passage, *, budget_tokens: int, count: Callable[[str],
     room = budget_tokens - count(passage.write(""))
     entries = _gather(passage, max(room, 0))
     for _ in range(_FIT_ROUNDS):
-        body = fill(entries, count_text=count, budget_tokens=max(room, 0), template=TEMPLATE)
+        body = fill_digest(entries, count_text=count, budget_tokens=max(room, 0), template=TEMPLATE)
         value = passage.write(body)
         excess = count(value) - budget_tokens
         if excess <= 0:
@@ -121,7 +121,7 @@ def write_digest(passage: Passage, *, budget_tokens: int, count: Callable[[str],
     return passage.write_within(body, budget_tokens, count)
 
 
-def _gather(passage: Passage, budget_tokens: int) -> Sequence[Entry]:
+def _gather(passage: Passage, budget_tokens: int) -> Sequence[DigestEntry]:
     """Read what is folded, and what an earlier summary among it says."""
     messages, folded, numbering = passage.messages, passage.indices, passage.numbering
     place = numbering.summary
@@ -140,8 +140,8 @@ def _gather(passage: Passage, budget_tokens: int) -> Sequence[Entry]:
     entries = compose(
         ledger,
         pins=pins,
-        importance=weigh(ledger, stay, numbering.numbers[-1]),
-        most_lines=lines_per_deed(ledger, budget_tokens),
+        factors=find_factors(ledger, stay, numbering.numbers[-1]),
+        most_lines=lines_per_action(ledger, budget_tokens),
     )
     # A rule for which there is no room is still something that the user said.
     earlier = [*read_entries(previous), *request_entries(rule for rule in rules if rule not in pins)]

@@ -4,8 +4,8 @@ import json
 
 from midfold.messages import Message, Text, ToolCall, ToolResult, pair_calls
 from midfold.summaries.digest import compose
-from midfold.summaries.digest.composition import Importance
-from midfold.summaries.digest.entries import Kind
+from midfold.summaries.digest.composition import WeightFactors
+from midfold.summaries.digest.entries import EntryKind
 from midfold.summaries.ledger import collect
 from midfold.summaries.ledger.words import LEAST_LINES
 
@@ -17,7 +17,7 @@ def run(number, output, command=""):
 
 def entries_of(messages, most_lines=20):
     ledger = collect(messages, range(len(messages)), pair_calls(messages), redact=str)
-    return compose(ledger, pins=(), importance=Importance(), most_lines=most_lines)
+    return compose(ledger, pins=(), factors=WeightFactors(), most_lines=most_lines)
 
 
 def test_a_line_that_was_printed_before_is_not_quoted_again():
@@ -37,7 +37,7 @@ def test_a_long_request_is_quoted_by_its_opening_its_rules_and_its_lines():
     lines = [f"Paragraph {number} tells what happened on that day." for number in range(60)]
     text = "\n".join([*lines, "Never push to main."])
     [entry] = entries_of([Message("user", (Text(text),))])
-    assert entry.kind is Kind.ASK
+    assert entry.kind is EntryKind.OPEN_REQUEST
     assert entry.head.startswith("[0] Paragraph 0 ")
     assert entry.units[0].text == "Never push to main."
     said = entry.head.removeprefix("[0] ").split("\n") + [unit.text for unit in entry.units[1:]]

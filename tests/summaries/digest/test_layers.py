@@ -5,7 +5,7 @@ import json
 import pytest
 
 from midfold.api import compress
-from midfold.summaries.digest.entries import Entry, Kind, Unit
+from midfold.summaries.digest.entries import DigestEntry, EntryKind, Unit
 from midfold.summaries.digest.layers import merge, read_entries, read_rules
 from midfold.summaries.prompts import find_body
 from midfold.summaries.sections import Template, split_sections
@@ -147,8 +147,8 @@ def test_what_was_broken_and_works_by_now_is_no_longer_blocked():
     broken = step("b", "bash", {"command": "make ship"}, "Error: no ship\nExit code: 2")
     first = compress([*OPENING, *broken, *chat(0, 40), user("Go.")], max_tokens=2_000)
     assert "make ship" in sections(first)["Blocked"]
-    mended = [*first.messages, *step("m", "bash", {"command": "make ship"}, "shipped\nExit code: 0")]
-    second = compress([*mended, *chat(100), user("Go.")], max_tokens=2_000)
+    fixed = [*first.messages, *step("m", "bash", {"command": "make ship"}, "shipped\nExit code: 0")]
+    second = compress([*fixed, *chat(100), user("Go.")], max_tokens=2_000)
     assert "make ship" not in sections(second).get("Blocked", "")
     assert "make ship" in sections(second)["Completed Actions"]
 
@@ -209,15 +209,15 @@ def test_a_long_summary_by_a_model_is_thinned_and_not_dropped(body):
 def test_a_body_is_read_into_entries_with_their_kind_order_and_units():
     body = "## Goal\n- [4] Do it\nin two lines\n\n## Completed Actions\n- [7, 9] bash: ls · [8] a.py · b.py"
     first, second = read_entries(body)
-    assert (first.kind, first.order, first.head) == (Kind.REQUEST, 4, "[4] Do it\nin two lines")
-    assert (second.kind, second.order, second.subject) == (Kind.DEED, 7, "bash: ls")
+    assert (first.kind, first.order, first.head) == (EntryKind.REQUEST, 4, "[4] Do it\nin two lines")
+    assert (second.kind, second.order, second.subject) == (EntryKind.ACTION, 7, "bash: ls")
     assert [unit.text for unit in second.units] == ["[8] a.py", "b.py"]
 
 
 def test_reading_and_writing_entries_changes_nothing():
     body = "- [4] Do it\nin two lines\n- [7] bash: ls · [8] a.py · b.py\n- no number"
     entries = read_entries(f"## Completed Actions\n{body}")
-    assert "\n".join(entry.spell(entry.units) for entry in entries) == body
+    assert "\n".join(entry.render(entry.units) for entry in entries) == body
 
 
 def test_what_code_says_around_a_summary_is_not_read_into_entries():
@@ -231,13 +231,13 @@ def test_rules_of_an_earlier_summary_stand_under_their_heading_with_a_number_or_
     assert [entry.head for entry in read_entries(body)] == ["[3] Never three."]
 
 
-def deed(head, *units, kind=Kind.DEED):
-    return Entry(kind, float(head.strip("[")[0]), head, 1.0, [Unit(unit, 1.0) for unit in units])
+def action(head, *units, kind=EntryKind.ACTION):
+    return DigestEntry(kind, float(head.strip("[")[0]), head, 1.0, [Unit(unit, 1.0) for unit in units])
 
 
 def test_merging_joins_what_has_one_subject_and_keeps_the_rest():
-    old = [deed("[1] bash: ls", "old"), deed("[2] bash: cat")]
-    merged = merge(old, [deed("[8] bash: ls", "new")], has_new_steps=False)
+    old = [action("[1] bash: ls", "old"), action("[2] bash: cat")]
+    merged = merge(old, [action("[8] bash: ls", "new")], has_new_steps=False)
     assert [entry.head for entry in merged] == ["[2] bash: cat", "[1, 8] bash: ls"]
     assert [unit.text for unit in merged[1].units] == ["old", "new"]
 

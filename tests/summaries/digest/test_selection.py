@@ -6,8 +6,8 @@ import re
 import pytest
 
 from midfold.api import compress
-from midfold.summaries.digest import fill
-from midfold.summaries.digest.entries import Entry, Kind, Unit
+from midfold.summaries.digest import fill_digest
+from midfold.summaries.digest.entries import DigestEntry, EntryKind, Unit
 from midfold.summaries.prompts import HEADINGS, find_body
 from midfold.summaries.sections import Template, split_sections
 from midfold.summaries.verify import find_inventions
@@ -168,33 +168,36 @@ def test_headings_in_the_newest_request_do_not_become_sections():
 @pytest.mark.parametrize("template", list(Template))
 def test_a_budget_of_any_size_is_kept(budget, template):
     entries = [
-        Entry(Kind.RULE, n, f"[{n}] rule number {n}", 1e6, [Unit(f"unit {n} {m}", 1.0) for m in range(3)])
+        DigestEntry(
+            EntryKind.RULE, n, f"[{n}] rule number {n}", 1e6, [Unit(f"unit {n} {m}", 1.0) for m in range(3)]
+        )
         for n in range(40)
     ]
     assert (
-        count_words(fill(entries, count_text=count_words, budget_tokens=budget, template=template)) <= budget
+        count_words(fill_digest(entries, count_text=count_words, budget_tokens=budget, template=template))
+        <= budget
     )
 
 
 def test_a_budget_just_below_everything_gives_up_no_more_than_it_must():
     entries = [
-        Entry(Kind.RULE, 0, "[0] Never use eval.", 1e6),
-        Entry(Kind.WORDS, 1, "[1] " + "word " * 60, 1.0),
+        DigestEntry(EntryKind.RULE, 0, "[0] Never use eval.", 1e6),
+        DigestEntry(EntryKind.WORDS, 1, "[1] " + "word " * 60, 1.0),
     ]
     for budget in range(20, 130):
-        text = fill(
+        text = fill_digest(
             entries, count_text=lambda text: len(text) // 3, budget_tokens=budget, template=Template.HANDOFF
         )
         assert "Never use eval." in text
 
 
 def test_nothing_makes_an_empty_digest():
-    assert fill([], count_text=count_words, budget_tokens=100, template=Template.HANDOFF) == ""
+    assert fill_digest([], count_text=count_words, budget_tokens=100, template=Template.HANDOFF) == ""
 
 
-def test_entries_of_greater_worth_are_taken_first():
-    entries = [Entry(Kind.WORDS, n, f"[{n}] some words here {n}", float(n)) for n in range(1, 50)]
-    text = fill(entries, count_text=count_words, budget_tokens=40, template=Template.HANDOFF)
+def test_entries_of_greater_weight_are_taken_first():
+    entries = [DigestEntry(EntryKind.WORDS, n, f"[{n}] some words here {n}", float(n)) for n in range(1, 50)]
+    text = fill_digest(entries, count_text=count_words, budget_tokens=40, template=Template.HANDOFF)
     assert "here 49" in text
     assert "here 1\n" not in text
 

@@ -6,24 +6,24 @@ from time import process_time
 import pytest
 
 from midfold.messages import Message, Text, ToolCall, ToolResult
-from midfold.summaries.digest.composition import Importance, weigh
-from midfold.summaries.ledger import Deed, Ledger
-from midfold.summaries.ledger.tool_runs import read_act
+from midfold.summaries.digest.composition import WeightFactors, find_factors
+from midfold.summaries.ledger import Action, Ledger
+from midfold.summaries.ledger.tool_runs import read_tool_run
 from midfold.summaries.ledger.words import decides
 
 
-def deed(index=5, command="make", *, has_failed=False):
+def action(index=5, command="make", *, has_failed=False):
     call = ToolCall("c", "bash", json.dumps({"command": command}))
-    return Deed(index, read_act(call, ToolResult("c", "said", has_failed), str))
+    return Action(index, read_tool_run(call, ToolResult("c", "said", has_failed), str))
 
 
 def words(sentence, index=5):
-    return Importance(newest=10).of_words(index, decides=decides(sentence))
+    return WeightFactors(newest=10).of_words(index, decides=decides(sentence))
 
 
-def test_newer_deeds_and_words_weigh_more():
-    importance = Importance(newest=10)
-    assert importance.of_deed(deed(9)) > importance.of_deed(deed(1))
+def test_newer_actions_and_words_weigh_more():
+    factors = WeightFactors(newest=10)
+    assert factors.of_action(action(9)) > factors.of_action(action(1))
     assert words("It is blue.", 9) > words("It is blue.", 1)
 
 
@@ -36,24 +36,24 @@ def test_newer_deeds_and_words_weigh_more():
     ],
 )
 def test_what_the_messages_that_stay_speak_of_weighs_more(kept):
-    ledger = Ledger(deeds=(deed(),))
-    importance = weigh(ledger, [Message("assistant", (kept,))], 10)
-    used, unused = (deed(command=f"touch src/{name}_file.py") for name in "ab")
-    assert importance.of_deed(used) > importance.of_deed(unused)
+    ledger = Ledger(actions=(action(),))
+    factors = find_factors(ledger, [Message("assistant", (kept,))], 10)
+    used, unused = (action(command=f"touch src/{name}_file.py") for name in "ab")
+    assert factors.of_action(used) > factors.of_action(unused)
 
 
-def test_what_is_broken_weighs_more_than_what_was_mended():
+def test_what_is_broken_weighs_more_than_what_was_fixed():
     ledger = Ledger(
-        deeds=(
-            deed(1, "a", has_failed=True),
-            deed(1, "b"),
-            deed(2, "c", has_failed=True),
-            deed(3, "c"),
+        actions=(
+            action(1, "a", has_failed=True),
+            action(1, "b"),
+            action(2, "c", has_failed=True),
+            action(3, "c"),
         )
     )
-    importance = weigh(ledger, [], 1)
-    open_failure, mended = importance.of_deed(ledger.deeds[0]), importance.of_deed(ledger.deeds[2])
-    assert open_failure > importance.of_deed(deed(4, "z")) > mended
+    factors = find_factors(ledger, [], 1)
+    open_failure, fixed = factors.of_action(ledger.actions[0]), factors.of_action(ledger.actions[2])
+    assert open_failure > factors.of_action(action(4, "z")) > fixed
 
 
 @pytest.mark.parametrize(
@@ -79,9 +79,9 @@ def test_decisions_and_reasons_weigh_more_in_any_language(sentence):
 def test_a_hostile_message_is_looked_through_in_no_time(piece):
     message = Message("user", (Text(piece * (200_000 // len(piece))),))
     start = process_time()
-    weigh(Ledger(), [message] * 5, 1)
+    find_factors(Ledger(), [message] * 5, 1)
     assert process_time() - start < 0.5
 
 
 def test_nothing_weighs_nothing_out():
-    assert weigh(Ledger(), [], 0).of_deed(deed()) > 0
+    assert find_factors(Ledger(), [], 0).of_action(action()) > 0

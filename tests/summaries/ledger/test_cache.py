@@ -42,7 +42,7 @@ def ledger_of(messages, cache=None):
 
 def find(cache, messages):
     """Look up the act of two messages, a call and its result."""
-    return cache.find_act(messages[0].parts[0], messages[1].parts[0])
+    return cache.find_run(messages[0].parts[0], messages[1].parts[0])
 
 
 @pytest.mark.parametrize("dialect", ["openai_chat", "openai_responses", "anthropic", "sharegpt"])
@@ -76,9 +76,9 @@ def test_an_act_is_known_only_with_the_result_that_answers_it():
     messages = run(1)
     cache = memory_of(messages)
     [call], [result] = messages[0].parts, messages[1].parts
-    assert cache.find_act(call, result).output == "ok"
-    assert cache.find_act(call, None) is None
-    assert cache.find_act(call, ToolResult("c1", "ok")) is None
+    assert cache.find_run(call, result).output == "ok"
+    assert cache.find_run(call, None) is None
+    assert cache.find_run(call, ToolResult("c1", "ok")) is None
 
 
 def test_ids_that_repeat_make_no_wrong_ledger():

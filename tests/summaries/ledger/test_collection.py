@@ -38,41 +38,43 @@ def ledger_of(messages, indices=None, **options):
     return collect(messages, chosen, pair_calls(messages), redact=redact, **options)
 
 
-def test_words_and_deeds_carry_the_index_of_their_message():
+def test_words_and_actions_carry_the_index_of_their_message():
     ledger = ledger_of([user("Fix it."), assistant("I look."), *run(1, "ls", "a.py")])
-    assert [(saying.index, saying.role, saying.text) for saying in ledger.sayings] == [
+    assert [(statement.index, statement.role, statement.text) for statement in ledger.statements] == [
         (0, "user", "Fix it."),
         (1, "assistant", "I look."),
     ]
-    assert [(deed.index, deed.answered, deed.act.output) for deed in ledger.deeds] == [(2, 3, "a.py")]
+    assert [(action.index, action.answered, action.run.output) for action in ledger.actions] == [
+        (2, 3, "a.py")
+    ]
 
 
 def test_given_numbers_take_the_place_of_indices():
     ledger = ledger_of([user("Never stop."), *run(1, "ls")], numbers=[10, 21, 22])
-    assert ledger.sayings[0].index == ledger.rules[0].index == 10
-    assert (ledger.deeds[0].index, ledger.deeds[0].answered) == (21, 22)
+    assert ledger.statements[0].index == ledger.rules[0].index == 10
+    assert (ledger.actions[0].index, ledger.actions[0].answered) == (21, 22)
 
 
 def test_only_the_chosen_messages_are_read():
     messages = [user("Never one."), *run(1, "ls"), user("Never two."), *run(2, "cat")]
     ledger = ledger_of(messages, [3, 4, 5])
     assert [rule.text for rule in ledger.rules] == ["Never two."]
-    assert [deed.act.subject for deed in ledger.deeds] == ["cat"]
+    assert [action.run.subject for action in ledger.actions] == ["cat"]
 
 
 def test_parallel_calls_and_results_in_one_message_find_each_other():
     calls = tuple(ToolCall(f"c{n}", "bash", json.dumps({"command": f"run {n}"})) for n in range(3))
     results = tuple(ToolResult(f"c{n}", f"out {n}") for n in reversed(range(3)))
     ledger = ledger_of([Message("assistant", calls), Message("user", results)])
-    assert [(deed.act.subject, deed.act.output) for deed in ledger.deeds] == [
+    assert [(action.run.subject, action.run.output) for action in ledger.actions] == [
         (f"run {n}", f"out {n}") for n in range(3)
     ]
-    assert not ledger.sayings
+    assert not ledger.statements
 
 
 def test_a_result_without_a_call_is_read_all_the_same():
     ledger = ledger_of([Message("tool", (ToolResult("lost", "orphan words", name="probe"),))])
-    assert [(deed.act.tool, deed.act.output) for deed in ledger.deeds] == [("probe", "orphan words")]
+    assert [(action.run.tool, action.run.output) for action in ledger.actions] == [("probe", "orphan words")]
 
 
 def test_files_are_listed_with_every_message_that_touched_them():
@@ -90,9 +92,9 @@ def test_files_are_listed_with_every_message_that_touched_them():
 def test_a_failure_is_open_until_the_same_thing_succeeds():
     broken = run(1, "pytest", "E   AssertionError\nExit code: 1", is_error=True)
     assert ledger_of(broken).open_failures == {0}
-    mended = ledger_of([*broken, *run(2, "ls"), *run(3, "pytest", "3 passed")])
-    assert mended.open_failures == frozenset()
-    assert mended.fixes == {0: 4}
+    fixed = ledger_of([*broken, *run(2, "ls"), *run(3, "pytest", "3 passed")])
+    assert fixed.open_failures == frozenset()
+    assert fixed.fixes == {0: 4}
 
 
 def test_what_worked_once_and_fails_now_is_open():
@@ -142,12 +144,12 @@ def test_facts_are_rules_changed_files_and_what_is_broken():
 
 def test_a_request_that_nobody_took_up_is_an_ask():
     messages = [user("One?"), assistant("Yes."), user("Two?"), user("Three?"), *run(1, "ls"), user("Four?")]
-    assert ledger_of(messages).asks == {2, 6}
+    assert ledger_of(messages).open_requests == {2, 6}
 
 
 def test_a_request_that_is_answered_beyond_the_chosen_messages_is_no_ask():
     messages = [user("One?"), assistant("Yes."), user("Two?"), assistant("Yes, too.")]
-    assert ledger_of(messages, [0, 1, 2]).asks == frozenset()
+    assert ledger_of(messages, [0, 1, 2]).open_requests == frozenset()
 
 
 def test_rules_come_from_the_user_and_never_from_tools_or_the_model():
@@ -192,13 +194,13 @@ def test_no_secret_gets_into_a_ledger():
     ]
     ledger = ledger_of(messages)
     assert SECRET not in repr(
-        [ledger.sayings, ledger.rules, ledger.steps, ledger.facts, ledger.changed_files]
+        [ledger.statements, ledger.rules, ledger.steps, ledger.facts, ledger.changed_files]
     )
-    assert SECRET not in repr([replace(deed.act, aim="") for deed in ledger.deeds])
+    assert SECRET not in repr([replace(action.run, retry_key="") for action in ledger.actions])
 
 
-def test_the_aim_of_a_deed_has_no_secret():
-    assert SECRET not in repr(ledger_of(run(1, f"echo {SECRET}")).deeds[0].act.aim)
+def test_the_retry_key_of_an_action_has_no_secret():
+    assert SECRET not in repr(ledger_of(run(1, f"echo {SECRET}")).actions[0].run.retry_key)
 
 
 def test_the_messages_are_read_in_one_pass():
@@ -219,16 +221,16 @@ def test_the_messages_are_read_in_one_pass():
 
 
 @pytest.mark.parametrize("dialect", ["openai_chat", "openai_responses", "anthropic"])
-def test_every_call_of_any_dialect_becomes_one_deed_with_its_result(dialect):
+def test_every_call_of_any_dialect_becomes_one_action_with_its_result(dialect):
     messages = conversation(dialect, turns=6)
     ledger = ledger_of(messages)
-    assert len(ledger.deeds) == sum(1 for message in messages for _ in message.calls)
-    assert all(deed.answered is not None and deed.answered > deed.index for deed in ledger.deeds)
+    assert len(ledger.actions) == sum(1 for message in messages for _ in message.calls)
+    assert all(action.answered is not None and action.answered > action.index for action in ledger.actions)
 
 
 def test_nothing_makes_an_empty_ledger():
     ledger = ledger_of([])
-    assert (ledger.deeds, ledger.facts, ledger.changed_files, ledger.open_failures) == (
+    assert (ledger.actions, ledger.facts, ledger.changed_files, ledger.open_failures) == (
         (),
         (),
         {},

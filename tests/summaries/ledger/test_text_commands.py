@@ -47,24 +47,24 @@ def ledger_of(messages, *, is_led_by_words=False):
         "<command>\ncat f{n}.py\n</command>",
     ],
 )
-def test_commands_in_words_are_deeds_and_their_answers_results(command):
+def test_commands_in_words_are_actions_and_their_answers_results(command):
     ledger = ledger_of(session(command))
-    assert [(deed.index, deed.act.subject, deed.answered) for deed in ledger.deeds] == [
+    assert [(action.index, action.run.subject, action.answered) for action in ledger.actions] == [
         (2 * n + 1, f"cat f{n}.py", 2 * n + 2) for n in range(6)
     ]
-    assert "line 3" in ledger.deeds[3].act.output
+    assert "line 3" in ledger.actions[3].run.output
 
 
 def test_observations_are_nobodys_words_and_set_no_rules():
     ledger = ledger_of(session(output="<output>\nYou must never read line {n}.\n</output>"))
-    assert [saying.text for saying in ledger.sayings if saying.role == "user"] == [
+    assert [statement.text for statement in ledger.statements if statement.role == "user"] == [
         "Fix the parser. Never use eval."
     ]
     assert [rule.text for rule in ledger.rules] == ["Never use eval."]
 
 
 def test_what_the_model_says_beside_its_command_is_kept():
-    words = [saying.text for saying in ledger_of(session()).sayings if saying.role == "assistant"]
+    words = [statement.text for statement in ledger_of(session()).statements if statement.role == "assistant"]
     assert words[2] == "Let me look at file 2."
 
 
@@ -75,7 +75,7 @@ def test_a_person_who_steps_in_is_heard(output):
     messages = session(output=output)
     messages[6] = user("Stop. Only use tabs from here.")
     ledger = ledger_of(messages)
-    assert (6, "Stop. Only use tabs from here.") in [(each.index, each.text) for each in ledger.sayings]
+    assert (6, "Stop. Only use tabs from here.") in [(each.index, each.text) for each in ledger.statements]
     assert "Only use tabs from here." in [rule.text for rule in ledger.rules]
 
 
@@ -88,8 +88,8 @@ def test_a_person_who_steps_in_after_a_fold_is_heard():
 
 def test_few_exchanges_after_a_fold_are_still_commands_and_outputs():
     messages = session(exchanges=2)
-    assert not ledger_of(messages).deeds
-    assert [deed.act.subject for deed in ledger_of(messages, is_led_by_words=True).deeds] == [
+    assert not ledger_of(messages).actions
+    assert [action.run.subject for action in ledger_of(messages, is_led_by_words=True).actions] == [
         "cat f0.py",
         "cat f1.py",
     ]
@@ -102,13 +102,13 @@ def test_files_written_and_failures_are_read_as_from_any_shell():
     messages[4] = user("<output>\nFAILED t.py::test_a - boom\nExit code: 1\n</output>")
     ledger = ledger_of(messages)
     assert ledger.changed_files == {"out.txt": [1]}
-    assert ledger.deeds[1].act.has_failed
+    assert ledger.actions[1].run.has_failed
 
 
 def test_an_example_before_the_command_is_not_the_command():
     messages = session()
     messages[1] = assistant("As in\n```\nexample\n```\nI run\n```bash\nls\n```")
-    assert ledger_of(messages).deeds[0].act.subject == "ls"
+    assert ledger_of(messages).actions[0].run.subject == "ls"
 
 
 def test_a_conversation_about_code_is_not_led_by_commands():

@@ -7,16 +7,16 @@ import pytest
 
 from midfold.messages import ToolCall, ToolResult
 from midfold.redact import redact
-from midfold.summaries.ledger.tool_runs import read_act
+from midfold.summaries.ledger.tool_runs import read_tool_run
 
 PATCH = "*** Begin Patch\n*** Update File: src/a.py\n@@\n-x\n+y\n*** Add File: b.py\n+z\n*** End Patch"
 DIFF = "--- a/old.py\n+++ b/old.py\n@@ -1 +1 @@\n-x\n+y\n"
 
 
-def act(tool, arguments, output=None, *, is_error=False):
+def run(tool, arguments, output=None, *, is_error=False):
     spelled = arguments if isinstance(arguments, str) else json.dumps(arguments)
     result = None if output is None else ToolResult("c", output, is_error)
-    return read_act(ToolCall("c", tool, spelled), result, redact)
+    return read_tool_run(ToolCall("c", tool, spelled), result, redact)
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def act(tool, arguments, output=None, *, is_error=False):
     ],
 )
 def test_a_call_is_known_by_its_family_and_subject(tool, arguments, kind, subject):
-    found = act(tool, arguments)
+    found = run(tool, arguments)
     assert (found.kind, found.subject) == (kind, subject)
 
 
@@ -65,11 +65,11 @@ def test_a_call_is_known_by_its_family_and_subject(tool, arguments, kind, subjec
     ],
 )
 def test_the_other_arguments_are_quoted_with_their_names(tool, arguments, quoted):
-    assert quoted in act(tool, arguments).details
+    assert quoted in run(tool, arguments).details
 
 
 def test_long_arguments_are_quoted_by_their_lines():
-    found = act("write_file", {"path": "a.py", "content": "import os\n\nclass A:\n    limit = 42\n"})
+    found = run("write_file", {"path": "a.py", "content": "import os\n\nclass A:\n    limit = 42\n"})
     assert found.content == ("import os", "class A:", "limit = 42")
     assert not any("limit" in detail for detail in found.details)
 
@@ -94,7 +94,7 @@ def test_long_arguments_are_quoted_by_their_lines():
     ],
 )
 def test_files_are_read_or_changed(tool, arguments, reads, changes):
-    found = act(tool, arguments)
+    found = run(tool, arguments)
     assert (found.reads, found.changes) == (reads, changes)
 
 
@@ -106,7 +106,7 @@ def test_files_are_read_or_changed(tool, arguments, reads, changes):
     ],
 )
 def test_what_is_written_into_a_file_is_no_file(arguments):
-    assert act("edit_file", arguments).changes == ("a.py",)
+    assert run("edit_file", arguments).changes == ("a.py",)
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_what_is_written_into_a_file_is_no_file(arguments):
     ],
 )
 def test_the_spelling_of_an_argument_does_not_matter(tool, arguments):
-    assert act(tool, arguments).changes == ("src/a.ts",)
+    assert run(tool, arguments).changes == ("src/a.ts",)
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_the_spelling_of_an_argument_does_not_matter(tool, arguments):
     ],
 )
 def test_the_status_is_quoted_as_the_tool_spelled_it(output, status):
-    found = act("bash", {"command": "x"}, output)
+    found = run("bash", {"command": "x"}, output)
     assert found.status.strip() == status
     assert found.status in output
 
@@ -147,22 +147,22 @@ def test_the_status_is_quoted_as_the_tool_spelled_it(output, status):
     ],
 )
 def test_what_went_wrong_is_quoted(output, failure):
-    found = act("bash", {"command": "x"}, output)
+    found = run("bash", {"command": "x"}, output)
     assert found.has_failed
     assert any(failure in line for line in found.failures)
     assert all(line in output for line in found.failures)
 
 
 def test_a_result_that_is_marked_as_an_error_has_failed_whatever_it_says():
-    assert act("mystery", {"a": 1}, "no", is_error=True).has_failed
+    assert run("mystery", {"a": 1}, "no", is_error=True).has_failed
 
 
 def test_a_call_without_a_result_has_not_failed():
-    assert not act("bash", {"command": "x"}).has_failed
+    assert not run("bash", {"command": "x"}).has_failed
 
 
 def test_talk_about_errors_in_a_file_is_no_failure():
-    assert not act("Read", {"file_path": "a.py"}, "class ParseError(Exception): ...").has_failed
+    assert not run("Read", {"file_path": "a.py"}, "class ParseError(Exception): ...").has_failed
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def test_talk_about_errors_in_a_file_is_no_failure():
     ],
 )
 def test_odd_arguments_raise_nothing_and_give_bounded_details(arguments):
-    found = act("mystery", arguments, "\ud800\x00")
+    found = run("mystery", arguments, "\ud800\x00")
     assert len(found.details) <= 20
     assert len(found.content) <= 30
 
@@ -197,25 +197,25 @@ SECRET = "gh" + "p_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
         SECRET,
     ],
 )
-def test_no_text_of_a_deed_has_a_secret(arguments):
-    found = act("bash", arguments, f"Error: bad token {SECRET}\nExit code: 1")
-    assert SECRET not in repr(replace(found, aim=""))
+def test_no_text_of_an_action_has_a_secret(arguments):
+    found = run("bash", arguments, f"Error: bad token {SECRET}\nExit code: 1")
+    assert SECRET not in repr(replace(found, retry_key=""))
 
 
 @pytest.mark.parametrize("name", ["password", "api_key", "client_secret"])
-def test_a_value_that_only_its_name_gives_away_is_no_part_of_a_deed(name):
-    found = act("login", {"user": "bob", name: "hunter2-Xk29Qz81vB"})
-    assert "hunter2-Xk29Qz81vB" not in repr(replace(found, aim=""))
+def test_a_value_that_only_its_name_gives_away_is_no_part_of_an_action(name):
+    found = run("login", {"user": "bob", name: "hunter2-Xk29Qz81vB"})
+    assert "hunter2-Xk29Qz81vB" not in repr(replace(found, retry_key=""))
 
 
 def test_the_name_of_a_tool_has_no_secret():
-    assert SECRET not in repr(act(f"tool_{SECRET}", {"a": "b"}))
+    assert SECRET not in repr(run(f"tool_{SECRET}", {"a": "b"}))
 
 
 @pytest.mark.parametrize("depth", [10, 400, 5_000])
 def test_arguments_may_be_nested_however_deep(depth):
-    assert act("mystery", '{"a": [' * depth + '"core"' + "]}" * depth).tool == "mystery"
+    assert run("mystery", '{"a": [' * depth + '"core"' + "]}" * depth).tool == "mystery"
 
 
 def test_arguments_are_read_in_their_order():
-    assert act("mystery", {"b": [1, {"c": "two"}, [3]], "a": 4}).details == ("b=1", "c=two", "b=3", "a=4")
+    assert run("mystery", {"b": [1, {"c": "two"}, [3]], "a": 4}).details == ("b=1", "c=two", "b=3", "a=4")

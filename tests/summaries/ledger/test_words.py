@@ -2,11 +2,11 @@
 
 import pytest
 
-from midfold.summaries.ledger.words import tell, telling_lines
+from midfold.summaries.ledger.words import weigh_line, weigh_output
 
 
 def lines(output, most=10):
-    return list(telling_lines(output, most).texts)
+    return list(weigh_output(output, most).texts)
 
 
 def test_lines_are_quoted_without_blanks():
@@ -18,8 +18,8 @@ def test_lines_are_quoted_without_blanks():
 
 
 def test_lines_of_both_ends_tell_more_than_those_between():
-    tells = telling_lines("\n".join(f"these are {word} words" for word in "abcdefgh"), 8).tells
-    assert tells[0] == tells[2] == tells[-1] > tells[3] == tells[4]
+    weights = weigh_output("\n".join(f"these are {word} words" for word in "abcdefgh"), 8).weights
+    assert weights[0] == weights[2] == weights[-1] > weights[3] == weights[4]
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_lines_of_both_ends_tell_more_than_those_between():
     ],
 )
 def test_a_line_tells_more_by_its_words_and_names(more, less):
-    assert tell(more) > tell(less)
+    assert weigh_line(more) > weigh_line(less)
 
 
 def test_both_ends_of_a_long_output_are_looked_at():

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from midfold.summaries.tool_calls.excerpts import (
-    Outcome,
+    ToolOutcome,
     excerpt,
     first_words,
     is_excerpt,
@@ -144,7 +144,7 @@ def test_the_exit_status_is_read_in_many_spellings(text, exit_code):
 
 def test_a_result_is_taken_out_of_its_json():
     wrapped = json.dumps({"output": "one\ntwo", "exit_code": 0, "error": None})
-    assert read_outcome(wrapped) == Outcome("one\ntwo", 0, "")
+    assert read_outcome(wrapped) == ToolOutcome("one\ntwo", 0, "")
 
 
 @pytest.mark.parametrize(

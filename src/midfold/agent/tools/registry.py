@@ -7,7 +7,7 @@ from types import NoneType, UnionType
 from typing import TypeAlias, Union, get_args, get_origin, get_type_hints, overload
 
 from midfold.errors import ConfigError
-from midfold.summaries.tool_calls import FAMILIES, family_of, first_of, one_line, spell
+from midfold.summaries.tool_calls import FAMILIES, family_of, first_of, format_argument, one_line
 
 Arguments: TypeAlias = Mapping[str, object]
 Answer: TypeAlias = str | Awaitable[str]
@@ -38,14 +38,14 @@ class Tool:
 
     @property
     def schema(self) -> dict[str, object]:
-        """Name, description and parameters, for `wire` to spell as an API wants it."""
+        """Name, description and parameters, for `wire` to format_argument as an API wants it."""
         return {"name": self.name, "description": self.description, "parameters": dict(self.parameters)}
 
     def title(self, arguments: Arguments) -> str:
         """Say in one line what a call is about."""
         kind = family_of(self.name)
-        subject = spell(first_of(arguments, FAMILIES[kind][1])) if kind else ""
-        first = next((spell(value) for value in arguments.values()), "")
+        subject = format_argument(first_of(arguments, FAMILIES[kind][1])) if kind else ""
+        first = next((format_argument(value) for value in arguments.values()), "")
         return one_line(f"{self.name} {subject or first}", _TITLE_CHARS)
 
 

@@ -56,7 +56,7 @@ _RUN_CHARS = 350
 """The shortest run that is more than a quotation."""
 _REPEATED_PART = 0.6
 _INSTRUCTION_PART = 0.2
-"""Nothing in our instructions is worth quoting, so that less of them tells."""
+"""Nothing in our instructions is worth quoting, so that less of them is enough."""
 _MOST_LABELS = 3
 _LONG_LINE_CHARS = 10
 _FEWEST_LONG_LINES = 12
@@ -66,7 +66,7 @@ _OPEN = re.compile(r"[,:，：、(\[{“«「（&]$|\s[-–—]$|\b(?i:and|or|th
 _LAST_WORD = re.compile(r"[^\W_][\w./-]{1,80}$")
 _LAST_HEADINGS = 2
 _FOLLOWS = 1 / 3
-"""Of the headings that were asked for, how many there must be before missing ones tell anything."""
+"""Of the headings that were asked for, how many there must be before missing ones mean anything."""
 _AT_CAP, _PAST_CAP = 0.97, 1.05
 """Of the budget: where a model that is stopped at it stops, as far as two ways to count agree."""
 _FEWEST_LINES = 6

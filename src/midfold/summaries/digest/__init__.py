@@ -4,26 +4,26 @@ It quotes what happened under the template's headings, each entry with the numbe
 the whole budget by weight.
 """
 
-from midfold.summaries.digest.composition import Importance, compose, weigh
-from midfold.summaries.digest.entries import Entry, Kind, cost
+from midfold.summaries.digest.composition import WeightFactors, compose, find_factors
+from midfold.summaries.digest.entries import DigestEntry, EntryKind, cost
 from midfold.summaries.digest.headings import NOTED_HEADING, NOTES_HEADING, RULES_HEADING
 from midfold.summaries.digest.layers import merge, read_entries, read_rules, request_entries
-from midfold.summaries.digest.selection import fill, lines_per_deed
+from midfold.summaries.digest.selection import fill_digest, lines_per_action
 
 __all__ = [
     "NOTED_HEADING",
     "NOTES_HEADING",
     "RULES_HEADING",
-    "Entry",
-    "Importance",
-    "Kind",
+    "DigestEntry",
+    "EntryKind",
+    "WeightFactors",
     "compose",
     "cost",
-    "fill",
-    "lines_per_deed",
+    "fill_digest",
+    "find_factors",
+    "lines_per_action",
     "merge",
     "read_entries",
     "read_rules",
     "request_entries",
-    "weigh",
 ]

@@ -12,7 +12,7 @@ from enum import StrEnum
 from midfold.summaries.sections import quote_headings
 
 MUST = 1e6
-"""The worth of what is kept before anything else."""
+"""The weight of what is kept before anything else."""
 SEPARATOR = " · "
 LABEL = re.compile(r"^\[(\d{1,9}(?:, \d{1,9})*)\] ?")
 """the numbers of the messages an entry begins with"""
@@ -24,17 +24,17 @@ FILE_USES = re.compile(r"(?: \(changed\))?: (?:[^\s,\[]{1,80} \[[\d, ]{1,80}\](?
 _SHOWN_INDICES = 6
 
 
-class Kind(StrEnum):
+class EntryKind(StrEnum):
     """What an entry is about, which decides its heading."""
 
     REQUEST = "request"
     RULE = "rule"
-    DEED = "deed"
+    ACTION = "deed"
     CHANGED = "changed file"
     DOING = "step under way"
     BROKEN = "open failure"
     WORDS = "words"
-    ASK = "open request"
+    OPEN_REQUEST = "open request"
     READ = "read file"
     STEP = "step to come"
     EARLIER = "earlier"
@@ -45,20 +45,20 @@ class Unit:
     """One more piece of an entry, word for word."""
 
     text: str
-    worth: float
+    weight: float
     index: int | None = None
     """the message it comes from, where the entry has several"""
 
 
 @dataclass(slots=True)
-class Entry:
+class DigestEntry:
     """One line of a digest."""
 
-    kind: Kind
+    kind: EntryKind
     order: float
     """where it stands in the conversation"""
     head: str
-    worth: float
+    weight: float
     units: list[Unit] = field(default_factory=list)
     is_bullet: bool = True
     """false for a line of an earlier summary that was none"""
@@ -67,9 +67,9 @@ class Entry:
     def subject(self) -> str:
         """What the entry is about, without the numbers of messages."""
         bare = LABEL.sub("", self.head.removeprefix(PIN_LABEL))
-        return FILE_USES.sub("", bare) if self.kind in (Kind.CHANGED, Kind.READ) else bare
+        return FILE_USES.sub("", bare) if self.kind in (EntryKind.CHANGED, EntryKind.READ) else bare
 
-    def spell(self, chosen: Iterable[Unit]) -> str:
+    def render(self, chosen: Iterable[Unit]) -> str:
         """Write the entry as one line; a unit from another message than the one before it says which."""
         pieces = [self.head]
         index = None
@@ -86,7 +86,7 @@ def cost(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
-def spell_indices(indices: Iterable[int]) -> str:
+def format_indices(indices: Iterable[int]) -> str:
     """Name messages: the first and the newest ones where there are many."""
     numbers = list(dict.fromkeys(indices))
     if len(numbers) > _SHOWN_INDICES:

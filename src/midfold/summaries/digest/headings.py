@@ -2,7 +2,7 @@
 
 import re
 
-from midfold.summaries.digest.entries import CHANGED_MARK, FILE_USES, Kind
+from midfold.summaries.digest.entries import CHANGED_MARK, FILE_USES, EntryKind
 from midfold.summaries.sections import Template
 
 RULES_HEADING = "Constraints & Preferences"
@@ -11,63 +11,63 @@ NOTED_HEADING = "Constraints & Preferences (noted)"
 """What a model wrote under that heading."""
 NOTES_HEADING = "Notes"
 """What a model wrote without a heading."""
-KIND_HEADINGS: dict[Template, dict[Kind, str]] = {
+KIND_HEADINGS: dict[Template, dict[EntryKind, str]] = {
     Template.HANDOFF: {
-        Kind.REQUEST: "Goal",
-        Kind.RULE: RULES_HEADING,
-        Kind.DEED: "Completed Actions",
-        Kind.CHANGED: "Active State",
-        Kind.DOING: "In Progress",
-        Kind.BROKEN: "Blocked",
-        Kind.WORDS: "Key Decisions",
-        Kind.ASK: "Pending User Asks",
-        Kind.READ: "Relevant Files",
-        Kind.STEP: "Remaining Work",
-        Kind.EARLIER: "Critical Context",
+        EntryKind.REQUEST: "Goal",
+        EntryKind.RULE: RULES_HEADING,
+        EntryKind.ACTION: "Completed Actions",
+        EntryKind.CHANGED: "Active State",
+        EntryKind.DOING: "In Progress",
+        EntryKind.BROKEN: "Blocked",
+        EntryKind.WORDS: "Key Decisions",
+        EntryKind.OPEN_REQUEST: "Pending User Asks",
+        EntryKind.READ: "Relevant Files",
+        EntryKind.STEP: "Remaining Work",
+        EntryKind.EARLIER: "Critical Context",
     },
     Template.PROGRESS: {
-        Kind.REQUEST: "Goal",
-        Kind.RULE: RULES_HEADING,
-        Kind.DEED: "Progress",
-        Kind.DOING: "Progress",
-        Kind.BROKEN: "Progress",
-        Kind.WORDS: "Key Decisions",
-        Kind.CHANGED: "Relevant Files",
-        Kind.READ: "Relevant Files",
-        Kind.ASK: "Next Steps",
-        Kind.STEP: "Next Steps",
-        Kind.EARLIER: "Critical Context",
+        EntryKind.REQUEST: "Goal",
+        EntryKind.RULE: RULES_HEADING,
+        EntryKind.ACTION: "Progress",
+        EntryKind.DOING: "Progress",
+        EntryKind.BROKEN: "Progress",
+        EntryKind.WORDS: "Key Decisions",
+        EntryKind.CHANGED: "Relevant Files",
+        EntryKind.READ: "Relevant Files",
+        EntryKind.OPEN_REQUEST: "Next Steps",
+        EntryKind.STEP: "Next Steps",
+        EntryKind.EARLIER: "Critical Context",
     },
     Template.BRIEF: {
-        Kind.REQUEST: "Task Context",
-        Kind.RULE: RULES_HEADING,
-        Kind.DEED: "Task Context",
-        Kind.BROKEN: "Task Context",
-        Kind.EARLIER: "Task Context",
-        Kind.WORDS: "Key Decisions Resolved",
-        Kind.CHANGED: "Active Files",
-        Kind.READ: "Active Files",
-        Kind.ASK: "Pending Questions",
-        Kind.DOING: "Remaining Work",
-        Kind.STEP: "Remaining Work",
+        EntryKind.REQUEST: "Task Context",
+        EntryKind.RULE: RULES_HEADING,
+        EntryKind.ACTION: "Task Context",
+        EntryKind.BROKEN: "Task Context",
+        EntryKind.EARLIER: "Task Context",
+        EntryKind.WORDS: "Key Decisions Resolved",
+        EntryKind.CHANGED: "Active Files",
+        EntryKind.READ: "Active Files",
+        EntryKind.OPEN_REQUEST: "Pending Questions",
+        EntryKind.DOING: "Remaining Work",
+        EntryKind.STEP: "Remaining Work",
     },
 }
 
 
 REQUEST_HEADINGS = frozenset(
-    names[kind] for names in KIND_HEADINGS.values() for kind in (Kind.REQUEST, Kind.ASK)
+    names[kind] for names in KIND_HEADINGS.values() for kind in (EntryKind.REQUEST, EntryKind.OPEN_REQUEST)
 )
 """Where the user's messages are quoted, line breaks and all."""
-_DEED = re.compile(r"\[[\d, ]{1,80}\] [^\s:]{1,80}(?::|$)")
+_ACTION = re.compile(r"\[[\d, ]{1,80}\] [^\s:]{1,80}(?::|$)")
 
 
-def kind_of_item(heading: str, head: str) -> Kind:
+def kind_of_item(heading: str, head: str) -> EntryKind:
     """Tell what an item of an earlier summary is about, whatever the template was and whoever wrote it."""
     if heading == NOTED_HEADING:
-        return Kind.EARLIER
+        return EntryKind.EARLIER
     kinds = [kind for names in KIND_HEADINGS.values() for kind, name in names.items() if name == heading]
     if FILE_USES.search(head):
-        return Kind.CHANGED if CHANGED_MARK in head else Kind.READ
-    if Kind.DEED in kinds and _DEED.match(head):
-        return Kind.DEED
-    return kinds[0] if kinds else Kind.EARLIER
+        return EntryKind.CHANGED if CHANGED_MARK in head else EntryKind.READ
+    if EntryKind.ACTION in kinds and _ACTION.match(head):
+        return EntryKind.ACTION
+    return kinds[0] if kinds else EntryKind.EARLIER

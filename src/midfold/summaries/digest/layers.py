@@ -15,37 +15,37 @@ from midfold.summaries.digest.entries import (
     MUST,
     PIN_LABEL,
     SEPARATOR,
-    Entry,
-    Kind,
+    DigestEntry,
+    EntryKind,
     Unit,
     cost,
-    spell_indices,
+    format_indices,
 )
 from midfold.summaries.digest.headings import REQUEST_HEADINGS, RULES_HEADING, kind_of_item
 from midfold.summaries.ledger.values import Rule
-from midfold.summaries.ledger.words import tell, tell_prose
+from midfold.summaries.ledger.words import weigh_line, weigh_sentence
 from midfold.summaries.rules import find_rules, is_rule
 from midfold.summaries.sections import FOLDED_HEADING, split_sections
 from midfold.summaries.tool_calls.failures import find_failure
 
-_WORTH = {
-    Kind.CHANGED: MUST / 100,
-    Kind.BROKEN: 16.0,
-    Kind.DEED: 12.0,
-    Kind.READ: 6.0,
-    Kind.DOING: 2.0,
-    Kind.STEP: 2.0,
-    Kind.WORDS: 3.5,
-    Kind.EARLIER: 6.0,
+_WEIGHTS = {
+    EntryKind.CHANGED: MUST / 100,
+    EntryKind.BROKEN: 16.0,
+    EntryKind.ACTION: 12.0,
+    EntryKind.READ: 6.0,
+    EntryKind.DOING: 2.0,
+    EntryKind.STEP: 2.0,
+    EntryKind.WORDS: 3.5,
+    EntryKind.EARLIER: 6.0,
 }
-_FIRST_REQUEST_WORTH = MUST / 100
+_FIRST_REQUEST_WEIGHT = MUST / 100
 _OLD_REQUEST_PER_BYTE, _NEW_REQUEST_PER_BYTE = 0.3, 0.8
 """Requests of long ago are thinned like everything else, but for the first."""
-_FAILURE_WORTH = 6.0
-_UNIT_WORTH = 1.5
-_PROSE_WORTH = 3.0
-_REQUEST_UNIT_WORTH = 4.0
-_RULE_UNIT_WORTH = 30.0
+_FAILURE_WEIGHT = 6.0
+_UNIT_WEIGHT = 1.5
+_PROSE_WEIGHT = 3.0
+_REQUEST_UNIT_WEIGHT = 4.0
+_RULE_UNIT_WEIGHT = 30.0
 _RULE_FACTOR = 3.0
 _LONG_HEAD_CHARS = 300
 _MOST_ITEMS = 5_000
@@ -57,9 +57,9 @@ _BULLET = re.compile(r"(?:[-*•]|\d{1,4}[.)])\s+")
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？])")
 
 
-def read_entries(body: str) -> list[Entry]:
+def read_entries(body: str) -> list[DigestEntry]:
     """Take an earlier summary apart, whoever wrote it; its rules are read by `read_rules`."""
-    entries: list[Entry] = []
+    entries: list[DigestEntry] = []
     for heading, text in split_sections(body).items():
         if heading in _NOT_ENTRIES:
             continue
@@ -67,7 +67,7 @@ def read_entries(body: str) -> list[Entry]:
         for item in islice(_items(text, quotes_messages=heading in REQUEST_HEADINGS), _MOST_ITEMS):
             entries.append(_entry(heading, item, order))
             order = entries[-1].order
-    _weigh_requests([entry for entry in entries if entry.kind in (Kind.REQUEST, Kind.ASK)])
+    _weigh_requests([entry for entry in entries if entry.kind in (EntryKind.REQUEST, EntryKind.OPEN_REQUEST)])
     return entries
 
 
@@ -84,14 +84,19 @@ def read_rules(body: str) -> list[Rule]:
     return rules
 
 
-def request_entries(rules: Iterable[Rule]) -> list[Entry]:
+def request_entries(rules: Iterable[Rule]) -> list[DigestEntry]:
     """Quote rules as what the user said."""
     heads = [(rule, rule.text if rule.index is None else f"[{rule.index}] {rule.text}") for rule in rules]
     per_byte = _NEW_REQUEST_PER_BYTE * _RULE_FACTOR
-    return [Entry(Kind.REQUEST, float(rule.index or 0), head, cost(head) * per_byte) for rule, head in heads]
+    return [
+        DigestEntry(EntryKind.REQUEST, float(rule.index or 0), head, cost(head) * per_byte)
+        for rule, head in heads
+    ]
 
 
-def merge(earlier: Sequence[Entry], entries: Sequence[Entry], *, has_new_steps: bool) -> list[Entry]:
+def merge(
+    earlier: Sequence[DigestEntry], entries: Sequence[DigestEntry], *, has_new_steps: bool
+) -> list[DigestEntry]:
     """Join what an earlier summary says about a file or a command with what is said now.
 
     A new to-do list takes the place of an older one.
@@ -100,10 +105,10 @@ def merge(earlier: Sequence[Entry], entries: Sequence[Entry], *, has_new_steps: 
         return list(entries)
     by_subject = {subject: entry for entry in entries if (subject := _subject(entry)) is not None}
     said = {entry.head for entry in entries}
-    kept: dict[str, Entry] = {}
+    kept: dict[str, DigestEntry] = {}
     for old in earlier:
         new = by_subject.get(_subject(old) or "")
-        is_replaced = has_new_steps and old.kind in (Kind.DOING, Kind.STEP)
+        is_replaced = has_new_steps and old.kind in (EntryKind.DOING, EntryKind.STEP)
         if new is not None:
             _join(old, new)
         elif old.head not in said and not is_replaced:
@@ -132,7 +137,7 @@ def _items(text: str, *, quotes_messages: bool) -> Iterator[str]:
         yield "\n".join(item)
 
 
-def _entry(heading: str, item: str, after: float) -> Entry:
+def _entry(heading: str, item: str, after: float) -> DigestEntry:
     """Read one item; without a number of its own it stays behind the one before it."""
     bullet = _BULLET.match(item.lstrip())
     is_bullet = item.startswith("- ")
@@ -144,48 +149,48 @@ def _entry(heading: str, item: str, after: float) -> Entry:
         pieces = [*sentences, *pieces]
     number = _NUMBER.search(head)
     order = float(number[1]) if number else after
-    units = [Unit(piece, _unit_worth(kind, piece)) for piece in pieces if piece]
-    return Entry(kind, order, head, _WORTH.get(kind, 0.0), units, is_bullet or bullet is None)
+    units = [Unit(piece, _unit_weight(kind, piece)) for piece in pieces if piece]
+    return DigestEntry(kind, order, head, _WEIGHTS.get(kind, 0.0), units, is_bullet or bullet is None)
 
 
-def _weigh_requests(requests: Sequence[Entry]) -> None:
-    """Let the first request stay; of the others, the newer ones are worth more."""
+def _weigh_requests(requests: Sequence[DigestEntry]) -> None:
+    """Let the first request stay; of the others, the newer ones weigh more."""
     ordered = sorted(requests, key=lambda entry: entry.order)
     span = _NEW_REQUEST_PER_BYTE - _OLD_REQUEST_PER_BYTE
-    for place, entry in enumerate(ordered):
-        per_byte = _OLD_REQUEST_PER_BYTE + span * place / len(ordered)
+    for position, entry in enumerate(ordered):
+        per_byte = _OLD_REQUEST_PER_BYTE + span * position / len(ordered)
         per_byte *= _RULE_FACTOR if find_rules(entry.head) else 1.0
-        entry.worth = cost(entry.head) * per_byte if place else _FIRST_REQUEST_WORTH
+        entry.weight = cost(entry.head) * per_byte if position else _FIRST_REQUEST_WEIGHT
 
 
-def _unit_worth(kind: Kind, piece: str) -> float:
-    if kind in (Kind.REQUEST, Kind.ASK):
-        return _RULE_UNIT_WORTH if is_rule(piece) else _REQUEST_UNIT_WORTH * tell(piece)
-    if kind is Kind.EARLIER:
-        return _PROSE_WORTH * tell_prose(piece)
+def _unit_weight(kind: EntryKind, piece: str) -> float:
+    if kind in (EntryKind.REQUEST, EntryKind.OPEN_REQUEST):
+        return _RULE_UNIT_WEIGHT if is_rule(piece) else _REQUEST_UNIT_WEIGHT * weigh_line(piece)
+    if kind is EntryKind.EARLIER:
+        return _PROSE_WEIGHT * weigh_sentence(piece)
     label = LABEL.match(piece)
     text = piece[label.end() :] if label else piece
-    return _FAILURE_WORTH if find_failure(text) else _UNIT_WORTH * tell(text)
+    return _FAILURE_WEIGHT if find_failure(text) else _UNIT_WEIGHT * weigh_line(text)
 
 
-def _subject(entry: Entry) -> str | None:
+def _subject(entry: DigestEntry) -> str | None:
     """What an entry is about, whenever it happened: a path, or a tool with what it was given."""
-    is_file = entry.kind in (Kind.CHANGED, Kind.READ) and FILE_USES.search(entry.head)
-    is_deed = entry.kind in (Kind.DEED, Kind.BROKEN) and LABEL.match(entry.head)
-    return entry.subject if is_file or is_deed else None
+    is_file = entry.kind in (EntryKind.CHANGED, EntryKind.READ) and FILE_USES.search(entry.head)
+    is_action = entry.kind in (EntryKind.ACTION, EntryKind.BROKEN) and LABEL.match(entry.head)
+    return entry.subject if is_file or is_action else None
 
 
-def _join(old: Entry, new: Entry) -> None:
+def _join(old: DigestEntry, new: DigestEntry) -> None:
     """Let the entry of now speak for the earlier one as well."""
-    if new.kind in (Kind.CHANGED, Kind.READ):
+    if new.kind in (EntryKind.CHANGED, EntryKind.READ):
         subject = _subject(new)
-        if old.kind is Kind.CHANGED and new.kind is Kind.READ:
-            new.kind, new.worth = Kind.CHANGED, old.worth
-        mark = CHANGED_MARK if new.kind is Kind.CHANGED else ": "
+        if old.kind is EntryKind.CHANGED and new.kind is EntryKind.READ:
+            new.kind, new.weight = EntryKind.CHANGED, old.weight
+        mark = CHANGED_MARK if new.kind is EntryKind.CHANGED else ": "
         new.head = f"{subject}{mark}{_join_uses(old.head, new.head)}"
     else:
         numbers = [int(number) for head in (old.head, new.head) for number in _numbers(head)]
-        new.head = f"{spell_indices(numbers)} {_subject(new)}"
+        new.head = f"{format_indices(numbers)} {_subject(new)}"
     new.order = min(old.order, new.order)
     new.units = [*old.units, *new.units]
 
@@ -196,7 +201,7 @@ def _join_uses(old: str, new: str) -> str:
         found = FILE_USES.search(head)
         for tool, numbers in _USE.findall(found[0]) if found else ():
             uses.setdefault(tool, []).extend(int(number) for number in numbers.split(","))
-    return ", ".join(f"{tool} {spell_indices(numbers)}" for tool, numbers in uses.items())
+    return ", ".join(f"{tool} {format_indices(numbers)}" for tool, numbers in uses.items())
 
 
 def _numbers(head: str) -> list[str]:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from operator import truediv
 
-from midfold.summaries.digest.entries import Entry, Unit, cost
+from midfold.summaries.digest.entries import DigestEntry, Unit, cost
 from midfold.summaries.digest.headings import KIND_HEADINGS, RULES_HEADING
 from midfold.summaries.ledger.values import Ledger
 from midfold.summaries.ledger.words import LEAST_LINES
@@ -25,23 +25,23 @@ _BYTES_PER_PIECE = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class ChosenEntry:
     """An entry with those of its units that there was room for, in their order."""
 
-    entry: Entry
+    entry: DigestEntry
     units: tuple[Unit, ...]
 
     @property
     def text(self) -> str:
-        return self.entry.spell(self.units)
+        return self.entry.render(self.units)
 
 
 @dataclass(frozen=True, slots=True)
 class Offers:
     """All heads and units that are put up, in columns: there are tens of thousands, most never taken."""
 
-    entries: Sequence[Entry]
-    places: list[int]
+    entries: Sequence[DigestEntry]
+    owners: list[int]
     """the entry of each piece"""
     units: list[Unit | None]
     """`None` for a head"""
@@ -49,43 +49,47 @@ class Offers:
     head_sizes: list[int]
     """by entry"""
     order: list[int]
-    """the most worth for its size first"""
+    """the heaviest for its size first"""
 
 
-def lines_per_deed(ledger: Ledger, budget_tokens: int) -> int:
+def lines_per_action(ledger: Ledger, budget_tokens: int) -> int:
     """How many lines of each output are worth looking at, so that there is some times what could fit."""
-    lines = [len(deed.act.output) // _LINE_BYTES + 1 for deed in ledger.deeds]
+    lines = [len(action.run.output) // _LINE_BYTES + 1 for action in ledger.actions]
     return max(LEAST_LINES, fit_sizes(lines, int(budget_tokens * _BYTES_PER_TOKEN / _LINE_BYTES * _CHOICE)))
 
 
-def focus_on(entries: Sequence[Entry], topic: str) -> Sequence[Entry]:
-    """Raise the worth of what speaks of a topic, so that it gets most of the room."""
+def focus_on(entries: Sequence[DigestEntry], topic: str) -> Sequence[DigestEntry]:
+    """Raise the weight of what speaks of a topic, so that it gets most of the room."""
     said = topic.casefold()
     words = [word for word in said.split() if len(word) >= _SHORTEST_TOPIC_WORD] or [said]
     search = re.compile("|".join(map(re.escape, words))).search
     for entry in entries:
         is_named = search(entry.head.casefold()) is not None
-        entry.worth *= _FOCUS if is_named else 1.0
+        entry.weight *= _FOCUS if is_named else 1.0
         for unit in entry.units:
             if is_named or search(unit.text.casefold()):
-                unit.worth *= _FOCUS
+                unit.weight *= _FOCUS
     return entries
 
 
-def fill_bare(entries: Sequence[Entry], template: Template) -> str:
+def write_heads(entries: Sequence[DigestEntry], template: Template) -> str:
     """Write the heads of entries, whatever that takes."""
-    return arrange([Taken(entry, ()) for entry in entries], template)
+    return arrange([ChosenEntry(entry, ()) for entry in entries], template)
 
 
-def fill(
-    entries: Sequence[Entry], *, count_text: Callable[[str], int], budget_tokens: int, template: Template
+def fill_digest(
+    entries: Sequence[DigestEntry],
+    *,
+    count_text: Callable[[str], int],
+    budget_tokens: int,
+    template: Template,
 ) -> str:
     """Take as many entries as the budget allows; sizes are guessed first and counted then."""
     budget_bytes = int(budget_tokens * _BYTES_PER_TOKEN)
-    offers = offer(entries)
+    offers = list_offers(entries)
     best = text = ""
     for attempt in range(_FILL_ROUNDS + _LAST_ROUNDS):
-        before, text = text, arrange(take(offers, budget_bytes), template)
+        before, text = text, arrange(choose_entries(offers, budget_bytes), template)
         tokens = count_text(text)
         if tokens <= budget_tokens and len(text) >= len(best):
             best = text
@@ -101,7 +105,7 @@ def fill(
     return best
 
 
-def arrange(taken: Iterable[Taken], template: Template) -> str:
+def arrange(taken: Iterable[ChosenEntry], template: Template) -> str:
     """Put entries under their headings, in the order in which things happened."""
     headings = KIND_HEADINGS[template]
     order = [HEADINGS[template][0], RULES_HEADING, *HEADINGS[template][1:]]
@@ -114,50 +118,50 @@ def arrange(taken: Iterable[Taken], template: Template) -> str:
     return join_sections({name: "\n".join(lines) for name, lines in sections.items()})
 
 
-def offer(entries: Sequence[Entry]) -> Offers:
+def list_offers(entries: Sequence[DigestEntry]) -> Offers:
     """Put up all heads and units."""
-    places: list[int] = []
+    owners: list[int] = []
     units: list[Unit | None] = []
     sizes: list[int] = []
-    worths: list[float] = []
-    for place, entry in enumerate(entries):
-        places += [place] * (1 + len(entry.units))
+    weights: list[float] = []
+    for owner, entry in enumerate(entries):
+        owners += [owner] * (1 + len(entry.units))
         units += [None, *entry.units]
         sizes += [cost(entry.head), *[cost(unit.text) for unit in entry.units]]
-        worths += [entry.worth, *[unit.worth for unit in entry.units]]
+        weights += [entry.weight, *[unit.weight for unit in entry.units]]
     sizes = [size + _BYTES_PER_PIECE for size in sizes]
-    densities = list(map(truediv, worths, sizes))
+    densities = list(map(truediv, weights, sizes))
     order = sorted(range(len(sizes)), key=densities.__getitem__, reverse=True)
     head_sizes = [size for size, unit in zip(sizes, units, strict=True) if unit is None]
-    return Offers(entries, places, units, sizes, head_sizes, order)
+    return Offers(entries, owners, units, sizes, head_sizes, order)
 
 
-def take(offers: Offers, budget_bytes: int) -> list[Taken]:
+def choose_entries(offers: Offers, budget_bytes: int) -> list[ChosenEntry]:
     """Choose heads and units until the budget is spent; a unit brings its head along."""
     left = budget_bytes
-    places, units, sizes = offers.places, offers.units, offers.sizes
+    owners, units, sizes = offers.owners, offers.units, offers.sizes
     chosen: dict[int, set[int]] = {}
     for piece in offers.order:
         price = sizes[piece]
         if price > left:
             continue
-        place, unit = places[piece], units[piece]
-        taken = chosen.get(place)
+        owner, unit = owners[piece], units[piece]
+        taken = chosen.get(owner)
         if taken is None:
-            price += 0 if unit is None else offers.head_sizes[place]
+            price += 0 if unit is None else offers.head_sizes[owner]
             if price > left:
                 continue
-            taken = chosen[place] = set()
+            taken = chosen[owner] = set()
         elif unit is None:
             continue
         left -= price
         if unit is not None:
             taken.add(id(unit))
     return [
-        Taken(offers.entries[place], _in_order(offers.entries[place], chosen[place]))
-        for place in sorted(chosen)
+        ChosenEntry(offers.entries[owner], _in_order(offers.entries[owner], chosen[owner]))
+        for owner in sorted(chosen)
     ]
 
 
-def _in_order(entry: Entry, chosen: set[int]) -> tuple[Unit, ...]:
+def _in_order(entry: DigestEntry, chosen: set[int]) -> tuple[Unit, ...]:
     return tuple([unit for unit in entry.units if id(unit) in chosen]) if chosen else ()

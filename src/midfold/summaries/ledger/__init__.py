@@ -5,6 +5,6 @@ commands ran and how they ended, what is still broken, what the user asked for a
 """
 
 from midfold.summaries.ledger.collection import LedgerCache, collect
-from midfold.summaries.ledger.values import Act, Deed, Ledger, Rule, Saying, Step
+from midfold.summaries.ledger.values import Action, Ledger, PlanStep, Rule, Statement, ToolRun
 
-__all__ = ["Act", "Deed", "Ledger", "LedgerCache", "Rule", "Saying", "Step", "collect"]
+__all__ = ["Action", "Ledger", "LedgerCache", "PlanStep", "Rule", "Statement", "ToolRun", "collect"]

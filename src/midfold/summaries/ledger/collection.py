@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 
 from midfold.messages import Location, Message, Pairing, Part, Text, ToolCall, ToolResult, is_request
 from midfold.redact import redact
-from midfold.summaries.ledger.text_commands import Protocol, find_protocol
-from midfold.summaries.ledger.tool_runs import read_act
-from midfold.summaries.ledger.values import Act, Deed, Ledger, Rule, Saying, Step
-from midfold.summaries.ledger.words import Request, Words, read_request, read_words
+from midfold.summaries.ledger.text_commands import CommandProtocol, find_protocol
+from midfold.summaries.ledger.tool_runs import read_tool_run
+from midfold.summaries.ledger.values import Action, Ledger, PlanStep, Rule, Statement, ToolRun
+from midfold.summaries.ledger.words import UserRequest, Words, read_request, read_words
 from midfold.summaries.tool_calls.families import STEPS, arguments_of, family_of, first_of
 
 LONG_CHARS = 50_000
@@ -32,9 +32,9 @@ class LedgerCache:
     key: bytes = b""
     _calls: dict[str, ToolCall] = field(default_factory=dict)
     """the newest call of each id: ids repeat, and who folds says which result is whose"""
-    _acts: dict[int, tuple[ToolCall, ToolResult, Act]] = field(default_factory=dict)
+    _runs: dict[int, tuple[ToolCall, ToolResult, ToolRun]] = field(default_factory=dict)
     _words: dict[int, tuple[Text, Words]] = field(default_factory=dict)
-    _requests: dict[int, tuple[tuple[Part, ...], Request]] = field(default_factory=dict)
+    _requests: dict[int, tuple[tuple[Part, ...], UserRequest]] = field(default_factory=dict)
     _redacted: dict[str, str] = field(default_factory=dict)
 
     def remember(self, messages: Iterable[Message]) -> None:
@@ -47,7 +47,7 @@ class LedgerCache:
                 if isinstance(part, ToolCall):
                     self._calls[part.id] = part
                 elif isinstance(part, ToolResult) and part.call_id in self._calls:
-                    self._remember_act(self._calls[part.call_id], part)
+                    self._remember_run(self._calls[part.call_id], part)
                 elif isinstance(part, Text) and part.text.strip():
                     self._remember_words(part)
 
@@ -58,22 +58,22 @@ class LedgerCache:
                 self._redacted.pop(message.text, None)
             for part in message.parts:
                 if isinstance(part, ToolCall):
-                    self._acts.pop(id(part), None)
+                    self._runs.pop(id(part), None)
                     self._redacted.pop(part.arguments, None)
                     if self._calls.get(part.id) is part:
                         del self._calls[part.id]
                 elif isinstance(part, ToolResult):
                     self._redacted.pop(part.text, None)
                     call = self._calls.get(part.call_id)
-                    if call is not None and self.find_act(call, part):
-                        del self._acts[id(call)]
+                    if call is not None and self.find_run(call, part):
+                        del self._runs[id(call)]
                 elif isinstance(part, Text):
                     self._words.pop(id(part), None)
                     self._redacted.pop(part.text, None)
 
-    def find_act(self, call: ToolCall, result: ToolResult | None) -> Act | None:
-        """Return the act of a call that this very result answers."""
-        known = self._acts.get(id(call))
+    def find_run(self, call: ToolCall, result: ToolResult | None) -> ToolRun | None:
+        """Return the run of a call that this very result answers."""
+        known = self._runs.get(id(call))
         return known[2] if known and known[0] is call and known[1] is result else None
 
     def find_words(self, part: Text) -> Words | None:
@@ -81,7 +81,7 @@ class LedgerCache:
         known = self._words.get(id(part))
         return known[1] if known and known[0] is part else None
 
-    def find_request(self, message: Message) -> Request | None:
+    def find_request(self, message: Message) -> UserRequest | None:
         """Return what the user said in this message."""
         known = self._requests.get(id(message.parts))
         return known[1] if known and known[0] is message.parts else None
@@ -95,21 +95,21 @@ class LedgerCache:
         text = message.text
         if len(text) <= LONG_CHARS:
             self._redacted[text] = self.redact(text)
-            request = read_request(text, self.redact).read_ahead()
+            request = read_request(text, self.redact).precompute()
             self._requests[id(message.parts)] = (message.parts, request)
 
     def _remember_words(self, part: Text) -> None:
         if len(part.text) <= LONG_CHARS:
             self._redacted[part.text] = self.redact(part.text)
             words = read_words(part.text, self.redact)
-            self._words[id(part)] = (part, replace(words, ahead_sentences=words.sentences))
+            self._words[id(part)] = (part, replace(words, known_sentences=words.sentences))
 
-    def _remember_act(self, call: ToolCall, result: ToolResult) -> None:
+    def _remember_run(self, call: ToolCall, result: ToolResult) -> None:
         texts = {text: self.redact(text) for text in (call.arguments, result.text)}
         if all(said is text or len(text) <= LONG_CHARS for text, said in texts.items()):
             self._redacted.update(texts)
-            act = read_act(call, result, self.redact).read_ahead()
-            self._acts[id(call)] = (call, result, act)
+            run = read_tool_run(call, result, self.redact).precompute()
+            self._runs[id(call)] = (call, result, run)
 
 
 def collect(
@@ -124,7 +124,7 @@ def collect(
 ) -> Ledger:
     """Read the messages at `indices` into a ledger; what is in `cache` is not read again.
 
-    `numbers` are what the messages are known by where that is not their place in the list: after a fold, a
+    `numbers` are what the messages are known by where that is not their index in the list: after a fold, a
     message keeps the number it had in the whole conversation. `is_led_by_words` is known from an earlier
     fold: the model gives its commands in words.
     """
@@ -150,14 +150,14 @@ class _Reader:
     redact: Callable[[str], str]
     cache: LedgerCache
     numbers: Sequence[int]
-    protocol: Protocol
-    deeds: list[Deed] = field(default_factory=list)
-    sayings: list[Saying] = field(default_factory=list)
+    protocol: CommandProtocol
+    actions: list[Action] = field(default_factory=list)
+    statements: list[Statement] = field(default_factory=list)
     rules: list[Rule] = field(default_factory=list)
     plans: list[tuple[int, ToolCall]] = field(default_factory=list)
-    asks: set[int] = field(default_factory=set)
+    open_requests: set[int] = field(default_factory=set)
     last_request: int | None = None
-    """the place of a request that nobody has answered yet"""
+    """the index of a request that nobody has answered yet"""
 
     def read(self, index: int) -> None:
         message = self.messages[index]
@@ -172,28 +172,28 @@ class _Reader:
                 self._read_call(index, Location(index, position), part)
             elif isinstance(part, ToolResult):
                 if self.orphans and Location(index, position) in self.orphans:
-                    self._add_deed(index, _unknown_call(part), part)
+                    self._add_action(index, _unknown_call(part), part)
             elif isinstance(part, Text) and part.text.strip():
                 self._read_words(index, part)
 
     def finish(self) -> Ledger:
         if self.last_request is not None and not self._is_taken_up(self.last_request):
-            self.asks.add(self.numbers[self.last_request])
+            self.open_requests.add(self.numbers[self.last_request])
         return Ledger(
-            deeds=tuple(self.deeds),
-            sayings=tuple(self.sayings),
+            actions=tuple(self.actions),
+            statements=tuple(self.statements),
             rules=tuple(self.rules),
             steps=self._newest_steps(),
-            asks=frozenset(self.asks),
+            open_requests=frozenset(self.open_requests),
         )
 
     def _read_request(self, index: int, message: Message) -> None:
         number = self.numbers[index]
         if self.last_request is not None:
-            self.asks.add(self.numbers[self.last_request])
+            self.open_requests.add(self.numbers[self.last_request])
         self.last_request = index
         request = self.cache.find_request(message) or read_request(message.text, self.redact)
-        self.sayings.append(Saying(number, "user", request.words))
+        self.statements.append(Statement(number, "user", request.words))
         self.rules.extend(Rule(number, rule) for rule in request.rules)
 
     def _is_taken_up(self, index: int) -> bool:
@@ -207,28 +207,28 @@ class _Reader:
         if spoken.strip():
             known = None if command else self.cache.find_words(part)
             words = known or read_words(spoken, self.redact)
-            self.sayings.append(Saying(self.numbers[index], self.messages[index].role, words))
+            self.statements.append(Statement(self.numbers[index], self.messages[index].role, words))
         if command:
             is_answered = index + 1 in self.protocol.observations
             result = ToolResult("", self.messages[index + 1].text) if is_answered else None
-            self._add_deed(index, command, result, index + 1 if is_answered else None)
+            self._add_action(index, command, result, index + 1 if is_answered else None)
 
-    def _read_call(self, index: int, place: Location, call: ToolCall) -> None:
-        answer = self.answers.get(place)
+    def _read_call(self, index: int, location: Location, call: ToolCall) -> None:
+        answer = self.answers.get(location)
         result = self.messages[answer.message].parts[answer.part] if answer else None
         found = result if isinstance(result, ToolResult) else None
-        self._add_deed(index, call, found, answer.message if answer else None)
+        self._add_action(index, call, found, answer.message if answer else None)
         if family_of(call.name) == "plan":
             self.plans.append((self.numbers[index], call))
 
-    def _add_deed(
+    def _add_action(
         self, index: int, call: ToolCall, result: ToolResult | None, answered: int | None = None
     ) -> None:
-        act: Act = self.cache.find_act(call, result) or read_act(call, result, self.redact)
+        run: ToolRun = self.cache.find_run(call, result) or read_tool_run(call, result, self.redact)
         number = None if answered is None else self.numbers[answered]
-        self.deeds.append(Deed(self.numbers[index], act, number))
+        self.actions.append(Action(self.numbers[index], run, number))
 
-    def _newest_steps(self) -> tuple[Step, ...]:
+    def _newest_steps(self) -> tuple[PlanStep, ...]:
         """Read the newest to-do list; the older ones have been replaced by it."""
         for number, call in reversed(self.plans):
             items = first_of(arguments_of(call), STEPS)
@@ -238,14 +238,16 @@ class _Reader:
         return ()
 
 
-def _step(number: int, item: object, redact: Callable[[str], str]) -> Step | None:
+def _step(number: int, item: object, redact: Callable[[str], str]) -> PlanStep | None:
     if isinstance(item, str):
-        return Step(number, redact(item), "")
+        return PlanStep(number, redact(item), "")
     if not isinstance(item, Mapping):
         return None
     text, state = first_of(item, _STEP_TEXTS), first_of(item, _STEP_STATES)
     return (
-        Step(number, redact(text), state if isinstance(state, str) else "") if isinstance(text, str) else None
+        PlanStep(number, redact(text), state if isinstance(state, str) else "")
+        if isinstance(text, str)
+        else None
     )
 
 

@@ -39,7 +39,7 @@ _ALL_FILES = frozenset(
 _LAST_FILE = frozenset({"cp", "install", "ln", "rsync", "scp"})
 _ALWAYS_IN_PLACE = frozenset({"ruff format"})
 _IN_PLACE = frozenset({"sed", "perl", "gofmt", "prettier", "ruff check", "eslint"})
-_TELLS_IN_PLACE = re.compile(r"-i\S{0,6}|-[a-zA-Z]{1,4}i\S{0,6}|--in-place\S{0,20}|-w|--write|--fix")
+_IN_PLACE_OPTION = re.compile(r"-i\S{0,6}|-[a-zA-Z]{1,4}i\S{0,6}|--in-place\S{0,20}|-w|--write|--fix")
 _ONLY_LOOKS = ("--check", "--dry-run", "--diff")
 _OUTPUT_OPTIONS = ("-o", "-O", "--output", "--output-document")
 _TAKES_A_SCRIPT = frozenset({"sed", "perl"})
@@ -120,7 +120,7 @@ def _named_files(command: _ShellCommand) -> Sequence[str]:
         verb, rest = f"{verb} {rest[0]}", rest[1:]
     if verb in ("curl", "wget"):
         return [word for option, word in pairwise(rest) if option in _OUTPUT_OPTIONS]
-    changes_in_place = verb in _IN_PLACE and any(_TELLS_IN_PLACE.fullmatch(word) for word in rest)
+    changes_in_place = verb in _IN_PLACE and any(_IN_PLACE_OPTION.fullmatch(word) for word in rest)
     if any(word in _ONLY_LOOKS for word in rest) or not (
         changes_in_place or verb in _ALWAYS_IN_PLACE or verb in _ALL_FILES or verb in _LAST_FILE
     ):

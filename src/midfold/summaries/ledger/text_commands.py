@@ -36,7 +36,7 @@ _COMMON_PART = 0.6
 
 
 @dataclass(frozen=True, slots=True)
-class Protocol:
+class CommandProtocol:
     """Which user messages are observations; empty where tools are called properly or not at all."""
 
     observations: frozenset[int] = field(default_factory=frozenset)
@@ -54,29 +54,29 @@ def looks_like_output(text: str) -> bool:
     return bool(_forms(text)[0])
 
 
-def find_protocol(messages: Sequence[Message], *, was_found: bool = False) -> Protocol:
+def find_protocol(messages: Sequence[Message], *, was_found: bool = False) -> CommandProtocol:
     """Recognise a conversation that is led by commands in words.
 
     People answer code with words of all kinds; what runs commands answers in one form. Once that was found,
     the few messages after a fold need not show it again.
     """
     if any(True for message in messages for _ in message.calls):
-        return Protocol()
+        return CommandProtocol()
     models = [index for index, message in enumerate(messages) if message.role == "assistant"]
     commands = [index for index in models if _find_command(messages[index].text)]
     enough = 1 if was_found else max(_MIN_EXCHANGES, len(models) * _COMMON_PART)
     answers = [index + 1 for index in commands if index + 1 < len(messages)]
     answers = [index for index in answers if messages[index].role == "user"]
     if len(answers) < enough:
-        return Protocol()
+        return CommandProtocol()
     task = next((message.text for message in messages if message.role == "user"), "")
     opening = task.lstrip()[:_OPENING_CHARS]
     # What begins as the first task did is another task.
     texts = {index: messages[index].text for index in answers}
     texts = {index: text for index, text in texts.items() if not text.lstrip().startswith(opening)}
     if was_found and len(texts) < _MIN_EXCHANGES:
-        return Protocol(frozenset(index for index, text in texts.items() if any(_forms(text))))
-    return Protocol(_in_one_form(texts))
+        return CommandProtocol(frozenset(index for index, text in texts.items() if any(_forms(text))))
+    return CommandProtocol(_in_one_form(texts))
 
 
 def _in_one_form(texts: Mapping[int, str]) -> frozenset[int]:
@@ -172,14 +172,14 @@ def _tagged(text: str) -> _Command | None:
 
 def _parameters(inner: str) -> Iterator[tuple[str, str]]:
     """Yield the elements inside a call, each with its name."""
-    place = 0
-    while (opening := _PARAMETER.search(inner, place)) is not None:
+    position = 0
+    while (opening := _PARAMETER.search(inner, position)) is not None:
         name, tag = opening[1], opening[2]
         stop = inner.find(f"</{'parameter' if name else tag}>", opening.end())
         if stop < 0:
             return
         yield name or tag, inner[opening.end() : stop].strip()
-        place = stop
+        position = stop
 
 
 def _call(name: str, arguments: Mapping[str, str]) -> ToolCall:

@@ -9,7 +9,7 @@ from itertools import islice
 
 from midfold.messages import ToolCall, ToolResult
 from midfold.summaries.ledger.files import is_path, patched_files, written_files
-from midfold.summaries.ledger.values import Act
+from midfold.summaries.ledger.values import ToolRun
 from midfold.summaries.tool_calls.excerpts import read_outcome
 from midfold.summaries.tool_calls.failures import find_failures
 from midfold.summaries.tool_calls.families import (
@@ -21,8 +21,8 @@ from midfold.summaries.tool_calls.families import (
     arguments_of,
     bare_name,
     first_of,
+    format_argument,
     kind_of,
-    spell,
 )
 from midfold.summaries.tool_calls.stubs import error_of
 
@@ -51,22 +51,22 @@ class _Leaf:
     text: str
 
 
-def read_act(call: ToolCall, result: ToolResult | None, redact: Callable[[str], str]) -> Act:
-    """Take a call and its result apart; every text of the act has been through `redact`."""
+def read_tool_run(call: ToolCall, result: ToolResult | None, redact: Callable[[str], str]) -> ToolRun:
+    """Take a call and its result apart; every text of the run has been through `redact`."""
     call = ToolCall(call.id, redact(call.name), redact(call.arguments))
     arguments = arguments_of(call)
     kind = kind_of(call)
-    subject = redact(spell(first_of(arguments, FAMILIES[kind][1]))) if kind else ""
+    subject = redact(format_argument(first_of(arguments, FAMILIES[kind][1]))) if kind else ""
     leaves = [_redact_leaf(leaf, redact) for leaf in _leaves(arguments)]
     reads, changes = _files(kind, subject, leaves)
     long_texts = [leaf.text for leaf in leaves if _is_long(leaf.text)]
     lead = _first_line(subject if kind else "".join(long_texts[:1]))
     output = redact(result.text) if result else ""
     failures = _failures(call, result, output)
-    return Act(
+    return ToolRun(
         tool=call.name or "tool",
         kind=kind,
-        aim=_aim(call, kind, subject, (*reads, *changes)),
+        retry_key=_retry_key(call, kind, subject, (*reads, *changes)),
         subject=lead,
         details=tuple(_details(leaves, subject)),
         content=tuple(_content(long_texts, lead)),
@@ -80,7 +80,7 @@ def read_act(call: ToolCall, result: ToolResult | None, redact: Callable[[str], 
 
 
 def _redact_leaf(leaf: _Leaf, redact: Callable[[str], str]) -> _Leaf:
-    """Take secrets out of a value that JSON spells differently; its name often says what it is.
+    """Take secrets out of a value that JSON escapes; its name often says what it is.
 
     The arguments as a whole have been through `redact` before.
     """
@@ -91,8 +91,8 @@ def _redact_leaf(leaf: _Leaf, redact: Callable[[str], str]) -> _Leaf:
     return _Leaf(leaf.key, said.removeprefix(lead))
 
 
-def _aim(call: ToolCall, kind: str, subject: str, files: tuple[str, ...]) -> str:
-    """Say what stays the same when something is tried again; a digest, since it is only compared."""
+def _retry_key(call: ToolCall, kind: str, subject: str, files: tuple[str, ...]) -> str:
+    """Name what stays the same when something is tried again; a digest, since it is only compared."""
     if kind == "shell":
         what = subject
     elif kind in _FILE_KINDS and files:

@@ -48,26 +48,26 @@ _DECISION_PARTS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Lines:
-    """Lines of a text, and how much each tells: about one. In columns, for there are very many."""
+class WeightedLines:
+    """Lines of a text, and how much each weighs: about one. In columns, for there are very many."""
 
     texts: tuple[str, ...]
-    tells: tuple[float, ...]
+    weights: tuple[float, ...]
 
     def __iter__(self) -> Iterator[tuple[str, float]]:
-        return zip(self.texts, self.tells, strict=True)
+        return zip(self.texts, self.weights, strict=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Sentences:
-    """Sentences, how much each tells, and whether it says what was settled. In columns: there are many."""
+class WeightedSentences:
+    """Sentences, how much each weighs, and whether it says what was settled. In columns: there are many."""
 
     texts: tuple[str, ...]
-    tells: tuple[float, ...]
+    weights: tuple[float, ...]
     decides: tuple[bool, ...]
 
     def __iter__(self) -> Iterator[tuple[str, float, bool]]:
-        return zip(self.texts, self.tells, self.decides, strict=True)
+        return zip(self.texts, self.weights, self.decides, strict=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +75,13 @@ class Words:
     """What was said in one text, without secrets; with its parts where these were worked out ahead."""
 
     text: str
-    ahead_sentences: Sentences | None = field(default=None, compare=False, repr=False)
-    ahead_lines: Lines | None = field(default=None, compare=False, repr=False)
+    known_sentences: WeightedSentences | None = field(default=None, compare=False, repr=False)
+    known_lines: WeightedLines | None = field(default=None, compare=False, repr=False)
 
     @property
-    def sentences(self) -> Sentences:
+    def sentences(self) -> WeightedSentences:
         """The sentences that say something, each once."""
-        return self.ahead_sentences or _split_sentences(self.text)
+        return self.known_sentences or _split_sentences(self.text)
 
     @property
     def opening_chars(self) -> int:
@@ -91,21 +91,21 @@ class Words:
         return max(self.text.rfind("\n", 0, _REQUEST_START_CHARS), _REQUEST_START_CHARS // 2)
 
     @property
-    def lines(self) -> Lines:
+    def lines(self) -> WeightedLines:
         """The first lines after the opening of a request, as far as they say something."""
-        return self.ahead_lines or _split_lines(self.text[self.opening_chars :])
+        return self.known_lines or _split_lines(self.text[self.opening_chars :])
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class UserRequest:
     """What a user said in one message, without secrets, and the sentences of it that set a rule."""
 
     words: Words
     rules: tuple[str, ...]
 
-    def read_ahead(self) -> "Request":
+    def precompute(self) -> "UserRequest":
         """Return the request with its lines."""
-        return Request(replace(self.words, ahead_lines=self.words.lines), self.rules)
+        return UserRequest(replace(self.words, known_lines=self.words.lines), self.rules)
 
 
 def read_words(text: str, redact: Callable[[str], str]) -> Words:
@@ -113,10 +113,10 @@ def read_words(text: str, redact: Callable[[str], str]) -> Words:
     return Words(redact(text).strip())
 
 
-def read_request(text: str, redact: Callable[[str], str]) -> Request:
+def read_request(text: str, redact: Callable[[str], str]) -> UserRequest:
     """Read the words of a user; the text of a tool is never pinned, even where it comes as the user's."""
     words = read_words(text, redact)
-    return Request(words, () if looks_like_output(words.text) else tuple(find_rules(words.text)))
+    return UserRequest(words, () if looks_like_output(words.text) else tuple(find_rules(words.text)))
 
 
 def decides(sentence: str) -> bool:
@@ -126,8 +126,8 @@ def decides(sentence: str) -> bool:
     )
 
 
-def telling_lines(output: str, most: int, said: Container[str] = ()) -> Lines:
-    """Return up to `most` lines of both ends; those that were `said` before tell nothing."""
+def weigh_output(output: str, most: int, said: Container[str] = ()) -> WeightedLines:
+    """Return up to `most` lines of both ends; a line that was `said` before weighs nothing."""
     is_json = output.startswith(("{", "["))
     text = read_outcome(output).text if is_json else output
     reach = most * _READ_CHARS_PER_LINE
@@ -137,38 +137,38 @@ def telling_lines(output: str, most: int, said: Container[str] = ()) -> Lines:
     if len(lines) > most:
         lines = [*lines[: most // 2], *lines[-(most - most // 2) :]]
     inner = range(_END_LINES, len(lines) - _END_LINES)
-    tells = [
-        0.0 if line in said else tell(line) * (1.0 if number in inner else _END_FACTOR)
+    weights = [
+        0.0 if line in said else weigh_line(line) * (1.0 if number in inner else _END_FACTOR)
         for number, line in enumerate(lines)
     ]
-    return Lines(tuple(lines), tuple(tells))
+    return WeightedLines(tuple(lines), tuple(weights))
 
 
-def weigh_lines(lines: Iterable[str]) -> Lines:
-    """Say of each line how much it tells."""
+def weigh_lines(lines: Iterable[str]) -> WeightedLines:
+    """Weigh each line."""
     texts = tuple(lines)
-    return Lines(texts, tuple(map(tell, texts)))
+    return WeightedLines(texts, tuple(map(weigh_line, texts)))
 
 
-def tell(line: str) -> float:
-    """Say how much a line tells for its size: full worth takes a few words, names and figures count more."""
+def weigh_line(line: str) -> float:
+    """Say how much a line says for its size: full weight takes a few words, names and figures count more."""
     words = _count_words(line)
     return min(words, _FULL_LINE_WORDS) / _FULL_LINE_WORDS * _naming(line)
 
 
-def tell_prose(sentence: str) -> float:
-    """Say how much a sentence tells: twice what a line does when it is long enough to say something."""
+def weigh_sentence(sentence: str) -> float:
+    """Weigh a sentence: twice what a line does when it is long enough to say something."""
     words = _count_words(sentence)
     return min(words, _FULL_SENTENCE_WORDS) * 2 / _FULL_SENTENCE_WORDS * _naming(sentence)
 
 
-def _split_sentences(text: str) -> Sentences:
+def _split_sentences(text: str) -> WeightedSentences:
     pieces = [piece.strip()[:_SENTENCE_CHARS] for piece in _SENTENCE_END.split(text)]
     texts = tuple([piece for piece in dict.fromkeys(pieces) if len(piece) >= _SHORTEST_SENTENCE_CHARS])
-    return Sentences(texts, tuple(map(tell_prose, texts)), tuple(map(decides, texts)))
+    return WeightedSentences(texts, tuple(map(weigh_sentence, texts)), tuple(map(decides, texts)))
 
 
-def _split_lines(text: str) -> Lines:
+def _split_lines(text: str) -> WeightedLines:
     lines = [line.strip() for line in text.split("\n", _MOST_REQUEST_LINES)[:_MOST_REQUEST_LINES]]
     return weigh_lines(line for line in lines if line)
 

@@ -2,7 +2,7 @@
 
 The notes of a summary stand between two lines that carry a nonce, and nothing in them can look like such a
 line, so whatever a summariser was talked into stays inside. What is summarised comes from web pages, files
-and tools, and may imitate our fence and marker, roles, tags of chat formats. Such places keep their words
+and tools, and may imitate our fence and marker, roles, tags of chat formats. Such texts keep their words
 and lose their shape: brackets become round, role labels and headings are put in parentheses. Look-alike
 letters and invisible characters do not hide them.
 """

@@ -30,7 +30,7 @@ _FORMS = re.compile(
     r"|\bnon\s(?:devi|usare|fare|toccare|cambiare|modificare)\b"
     r"|\bне\s(?:меня|трога|использу|удаля|дела|добавля|забуд|пиш)\w+"
 )
-# What does not work, or is not known, is told and not ruled.
+# What does not work, or is not known, is reported and not ruled.
 _REPORTS = re.compile(
     r"\b(?:i|we|they|it|this|that|he|she)\s(?:don't|do not|doesn't|does not|only|should (?:be )?work)\b"
     r"|\bmust have (?:been|had)\b|\b(?:never|always) \w+ed\b|\bdoes not (?:exist|work|match)\b"

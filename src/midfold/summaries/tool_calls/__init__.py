@@ -7,7 +7,14 @@ from midfold.summaries.tool_calls.excerpts import (
     redact_arguments,
     shorten_strings,
 )
-from midfold.summaries.tool_calls.families import FAMILIES, family_of, first_of, kind_of, spell, subject_of
+from midfold.summaries.tool_calls.families import (
+    FAMILIES,
+    family_of,
+    first_of,
+    format_argument,
+    kind_of,
+    subject_of,
+)
 from midfold.summaries.tool_calls.stubs import (
     BUILT_IN,
     StubWriter,
@@ -24,6 +31,7 @@ __all__ = [
     "excerpt",
     "family_of",
     "first_of",
+    "format_argument",
     "is_excerpt",
     "is_stub",
     "kind_of",
@@ -31,7 +39,6 @@ __all__ = [
     "one_line",
     "redact_arguments",
     "shorten_strings",
-    "spell",
     "subject_of",
     "write_pointer",
     "write_stub",

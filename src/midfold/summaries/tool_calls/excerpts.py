@@ -65,12 +65,12 @@ def shorten_strings(arguments: str) -> str:
         shortened = _shorten(value)
         if not isinstance(value, dict | list) or shortened == value:
             return arguments
-        spelled = json.dumps(shortened, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-        if _HALF_CHARACTER.search(spelled):  # which no request can carry unless it is escaped
-            spelled = json.dumps(shortened, allow_nan=False, separators=(",", ":"))
+        written = json.dumps(shortened, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        if _HALF_CHARACTER.search(written):  # which no request can carry unless it is escaped
+            written = json.dumps(shortened, allow_nan=False, separators=(",", ":"))
     except (ValueError, RecursionError):
         return arguments
-    return spelled if len(spelled) < len(arguments) else arguments
+    return written if len(written) < len(arguments) else arguments
 
 
 def redact_arguments(arguments: str, redact: Callable[[str], str]) -> str:
@@ -119,7 +119,7 @@ _LABEL = re.compile(r"[A-Z][\w ]{1,30}:\s|<[^>]{1,40}>\s*$")
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ToolOutcome:
     """What a result says, out of its wrapping: its text, how the process ended, what it complains about."""
 
     text: str
@@ -128,16 +128,16 @@ class Outcome:
 
 
 @lru_cache(maxsize=1)  # those who write one stub ask in turn about the same result
-def read_outcome(text: str) -> Outcome:
+def read_outcome(text: str) -> ToolOutcome:
     """Unwrap a result: many tools put their output into a JSON object, or a status line around it."""
     wrapped = read_json(text)
     if not isinstance(wrapped, dict):
-        return Outcome(text, _exit_code(text))
+        return ToolOutcome(text, _exit_code(text))
     metadata = wrapped.get("metadata")
     status = {**metadata, **wrapped} if isinstance(metadata, dict) else wrapped
     codes = (code for key in _EXIT_KEYS if type(code := status.get(key)) is int)
     said = [value for key in _OUTPUT_KEYS if isinstance(value := wrapped.get(key), str) and value]
-    return Outcome("\n".join(said) or text, next(codes, None), _complaint(wrapped))
+    return ToolOutcome("\n".join(said) or text, next(codes, None), _complaint(wrapped))
 
 
 def _exit_code(text: str) -> int | None:

@@ -1,4 +1,4 @@
-"""What went wrong: the lines of a tool's output that say so, the most telling first.
+"""What went wrong: the lines of a tool's output that say so, the most informative first.
 
 Each looks at a bounded piece of its input, and none raises, whatever a tool printed.
 """
@@ -20,7 +20,7 @@ _SUSPICIOUS_WORDS = (
 _SUSPICIOUS_SIGNS = ("\u00d7", "✕", "✗", "✖", "●", "шибка", "错误", "錯誤", "エラー", "오류")
 _LINT_FINDING = re.compile(r"[^\s:]{1,200}:\d+:(?:\d+:)? [A-Z]{1,4}\d{2,5}\b")
 _LINT_LINES = 5
-# How a line that says what went wrong begins, the most telling kind first.
+# How a line that says what went wrong begins, the most informative kind first.
 _SIGNS = (
     # a test runner's summary: which test, and why
     r"FAILED\s[\w./\\-]+::\S|ERROR\s[\w./\\-]+\.py\b(?:::\S+)?(?:\s-\s|$)",
@@ -72,7 +72,7 @@ def find_failure(text: str) -> str | None:
 
 
 def find_failures(text: str, most: int) -> list[str]:
-    """Return up to `most` lines that say what went wrong, word for word, the most telling first."""
+    """Return up to `most` lines that say what went wrong, word for word, the most informative first."""
     window = _window(text)
     signs = _signs(window)
     exception = _last_exception(window)
@@ -89,7 +89,7 @@ def _window(text: str) -> str:
 
 
 def _signs(window: str) -> list[tuple[int, slice]]:
-    """Find the lines that begin like a failure, each with how telling its kind is; 0 is most."""
+    """Find the lines that begin like a failure, each with how informative its kind is; 0 is most."""
     found = []
     for line in _suspects(window):
         sign = _SIGN.match(window[line].strip()[:_LINE_CHARS])
@@ -140,7 +140,7 @@ def _last_exception(window: str) -> str | None:
 
 
 def _with_detail(window: str, line: slice) -> str:
-    """Add the next line to one that only announces it, and the telling remark to a test that failed."""
+    """Add the next line to one that only announces it, and the decisive remark to a test that failed."""
     said = window[line].strip()
     if said.startswith("--- FAIL"):
         return f"{said} {next(iter(_remarks(window, line)), '')}"

@@ -1,6 +1,6 @@
 """What kind of tool a call is for and what it is about.
 
-Tools are told by the words of their names and by the names of their arguments, not by one product's list.
+Tools are known by the words of their names and by the names of their arguments, not by one product's list.
 """
 
 import re
@@ -72,7 +72,7 @@ def arguments_of(call: ToolCall) -> dict[str, object]:
 
 def subject_of(call: ToolCall, kind: str) -> str:
     """Return what a call is about, in full: its command, path, pattern or address."""
-    return spell(first_of(arguments_of(call), FAMILIES[kind][1]))
+    return format_argument(first_of(arguments_of(call), FAMILIES[kind][1]))
 
 
 def first_of(arguments: Mapping[str, object], names: Iterable[str]) -> object:
@@ -90,12 +90,12 @@ def first_of(arguments: Mapping[str, object], names: Iterable[str]) -> object:
 
 @lru_cache(maxsize=4096)
 def bare_name(name: str) -> str:
-    """Return an argument's name without what only spells it."""
+    """Return an argument's name without case and separators."""
     return name[:100].lower().replace("_", "").replace("-", "")
 
 
-def spell(value: object) -> str:
-    """Spell an argument for a person: lists joined, what is nested only counted."""
+def format_argument(value: object) -> str:
+    """Write an argument for a person: lists joined, what is nested only counted."""
     if isinstance(value, str):
         return value
     if isinstance(value, list):

@@ -30,8 +30,8 @@ from midfold.summaries.tool_calls.families import (
     arguments_of,
     family_of,
     first_of,
+    format_argument,
     kind_of,
-    spell,
     subject_of,
 )
 
@@ -90,8 +90,8 @@ def _write_edit(call: ToolCall, result: ToolResult) -> str:
 
 def _write_search(call: ToolCall, result: ToolResult) -> str:
     arguments = arguments_of(call)
-    place = first_of(arguments, (*FOLDERS, *PATHS))
-    where = f" in {one_line(spell(place), _SUBJECT_CHARS)}" if place else ""
+    folder = first_of(arguments, (*FOLDERS, *PATHS))
+    where = f" in {one_line(format_argument(folder), _SUBJECT_CHARS)}" if folder else ""
     return f"searched for '{_subject(call, 'search')}'{where} -> {_matches(arguments, result.text)}"
 
 
@@ -100,7 +100,7 @@ def _write_list(call: ToolCall, result: ToolResult) -> str:
 
 
 def _write_web(call: ToolCall, result: ToolResult) -> str:
-    url = spell(first_of(arguments_of(call), URLS))
+    url = format_argument(first_of(arguments_of(call), URLS))
     if url:
         return f"fetched {one_line(url, _SUBJECT_CHARS)} ({len(result.text):,} chars){_gist(result, url)}"
     found = result.text.count('"url"')
@@ -118,7 +118,7 @@ def _write_plan(call: ToolCall, result: ToolResult) -> str:
     done = sum(step.get("status") in ("completed", "done") for step in items)
     now = next((step for step in items if step.get("status") == "in_progress"), {})
     text = first_of(now, ("content", "description", "step", "title"))
-    doing = f"; in progress: {one_line(spell(text), _GIST_CHARS)}" if text else ""
+    doing = f"; in progress: {one_line(format_argument(text), _GIST_CHARS)}" if text else ""
     return f"set {len(steps)} steps, {done} done{doing}"
 
 
@@ -179,8 +179,8 @@ def write_pointer(call: ToolCall | None, result: ToolResult, later: ToolCall | N
     """Say that the same output stands, in full, with a later call."""
     kind = kind_of(later) if later else ""
     about = f"{later.name} {_subject(later, kind) if kind else ''}" if later else "tool"
-    place = f"`{one_line(about, _SUBJECT_CHARS)}` call"
-    return f"[{name_of(call, result)}] same output as the later {place} ({len(result.text):,} chars)"
+    later_call = f"`{one_line(about, _SUBJECT_CHARS)}` call"
+    return f"[{name_of(call, result)}] same output as the later {later_call} ({len(result.text):,} chars)"
 
 
 def name_of(call: ToolCall | None, result: ToolResult) -> str:
@@ -225,7 +225,7 @@ def error_of(call: ToolCall, result: ToolResult) -> str | None:
     if outcome.complaint:
         return outcome.complaint
     quotes = family_of(call.name) in _QUOTING_FAMILIES or _QUOTING_COMMAND.match(
-        spell(first_of(arguments_of(call), COMMANDS))
+        format_argument(first_of(arguments_of(call), COMMANDS))
     )
     if result.is_error or (outcome.exit_code and not quotes):
         return find_failure(text) or (last_words(text) if kind_of(call) == "shell" else first_words(text))
@@ -248,7 +248,7 @@ def _subject(call: ToolCall, kind: str) -> str:
 
 def _pairs(values: Mapping[str, object]) -> str:
     limit = _VALUE_CHARS if len(values) > 1 else _SUBJECT_CHARS
-    said = [f"{key}={one_line(spell(value), limit)}" for key, value in values.items() if value]
+    said = [f"{key}={one_line(format_argument(value), limit)}" for key, value in values.items() if value]
     return one_line(" ".join(said), _SUBJECT_CHARS)
 
 
@@ -303,7 +303,7 @@ def _matches(arguments: Mapping[str, object], text: str) -> str:
     return _count(text, one, many)
 
 
-_TELLING_FIELDS = ("status", "state", "success", "message")
+_STATUS_FIELDS = ("status", "state", "success", "message")
 
 
 def _gist(result: ToolResult, known: str) -> str:
@@ -320,9 +320,9 @@ def _gist(result: ToolResult, known: str) -> str:
 
 
 def _fields(answer: object, known: str) -> str:
-    """Spell the plain fields of an object but its error, those that tell how it went first."""
+    """Write the plain fields of an object but its error, first those that say how it went."""
     if not isinstance(answer, dict):
         return ""
-    keys = sorted(answer, key=lambda key: key not in _TELLING_FIELDS)
+    keys = sorted(answer, key=lambda key: key not in _STATUS_FIELDS)
     plain = {key: answer[key] for key in keys if key != "error" and not isinstance(answer[key], dict)}
     return _pairs({key: value for key, value in plain.items() if str(value) not in known})
