@@ -1,7 +1,7 @@
-"""All that an agent consists of while it lives; the modules beside this one do things with it."""
+"""The parts of an agent, with which the modules beside this one work; it changes session and model here."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -13,7 +13,7 @@ from midfold.agent.notices import Notices, RetryNotices
 from midfold.agent.prompt_cache import ConversationCache
 from midfold.agent.session import Conversation
 from midfold.agent.summarizer import SummaryWriter
-from midfold.agent.system_prompt import write_system
+from midfold.agent.system_prompt import write_system_prompt
 from midfold.agent.tools.engine_tools import engine_tools
 from midfold.agent.tools.registry import Tool
 from midfold.agent.tools.workspace import Workspace
@@ -42,15 +42,6 @@ _RESULT_SHARE = 1.0
 _TURN_SHARE = 1.5
 
 
-@dataclass(frozen=True, slots=True)
-class RunLimits:
-    """What bounds a run."""
-
-    max_output: int | None = None
-    max_steps: int = 100
-    budgets: Budgets = field(default_factory=Budgets)
-
-
 @dataclass(slots=True)
 class Core:
     """The parts of an agent. Only `model` and what stands below it change."""
@@ -62,7 +53,9 @@ class Core:
     workspace: Workspace
     transport: "Transport"
     retry_notices: RetryNotices
-    limits: RunLimits
+    max_output: int | None
+    max_steps: int
+    set_budgets: Budgets
     source: str
     instructions: str | None
     before_fold: Sequence[BeforeContinue]
@@ -73,22 +66,22 @@ class Core:
     engine: FoldingEngine
     model: ActiveModel
     read_cache: MessageCache
-    """messages that were read, for whoever reads them again"""
+    """messages that were read, and need not be read again"""
     tools: Mapping[str, Tool] = field(default_factory=dict)
     schemas: list[object] = field(default_factory=list)
     tokens: int = 0
-    """of the newest request, for those who look while a run is under way"""
+    """of the newest request, for a status while a run is under way"""
     tier: Tier = Tier.CALM
     removed_tokens: int = 0
     """what folds took out since the last call"""
     is_repaired: bool = False
     """whether the provider refused the history as it is, so that it is respelled for each request"""
+    saved_state: CompressionState = field(default_factory=CompressionState)
+    """what the store has of the engine's state"""
     cache: ConversationCache = field(init=False)
     """what the provider's prompt cache does for this conversation"""
     _conversation: Conversation | None = None
     _own_tools: tuple[Tool, ...] = ()
-    _saved: CompressionState = field(default_factory=CompressionState)
-    """what the store has of the engine's state"""
 
     def __post_init__(self) -> None:
         self._watch_cache()
@@ -109,23 +102,22 @@ class Core:
     @property
     def budgets(self) -> Budgets:
         """What may enter the context; in a small window less than was set."""
-        chosen, window = self.limits.budgets, self.engine.context_length
-        return Budgets(
-            result_chars=min(chosen.result_chars, max(window * _RESULT_SHARE, 1)),
-            turn_chars=min(chosen.turn_chars, max(window * _TURN_SHARE, 1)),
-            preview_chars=chosen.preview_chars,
-            per_tool=chosen.per_tool,
+        budgets, window = self.set_budgets, self.engine.context_length
+        return replace(
+            budgets,
+            result_chars=min(budgets.result_chars, max(window * _RESULT_SHARE, 1)),
+            turn_chars=min(budgets.turn_chars, max(window * _TURN_SHARE, 1)),
         )
 
     def begin(self) -> None:
         """Begin a session, with a system prompt as things are now."""
-        system = write_system(
+        system = write_system_prompt(
             self.workspace,
             self.memory,
             today=datetime.now().astimezone().date(),
             instructions=self.instructions,
         )
-        self._take(
+        self._adopt(
             Conversation(
                 self.store,
                 source=self.source,
@@ -138,7 +130,7 @@ class Core:
 
     def resume(self, session_id: str) -> None:
         """Go on with a session that is in the store."""
-        self._take(
+        self._adopt(
             Conversation.resume(self.store, session_id, dialect=self.model.dialect, cache=self.read_cache)
         )
 
@@ -149,7 +141,7 @@ class Core:
         """
         self._own_tools = tuple(tools)
         self.tools = {tool.name: tool for tool in tools}
-        for tool in engine_tools(self.engine, self._tell_tools, self.notices.report):
+        for tool in engine_tools(self.engine, self._tool_info, self.notices.report):
             if tool.name in self.tools:
                 who = f"The engine {self.engine.name!r} offers a tool {tool.name!r}"
                 self.notices.add(Topic.ENGINE, f"{who}, which is there already; the engine's is left out.")
@@ -158,16 +150,16 @@ class Core:
         self.schemas = convert_tools([tool.schema for tool in self.tools.values()], dialect)
 
     def switch_to(self, model: ActiveModel) -> None:
-        """Let another model take over; the engine is told, and stays."""
+        """Let another model take over; the engine stays."""
         self.engine.cancel_preparation()
         self.model = model
         self.summary_writer.main = model.ref
-        self.tell_model()
+        self.update_engine_model()
         self.engine.policy = self.policy_for(model)
         self.cache.use_model(model.name, model.route)
 
-    def tell_model(self, window_tokens: int | None = None) -> None:
-        """Tell the engine which model is talked to, and the window where it is another than is known."""
+    def update_engine_model(self, window_tokens: int | None = None) -> None:
+        """Tell the engine which model is talked to; a window that is given overrides what is known of it."""
         endpoint = self.model.endpoint
         self.engine.update_model(
             self.model.ref.name,
@@ -195,27 +187,22 @@ class Core:
     def save_state(self) -> None:
         """Save what the engine remembers of the conversation, where that changed; raises `StoreError`.
 
-        A conversation in which nothing was said yet has no place in the store: it is saved with the first
-        words.
+        The store knows no conversation in which nothing was said: its state is saved with the first words.
         """
         conversation, state = self._conversation, self.engine.state
-        if conversation is not None and conversation.is_stored and state != self._saved:
+        if conversation is not None and conversation.is_stored and state != self.saved_state:
             conversation.save_state(state)
-            self._saved = state
+            self.saved_state = state
 
     def try_save_state(self) -> None:
-        """Save it, or say why that cannot be done."""
+        """Save it, or leave a notice why that cannot be done."""
         try:
             self.save_state()
         except StoreError as error:
             self.notices.add(Topic.STORE, f"What the engine remembers could not be saved: {error}")
 
-    def mark_saved(self, state: CompressionState) -> None:
-        """Note that the store has this state."""
-        self._saved = state
-
-    def tell_session(self, **info: object) -> None:
-        """Tell the engine which session goes on, and all that is known of it."""
+    def start_engine_session(self, **info: object) -> None:
+        """Tell the engine which session goes on."""
         conversation = self.conversation
         self.engine.on_session_start(
             conversation.id,
@@ -242,11 +229,11 @@ class Core:
         if self._conversation is not None:
             self._conversation.end()
 
-    def _tell_tools(self) -> dict[str, object]:
+    def _tool_info(self) -> dict[str, object]:
         conversation = self.conversation
         return {"messages": list(conversation.items), "session_id": conversation.id}
 
-    def _take(self, conversation: Conversation) -> None:
+    def _adopt(self, conversation: Conversation) -> None:
         self.leave()
         self._conversation = conversation
         self.tier, self.removed_tokens = Tier.CALM, 0
@@ -257,7 +244,7 @@ class Core:
         )
         self.engine.on_session_reset()
         self._adopt_state(conversation)
-        self.tell_session()
+        self.start_engine_session()
         self.offer(self._own_tools)
 
     def _adopt_state(self, conversation: Conversation) -> None:
@@ -265,11 +252,11 @@ class Core:
 
         Pins that an earlier version kept in a file are taken over into the store.
         """
-        state = self._saved = conversation.load_state()
+        state = self.saved_state = conversation.load_state()
         for pin in read_old_pins(self.home, conversation.conversation_id):
             state = state.with_pin(pin)
         self.engine.adopt(state, key=self.store.conversation_key(conversation.id))
         if conversation.is_stored:
             self.try_save_state()
-            if self._saved == state:
+            if self.saved_state == state:
                 remove_old_pins(self.home, conversation.conversation_id)

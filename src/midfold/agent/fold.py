@@ -244,10 +244,10 @@ async def _commit(
     except StoreError:
         engine.undo(result.messages)
         raise
-    core.mark_saved(engine.state)
+    core.saved_state = engine.state
     core.removed_tokens += max(result.saved_tokens, 0)
     core.tier = Tier.CALM
-    core.tell_session(boundary_reason="compression", old_session_id=old_id)
+    core.start_engine_session(boundary_reason="compression", old_session_id=old_id)
     emit(_report(why, result))
     emit(Continued(old_id, conversation.id, engine.state.folds))
     try:

@@ -47,7 +47,7 @@ class Turn:
     async def run(self, prompt: str | None, emit: Emit) -> None:
         """Say `prompt`, or go on without one, until the model is done."""
         core, conversation = self._core, self._core.conversation
-        most_steps = core.limits.max_steps
+        most_steps = core.max_steps
         self._emit = core.retry_notices.emit = emit
         try:
             await self._begin(prompt)

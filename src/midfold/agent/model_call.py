@@ -47,7 +47,7 @@ class ModelCall:
     def __init__(self, core: Core, emit: Emit, sent_tokens: int) -> None:
         """`sent_tokens` is what the request takes, estimated."""
         self.sent_tokens = sent_tokens
-        self.output_cap = core.limits.max_output or core.model.default_output
+        self.output_cap = core.max_output or core.model.default_output
         self._core = core
         self._emit = emit
         self._words: list[str] = []

@@ -54,9 +54,9 @@ class Recovery:
         """Take in how large the window is: as the provider states it, or as a guess that is less wrong."""
         core, window = self._core, self._core.engine.context_length
         if core.model.learn(failure, window):
-            core.tell_model()
+            core.update_engine_model()
         elif failure.kind is FailureKind.PROMPT_TOO_LONG and core.model.window.source == "probe":
-            core.tell_model(next_tier(min(window, self._call.sent_tokens)) or window)
+            core.update_engine_model(next_tier(min(window, self._call.sent_tokens)) or window)
 
     async def _carry_out(self, step: RecoveryStep) -> bool:
         """Carry a step of the ladder out; false where it changes nothing."""

@@ -1,4 +1,4 @@
-"""Runs one thing at a time for an agent, as a task of its own whose events are read while it works.
+"""The runner of an agent: one thing at a time, as a task of its own whose events are read while it works.
 
 However a run ends, it ends in the same way: its task is cancelled and waited for, so that what must be stored
 is stored before anybody goes on.
@@ -21,13 +21,6 @@ class AgentBusy(MidfoldError, RuntimeError):
 
     def __init__(self) -> None:
         super().__init__("the agent is busy; wait for the end of its run, or interrupt it")
-
-
-class _End:
-    """Stands in the queue behind the last event."""
-
-
-_END = _End()
 
 
 class Runner:
@@ -60,9 +53,9 @@ class Runner:
         `CancelledError` comes out where it was interrupted, after the last event.
         """
         self.check()
-        queue: asyncio.Queue[Event | _End] = asyncio.Queue()
+        queue: asyncio.Queue[Event | None] = asyncio.Queue()
         task = self._start(work(queue.put_nowait))
-        task.add_done_callback(lambda _task: queue.put_nowait(_END))
+        task.add_done_callback(lambda _task: queue.put_nowait(None))  # behind the last event
         try:
             while batch := await _next_batch(queue):
                 yield batch
@@ -100,12 +93,12 @@ class Runner:
             self._task = None
 
 
-async def _next_batch(queue: "asyncio.Queue[Event | _End]") -> list[Event]:
+async def _next_batch(queue: "asyncio.Queue[Event | None]") -> list[Event]:
     """Return what has been emitted, nothing at the end; a question ends a batch, as it wants an answer."""
     batch: list[Event] = []
     while not batch or not queue.empty():
         event = await queue.get()
-        if isinstance(event, _End):
+        if event is None:
             if batch:
                 queue.put_nowait(event)
             break

@@ -121,13 +121,6 @@ class Conversation:
         """Say that calls may have been left without a result, as by a crash."""
         self._may_have_open_calls = True
 
-    def open_calls(self) -> list[ToolCall]:
-        """Return the calls that have no result."""
-        messages = self.messages
-        places = pair_calls(messages).open_calls
-        parts = [messages[place.message].parts[place.part] for place in places]
-        return [part for part in parts if isinstance(part, ToolCall)]
-
     def call_ids(self) -> set[str]:
         """Return the ids of all calls, answered or not."""
         return {call.id for message in self.messages for call in message.calls}
@@ -139,7 +132,15 @@ class Conversation:
     def say(self, prompt: str) -> None:
         """Add what the user says, and create the session with its first words."""
         if not self.is_stored:
-            self._create(_make_title(prompt))
+            self._store.create_session(
+                session_id=self.id,
+                source=self._source,
+                model=self._model,
+                title=_make_title(prompt),
+                dialect=self.dialect,
+                system=self.system,
+            )
+            self.is_stored = self._is_open = True
         self.append(self.render([Message("user", (Text(prompt),))]))
 
     def answer(self, results: Sequence[ToolResult]) -> None:
@@ -150,7 +151,10 @@ class Conversation:
     def close_open_calls(self) -> None:
         """Answer the calls that a crash left open: no provider takes a list with a call in the air."""
         if self._may_have_open_calls and self.is_stored:
-            self.answer([ToolResult(call.id, UNKNOWN_RESULT, name=call.name) for call in self.open_calls()])
+            messages = self.messages
+            parts = [messages[at.message].parts[at.part] for at in pair_calls(messages).open_calls]
+            calls = [part for part in parts if isinstance(part, ToolCall)]
+            self.answer([ToolResult(call.id, UNKNOWN_RESULT, name=call.name) for call in calls])
             self._may_have_open_calls = False
 
     def append(self, items: Sequence[object], *, finish_reason: str | None = None) -> None:
@@ -258,17 +262,6 @@ class Conversation:
         if self._is_open:
             self._store.end_session(self.id, EndReason.CLOSED)
             self._is_open = False
-
-    def _create(self, title: str) -> None:
-        self._store.create_session(
-            session_id=self.id,
-            source=self._source,
-            model=self._model,
-            title=title,
-            dialect=self.dialect,
-            system=self.system,
-        )
-        self.is_stored = self._is_open = True
 
     def _write(self, work: Callable[[], _T]) -> _T:
         """Write to the session, also where somebody closed it who had only looked at it.

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
 from midfold.agent.active_model import ActiveModel
-from midfold.agent.core import Approve, Core, RunLimits
+from midfold.agent.core import Approve, Core
 from midfold.agent.memory import Memory
 from midfold.agent.notices import Notices, RetryNotices
 from midfold.agent.summarizer import MAIN, SummaryWriter
@@ -146,7 +146,9 @@ def build(model: str | ModelRef, options: Options, store: Store) -> Core:
         workspace=Workspace.open(options.get("workspace", os.curdir), options.get("allow", ()), home=home),
         transport=transport,
         retry_notices=retry_notices,
-        limits=_limits(options),
+        max_output=options.get("max_output"),
+        max_steps=options.get("max_steps", 100),
+        set_budgets=options.get("budgets") or Budgets(),
         source=options.get("source", "chat"),
         instructions=options.get("instructions"),
         before_fold=options.get("before_fold", ()),
@@ -158,7 +160,7 @@ def build(model: str | ModelRef, options: Options, store: Store) -> Core:
         model=active,
         read_cache=read_cache,
     )
-    core.tell_model()
+    core.update_engine_model()
     writer.record = lambda call: core.conversation.record(call)
     core.offer([*built_in_tools(core, options), *options.get("tools", ())])
     session = options.get("session")
@@ -235,9 +237,3 @@ def _reference(model: str | ModelRef, options: Options) -> ModelRef:
 def _key_variables(providers: Mapping[str, Provider]) -> frozenset[str]:
     """Return where the keys of providers are: no command needs to see them."""
     return frozenset(provider.key_env for provider in providers.values() if provider.key_env)
-
-
-def _limits(options: Options) -> RunLimits:
-    return RunLimits(
-        options.get("max_output"), options.get("max_steps", 100), options.get("budgets") or Budgets()
-    )

@@ -6,8 +6,9 @@ Every call gets a result, whatever happens: an error is a result, a refusal is o
 import asyncio
 import inspect
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import groupby
 
 from midfold.agent.core import Core
 from midfold.agent.events import (
@@ -40,19 +41,33 @@ MOST_AT_ONCE = 8
 
 async def run_tool_calls(core: Core, reply: Completion, emit: Emit) -> None:
     """Run all calls of a reply and store their results; also when it is cancelled."""
-    calls = reply.calls
-    runs = _ToolRuns(core, emit, is_cut=reply.finish is Finish.LENGTH)
+    # The last call of a reply that reached the output cap may be a part of one.
+    is_cut = reply.finish is Finish.LENGTH
+    runs = [_ToolRun(core, call, emit, is_cut=is_cut) for call in reply.calls]
     try:
-        for batch in _batches(calls, core.tools):
-            await runs.run_batch(calls, batch)
+        for only_reads, neighbours in groupby(runs, key=lambda run: run.only_reads):
+            await _run_all(neighbours, most_at_once=MOST_AT_ONCE if only_reads else 1)
     except asyncio.CancelledError:
-        await commit(core.conversation.answer, runs.collect(calls))
+        await commit(core.conversation.answer, [run.result for run in runs])
         raise
-    stored = await commit(_store_results, core, reply, runs.collect(calls))
+    stored = await commit(_store_results, core, reply, [run.result for run in runs])
     if stored.is_changed:
         count = len(stored.persisted) + len(stored.cut)
         text = f"{count} results were put aside: together they were too long for one turn."
         emit(Notice(Level.INFO, Topic.OUTPUT, text))
+
+
+async def _run_all(runs: Iterable["_ToolRun"], *, most_at_once: int) -> None:
+    """Run calls, which begin in their order."""
+    room = asyncio.Semaphore(most_at_once)
+
+    async def run_one(run: "_ToolRun") -> None:
+        async with room:
+            await run.run()
+
+    async with asyncio.TaskGroup() as group:
+        for run in runs:
+            group.create_task(run_one(run))
 
 
 def _store_results(core: Core, reply: Completion, results: Sequence[ToolResult]) -> Offloaded:
@@ -62,151 +77,104 @@ def _store_results(core: Core, reply: Completion, results: Sequence[ToolResult])
     return offloaded
 
 
-@dataclass(slots=True)
-class _ToolRuns:
-    """The calls of one reply and their results so far."""
+class _ToolRun:
+    """One call of a reply, and its result as far as that is known."""
 
-    core: Core
-    emit: Emit
-    is_cut: bool
-    """whether the reply reached the output cap, so that its last call may be a part of one"""
-    _results: dict[int, ToolResult] = field(default_factory=dict)
-    _started: set[int] = field(default_factory=set)
+    def __init__(self, core: Core, call: ToolCall, emit: Emit, *, is_cut: bool) -> None:
+        self._core = core
+        self._call = call
+        self._emit = emit
+        self._is_cut = is_cut
+        self._tool = core.tools.get(call.name)
+        self._arguments = _read_arguments(call)
+        if is_cut and not self._arguments:  # the cut fell before the first of them
+            self._arguments = None
+        shown = self._arguments or {}
+        self._title = self._tool.title(shown) if self._tool else one_line(call.name, 100)
+        self._started = 0.0
+        self.result = self._fail(NOT_STARTED)
 
-    async def run_batch(self, calls: Sequence[ToolCall], batch: Sequence[int]) -> None:
-        room = asyncio.Semaphore(MOST_AT_ONCE)
+    @property
+    def only_reads(self) -> bool:
+        """Whether it may run beside others."""
+        return self._tool is None or (self._tool.reads and not self._tool.asks)
 
-        async def work(index: int) -> None:
-            async with room:
-                self._started.add(index)
-                self._results[index] = await self._run_one(calls[index])
-
-        async with asyncio.TaskGroup() as group:
-            for index in batch:
-                group.create_task(work(index))
-
-    def collect(self, calls: Sequence[ToolCall]) -> list[ToolResult]:
-        """Return a result for every call, in their order."""
-        return [
-            self._results.get(index)
-            or ToolResult(call.id, STOPPED if index in self._started else NOT_STARTED, True, name=call.name)
-            for index, call in enumerate(calls)
-        ]
-
-    async def _run_one(self, call: ToolCall) -> ToolResult:
-        tool = self.core.tools.get(call.name)
-        arguments = _read_arguments(call)
-        if self.is_cut and not arguments:  # the cut fell before the first of them
-            arguments = None
-        title = tool.title(arguments or {}) if tool else one_line(call.name, 100)
-        self.emit(ToolStarted(call.id, call.name, title, arguments or {}))
-        clock = _Clock()
-        result = await self._answer(call, tool, arguments, title, clock)
-        kept = await self._offload(result)
-        self.emit(
+    async def run(self) -> None:
+        """Run the tool, and leave its answer in `result`, offloaded where it is too long."""
+        call, title = self._call, self._title
+        self.result = self._fail(STOPPED)
+        self._emit(ToolStarted(call.id, call.name, title, self._arguments or {}))
+        self._started = time.monotonic()
+        result = await self._answer()
+        offloaded = await self._offload(result.text)
+        self._emit(
             ToolFinished(
                 call_id=call.id,
                 name=call.name,
                 title=title,
-                text=kept.text,
+                text=offloaded.text,
                 is_error=result.is_error,
-                seconds=clock.seconds,
-                persisted=kept.what.reference if isinstance(kept.what, Persisted) else None,
+                seconds=time.monotonic() - self._started,
+                persisted=offloaded.what.reference if isinstance(offloaded.what, Persisted) else None,
             )
         )
-        return replace(result, text=kept.text)
+        self.result = replace(result, text=offloaded.text)
 
-    async def _answer(
-        self, call: ToolCall, tool: Tool | None, arguments: Arguments | None, title: str, clock: "_Clock"
-    ) -> ToolResult:
+    async def _answer(self) -> ToolResult:
         """Return what the tool says, or why it does not."""
         try:
-            text = await self._run_tool(call, tool, arguments, title, clock)
+            text = await self._run_tool()
         except ToolFailed as error:
-            return ToolResult(call.id, f"Error: {error}", is_error=True, name=call.name)
+            return self._fail(f"Error: {error}")
         except GeneratorExit:
             raise
         except BaseException as error:
             if isinstance(error, asyncio.CancelledError) and _is_stopped():
                 raise
-            reason = f"{type(error).__name__}: {error}"
-            return ToolResult(call.id, f"Error: {reason}", is_error=True, name=call.name)
-        return ToolResult(call.id, text, name=call.name)
+            return self._fail(f"Error: {type(error).__name__}: {error}")
+        return ToolResult(self._call.id, text, name=self._call.name)
 
-    async def _run_tool(
-        self, call: ToolCall, tool: Tool | None, arguments: Arguments | None, title: str, clock: "_Clock"
-    ) -> str:
+    async def _run_tool(self) -> str:
+        """Run the tool; one that blocks does so in a thread."""
+        tool, arguments = self._tool, self._arguments
         if tool is None:
-            raise ToolFailed(f"there is no tool {call.name!r}; there are {', '.join(self.core.tools)}")
+            known = ", ".join(self._core.tools)
+            raise ToolFailed(f"there is no tool {self._call.name!r}; there are {known}")
         if arguments is None:
-            raise ToolFailed(CUT if self.is_cut else UNREADABLE)
+            raise ToolFailed(CUT if self._is_cut else UNREADABLE)
         if tool.asks:
             try:
-                await self._ask_first(call, tool, arguments, title)
+                await self._ask_first(tool, arguments)
             finally:
-                clock.start()
-        return await _call(tool, arguments)
+                self._started = time.monotonic()  # the wait for an answer is not the tool's
+        answer = await run_in_thread(tool.run, arguments)
+        return str(await answer if inspect.isawaitable(answer) else answer)
 
-    async def _ask_first(self, call: ToolCall, tool: Tool, arguments: Arguments, title: str) -> None:
+    async def _ask_first(self, tool: Tool, arguments: Arguments) -> None:
         """Wait until somebody lets the tool run; raises `ToolFailed` where nobody does."""
-        request = ApprovalRequested(call.id, tool.name, title, tool.preview(arguments), arguments)
-        if self.core.approve is None:
-            self.emit(request)
+        preview = tool.preview(arguments)
+        request = ApprovalRequested(self._call.id, tool.name, self._title, preview, arguments)
+        if self._core.approve is None:
+            self._emit(request)
             approval = await asyncio.wrap_future(request.verdict)
         else:
-            answer = await run_in_thread(self.core.approve, request)
+            answer = await run_in_thread(self._core.approve, request)
             approval = Approval(bool(await answer if inspect.isawaitable(answer) else answer))
         if not approval.allowed:
             because = f": {approval.reason}" if approval.reason else ""
             raise ToolFailed(f"the user did not allow this{because}")
 
-    async def _offload(self, result: ToolResult) -> Shortened:
-        """Offload one result where it is too long for the conversation."""
-        core, text = self.core, result.text
-        if len(text) <= core.budgets.smallest_limit:  # most are, and need no thread
+    async def _offload(self, text: str) -> Shortened:
+        """Offload a result where it is too long for the conversation."""
+        budgets, sink, call = self._core.budgets, self._core.sink, self._call
+        if len(text) <= budgets.smallest_limit:  # most are, and need no thread
             return Shortened(text)
         return await run_in_thread(
-            persist_result,
-            text,
-            core.sink,
-            tool=result.name,
-            call_id=result.call_id,
-            budgets=core.budgets,
+            persist_result, text, sink, tool=call.name, call_id=call.id, budgets=budgets
         )
 
-
-class _Clock:
-    """Tells how long a tool took; what was before its last start, such as a question, does not count."""
-
-    def __init__(self) -> None:
-        self.start()
-
-    def start(self) -> None:
-        self._since = time.monotonic()
-
-    @property
-    def seconds(self) -> float:
-        return time.monotonic() - self._since
-
-
-def _batches(calls: Sequence[ToolCall], tools: Mapping[str, Tool]) -> Iterator[list[int]]:
-    """Yield which calls run together: those that only read and stand next to one another; any other alone."""
-    batch: list[int] = []
-    for index, call in enumerate(calls):
-        if _only_reads(call, tools):
-            batch.append(index)
-            continue
-        if batch:
-            yield batch
-            batch = []
-        yield [index]
-    if batch:
-        yield batch
-
-
-def _only_reads(call: ToolCall, tools: Mapping[str, Tool]) -> bool:
-    tool = tools.get(call.name)
-    return tool is None or (tool.reads and not tool.asks)
+    def _fail(self, text: str) -> ToolResult:
+        return ToolResult(self._call.id, text, is_error=True, name=self._call.name)
 
 
 def _read_arguments(call: ToolCall) -> Arguments | None:
@@ -218,9 +186,3 @@ def _is_stopped() -> bool:
     """Whether somebody stops this very task; a tool may also raise a cancellation of its own."""
     task = asyncio.current_task()
     return task is None or task.cancelling() > 0
-
-
-async def _call(tool: Tool, arguments: Arguments) -> str:
-    """Call a tool; one that blocks does so in a thread."""
-    answer = await run_in_thread(tool.run, arguments)
-    return str(await answer if inspect.isawaitable(answer) else answer)

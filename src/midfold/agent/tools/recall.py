@@ -1,11 +1,11 @@
-"""Tools that reach beyond the window: lasting memory, earlier messages, and output that was put aside."""
+"""Recall beyond the window: the tools for lasting memory, earlier messages and offloaded output."""
 
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 
 from midfold.agent.memory import Memory, MemoryFull, Target
-from midfold.agent.tools.registry import Arguments, Tool, ToolFailed, tool
+from midfold.agent.tools.registry import Tool, ToolFailed, tool
 from midfold.errors import StoreError
 from midfold.folding import texts_of
 from midfold.offload import OutputReader, OutputSink, read_tool_schema
@@ -40,29 +40,23 @@ def memory_tool(memory: Memory) -> Tool:
 
 def _change(memory: Memory, action: str, entry: str, target: Target) -> str:
     try:
-        return _try_change(memory, action, entry, target)
+        match action:
+            case "add" if entry.strip():
+                memory.add(target, entry)
+                return f"Kept in {target.file_name}; new sessions will see it."
+            case "remove" if entry.strip():
+                if (removed := memory.remove(target, entry)) is None:
+                    raise ToolFailed(f"not exactly one entry of {target.file_name} holds {entry!r}")
+                return f"Removed from {target.file_name}: {removed}"
+            case "show":
+                return memory.show() or "[nothing is kept yet]"
+        raise ToolFailed("action is add or remove with an entry, or show")
     except MemoryFull as error:
         raise ToolFailed(str(error)) from None
     except OSError as error:
         raise ToolFailed(
             f"{target.file_name} cannot be read and is left as it is: {error.strerror}"
         ) from None
-
-
-def _try_change(memory: Memory, action: str, entry: str, target: Target) -> str:
-    match action:
-        case "add" if entry.strip():
-            memory.add(target, entry)
-            return f"Kept in {target.file_name}; new sessions will see it."
-        case "remove" if entry.strip():
-            removed = memory.remove(target, entry)
-            if removed is None:
-                raise ToolFailed(f"not exactly one entry of {target.file_name} holds {entry!r}")
-            return f"Removed from {target.file_name}: {removed}"
-        case "show":
-            return memory.show() or "[nothing is kept yet]"
-        case _:
-            raise ToolFailed("action is add or remove with an entry, or show")
 
 
 def recall_tool(store: SessionStore, session_id: Callable[[], str]) -> Tool:
@@ -94,20 +88,16 @@ def recall_tool(store: SessionStore, session_id: Callable[[], str]) -> Tool:
 
 
 def output_tool(sink: Callable[[], OutputSink]) -> Tool:
-    """Return the tool that reads output back which was too long for the conversation."""
+    """Return the tool that reads offloaded output back."""
     schema = read_tool_schema()
     parameters = schema["parameters"]
     return Tool(
         name=str(schema["name"]),
         description=str(schema["description"]),
         parameters=parameters if isinstance(parameters, dict) else {},
-        run=lambda arguments: _read_output(sink(), arguments),
+        run=lambda arguments: OutputReader(sink()).handle(arguments),
         reads=True,
     )
-
-
-def _read_output(sink: OutputSink, arguments: Arguments) -> str:
-    return OutputReader(sink).handle(arguments)
 
 
 def _search(store: SessionStore, query: str, session_id: str | None) -> str:
@@ -115,10 +105,10 @@ def _search(store: SessionStore, query: str, session_id: str | None) -> str:
     if not found.hits:
         return "[nothing was found]"
     more = ["[there may be more]"] if found.is_incomplete or len(found.hits) == MAX_HITS else []
-    return "\n".join([*map(_say_hit, found.hits), *more])
+    return "\n".join([*map(_format_hit, found.hits), *more])
 
 
-def _say_hit(hit: Hit) -> str:
+def _format_hit(hit: Hit) -> str:
     at = datetime.fromtimestamp(hit.created_at, UTC).strftime("%Y-%m-%d %H:%M UTC")
     who = f"{hit.role} {' '.join(hit.tools)}".strip()
     return f"session {hit.session_id} message {hit.seq} ({who}, {at}): {' '.join(hit.snippet.split())}"
