@@ -1,26 +1,30 @@
 """Context engines: stateful shells around the pure fold, one per conversation."""
 
+from typing import TYPE_CHECKING
+
 from midfold.engines.base import ContextEngine, EngineSetup, FoldingEngine
 from midfold.engines.compressor import ContextCompressor
 from midfold.engines.context import ContextBreakdown, Section, context_breakdown, section_breakdown
 from midfold.engines.guards import describe_error
 from midfold.engines.hosting import NOTHING_YET, open_engine
 from midfold.engines.prepared import PREPARED_AHEAD, Background
-from midfold.engines.recovery import (
-    Advice,
-    Attempt,
-    Compress,
-    GiveUp,
-    Ladder,
-    LowerOutputCap,
-    OffloadMedia,
-    RecoveryStep,
-    Repair,
-    learn_limit,
-    recover,
-)
 from midfold.engines.registry import GROUP, PLUGIN_FOLDER, find_engine, list_engines
 from midfold.engines.summarizer_call import Patience, Summarizer, SummarizerCaller
+
+if TYPE_CHECKING:
+    from midfold.engines.recovery import (
+        Advice,
+        Attempt,
+        Compress,
+        GiveUp,
+        Ladder,
+        LowerOutputCap,
+        OffloadMedia,
+        RecoveryStep,
+        Repair,
+        learn_limit,
+        recover,
+    )
 
 __all__ = [
     "GROUP",
@@ -55,3 +59,12 @@ __all__ = [
     "recover",
     "section_breakdown",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Load the ladder of recovery when it is used: the wordings of failures take long to compile."""
+    if name in __all__:
+        from midfold.engines import recovery
+
+        return getattr(recovery, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

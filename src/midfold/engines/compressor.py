@@ -9,8 +9,9 @@ from typing import Self
 
 from midfold import folding
 from midfold.concurrency import running_loop
-from midfold.engines.base import EngineSetup, FoldingEngine
+from midfold.engines.base import EngineSetup
 from midfold.engines.meter import Meter
+from midfold.engines.metered_engine import MeteredEngine
 from midfold.engines.prepared import (
     Background,
     Phase,
@@ -21,7 +22,7 @@ from midfold.engines.prepared import (
     is_time,
     prepare_from,
 )
-from midfold.engines.run import Run, UndoPoint
+from midfold.engines.run import Run
 from midfold.engines.summarizer_call import Patience, Summarizer, SummarizerCaller, no_summary
 from midfold.errors import StaleFold
 from midfold.folding import DIGEST, Compression, CompressionPolicy, CompressionState, Flow, Rehearsal
@@ -30,7 +31,7 @@ from midfold.pipeline import render_compression, render_flow
 from midfold.wire import normalize_usage, parse
 
 
-class ContextCompressor(FoldingEngine):
+class ContextCompressor(MeteredEngine):
     """Keeps both ends of a conversation and folds its middle.
 
     `summarizer` is any callable from `SummaryRequest` to text; without one the built-in digest summarises.
@@ -67,7 +68,6 @@ class ContextCompressor(FoldingEngine):
         self._key = key
         self._is_requested = False
         self._requested_focus: str | None = None
-        self._undo_point: UndoPoint | None = None
         self._has_report = False
         self._use_model(model or "", context_length)
 
@@ -88,20 +88,6 @@ class ContextCompressor(FoldingEngine):
             key=setup.key,
             state=setup.state,
         )
-
-    @property
-    def policy(self) -> CompressionPolicy:
-        """The settings of this engine's compressions; the window stays as `update_model` set it."""
-        return self._policy
-
-    @policy.setter
-    def policy(self, policy: CompressionPolicy) -> None:
-        self._use_policy(policy)
-
-    @property
-    def key(self) -> bytes:
-        """The key of placeholders and fences."""
-        return self._key
 
     def adopt(self, state: CompressionState, *, key: bytes | None = None) -> None:
         """Go on with the state of a conversation; a fold that was prepared with other pins is given up."""
@@ -129,12 +115,8 @@ class ContextCompressor(FoldingEngine):
         """Take in what a call used, and how far our own count was off; `None` changes nothing."""
         if usage is None:
             return
-        used = normalize_usage(usage)
-        self.last_prompt_tokens, self.last_completion_tokens = used.prompt_tokens, used.output_tokens
-        self.last_total_tokens = used.total_tokens
-        self.state = self.state.next_turn()
+        self._note_usage(normalize_usage(usage))
         self._has_report = True
-        self._meter.observe(used)
         self._prepare_next(self.last_prompt_tokens)
 
     def should_compress(self, prompt_tokens: int | None = None) -> bool:
@@ -163,12 +145,6 @@ class ContextCompressor(FoldingEngine):
         self._asks_ahead = True
         self._prepare_next(tokens)
         return self.should_compress(tokens)
-
-    def estimate(
-        self, messages: Sequence[object], *, system: object = None, tools: Sequence[object] | None = None
-    ) -> int:
-        """Estimate the tokens of a request: the last report and what came after it, else our own count."""
-        return self._meter.estimate(messages, system, tools)
 
     def has_content_to_compress(self, messages: Sequence[object]) -> bool:
         """Say whether there is a middle to fold."""
@@ -218,23 +194,11 @@ class ContextCompressor(FoldingEngine):
         self._background.discard("it was cancelled")
 
     def undo(self, messages: Sequence[object] | None = None) -> list[object] | None:
-        """Take the last compression back, once: the items before it, and those that came since.
-
-        `messages` is the conversation as it is; without it, what came since is read off the list this engine
-        was last shown. It must begin with the very items that the compression returned, else the answer is
-        `None`. Automatic compression then pauses until the conversation has grown by a fifth.
-        """
-        last = self._undo_point
-        shown = [message.raw for message in self._meter.reader.messages] if messages is None else messages
-        restored = last.take_back(shown) if last else None
-        if last is None or restored is None:
-            return None
-        self.adopt(last.restore(self.state))
-        self.last_prompt_tokens = last.tokens_before
-        self._meter.expect(None)
-        self._undo_point = None
-        self._asks_ahead = False
-        self._background.discard("a compression was taken back")
+        """Take the last compression back, and give up a fold that was prepared after it."""
+        restored = super().undo(messages)
+        if restored is not None:
+            self._asks_ahead = False
+            self._background.discard("a compression was taken back")
         return restored
 
     def rehearse(
@@ -291,7 +255,7 @@ class ContextCompressor(FoldingEngine):
         self._forget()
 
     def _use_policy(self, policy: CompressionPolicy) -> None:
-        self._policy = replace(policy, context_length=self.context_length)
+        super()._use_policy(policy)
         self.threshold_percent = self._policy.threshold
         self.threshold_tokens = self._policy.threshold_tokens
         self.protect_first_n, self.protect_last_n = policy.protect_first_n, policy.protect_last_n
@@ -345,9 +309,7 @@ class ContextCompressor(FoldingEngine):
         keep_last: int | None,
         most_tokens: int | None,
     ) -> Run:
-        self._meter.reader.read(messages)
-        tokens = self._meter.whole_request(current_tokens, self.last_prompt_tokens)
-        return self._make_run(tokens).asked(
+        return self._make_run(self._measure(messages, current_tokens)).asked(
             focus=focus_topic or self._requested_focus,
             keep_last=keep_last,
             most_tokens=most_tokens,
@@ -387,14 +349,8 @@ class ContextCompressor(FoldingEngine):
         return self._remember(outcome, run)
 
     def _remember(self, result: Compression[object], run: Run) -> Compression[object]:
-        """Count a compression as done, which it is only now."""
         if result.changed:
-            self._undo_point = UndoPoint.of(run, result, self.state)
             self._background.conclude()
             self._asks_ahead = False
-            self.last_prompt_tokens = result.tokens_after
-            # What the provider reports next is about the compressed list.
-            self._meter.expect(result.tokens_after - run.overhead_tokens)
-        self.adopt(result.state)
         self._is_requested, self._requested_focus = False, None
-        return result
+        return super()._remember(result, run)

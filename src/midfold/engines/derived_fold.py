@@ -244,9 +244,7 @@ def _settle_dialect(run: Run, returned: list[object]) -> Run:
 
 def _apply(fold: Fold, run: Run, engine: str, count: Count) -> Compression[Message]:
     messages = splice(fold, run.messages)
-    known = dict(zip(map(id, run.messages), run.sizes, strict=True))
-    sizes = [known[id(message)] if id(message) in known else count(message) for message in messages]
-    tokens_after = run.overhead_tokens + sum(sizes)
+    tokens_after = run.tokens_with(messages, count)
     if tokens_after >= run.tokens:
         raise ResultRejected(f"{tokens_after:,} tokens are no fewer than {run.tokens:,}")
     if any(len(render([message], run.request.dialect)) != 1 for message in fold.summaries):

@@ -16,9 +16,10 @@ from midfold.engines.base import ContextEngine, EngineSetup, FoldingEngine
 from midfold.engines.derived_fold import ResultRejected, read_result
 from midfold.engines.guards import RAISED, ItemSnapshot, describe_error, fit_keywords
 from midfold.engines.meter import Meter
-from midfold.engines.run import Run, UndoPoint
+from midfold.engines.metered_engine import MeteredEngine
+from midfold.engines.run import Run
 from midfold.errors import EngineContractError, EngineUnable
-from midfold.folding import Compression, CompressionPolicy, CompressionState, is_paused, reopen
+from midfold.folding import Compression, CompressionState, is_paused, reopen
 from midfold.messages import MessageCache
 from midfold.tokens import CanonicalUsage
 from midfold.wire import normalize_usage, parse
@@ -56,7 +57,7 @@ def _build(chosen: type[ContextEngine], setup: EngineSetup) -> ContextEngine:
         raise EngineContractError(chosen.__name__, f"{promise}; it raised {error}") from error
 
 
-class HostedEngine(FoldingEngine):
+class HostedEngine(MeteredEngine):
     """A plain engine as a folding one, with the fewer facts that it gives."""
 
     can_pin = False
@@ -70,7 +71,6 @@ class HostedEngine(FoldingEngine):
         self._key = setup.key
         self._cache = setup.cache or MessageCache(parse)
         self._on_fault = on_fault
-        self._undo_point: UndoPoint | None = None
         self._is_compressing = False
         self._model, self.context_length = setup.model, setup.policy.context_length
         self._meter = Meter(setup.model, b"", self._cache)
@@ -85,20 +85,6 @@ class HostedEngine(FoldingEngine):
     def name(self) -> str:
         return str(self.engine.name)
 
-    @property
-    def policy(self) -> CompressionPolicy:
-        """The window, and the budgets that hosts go by; the engine has settings of its own."""
-        return self._policy
-
-    @policy.setter
-    def policy(self, policy: CompressionPolicy) -> None:
-        self._policy = replace(policy, context_length=self.context_length)
-
-    @property
-    def key(self) -> bytes:
-        """The key of the conversation; a plain engine does not get it."""
-        return self._key
-
     def adopt(self, state: CompressionState, *, key: bytes | None = None) -> None:
         """Go on with what was counted in a conversation."""
         self.state = state
@@ -110,21 +96,11 @@ class HostedEngine(FoldingEngine):
         if usage is None:
             return
         used = usage if isinstance(usage, CanonicalUsage) else normalize_usage(usage)
-        self.last_prompt_tokens = used.prompt_tokens
-        self.last_completion_tokens = used.output_tokens
-        self.last_total_tokens = used.total_tokens
-        self.state = self.state.next_turn()
-        self._meter.observe(used)
+        self._note_usage(used)
         self._ask_engine(
             "update_from_response takes any usage", None, self.engine.update_from_response, usage
         )
         self._read_figures()
-
-    def estimate(
-        self, messages: Sequence[object], *, system: object = None, tools: Sequence[object] | None = None
-    ) -> int:
-        """Estimate a request: the last report and what came after it, else our own count."""
-        return self._meter.estimate(messages, system, tools)
 
     def should_compress(self, prompt_tokens: int | None = None) -> bool:
         """Ask the engine, unless it compressed in vain lately."""
@@ -188,15 +164,9 @@ class HostedEngine(FoldingEngine):
 
     def undo(self, messages: Sequence[object] | None = None) -> list[object] | None:
         """Take the last compression back, once; the engine is told."""
-        last = self._undo_point
-        restored = last.take_back(messages) if last and messages is not None else None
-        if last is None or restored is None:
-            return None
-        self._ask_engine("undo returns a list or None", None, self.engine.undo, messages)
-        self.adopt(last.restore(self.state))
-        self.last_prompt_tokens = last.tokens_before
-        self._meter.expect(None)
-        self._undo_point = None
+        restored = None if messages is None else super().undo(messages)
+        if restored is not None:
+            self._ask_engine("undo returns a list or None", None, self.engine.undo, messages)
         return restored
 
     def on_session_start(self, session_id: str, **info: object) -> None:
@@ -270,8 +240,7 @@ class HostedEngine(FoldingEngine):
         keep_last: int | None,
         most: int | None,
     ) -> Run:
-        self._meter.reader.read(messages)
-        tokens = self._meter.whole_request(current_tokens, self.last_prompt_tokens)
+        tokens = self._measure(messages, current_tokens)
         policy = replace(self._policy, max_tokens=most) if most else self._policy
         state = reopen(self.state) if focus is not None or most is not None else self.state
         run = Run.of(self._meter.reader, tokens, policy, state)
@@ -320,12 +289,7 @@ class HostedEngine(FoldingEngine):
             result = replace(run.in_vain(reason), warning=reason)
         if result is None:
             result = run.in_vain(f"the engine {self.name!r} left the messages as they are")
-        if result.changed:
-            self._undo_point = UndoPoint.of(run, result, self.state)
-            self.last_prompt_tokens = result.tokens_after
-            self._meter.expect(result.tokens_after - run.overhead_tokens)
-        self.adopt(result.state)
-        return result
+        return self._remember(result, run)
 
     def _read_figures(self) -> None:
         """Read the engine's own threshold; the window is the one that the host set."""

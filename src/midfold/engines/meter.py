@@ -56,7 +56,7 @@ class Meter:
         """Say why a fold of a request of `tokens` is put off for its price; nothing where it is not."""
         if not policy.wait_until_it_pays or tokens < policy.threshold_tokens:
             return ""
-        verdict = weigh_payback(
+        payoff = weigh_payback(
             tokens,
             policy,
             self._pace,
@@ -64,7 +64,7 @@ class Meter:
             head_tokens=self._beside_tokens + sum(self.reader.sizes[: policy.protect_first_n]),
             uses_model=uses_model,
         )
-        return "" if verdict.worth_it else verdict.why
+        return "" if payoff.worth_it else payoff.why
 
 
 _MEMORY = 0.9

@@ -307,9 +307,7 @@ def apply_prepared_fold(
         raise StaleFold
     fold = _with_newest_task(prepared.fold, prepared.before, now, key)
     messages = apply(fold, now.messages)
-    known = dict(zip(map(id, now.messages), now.sizes, strict=True))
-    sizes = [known[id(message)] if id(message) in known else count(message) for message in messages]
-    tokens_after = now.overhead_tokens + sum(sizes)
+    tokens_after = now.tokens_with(messages, count)
     is_fold = fold.summary is not None
     return replace(
         prepared,

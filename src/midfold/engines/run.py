@@ -21,6 +21,7 @@ from midfold.folding import (
     reopen,
 )
 from midfold.messages import Message, is_request
+from midfold.ports import Count
 from midfold.wire import Request
 
 
@@ -81,6 +82,12 @@ class Run:
     def overhead_tokens(self) -> int:
         """What travels beside the messages."""
         return self.tokens - sum(self.sizes)
+
+    def tokens_with(self, messages: Sequence[Message], count: Count) -> int:
+        """Return the size of the request with other messages; only those that are new are counted."""
+        known = dict(zip(map(id, self.messages), self.sizes, strict=True))
+        sizes = (known[id(message)] if id(message) in known else count(message) for message in messages)
+        return self.overhead_tokens + sum(sizes)
 
     def flow(self, reader: Reader, *, use_model: bool) -> Flow[Message]:
         """Return the flow that does it; nothing is done yet."""

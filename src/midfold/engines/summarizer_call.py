@@ -1,4 +1,4 @@
-"""Asks a summariser, and stops listening when it takes too long.
+"""Calls of a summariser, and the end of waiting for one that takes too long.
 
 Anything callable may summarise, and a callable cannot be stopped. So it is asked in a daemon thread: past its
 deadline nobody waits for it, neither the turn, nor an event loop, nor the end of the program.
@@ -38,8 +38,8 @@ class Patience:
 
 
 @runtime_checkable
-class KeepsDeadline(Protocol):
-    """A summariser that gives up by itself, and lets go of its model when whoever waits is interrupted."""
+class DeadlineSummarizer(Protocol):
+    """A summariser that gives up by itself, and lets go of its model when its caller is interrupted."""
 
     @property
     def deadline_seconds(self) -> float: ...
@@ -47,11 +47,11 @@ class KeepsDeadline(Protocol):
     def __call__(self, request: SummaryRequest, /) -> Answer: ...
 
 
-Summarizer: TypeAlias = Callable[[SummaryRequest], Answer] | KeepsDeadline
+Summarizer: TypeAlias = Callable[[SummaryRequest], Answer] | DeadlineSummarizer
 
 
 class SummarizerCaller:
-    """Puts the questions of an engine; threads may share it."""
+    """Calls the summariser of an engine; threads may share it."""
 
     def __init__(
         self, patience: Patience | None = None, *, clock: Callable[[], float] = time.monotonic
@@ -62,7 +62,7 @@ class SummarizerCaller:
         self._hanging = 0
 
     def for_fold(self, summarize: Summarizer, loop: asyncio.AbstractEventLoop | None = None) -> Ask:
-        """Return who answers the questions of one fold, whose time begins now.
+        """Return a summariser for the requests of one fold, whose time begins now.
 
         An answer that has to be awaited is awaited on `loop`, which is not the caller's own; without a loop
         there is none.
@@ -71,7 +71,7 @@ class SummarizerCaller:
 
         def ask(request: SummaryRequest) -> str:
             seconds = self._seconds_left(until)
-            if isinstance(summarize, KeepsDeadline):
+            if isinstance(summarize, DeadlineSummarizer):
                 answer = summarize(request)
             else:
                 answer = self._wait(self._start(summarize, request), seconds, until)
@@ -82,7 +82,7 @@ class SummarizerCaller:
         return ask
 
     def for_fold_async(self, summarize: Summarizer) -> AskAsync:
-        """Return who answers the questions of one fold, for callers on an event loop, which never waits."""
+        """Do the same for callers on an event loop, which never waits."""
         until = self._clock() + self._patience.fold_seconds
 
         async def ask(request: SummaryRequest) -> str:

@@ -1,0 +1,82 @@
+"""The half that the built-in engine and hosted ones share: they measure, remember and undo alike."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from midfold.engines.base import FoldingEngine
+from midfold.engines.meter import Meter
+from midfold.engines.run import Run, UndoPoint
+from midfold.folding import Compression, CompressionPolicy
+from midfold.tokens import CanonicalUsage
+
+
+class MeteredEngine(FoldingEngine):
+    """An engine that measures requests by itself, and can take its last compression back."""
+
+    _meter: Meter
+    _policy: CompressionPolicy
+    _key: bytes
+    _undo_point: UndoPoint | None = None
+
+    @property
+    def policy(self) -> CompressionPolicy:
+        """The settings of this engine's compressions; the window stays as `update_model` set it."""
+        return self._policy
+
+    @policy.setter
+    def policy(self, policy: CompressionPolicy) -> None:
+        self._use_policy(policy)
+
+    @property
+    def key(self) -> bytes:
+        """The key of placeholders and fences."""
+        return self._key
+
+    def estimate(
+        self, messages: Sequence[object], *, system: object = None, tools: Sequence[object] | None = None
+    ) -> int:
+        """Estimate the tokens of a request: the last report and what came after it, else our own count."""
+        return self._meter.estimate(messages, system, tools)
+
+    def undo(self, messages: Sequence[object] | None = None) -> list[object] | None:
+        """Take the last compression back, once: the items before it, and those that came since.
+
+        `messages` is the conversation as it is; without it, what came since is read off the list this engine
+        was last shown. It must begin with the very items that the compression returned, else the answer is
+        `None`. Automatic compression then pauses until the conversation has grown by a fifth.
+        """
+        last = self._undo_point
+        shown = [message.raw for message in self._meter.reader.messages] if messages is None else messages
+        restored = last.take_back(shown) if last else None
+        if last is None or restored is None:
+            return None
+        self.adopt(last.restore(self.state))
+        self.last_prompt_tokens = last.tokens_before
+        self._meter.expect(None)
+        self._undo_point = None
+        return restored
+
+    def _use_policy(self, policy: CompressionPolicy) -> None:
+        self._policy = replace(policy, context_length=self.context_length)
+
+    def _note_usage(self, used: CanonicalUsage) -> None:
+        """Begin the next turn with the report on this one."""
+        self.last_prompt_tokens, self.last_completion_tokens = used.prompt_tokens, used.output_tokens
+        self.last_total_tokens = used.total_tokens
+        self.state = self.state.next_turn()
+        self._meter.observe(used)
+
+    def _measure(self, messages: Sequence[object], current_tokens: int | None) -> int:
+        """Read the messages, and return the size of the whole request."""
+        self._meter.reader.read(messages)
+        return self._meter.whole_request(current_tokens, self.last_prompt_tokens)
+
+    def _remember(self, result: Compression[object], run: Run) -> Compression[object]:
+        """Count a compression as done, which it is only now."""
+        if result.changed:
+            self._undo_point = UndoPoint.of(run, result, self.state)
+            self.last_prompt_tokens = result.tokens_after
+            # What the provider reports next is about the compressed list.
+            self._meter.expect(result.tokens_after - run.overhead_tokens)
+        self.adopt(result.state)
+        return result
