@@ -12,7 +12,7 @@ from midfold.testing import conversation
 from midfold.testing.upstream import HttpStatus, Reply, Upstream
 from midfold.tokens import CanonicalUsage
 from midfold.usage import Cause, PromptCache
-from midfold.usage.prefixes import digest_request
+from midfold.usage.prompt_cache import digest_request
 from midfold.wire import convert
 
 MODEL = "claude-sonnet-4-5"

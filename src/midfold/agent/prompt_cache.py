@@ -5,7 +5,7 @@ from dataclasses import replace
 from operator import is_
 from typing import Any, Generic, TypeVar
 
-from midfold.usage import Bust, PromptCache, Sent, digest_request
+from midfold.usage import Bust, PromptCache, SentRequest, digest_request
 from midfold.wire import MESSAGE_BREAKPOINTS, System, apply_cache_control, count_markers
 
 _T = TypeVar("_T")
@@ -63,7 +63,7 @@ class ConversationCache(PromptCache):
         """Return what `PromptCache.mark` would, at a cost that does not grow with the conversation."""
         beside = digest_request((), system, tools)
         prefix = replace(beside, messages=tuple(self._digests.of(messages)))
-        self._sent = Sent(self.model, prefix, self._clock(), folds)
+        self._sent = SentRequest(self.model, prefix, self._clock(), folds)
         if not self.is_on:
             return list(messages), system
         # A system prompt that is the first message has a breakpoint, too, and markers of others count

@@ -1,13 +1,12 @@
 """What calls use: recorded at once, reported on by any key, and kept low by the prompt cache."""
 
-from midfold.usage.caching import Bust, Cause, PromptCache, Seen, Sent
+from midfold.usage.calls import CHAT, SUMMARY, CostKind, make_call, make_summary_call
 from midfold.usage.charts import draw_insights
-from midfold.usage.counting import CountedCall, Reread, count_calls
 from midfold.usage.export import insights_as_dict, session_usage_as_dict
-from midfold.usage.prefixes import digest_request
-from midfold.usage.reading import Insights, SessionUsage, UsageStore, read_insights, read_session_usage
-from midfold.usage.recording import CHAT, SUMMARY, CostKind, make_call, make_summary_call
-from midfold.usage.reports import (
+from midfold.usage.prompt_cache import Bust, CacheHistory, Cause, PromptCache, SentRequest, digest_request
+from midfold.usage.reports import Insights, SessionUsage, UsageStore, read_insights, read_session_usage
+from midfold.usage.savings import CountedCall, Reread, count_calls
+from midfold.usage.totals import (
     Bill,
     Group,
     Totals,
@@ -28,6 +27,7 @@ __all__ = [
     "SUMMARY",
     "Bill",
     "Bust",
+    "CacheHistory",
     "Cause",
     "CostKind",
     "CountedCall",
@@ -35,8 +35,7 @@ __all__ = [
     "Insights",
     "PromptCache",
     "Reread",
-    "Seen",
-    "Sent",
+    "SentRequest",
     "SessionUsage",
     "Totals",
     "UsageStore",

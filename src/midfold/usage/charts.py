@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from math import ceil, floor, log10
 
 from midfold.charts import circle, line, picture, polyline, rect, shorten_number, text
-from midfold.usage.reading import Insights
-from midfold.usage.reports import Group, Totals, by_bucket
+from midfold.usage.reports import Insights
+from midfold.usage.totals import Group, Totals, by_bucket
 
 _WIDTH = 860
 _MARGIN = 28

@@ -6,8 +6,8 @@ from datetime import datetime
 from decimal import Decimal
 
 from midfold.tokens import Amount, Savings, ToolShare
-from midfold.usage.reading import Insights, SessionUsage
-from midfold.usage.reports import Bill, Group, Totals
+from midfold.usage.reports import Insights, SessionUsage
+from midfold.usage.totals import Bill, Group, Totals
 
 
 def session_usage_as_dict(report: SessionUsage) -> dict[str, object]:

@@ -1,146 +1,250 @@
-"""What calls used, cost and saved, added up by day, model, source or whatever else is asked for."""
+"""Reports on what a store holds: one conversation, or all of a period."""
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from datetime import date, datetime, timedelta, tzinfo
-from decimal import Decimal
-from functools import reduce
-from operator import add
-from typing import TypeAlias
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta, tzinfo
+from typing import Protocol
 
-from midfold.store import Call
-from midfold.tokens import CanonicalUsage, Savings, cache_saving, total_savings
-from midfold.usage.counting import CountedCall
-from midfold.usage.recording import CostKind
+from midfold.messages import Message
+from midfold.ports import Count
+from midfold.store import Call, Session, StoredFold, StoredMessage
+from midfold.tokens import TokenCounter, ToolShare, break_down
+from midfold.usage.savings import CountedCall, MessageKey, Reread, approximate, count_calls, find_rereads
+from midfold.usage.totals import (
+    Group,
+    Totals,
+    add_up,
+    by_model,
+    by_purpose,
+    by_session,
+    by_source,
+    group_by,
+    group_days,
+    group_largest_first,
+)
+from midfold.wire import parse
 
-UNNAMED = "(not named)"
+READING_SECONDS = 3.0
+"""How long messages are read for the tools of a period, newest conversations first; all may take minutes."""
 
-Key: TypeAlias = Callable[[Call], str]
+
+class UsageStore(Protocol):
+    """What a report asks of a store."""
+
+    def session(self, session_id: str) -> Session: ...
+
+    def chain(self, session_id: str) -> list[Session]: ...
+
+    def calls(
+        self,
+        session_id: str | None = None,
+        *,
+        whole_chain: bool = False,
+        since: float | None = None,
+        until: float | None = None,
+    ) -> list[Call]: ...
+
+    def folds(self, session_id: str | None = None) -> list[StoredFold]: ...
+
+    def records(self, session_id: str) -> list[StoredMessage]: ...
+
+    def history(self, session_id: str) -> list[StoredMessage]: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Bill:
-    """What calls cost. `dollars` are those of the calls whose cost is known; `None` where that is none.
+class SessionUsage:
+    """What a session used, or its whole chain."""
 
-    `partial` and `unknown` say of how many calls some or all of the cost is missing from `dollars`.
-    """
-
-    dollars: Decimal | None = None
-    reported: int = 0
-    computed: int = 0
-    partial: int = 0
-    unknown: int = 0
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether nothing is missing."""
-        return not self.partial and not self.unknown
-
-
-@dataclass(frozen=True, slots=True)
-class Totals:
-    """Some calls together."""
-
-    calls: int
-    usage: CanonicalUsage
-    bill: Bill
-    cache_saving: Decimal | None
-    """dollars that prompt caching saved, of the calls with known prices; `None` where that is none"""
-    compressions: int
-    savings: Savings
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """The calls that have a name in common."""
-
-    name: str
+    session: Session
+    chain: tuple[Session, ...]
+    is_whole_chain: bool
     totals: Totals
+    models: tuple[Group, ...]
+    purposes: tuple[Group, ...]
+    sessions: tuple[Group, ...]
+    tools: tuple[ToolShare, ...]
+    """of the messages that were said there, whether or not they were folded since"""
+    cache_busts: Mapping[str, int]
+    """how often the prompt cache went cold, by cause, as far as that was noted"""
 
 
-def add_up(counted: Sequence[CountedCall]) -> Totals:
-    """Add up calls."""
-    calls = [each.call for each in counted]
-    return Totals(
-        calls=len(calls),
-        usage=reduce(add, [call.usage for call in calls], CanonicalUsage()),
-        bill=make_bill(calls),
-        cache_saving=_sum_known(cache_saving(call.usage, call.model) for call in calls),
-        compressions=sum(each.folds for each in counted),
-        savings=total_savings([each.savings for each in counted]),
+@dataclass(frozen=True, slots=True)
+class Insights:
+    """What a period used."""
+
+    since: float
+    until: float
+    conversations: int
+    totals: Totals
+    days: tuple[Group, ...]
+    """every day, the first first"""
+    models: tuple[Group, ...]
+    sources: tuple[Group, ...]
+    purposes: tuple[Group, ...]
+    tools: tuple[ToolShare, ...]
+    """about; of the newest conversations"""
+    tools_of: int
+    """how many conversations those are; what was read again is known of these, too"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Conversation:
+    """A conversation read for a report."""
+
+    sessions: tuple[Session, ...]
+    history: tuple[StoredMessage, ...]
+    messages: tuple[Message, ...]
+
+
+def read_session_usage(store: UsageStore, session_id: str, *, whole_chain: bool = False) -> SessionUsage:
+    """Report on a session, or on all sessions of its chain."""
+    session = store.session(session_id)
+    found = _read_conversation(store, session_id)
+    model = session.model or ""
+    counted = _count(
+        store, found, store.calls(session_id, whole_chain=True), store.folds(session_id), TokenCounter(model)
+    )
+    chosen = [each for each in counted if whole_chain or each.call.session_id == session_id]
+    said = [
+        message
+        for record, message in zip(found.history, found.messages, strict=True)
+        if whole_chain or record.session_id == session_id
+    ]
+    return SessionUsage(
+        session=session,
+        chain=found.sessions,
+        is_whole_chain=whole_chain,
+        totals=add_up(chosen),
+        models=group_largest_first(chosen, by_model),
+        purposes=group_largest_first(chosen, by_purpose),
+        sessions=group_by(chosen, by_session),
+        tools=break_down(said, TokenCounter(model)).tools,
+        cache_busts=_count_busts(chosen),
     )
 
 
-def make_bill(calls: Iterable[Call]) -> Bill:
-    """Add up what calls cost, and count how that is known."""
-    listed = list(calls)
-    kinds = [call.cost_kind for call in listed]
-    return Bill(
-        dollars=_sum_known(call.cost for call in listed),
-        reported=kinds.count(CostKind.REPORTED),
-        computed=kinds.count(CostKind.COMPUTED),
-        partial=kinds.count(CostKind.PARTIAL),
-        unknown=len(kinds) - sum(map(kinds.count, _KNOWN_KINDS)),
+def read_insights(
+    store: UsageStore,
+    *,
+    now: float,
+    days: int = 30,
+    zone: tzinfo | None = None,
+    clock: Callable[[], float] = time.monotonic,
+) -> Insights:
+    """Report on the last `days` days, of which today is one; without a zone, days are local ones.
+
+    Calls are all counted. Messages are read for `READING_SECONDS` by that clock, or of one conversation.
+    """
+    today = datetime.fromtimestamp(now, zone).replace(hour=0, minute=0, second=0, microsecond=0)
+    since = (today - timedelta(days=days - 1)).timestamp()
+    by_conversation = _active(store, since)
+    # The folds of all other conversations are not read.
+    folds = {name: store.folds(name) for name in by_conversation}
+    counted: list[CountedCall] = []
+    tools: list[ToolShare] = []
+    read = 0
+    ends_at = clock() + READING_SECONDS
+    for name, calls in sorted(by_conversation.items(), key=lambda each: _last_at(each[1]), reverse=True):
+        found = _Conversation((), (), ())
+        if not read or clock() < ends_at:
+            found = _read_conversation(store, name)
+            read += 1
+        counted += _count(store, found, calls, folds.get(name, []), approximate)
+        tools += break_down(found.messages, approximate).tools
+    inside = sorted(
+        (each for each in counted if (each.call.created_at or 0.0) >= since),
+        key=lambda each: each.call.created_at or 0.0,
+    )
+    return Insights(
+        since=since,
+        until=now,
+        conversations=len(by_conversation),
+        totals=add_up(inside),
+        days=group_days(inside, since, now, zone),
+        models=group_largest_first(inside, by_model),
+        sources=group_largest_first(inside, by_source),
+        purposes=group_largest_first(inside, by_purpose),
+        tools=_join_tools(tools),
+        tools_of=read,
     )
 
 
-_KNOWN_KINDS = (CostKind.REPORTED, CostKind.COMPUTED, CostKind.PARTIAL)
+def _last_at(calls: Sequence[Call]) -> float:
+    return calls[-1].created_at or 0.0
 
 
-def group_by(counted: Iterable[CountedCall], key: Key) -> tuple[Group, ...]:
-    """Add up calls by name, in the order in which the names first occur."""
-    named: dict[str, list[CountedCall]] = {}
-    for each in counted:
-        named.setdefault(key(each.call) or UNNAMED, []).append(each)
-    return tuple(Group(name, add_up(members)) for name, members in named.items())
-
-
-def group_largest_first(counted: Iterable[CountedCall], key: Key) -> tuple[Group, ...]:
-    """Add up calls by name; those that used most come first."""
-    groups = group_by(counted, key)
-    return tuple(sorted(groups, key=lambda group: group.totals.usage.total_tokens, reverse=True))
-
-
-def group_days(
-    counted: Sequence[CountedCall], since: float, until: float, zone: tzinfo | None = None
-) -> tuple[Group, ...]:
-    """Add up calls by day; days without a call are there, too. Without a zone, days are local ones."""
-    groups = {group.name: group for group in group_by(counted, lambda call: _day(call, zone).isoformat())}
-    first, last = (datetime.fromtimestamp(at, zone).date() for at in (since, until))
-    days = [(first + timedelta(days=number)).isoformat() for number in range((last - first).days + 1)]
-    return tuple(groups.get(day) or Group(day, add_up(())) for day in days)
-
-
-def by_bucket(usage: CanonicalUsage) -> dict[str, int]:
-    """Name the buckets that add up to all tokens, the cheapest first."""
-    return {
-        "from the cache": usage.cache_read_tokens,
-        "into the cache": usage.cache_write_tokens,
-        "fresh input": usage.input_tokens,
-        "output": usage.output_tokens,
+def _active(store: UsageStore, since: float) -> dict[str, list[Call]]:
+    """Return all calls of the conversations that had one since then, those before it included."""
+    sessions = {
+        name: store.session(name)
+        for name in dict.fromkeys(call.session_id for call in store.calls(since=since))
+        if name is not None
     }
+    roots = {each.conversation_id for each in sessions.values()}
+    chains = {root: store.chain(root) for root in roots}
+    homes = {session.id: root for root, chain in chains.items() for session in chain}
+    homes |= {name: session.conversation_id for name, session in sessions.items()}
+    started = min((session.started_at for chain in chains.values() for session in chain), default=since)
+    found: dict[str, list[Call]] = {}
+    for call in store.calls(since=min(started, since)):
+        home = homes.get(call.session_id or "")
+        if home is not None:
+            found.setdefault(home, []).append(call)
+    return found
 
 
-def by_model(call: Call) -> str:
-    return call.model
+def _read_conversation(store: UsageStore, session_id: str) -> _Conversation:
+    chain = tuple(store.chain(session_id))
+    history = store.history(session_id)
+    dialect = next((session.dialect for session in chain if session.dialect), None)
+    messages = parse([record.item for record in history], dialect) if history else []
+    return _Conversation(chain, tuple(history), tuple(messages))
 
 
-def by_source(call: Call) -> str:
-    return call.source or ""
+def _count(
+    store: UsageStore,
+    found: _Conversation,
+    calls: Sequence[Call],
+    folds: Sequence[StoredFold],
+    count: Count,
+) -> list[CountedCall]:
+    rereads: Mapping[int, Reread] = {}
+    if folds and found.history:
+        rereads = find_rereads(found.history, found.messages, _folded_at(store, folds), calls, count)
+    return count_calls(calls, folds, rereads)
 
 
-def by_purpose(call: Call) -> str:
-    return call.purpose
+def _folded_at(store: UsageStore, folds: Sequence[StoredFold]) -> dict[MessageKey, float]:
+    """Say when each message went that was folded or shortened."""
+    gone: dict[MessageKey, float] = {}
+    for fold in folds:
+        view = store.records(fold.session_id)
+        for index in (index for index in fold.fold.touched if index < len(view)):
+            gone.setdefault((view[index].session_id, view[index].seq), fold.created_at)
+    return gone
 
 
-def by_session(call: Call) -> str:
-    return call.session_id or ""
+def _count_busts(counted: Sequence[CountedCall]) -> dict[str, int]:
+    causes = [each.call.facts.get("cache_bust") for each in counted]
+    named = [cause for cause in causes if isinstance(cause, str)]
+    return {cause: named.count(cause) for cause in dict.fromkeys(named)}
 
 
-def _day(call: Call, zone: tzinfo | None) -> date:
-    return datetime.fromtimestamp(call.created_at or 0.0, zone).date()
+def _join_tools(shares: Sequence[ToolShare]) -> tuple[ToolShare, ...]:
+    """Add up the same tools of several conversations, largest first."""
+    joined: dict[str, ToolShare] = {}
+    for share in shares:
+        seen = joined.get(share.name)
+        joined[share.name] = share if seen is None else _both(seen, share)
+    return tuple(sorted(joined.values(), key=lambda share: share.tokens, reverse=True))
 
 
-def _sum_known(amounts: Iterable[Decimal | None]) -> Decimal | None:
-    known = [amount for amount in amounts if amount is not None]
-    return sum(known, Decimal(0)) if known else None
+def _both(one: ToolShare, other: ToolShare) -> ToolShare:
+    return replace(
+        one,
+        calls=one.calls + other.calls,
+        call_tokens=one.call_tokens + other.call_tokens,
+        result_tokens=one.result_tokens + other.result_tokens,
+        largest_result_tokens=max(one.largest_result_tokens, other.largest_result_tokens),
+    )

@@ -1,16 +1,78 @@
-"""Prompt caching in use: breakpoints for each request, what came of them, and why a cache went cold."""
+"""The prompt cache in use: breakpoints for each request, what came of them, and why a cache went cold.
 
+A prompt cache holds tools, then the system prompt, then messages, and one changed character makes everything
+after it cold. Digests of each piece say which changed first, without keeping what was sent.
+"""
+
+import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from enum import StrEnum
+from hashlib import sha256
 from typing import Any
 
 from midfold.errors import ConfigError
 from midfold.tokens import CanonicalUsage, cache_saving, find_model
-from midfold.usage.prefixes import Prefix, digest_request
-from midfold.wire import System, apply_cache_control, caching_applies, normalize_usage
+from midfold.wire import (
+    System,
+    apply_cache_control,
+    caching_applies,
+    normalize_usage,
+    plain,
+    strip_cache_control,
+)
+
+_MARKER = '"cache_control"'
+TOOLS = "tools"
+SYSTEM = "system prompt"
+
+
+@dataclass(frozen=True, slots=True)
+class Prefix:
+    """The pieces of a request, each as a digest of its bytes; markers are no part of it."""
+
+    tools: bytes
+    system: bytes
+    messages: tuple[bytes, ...]
+
+    def first_change(self, later: "Prefix") -> str | None:
+        """Name the first piece of this request that a later one changed or lacks; `None` if it holds all."""
+        if later.tools != self.tools:
+            return TOOLS
+        if later.system != self.system:
+            return SYSTEM
+        if later.messages[: len(self.messages)] == self.messages:
+            return None
+        pairs = enumerate(zip(self.messages, later.messages, strict=False))
+        changed = next((index for index, (old, new) in pairs if old != new), len(later.messages))
+        return f"message {changed}"
+
+
+def digest_request(
+    messages: Sequence[object], system: object = None, tools: Sequence[object] | None = None
+) -> Prefix:
+    """Digest a request as it is sent, piece by piece."""
+    return Prefix(
+        _digest(list(tools or ())), _digest(system), tuple([_digest(message) for message in messages])
+    )
+
+
+def _digest(value: object) -> bytes:
+    canonical = _canonical(value)
+    if _MARKER in canonical:
+        canonical = _canonical(strip_cache_control([value])[0][0])
+    return sha256(canonical.encode("utf-8", "surrogatepass")).digest()
+
+
+def _encode_other(value: object) -> object:
+    known = plain(value)
+    return known if known is not value else repr(value)
+
+
+_canonical = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_encode_other).encode
+
 
 TTL_SECONDS = {"5m": 300.0, "1h": 3_600.0}
 _LEAST_LOST_TOKENS = 1_024
@@ -47,7 +109,7 @@ class Bust:
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class SentRequest:
     """A request as far as a cache is concerned."""
 
     model: str
@@ -57,7 +119,7 @@ class Sent:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class CacheHistory:
     """What a cache has done for a conversation so far."""
 
     usage: CanonicalUsage = _NO_USAGE
@@ -71,7 +133,7 @@ class Seen:
         """The part of all that was sent that came from the cache, 0 to 1."""
         return self.usage.cache_hit_rate
 
-    def add(self, used: CanonicalUsage, model: str, bust: Bust | None) -> "Seen":
+    def add(self, used: CanonicalUsage, model: str, bust: Bust | None) -> "CacheHistory":
         """Return this and one more call."""
         saving = cache_saving(used, model)
         saved = self.saved if saving is None else (self.saved or Decimal(0)) + saving
@@ -80,7 +142,7 @@ class Seen:
 
 
 def find_bust(
-    before: Sent, used_before: CanonicalUsage, sent: Sent, used: CanonicalUsage, *, ttl: str
+    before: SentRequest, used_before: CanonicalUsage, sent: SentRequest, used: CanonicalUsage, *, ttl: str
 ) -> Bust | None:
     """Say whether a request missed what the one before it had left in the cache, and why."""
     cached = used_before.cache_read_tokens + used_before.cache_write_tokens
@@ -93,7 +155,7 @@ def find_bust(
         return Bust(Cause.MODEL, lost, f"{before.model} to {sent.model}")
     # Another conversation may keep the tools and the system prompt warm.
     if pause > TTL_SECONDS[ttl] and (change is None or not used.cache_read_tokens):
-        return Bust(Cause.EXPIRED, lost, f"{_spell_pause(pause)} after the last request, kept for {ttl}")
+        return Bust(Cause.EXPIRED, lost, f"{_format_pause(pause)} after the last request, kept for {ttl}")
     if sent.folds != before.folds:
         return Bust(Cause.FOLD, lost, "")
     if change is not None:
@@ -115,10 +177,10 @@ class PromptCache:
         self.model = model
         self.route = route
         self.ttl = ttl
-        self.seen = Seen()
+        self.seen = CacheHistory()
         self._clock = clock
-        self._sent: Sent | None = None
-        self._reported: tuple[Sent, CanonicalUsage] | None = None
+        self._sent: SentRequest | None = None
+        self._reported: tuple[SentRequest, CanonicalUsage] | None = None
 
     @property
     def is_on(self) -> bool:
@@ -141,7 +203,7 @@ class PromptCache:
 
         `folds` is how often the conversation was folded so far, which tells a fold from a mere change.
         """
-        self._sent = Sent(self.model, digest_request(messages, system, tools), self._clock(), folds)
+        self._sent = SentRequest(self.model, digest_request(messages, system, tools), self._clock(), folds)
         if not self.is_on:
             return list(messages), system
         native = self.route.lower() != "openrouter"
@@ -191,5 +253,5 @@ def _name_route(route: str) -> str:
     return {"openrouter": "OpenRouter"}.get(route.lower(), "the native API")
 
 
-def _spell_pause(seconds: float) -> str:
+def _format_pause(seconds: float) -> str:
     return f"{seconds / 60:,.0f} min" if seconds < 7_200 else f"{seconds / 3_600:,.1f} h"

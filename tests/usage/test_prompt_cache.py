@@ -7,7 +7,7 @@ import pytest
 
 from midfold.errors import ConfigError
 from midfold.usage import Cause, PromptCache
-from midfold.usage.prefixes import digest_request
+from midfold.usage.prompt_cache import digest_request
 from midfold.wire.cache_control import apply_cache_control, count_markers
 
 SONNET = "claude-sonnet-4-5"
