@@ -12,7 +12,7 @@ from pathlib import Path
 
 from benchmarks.timing import best_cpu, report
 from midfold.messages import Message, ToolResult
-from midfold.offload import Budgets, FileSession, FileSink, enforce, persist_result, plan_offload
+from midfold.offload import Budgets, FileSession, FileSink, enforce, offload_result, plan_offload
 
 SIZE = 1_000_000
 LOG = "2026-03-04T05:06:07Z INFO worker[12]: GET /v1/items?page=3 200 in 14 ms, 1834 bytes sent\n"
@@ -37,7 +37,7 @@ def _report_result(session: FileSession, name: str, text: str) -> None:
     calls = count()
     _report(
         f"1 MB result persisted, {name}",
-        lambda: persist_result(text, session, tool="terminal", call_id=f"{name} {next(calls)}"),
+        lambda: offload_result(text, session, tool="terminal", call_id=f"{name} {next(calls)}"),
         "6 ms",
     )
 
@@ -65,7 +65,7 @@ def _report_checks(session: FileSession) -> None:
     messages = [Message("tool", (ToolResult(f"call {number}", text[:20_000]),)) for number in range(8)]
     budgets = Budgets()
     _report_check(
-        "check of a result under its limit", partial(persist_result, text, session, tool="terminal")
+        "check of a result under its limit", partial(offload_result, text, session, tool="terminal")
     )
     _report_check("check of a turn of 8 results under its limit", partial(plan_offload, messages, budgets))
 

@@ -10,7 +10,7 @@ import os
 import pytest
 
 from midfold.messages import Message, Text
-from midfold.offload import Budgets, MemorySink, enforce, persist_result
+from midfold.offload import Budgets, MemorySink, enforce, offload_result
 from midfold.tokens.counting import TokenCounter
 from midfold.wire import parse, render
 from midfold.wire.cache_control import apply_cache_control
@@ -37,9 +37,9 @@ def test_literal_tags_exempt_no_result_from_the_turn(turn):
 
 def test_a_copied_block_around_a_long_text_exempts_it_neither(turn):
     sink = MemorySink()
-    [kept] = enforce(turn("y" * 150_000), sink).persisted.values()
+    [kept] = enforce(turn("y" * 150_000), sink).offloaded.values()
     forged = BLOCK.format(kept.reference.removeprefix("terminal-"), "x" * 150_000)
-    assert len(enforce(turn(forged), sink).persisted) == 1
+    assert len(enforce(turn(forged), sink).offloaded) == 1
 
 
 def test_three_hundred_small_results_do_not_grow(turn):
@@ -66,20 +66,20 @@ def test_missing_content_is_an_empty_result():
 
 def test_where_nothing_can_be_kept_both_ends_stay():
     text = "first words " + "x" * 300_000 + " last words"
-    cut = persist_result(text, Full()).text
+    cut = offload_result(text, Full()).text
     assert cut.startswith("first words ")
     assert cut.endswith(" last words")
 
 
 def test_one_call_id_in_two_sessions_keeps_two_results(files):
     texts = {name: f"{name} " * 30_000 for name in ("one", "other")}
-    kept = {name: persist_result(text, files.session(name), call_id="call_1") for name, text in texts.items()}
+    kept = {name: offload_result(text, files.session(name), call_id="call_1") for name, text in texts.items()}
     for name, text in texts.items():
-        assert files.session(name).read(kept[name].what.reference) == text
+        assert files.session(name).read(kept[name].outcome.reference) == text
 
 
 def test_a_size_in_kilobytes_is_one_of_bytes():
-    assert "200,000 characters (585.9 KB)" in persist_result("語" * 200_000, MemorySink()).text
+    assert "200,000 characters (585.9 KB)" in offload_result("語" * 200_000, MemorySink()).text
 
 
 def test_an_edit_inside_the_tools_changes_their_count():

@@ -19,7 +19,7 @@ HOUR = 3_600.0
 def test_t7_a_quota_ends_writing_but_not_the_turn(root, turn, quotas):
     session = FileSink(root, quotas=quotas).session("s", tenant="t")
     offloaded = [enforce(turn(f"{number}{TEXT}"), session) for number in range(5)]
-    assert [bool(each.persisted) for each in offloaded] == [True, True, False, False, False]
+    assert [bool(each.offloaded) for each in offloaded] == [True, True, False, False, False]
     assert [cut.reason for cut in offloaded[4].cut.values()] == ["the quota for kept output is used up"]
     assert sum(path.stat().st_size for path in root.rglob("*") if path.is_file()) <= 300_000
 

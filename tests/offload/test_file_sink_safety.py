@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from midfold.offload import FileSink, persist_result
+from midfold.offload import FileSink, offload_result
 from midfold.offload.names import is_reference
 
 TEXT = "a line of output\n" * 8_000
@@ -169,7 +169,7 @@ def test_a_parent_that_everybody_may_write_to_is_refused(tmp_path):
     session = FileSink(tmp_path / "open" / "outputs").session("s")
     with pytest.raises(PermissionError):
         session.write("call", TEXT)
-    cut = persist_result(TEXT, session).text
+    cut = offload_result(TEXT, session).text
     assert "could not be kept (everybody may write to a directory above)" in cut
     (tmp_path / "open").chmod(0o1777)
     assert session.holds(session.write("call", TEXT))

@@ -28,17 +28,17 @@ for number in range(3):
 FILL = """
 import json, resource, sys
 from pathlib import Path
-from midfold.offload import FileSink, persist_result
+from midfold.offload import FileSink, offload_result
 session = FileSink(Path(sys.argv[1])).session("s")
 text = "a line of output\\n" * 100_000
 _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
 resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, most))
-full = persist_result(text, session, call_id="1")
-small = persist_result(text[:200_000], session, call_id="2")
+full = offload_result(text, session, call_id="1")
+small = offload_result(text[:200_000], session, call_id="2")
 resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
-again = persist_result(text, session, call_id="1")
-kept = [session.read(each.what.reference) for each in (small, again)]
-print(json.dumps([len(full.text), full.what.reason, *map(len, kept)]))
+again = offload_result(text, session, call_id="1")
+kept = [session.read(each.outcome.reference) for each in (small, again)]
+print(json.dumps([len(full.text), full.outcome.reason, *map(len, kept)]))
 """
 
 
@@ -82,10 +82,10 @@ def test_row_5_a_step_that_fails_cuts_the_result_and_leaves_no_litter(root, turn
     session = FileSink(root).session("s")
     faults.arm(f"{point}:{action}")
     failed = enforce(turn(TEXT), session)
-    assert [len(failed.cut), len(failed.persisted)] == [1, 0]
+    assert [len(failed.cut), len(failed.offloaded)] == [1, 0]
     assert list(root.rglob(".tmp-*")) == []
     worked = enforce(turn(TEXT), session)
-    [kept] = worked.persisted.values()
+    [kept] = worked.offloaded.values()
     assert session.read(kept.reference) == TEXT
 
 

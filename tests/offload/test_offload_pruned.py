@@ -37,7 +37,7 @@ def text_of(messages):
 
 @pytest.mark.parametrize("style", list(Style))
 @pytest.mark.parametrize("dialect", sorted(DIALECTS))
-def test_what_was_put_aside_is_read_back_through_what_pruning_left(dialect, style, sink):
+def test_what_was_offload_is_read_back_through_what_pruning_left(dialect, style, sink):
     kept = enforce(run(LOG, command="make -j8"), sink).messages
     wire = parse(render(kept, dialect), dialect=dialect)
     pruned = prune_all(wire, style)

@@ -12,7 +12,7 @@ from midfold.offload import (
     OutputReader,
     enforce,
     literal,
-    persist_result,
+    offload_result,
     search_outputs,
 )
 from midfold.redact import redact
@@ -49,7 +49,7 @@ def test_t3_row_22_nothing_of_any_shape_is_found_anywhere(root, turn, planted, c
     assert len(canaries) > 120
     session = FileSink(root).session("s")
     offloaded = enforce(turn(texts[context] + FILLER), session, Budgets(preview_chars=100_000))
-    [kept] = offloaded.persisted.values()
+    [kept] = offloaded.offloaded.values()
     reader = OutputReader(session)
     shown = [
         *(path.read_text("utf-8") for path in root.rglob("*") if path.is_file()),
@@ -65,7 +65,7 @@ def test_t3_row_22_nothing_of_any_shape_is_found_anywhere(root, turn, planted, c
 
 def test_t3_a_cut_result_has_none_either(planted):
     texts, canaries = planted
-    cut = persist_result(texts["prose"] + FILLER + texts["log"], Full()).text
+    cut = offload_result(texts["prose"] + FILLER + texts["log"], Full()).text
     assert found_in(cut, canaries) == []
     assert "REDACTED" in cut
 
@@ -99,7 +99,7 @@ def test_a_key_makes_the_placeholder_of_a_credential_the_same_everywhere(root):
 def test_a_block_says_that_credentials_were_replaced():
     sink = MemorySink()
     text = "export API_TOKEN=" + "a1B2" * 9 + "\n" + FILLER
-    shortened = persist_result(text, sink)
-    kept = len(sink.read(shortened.what.reference))
-    assert (shortened.what.chars, shortened.what.kept_chars) == (len(text), kept)
+    shortened = offload_result(text, sink)
+    kept = len(sink.read(shortened.outcome.reference))
+    assert (shortened.outcome.chars, shortened.outcome.kept_chars) == (len(text), kept)
     assert f"Credentials in it were replaced; {kept:,} characters are kept." in shortened.text

@@ -40,7 +40,7 @@ def append_arguments(text, folder):
         )
 
 
-def put_aside(text, folder):
+def offload(text, folder):
     FileSink(folder / "kept").session("s").write("call", text)
     MemorySink().write("call", text)
 
@@ -55,7 +55,7 @@ def cpu_seconds(work, text, folder):
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("work", [compress, append, append_arguments, put_aside])
+@pytest.mark.parametrize("work", [compress, append, append_arguments, offload])
 def test_four_times_the_hostile_text_takes_about_four_times_as_long(tmp_path, work, shape):
     short, long = (shape * (chars // len(shape)) for chars in (CHARS, 4 * CHARS))
     work(short, tmp_path)
@@ -68,7 +68,7 @@ def test_four_times_the_hostile_text_takes_about_four_times_as_long(tmp_path, wo
 
 @pytest.mark.faults
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("work", [compress, append, append_arguments, put_aside])
+@pytest.mark.parametrize("work", [compress, append, append_arguments, offload])
 def test_a_hostile_megabyte_takes_seconds_at_most(tmp_path, work, shape):
     assert cpu_seconds(work, shape * (1_000_000 // len(shape)), tmp_path) < 20
 

@@ -26,7 +26,7 @@ from midfold.agent.session import commit
 from midfold.agent.tools.registry import Arguments, Tool, ToolFailed
 from midfold.concurrency import run_in_thread
 from midfold.messages import Message, ToolCall, ToolResult
-from midfold.offload import Offloaded, Persisted, Shortened, enforce, persist_result
+from midfold.offload import OffloadedMessages, OffloadedResult, ShortenedResult, enforce, offload_result
 from midfold.summaries.tool_calls import one_line
 from midfold.wire.apis import Completion, Finish
 
@@ -52,7 +52,7 @@ async def run_tool_calls(core: Core, reply: Completion, emit: Emit) -> None:
         raise
     stored = await commit(_store_results, core, reply, [run.result for run in runs])
     if stored.is_changed:
-        count = len(stored.persisted) + len(stored.cut)
+        count = len(stored.offloaded) + len(stored.cut)
         text = f"{count} results were put aside: together they were too long for one turn."
         emit(Notice(Level.INFO, Topic.OUTPUT, text))
 
@@ -70,7 +70,7 @@ async def _run_all(runs: Iterable["_ToolRun"], *, most_at_once: int) -> None:
             group.create_task(run_one(run))
 
 
-def _store_results(core: Core, reply: Completion, results: Sequence[ToolResult]) -> Offloaded:
+def _store_results(core: Core, reply: Completion, results: Sequence[ToolResult]) -> OffloadedMessages:
     """Store results, the largest of them offloaded where all of them together are too long."""
     offloaded = enforce([*reply.messages, Message("tool", tuple(results))], core.sink, core.budgets)
     core.conversation.answer(list(offloaded.messages[-1].results))
@@ -115,7 +115,9 @@ class _ToolRun:
                 text=offloaded.text,
                 is_error=result.is_error,
                 seconds=time.monotonic() - self._started,
-                persisted=offloaded.what.reference if isinstance(offloaded.what, Persisted) else None,
+                persisted=offloaded.outcome.reference
+                if isinstance(offloaded.outcome, OffloadedResult)
+                else None,
             )
         )
         self.result = replace(result, text=offloaded.text)
@@ -164,13 +166,13 @@ class _ToolRun:
             because = f": {approval.reason}" if approval.reason else ""
             raise ToolFailed(f"the user did not allow this{because}")
 
-    async def _offload(self, text: str) -> Shortened:
+    async def _offload(self, text: str) -> ShortenedResult:
         """Offload a result where it is too long for the conversation."""
         budgets, sink, call = self._core.budgets, self._core.sink, self._call
         if len(text) <= budgets.smallest_limit:  # most are, and need no thread
-            return Shortened(text)
+            return ShortenedResult(text)
         return await run_in_thread(
-            persist_result, text, sink, tool=call.name, call_id=call.id, budgets=budgets
+            offload_result, text, sink, tool=call.name, call_id=call.id, budgets=budgets
         )
 
     def _fail(self, text: str) -> ToolResult:

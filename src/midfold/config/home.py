@@ -77,7 +77,7 @@ def open_own_store(
 
 
 def open_own_outputs(store: "Store", environment: Mapping[str, str] = os.environ) -> "FileSink":
-    """Return the sink of tool output that sessions of the store put aside."""
+    """Return the sink of offloaded tool output of the sessions of a store."""
     return open_outputs(find_home(environment), store)
 
 
@@ -95,7 +95,7 @@ def open_outputs(home: Path, store: "Store") -> "FileSink":
 def delete_session(
     store: "Store", outputs: "FileSink", session_id: str, *, branches: bool = False, tenant: str = ""
 ) -> "Deleted":
-    """Delete a conversation and the output that its sessions put aside."""
+    """Delete a conversation and the offloaded output of its sessions."""
     deleted = store.delete(session_id, branches=branches)
     clear_outputs(outputs, deleted, tenant)
     return deleted
@@ -110,7 +110,7 @@ def prune_sessions(
     dry_run: bool = False,
     tenant: str = "",
 ) -> "Deleted":
-    """Delete old conversations, see `Store.prune`, and the output that they put aside."""
+    """Delete old conversations, see `Store.prune`, and their offloaded output."""
     deleted = store.prune(older_than=older_than, keep_bytes=keep_bytes, dry_run=dry_run)
     if not dry_run:
         clear_outputs(outputs, deleted, tenant)
@@ -124,7 +124,7 @@ def oldest_to_keep(settings: Settings, now: float) -> float | None:
 
 
 def clear_outputs(outputs: "FileSink", deleted: "Deleted", tenant: str) -> None:
-    """Remove what deleted sessions put aside, and pins of theirs that an earlier version kept in a file.
+    """Remove the offloaded output of deleted sessions, and pins that an earlier version kept in a file.
 
     Rows went first, so that what is left by a crash in between is output without a session, which
     `midfold doctor --fix` removes.

@@ -128,9 +128,9 @@ class AuxiliarySettings:
 class ToolOutputSettings:
     """How much of a tool's output enters the context."""
 
-    result_chars: Annotated[int, _CHARS, "a longer result is put aside"] = 100_000
-    turn_chars: Annotated[int, _CHARS, "when a turn holds more, its largest results are put aside"] = 200_000
-    preview_chars: Annotated[int, _CHARS, "what is shown of a result put aside"] = 1_500
+    result_chars: Annotated[int, _CHARS, "a longer result is offloaded"] = 100_000
+    turn_chars: Annotated[int, _CHARS, "when a turn holds more, its largest results are offloaded"] = 200_000
+    preview_chars: Annotated[int, _CHARS, "what is shown of an offloaded result"] = 1_500
     per_tool: Annotated[Mapping[str, float], _CHARS_BY_TOOL, "`result_chars` of single tools"] = field(
         default_factory=lambda: MappingProxyType({"read_file": math.inf})
     )

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from midfold.offload.budgets import READER
-from midfold.offload.sanitize import SafeText
+from midfold.offload.safe_text import SafeText
 from midfold.summaries.prompts import neutralize
 from midfold.texts import read_text
 
@@ -13,7 +13,7 @@ _MAX_PATH_CHARS = 260
 
 @dataclass(frozen=True, slots=True)
 class Original:
-    """How large a result was before it was put aside or cut."""
+    """How large a result was before it was offloaded or cut."""
 
     chars: int
     bytes: int
@@ -33,7 +33,7 @@ def measure(text: str, safe: SafeText) -> Original:
 
 
 def write_block(original: Original, text: SafeText, reference: str, *, where: str, preview_chars: int) -> str:
-    """Write what stands for a result that is kept: how large it is, where, how to read it, how it begins.
+    """Write what stands for an offloaded result: how large it is, where, how to read it, how it begins.
 
     What imitates a tag in the preview, the end of the block above all, is written with round brackets.
     """

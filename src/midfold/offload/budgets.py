@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 READER = "read_persisted_output"
-"""The tool that reads kept output back."""
+"""The tool that reads offloaded output back."""
 MAX_READ_CHARS = 50_000
 """The most text that one call of the reader gives."""
 FRAME_CHARS = 1_000
@@ -21,7 +21,7 @@ class Budgets:
     """Limits in characters: of a result, of all results of a turn, of a preview, of single tools' results.
 
     A tool with an infinite limit is exempt from the limit of a result, not from that of a turn. Without the
-    exemption, reading a kept result would put it aside again.
+    exemption, reading an offloaded result would offload it again.
     """
 
     result_chars: float = 100_000
@@ -41,7 +41,7 @@ class Budgets:
 
     @property
     def block_chars(self) -> int:
-        """What a block takes at most; putting aside a result that is no longer would not make it shorter."""
+        """What a block takes at most; offloading a result that is no longer would not make it shorter."""
         return self.preview_chars + FRAME_CHARS
 
     def cut_chars(self, tool: str, results: int = 1) -> int:

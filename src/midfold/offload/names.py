@@ -1,4 +1,4 @@
-"""Names for kept output: nothing that a tool, a client or a model wrote can steer where a file goes."""
+"""Names for offloaded output: nothing that a tool, a client or a model wrote can steer where a file goes."""
 
 import re
 from hashlib import sha256

@@ -16,7 +16,7 @@ from midfold.offload.budgets import READER, Budgets
 from midfold.offload.names import REFERENCE
 
 
-class Why(StrEnum):
+class OffloadReason(StrEnum):
     """The limit for whose sake a result leaves the context."""
 
     RESULT = "result"
@@ -24,21 +24,21 @@ class Why(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """One result that is to be put aside; `cut_chars` is what stays of it where that fails."""
+class OffloadStep:
+    """One result that is to be offloaded; `cut_chars` is what stays of it where that fails."""
 
     at: Location
     tool: str
-    why: Why
+    reason: OffloadReason
     cut_chars: int
     result: ToolResult = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """What is to be put aside, in this order; `over_budget` counts turns that stay too large even so."""
+class OffloadPlan:
+    """Results that are to be offloaded, in order; `over_budget` counts turns that stay too large even so."""
 
-    steps: tuple[Step, ...] = ()
+    steps: tuple[OffloadStep, ...] = ()
     over_budget: int = 0
 
 
@@ -71,21 +71,21 @@ def plan_offload(
     start: int = 0,
     holds: Callable[[str], bool] = holds_nothing,
     settled: Collection[Location] = (),
-) -> Plan:
+) -> OffloadPlan:
     """Choose the results that leave the context so that each, and every turn, keeps to its limit.
 
     Messages before `start` and the results in `settled` stay as they are. `holds` says which references are
-    those of kept output: a reader's result stays if its call names one. No result is chosen that would not
-    get shorter.
+    those of offloaded output: a reader's result stays if its call names one. No result is chosen that would
+    not get shorter.
     """
     turns = list(_large_turns(messages, start, budgets))
     if not turns:
-        return Plan()
+        return OffloadPlan()
     calls = {result: call for call, result in pair_calls(messages).answers.items()}
     planner = _Planner(budgets, holds, frozenset(settled))
     planned = [planner.plan(list(_find_given(messages, turn, calls))) for turn in turns]
     steps = tuple(step for plan in planned for step in plan.steps)
-    return Plan(steps, sum(plan.over_budget for plan in planned))
+    return OffloadPlan(steps, sum(plan.over_budget for plan in planned))
 
 
 def _large_turns(messages: Sequence[Message], start: int, budgets: Budgets) -> Iterator[Span]:
@@ -125,14 +125,14 @@ class _Planner:
     holds: Callable[[str], bool]
     settled: frozenset[Location]
 
-    def plan(self, turn: Sequence[_Given]) -> Plan:
+    def plan(self, turn: Sequence[_Given]) -> OffloadPlan:
         """Choose first what is too long by itself, then the largest until the turn fits."""
         total = sum(given.chars for given in turn)
-        steps: list[Step] = []
+        steps: list[OffloadStep] = []
         rest: list[_Given] = []
         for given in filter(self._may_go, turn):
             if given.chars > self.budgets.limit_of(given.tool):
-                steps.append(self._step(given, Why.RESULT, len(turn)))
+                steps.append(self._step(given, OffloadReason.RESULT, len(turn)))
                 total -= given.chars - self.budgets.block_chars
             else:
                 rest.append(given)
@@ -140,19 +140,19 @@ class _Planner:
             if total <= self.budgets.turn_chars:
                 break
             if not self._is_reading(given):
-                steps.append(self._step(given, Why.TURN, len(turn)))
+                steps.append(self._step(given, OffloadReason.TURN, len(turn)))
                 total -= given.chars - self.budgets.block_chars
-        return Plan(tuple(steps), int(total > self.budgets.turn_chars))
+        return OffloadPlan(tuple(steps), int(total > self.budgets.turn_chars))
 
     def _may_go(self, given: _Given) -> bool:
         return given.chars > self.budgets.block_chars and given.at not in self.settled
 
-    def _step(self, given: _Given, why: Why, results: int) -> Step:
+    def _step(self, given: _Given, reason: OffloadReason, results: int) -> OffloadStep:
         cut_chars = self.budgets.cut_chars(given.tool, results)
-        return Step(given.at, given.tool, why, cut_chars, given.result)
+        return OffloadStep(given.at, given.tool, reason, cut_chars, given.result)
 
     def _is_reading(self, given: _Given) -> bool:
-        """Whether a reader was asked for kept output, which must not be put aside a second time."""
+        """Whether a reader was asked for offloaded output, which must not be offloaded a second time."""
         is_reader = given.tool == READER or self.budgets.limit_of(given.tool) == math.inf
         if given.call is None or not is_reader:
             return False

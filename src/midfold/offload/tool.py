@@ -1,4 +1,4 @@
-"""The tool with which a model reads back what was put aside: its schema, and what answers its calls.
+"""The tool with which a model reads offloaded output back: its schema, and what answers its calls.
 
 A call never fails and never gives more than it promises: what is wrong with it is said in the answer.
 """
@@ -9,17 +9,16 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
 from midfold.offload.budgets import MAX_READ_CHARS, READER
-from midfold.offload.outputs import Output, OutputInfo, OutputSink
-from midfold.offload.reading import Slice, read_end, read_lines, read_slice
-from midfold.offload.search import (
+from midfold.offload.output_search import (
     MAX_MATCHES,
     BadPattern,
-    Found,
+    OutputMatches,
     literal,
     regex,
     search_output,
     search_outputs,
 )
+from midfold.offload.outputs import Output, OutputInfo, OutputSink, Slice, read_end, read_lines, read_slice
 from midfold.summaries.tool_calls import one_line
 from midfold.texts import read_text
 
@@ -44,7 +43,7 @@ class OutputReader:
         self._sink = sink
 
     def handle(self, arguments: Mapping[str, object]) -> str:
-        """Answer a call; the answer quotes at most `MAX_READ_CHARS` characters of kept output."""
+        """Answer a call; the answer quotes at most `MAX_READ_CHARS` characters of offloaded output."""
         try:
             return self._answer(_Arguments(arguments))
         except (BadPattern, _BadArgument) as error:
@@ -117,7 +116,7 @@ def _say_slice(output: Output, part: Slice) -> str:
     return f"[{reference}: characters {part.start} to {part.stop} of {part.chars}{more}]\n{part.text}"
 
 
-def _say_found(found: Found) -> str:
+def _say_found(found: OutputMatches) -> str:
     if not found.matches:
         return "[no match]" if found.is_complete else "[no match in what could be searched; not all could]"
     more = "" if found.is_complete else f"; there may be more than these, {MAX_MATCHES} are shown at most"

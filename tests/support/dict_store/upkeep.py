@@ -15,10 +15,10 @@ _DAY_SECONDS = 86_400.0
 
 
 class UsageVerbs(Verbs):
-    """`Usage` of `midfold.store.base`."""
+    """`DiskUsage` of `midfold.store.base`."""
 
     def record_call(self, session_id: str, call: Call) -> None:
-        """Record what a call used; the same call twice is counted once."""
+        """OutputRecord what a call used; the same call twice is counted once."""
         with self._lock:
             entry = self._find(session_id)
             key = self._redactor.key(entry.origin)

@@ -22,7 +22,7 @@ DEFAULT_SECONDS = 120
 MAX_SECONDS = 600
 HEAD_BYTES = 400_000
 TAIL_BYTES = 400_000
-"""What is in between is thrown away as it comes; so much is put aside whole by the budgets anyway."""
+"""What is in between is thrown away as it comes; a result of that size is offloaded by the budgets anyway."""
 LEFT_BEHIND = "[what it left running in the background was ended with it]"
 _REST_SECONDS = 0.2
 _POLL_SECONDS = 0.05

@@ -13,7 +13,7 @@ from midfold.cli.checkup.findings import Finding, Severity, fine
 from midfold.cli.render.format import count_of, format_size
 from midfold.errors import StoreError
 from midfold.offload import REFERENCE, FileSink, name_folder
-from midfold.offload.sinks import SUFFIX, KeptFile, Place, is_temporary, walk
+from midfold.offload.sinks import SUFFIX, OffloadedFile, SessionFolder, is_temporary, walk
 from midfold.store import StoreFacts, find_in_bodies, read_facts
 
 _AREA = "outputs"
@@ -51,7 +51,7 @@ def check_outputs(root: Path, store: Path, *, is_sound: bool) -> Iterator[Findin
         )
 
 
-def _check_left_over(root: Path, files: Sequence[KeptFile]) -> Iterator[Finding]:
+def _check_left_over(root: Path, files: Sequence[OffloadedFile]) -> Iterator[Finding]:
     left = [file for file in files if is_temporary(file.name) and _is_older(file, _LEFT_SECONDS)]
     if left:
         yield Finding(
@@ -63,9 +63,9 @@ def _check_left_over(root: Path, files: Sequence[KeptFile]) -> Iterator[Finding]
         )
 
 
-def _find_forgotten(root: Path, files: Sequence[KeptFile], facts: StoreFacts) -> list[KeptFile]:
+def _find_forgotten(root: Path, files: Sequence[OffloadedFile], facts: StoreFacts) -> list[OffloadedFile]:
     known = {
-        Place(name_folder("tenant", tenant), name_folder("session", session))
+        SessionFolder(name_folder("tenant", tenant), name_folder("session", session))
         for tenant, session in facts.sessions
     }
     sink = FileSink(root)
@@ -78,7 +78,7 @@ def _find_forgotten(root: Path, files: Sequence[KeptFile], facts: StoreFacts) ->
     ]
 
 
-def _check_forgotten(root: Path, files: Sequence[KeptFile]) -> Iterator[Finding]:
+def _check_forgotten(root: Path, files: Sequence[OffloadedFile]) -> Iterator[Finding]:
     if files:
         size = format_size(sum(file.size for file in files))
         sessions = count_of(len({file.place for file in files}), "session")
@@ -91,15 +91,15 @@ def _check_forgotten(root: Path, files: Sequence[KeptFile]) -> Iterator[Finding]
         )
 
 
-def _is_older(file: KeptFile, seconds: float) -> bool:
+def _is_older(file: OffloadedFile, seconds: float) -> bool:
     return time.time() - file.modified_seconds > seconds
 
 
-def _ending_of(file: KeptFile) -> str:
+def _ending_of(file: OffloadedFile) -> str:
     return file.name.removesuffix(SUFFIX).rpartition("-")[2]
 
 
-def _remove(root: Path, files: Sequence[KeptFile]) -> str:
+def _remove(root: Path, files: Sequence[OffloadedFile]) -> str:
     sink = FileSink(root)
     gone = [file for file in files if sink.remove(file)]
     for place in {file.place for file in gone}:

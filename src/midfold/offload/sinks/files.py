@@ -1,4 +1,4 @@
-"""Keeps output in files: one folder for each session, reached by nobody but the user and by no other session.
+"""Offloaded output in files: one folder for each session, which no other user and no other session reaches.
 
 root/tenant-<hash>/session-<hash>/terminal-<hash>.txt
 """
@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from midfold.offload.names import is_reference, name_folder, name_owner
-from midfold.offload.outputs import Output, OutputInfo
-from midfold.offload.reading import read_slice
-from midfold.offload.sanitize import sanitize
+from midfold.offload.outputs import Output, OutputInfo, read_slice
+from midfold.offload.safe_text import sanitize
 from midfold.offload.sinks.directories import private_directory
+from midfold.offload.sinks.disk_usage import DiskUsage, OffloadedFile, Quotas, SessionFolder, walk
 from midfold.offload.sinks.durable import TEMPORARY, write_file
 from midfold.offload.sinks.records import SUFFIX, make_record, open_record, read_store
-from midfold.offload.sinks.usage import KeptFile, Place, Quotas, Usage, walk
 from midfold.redact import redact as hide_credentials
 
 _SWEEP_SECONDS = 3600.0
@@ -30,7 +29,7 @@ _DEFAULT_QUOTAS = Quotas()
 
 
 @dataclass(frozen=True, slots=True)
-class Swept:
+class SweptFiles:
     """What a sweep removed."""
 
     files: int = 0
@@ -38,7 +37,7 @@ class Swept:
 
 
 class FileSink:
-    """All output that is kept below `root`, a directory of its own that need not exist.
+    """All output that is offloaded below `root`, a directory of its own that need not exist.
 
     Threads and processes may share it. With `store`, the id of the store of its sessions, output stays
     as long as they do: whoever deletes a session clears its output. Without, it goes when it is too old. That
@@ -58,7 +57,7 @@ class FileSink:
         self.store = store
         self.redact = redact
         self.clock = clock
-        self.usage = Usage(self.root, quotas, clock)
+        self.usage = DiskUsage(self.root, quotas, clock)
         self._quotas = quotas
         self._swept_at: float | None = None
 
@@ -66,7 +65,7 @@ class FileSink:
         """Return the sink of one session; the names may be any text."""
         return FileSession(self, session, tenant)
 
-    def sweep(self) -> Swept:
+    def sweep(self) -> SweptFiles:
         """Remove what is older than its time and no store's; what cannot be removed waits for the next."""
         now = self._swept_at = self.clock()
         old = [file for file, age in _ages(walk(self.root), now) if age > self._max_age(file)]
@@ -76,19 +75,19 @@ class FileSink:
             self.remove_folder(place)
         if gone:
             self.usage.forget()
-        return Swept(len(gone), sum(file.size for file in gone))
+        return SweptFiles(len(gone), sum(file.size for file in gone))
 
     def sweep_if_due(self) -> None:
         """Sweep unless that was done within the hour."""
         if self._swept_at is None or abs(self.clock() - self._swept_at) >= _SWEEP_SECONDS:
             self.sweep()
 
-    def remove_folder(self, place: Place) -> None:
+    def remove_folder(self, place: SessionFolder) -> None:
         """Remove the folder of a session if it is empty."""
         with suppress(OSError), private_directory(self.root, place.tenant) as tenant:
             os.rmdir(place.session, dir_fd=tenant)
 
-    def store_of(self, file: KeptFile) -> str | None:
+    def store_of(self, file: OffloadedFile) -> str | None:
         """Say which store keeps the session of a file, empty for none; `None` if the file is none of ours."""
         try:
             with private_directory(self.root, file.place.tenant, file.place.session) as directory:
@@ -96,7 +95,7 @@ class FileSink:
         except OSError:
             return None
 
-    def remove(self, file: KeptFile) -> bool:
+    def remove(self, file: OffloadedFile) -> bool:
         """Remove a file, and say whether that was possible."""
         try:
             with private_directory(self.root, file.place.tenant, file.place.session) as directory:
@@ -105,7 +104,7 @@ class FileSink:
             return False
         return True
 
-    def _max_age(self, file: KeptFile) -> float:
+    def _max_age(self, file: OffloadedFile) -> float:
         return _TEMPORARY_SECONDS if is_temporary(file.name) else self._quotas.max_age_seconds
 
 
@@ -114,7 +113,7 @@ def is_temporary(name: str) -> bool:
     return _IS_TEMPORARY.fullmatch(name) is not None
 
 
-def _ages(files: Iterable[KeptFile], now: float) -> Iterator[tuple[KeptFile, float]]:
+def _ages(files: Iterable[OffloadedFile], now: float) -> Iterator[tuple[OffloadedFile, float]]:
     """Yield files with how old they are, the newest first.
 
     Between one and the next a day counts at most. A clock that is set ahead would make everything old at
@@ -133,7 +132,7 @@ class FileSession:
     def __init__(self, sink: FileSink, session: str, tenant: str) -> None:
         self._sink = sink
         self._owner = name_owner(tenant, session)
-        self._place = Place(name_folder("tenant", tenant), name_folder("session", session))
+        self._place = SessionFolder(name_folder("tenant", tenant), name_folder("session", session))
 
     def write(self, key: str, text: str, *, tool: str = "") -> str:
         """Keep a text, credentials replaced; raises `OSError`, `EDQUOT` where a quota is used up."""
@@ -158,7 +157,7 @@ class FileSession:
         return record.reference
 
     def read(self, reference: str, offset: int = 0, limit: int | None = None) -> str:
-        """Return a part of a kept text, of which no more is read than it takes."""
+        """Return a part of an offloaded text, of which no more is read than it takes."""
         with self.open(reference) as output:
             return read_slice(output, offset, output.info.chars if limit is None else limit).text
 
@@ -172,12 +171,12 @@ class FileSession:
 
     @contextmanager
     def open(self, reference: str) -> Iterator[Output]:
-        """Open a kept text for the block."""
+        """Open an offloaded text for the block."""
         with self._directory() as directory, open_record(directory, reference, self._owner) as output:
             yield output
 
     def outputs(self) -> list[OutputInfo]:
-        """Return what is kept, the newest first; what is damaged is left out."""
+        """Return what is offloaded, the newest first; what is damaged is left out."""
         try:
             with self._directory() as directory:
                 found = list(_read_infos(directory, self._owner))

@@ -1,4 +1,4 @@
-"""Keeps output in memory, for tests and for those who want nothing on their disk."""
+"""Offloaded output in memory, for tests and for those who want nothing on their disk."""
 
 import errno
 import threading
@@ -14,10 +14,10 @@ from midfold.offload.outputs import (
     OutputInfo,
     count_breaks,
     describe,
+    read_slice,
     shown_tool,
 )
-from midfold.offload.reading import read_slice
-from midfold.offload.sanitize import sanitize
+from midfold.offload.safe_text import sanitize
 from midfold.redact import redact as hide_credentials
 
 
@@ -56,7 +56,7 @@ class MemorySink:
         return reference
 
     def read(self, reference: str, offset: int = 0, limit: int | None = None) -> str:
-        """Return a part of a kept text."""
+        """Return a part of an offloaded text."""
         with self.open(reference) as output:
             return read_slice(output, offset, output.info.chars if limit is None else limit).text
 
@@ -66,14 +66,14 @@ class MemorySink:
 
     @contextmanager
     def open(self, reference: str) -> Iterator[Output]:
-        """Open a kept text for the block."""
+        """Open an offloaded text for the block."""
         output = self._outputs.get(reference)
         if output is None:
             raise FileNotFoundError(errno.ENOENT, "no such output in this session", reference)
         yield output
 
     def outputs(self) -> list[OutputInfo]:
-        """Return what is kept, the newest first."""
+        """Return what is offloaded, the newest first."""
         with self._lock:
             infos = [output.info for output in self._outputs.values()]
         return sorted(infos, key=lambda info: (-info.at_seconds, info.reference))

@@ -1,4 +1,4 @@
-"""How a kept text lies in its file: the text itself, then a line that describes it, then a seal.
+"""How an offloaded text lies in its file: the text itself, then a line that describes it, then a seal.
 
     the text, in chunks of CHUNK_CHARS characters, as UTF-8
     {"owner": …, "key": …, "chunks": [[end of the first in bytes, line breaks up to there, SHA-256], …], …}
@@ -21,7 +21,7 @@ from itertools import accumulate
 from midfold.files import open_to_read
 from midfold.offload.names import digest_of, is_reference, name_output
 from midfold.offload.outputs import OutputInfo, count_breaks, describe, shown_tool
-from midfold.offload.sanitize import SafeText
+from midfold.offload.safe_text import SafeText
 
 SUFFIX = ".txt"
 _SEAL_BYTES = 8 + 1 + 64 + 1
@@ -33,7 +33,7 @@ _READ_FLAGS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class OutputRecord:
     """A text that is ready to be written: the parts of its file, one behind the other."""
 
     reference: str
@@ -56,7 +56,7 @@ class _Chunk:
 
 def make_record(
     owner: str, key: SafeText, text: SafeText, *, tool: SafeText, at_seconds: float, store: str = ""
-) -> Record:
+) -> OutputRecord:
     """Lay out a text as its file; `store` is where its session is kept, empty where nobody keeps it."""
     ends = accumulate(map(len, text.chunks))
     breaks = count_breaks(text.chunks)
@@ -79,7 +79,7 @@ def make_record(
     }
     line = json.dumps(description, separators=(",", ":")).encode()
     seal = f"{len(line):08x} {sha256(line).hexdigest()}\n".encode()
-    return Record(reference, (*text.chunks, b"\n", line, b"\n", seal))
+    return OutputRecord(reference, (*text.chunks, b"\n", line, b"\n", seal))
 
 
 class FileOutput:
@@ -103,7 +103,7 @@ class FileOutput:
 
 @contextmanager
 def open_record(directory: int, reference: str, owner: str) -> Iterator[FileOutput]:
-    """Open a kept text: `FileNotFoundError` where this owner has none, `EBADMSG` where it is damaged."""
+    """Open an offloaded text: `FileNotFoundError` where the owner has none, `EBADMSG` where it is damaged."""
     if not is_reference(reference):
         raise _missing(reference)
     with open_to_read(reference + SUFFIX, folder=directory, flags=_READ_FLAGS) as descriptor:

@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 
 from midfold.messages import Message, ToolCall, ToolResult
 from midfold.messages.pairing import Location
-from midfold.offload import READER, Budgets, Why, plan_offload
+from midfold.offload import READER, Budgets, OffloadReason, plan_offload
 
 DEFAULT = Budgets()
 REFERENCE = "terminal-" + "0f" * 16
 
 
 def chosen(plan):
-    return [(step.at.message, step.why) for step in plan.steps]
+    return [(step.at.message, step.reason) for step in plan.steps]
 
 
 def test_nothing_is_planned_while_all_keeps_to_the_limits(turn):
@@ -23,23 +23,23 @@ def test_nothing_is_planned_while_all_keeps_to_the_limits(turn):
 
 
 def test_a_result_over_its_limit_goes(turn):
-    assert chosen(plan_offload(turn("x" * 100_001, "short"), DEFAULT)) == [(2, Why.RESULT)]
+    assert chosen(plan_offload(turn("x" * 100_001, "short"), DEFAULT)) == [(2, OffloadReason.RESULT)]
 
 
 def test_a_tool_has_its_own_limit(turn):
     budgets = Budgets(per_tool={"terminal": 5_000})
-    assert chosen(plan_offload(turn("x" * 5_001), budgets)) == [(2, Why.RESULT)]
+    assert chosen(plan_offload(turn("x" * 5_001), budgets)) == [(2, OffloadReason.RESULT)]
     assert plan_offload(turn("x" * 5_001, tool="grep"), budgets).steps == ()
 
 
 def test_the_largest_go_until_the_turn_fits(turn):
     sizes = (40_000, 90_000, 60_000, 50_000)
-    assert chosen(plan_offload(turn(*("x" * size for size in sizes)), DEFAULT)) == [(3, Why.TURN)]
+    assert chosen(plan_offload(turn(*("x" * size for size in sizes)), DEFAULT)) == [(3, OffloadReason.TURN)]
 
 
 def test_results_that_go_by_themselves_make_room_in_the_turn(turn):
     plan = plan_offload(turn("x" * 150_000, "x" * 99_000, "x" * 90_000), DEFAULT)
-    assert chosen(plan) == [(2, Why.RESULT)]
+    assert chosen(plan) == [(2, OffloadReason.RESULT)]
 
 
 def test_every_turn_is_measured_by_itself(turn):
@@ -49,11 +49,11 @@ def test_every_turn_is_measured_by_itself(turn):
 
 def test_a_reader_is_exempt_from_the_limit_of_a_result_only(turn):
     assert plan_offload(turn("x" * 190_000, tool="read_file"), DEFAULT).steps == ()
-    assert chosen(plan_offload(turn("x" * 210_000, tool="read_file"), DEFAULT)) == [(2, Why.TURN)]
+    assert chosen(plan_offload(turn("x" * 210_000, tool="read_file"), DEFAULT)) == [(2, OffloadReason.TURN)]
 
 
 @pytest.mark.parametrize("tool", ["read_file", READER])
-def test_what_was_read_of_kept_output_is_not_put_aside_again(turn, tool):
+def test_what_was_read_of_kept_output_is_not_offload_again(turn, tool):
     budgets = Budgets(turn_chars=30_000)
     read = turn("x" * 45_000, tool=tool, arguments=f'{{"path": "/o/{REFERENCE}.txt"}}')
     assert plan_offload(read, budgets, holds=lambda reference: reference == REFERENCE).steps == ()

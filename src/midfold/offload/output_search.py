@@ -1,4 +1,4 @@
-"""Searches kept output, of one result or of a whole session, within bounds that no pattern can break.
+"""Searches offloaded output, of one result or of a whole session, within bounds that no pattern can break.
 
 A pattern is plain text unless it is asked to be a regular expression. Those run in linear time, on re2; where
 re2 is missing they are refused, as a hostile one could hold everything up.
@@ -23,7 +23,7 @@ _MARGIN_CHARS = max(_SHOWN_CHARS, MAX_PATTERN_CHARS)
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class OutputMatch:
     """A place that matches: where it is, and what its line says around it."""
 
     reference: str
@@ -33,10 +33,10 @@ class Match:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class OutputMatches:
     """The matches of a search; `is_complete` is false where a bound ended it."""
 
-    matches: tuple[Match, ...]
+    matches: tuple[OutputMatch, ...]
     is_complete: bool
 
 
@@ -92,22 +92,22 @@ def _check_length(pattern: str) -> None:
         raise BadPattern(f"a pattern has 1 to {MAX_PATTERN_CHARS} characters; this has {len(pattern):,}")
 
 
-def search_output(output: Output, find: Find, *, limit: int = MAX_MATCHES) -> Found:
-    """Search one kept text."""
+def search_output(output: Output, find: Find, *, limit: int = MAX_MATCHES) -> OutputMatches:
+    """Search one offloaded text."""
     matches = tuple(islice(_matches(output, find), limit + 1))
     is_complete = len(matches) <= limit and output.info.chars <= MAX_SCANNED_CHARS
-    return Found(matches[:limit], is_complete)
+    return OutputMatches(matches[:limit], is_complete)
 
 
-def search_outputs(sink: OutputSink, find: Find, *, limit: int = MAX_MATCHES) -> Found:
+def search_outputs(sink: OutputSink, find: Find, *, limit: int = MAX_MATCHES) -> OutputMatches:
     """Search all that a session keeps, the newest first; what cannot be read makes it incomplete."""
-    matches: list[Match] = []
+    matches: list[OutputMatch] = []
     is_complete = True
     left_chars = MAX_SCANNED_CHARS
     for info in sink.outputs():
         left_chars -= info.chars
         if left_chars < 0 or len(matches) >= limit:
-            return Found(tuple(matches), is_complete=False)
+            return OutputMatches(tuple(matches), is_complete=False)
         try:
             with sink.open(info.reference) as output:
                 found = search_output(output, find, limit=limit - len(matches))
@@ -116,10 +116,10 @@ def search_outputs(sink: OutputSink, find: Find, *, limit: int = MAX_MATCHES) ->
             continue
         matches += found.matches
         is_complete = is_complete and found.is_complete
-    return Found(tuple(matches), is_complete)
+    return OutputMatches(tuple(matches), is_complete)
 
 
-def _matches(output: Output, find: Find) -> Iterator[Match]:
+def _matches(output: Output, find: Find) -> Iterator[OutputMatch]:
     """Walk through pieces of one chunk and what is before it; `resume` is where nothing was looked at yet."""
     resume = 0
     before = ""
@@ -132,7 +132,7 @@ def _matches(output: Output, find: Find) -> Iterator[Match]:
         position = find(piece, resume - piece_start)
         while 0 <= position < stop:
             shown = _Shown(piece, position)
-            yield Match(output.info.reference, piece_start + position, lines.at(position), shown.text)
+            yield OutputMatch(output.info.reference, piece_start + position, lines.at(position), shown.text)
             resume = piece_start + shown.stop
             position = find(piece, shown.stop) if shown.stop < len(piece) else -1
         resume = max(resume, piece_start + stop)

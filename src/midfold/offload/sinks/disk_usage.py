@@ -28,7 +28,7 @@ class Quotas:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SessionFolder:
     """The folders of a session."""
 
     tenant: str
@@ -36,16 +36,16 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptFile:
+class OffloadedFile:
     """A file below the folders of a session, temporary ones among them."""
 
-    place: Place
+    place: SessionFolder
     name: str
     size: int
     modified_seconds: float
 
 
-class Usage:
+class DiskUsage:
     """Counts what lies below a root; counted anew from time to time."""
 
     def __init__(self, root: Path, quotas: Quotas, clock: Callable[[], float]) -> None:
@@ -54,11 +54,11 @@ class Usage:
         self._clock = clock
         self._lock = threading.Lock()
         self._counted_at: float | None = None
-        self._sessions: Counter[Place] = Counter()
+        self._sessions: Counter[SessionFolder] = Counter()
         self._tenants: Counter[str] = Counter()
 
     @contextmanager
-    def reserve(self, place: Place, size: int) -> Iterator[None]:
+    def reserve(self, place: SessionFolder, size: int) -> Iterator[None]:
         """Count `size` bytes as used if the block succeeds; `EDQUOT` where there is no room for them."""
         size = _in_blocks(size)
         with self._lock:
@@ -78,7 +78,7 @@ class Usage:
         with self._lock:
             self._counted_at = None
 
-    def _is_over(self, place: Place, size: int) -> bool:
+    def _is_over(self, place: SessionFolder, size: int) -> bool:
         quotas = self._quotas
         return (
             self._sessions[place] + size > quotas.session_bytes
@@ -86,7 +86,7 @@ class Usage:
             or self._tenants.total() + size > quotas.total_bytes
         )
 
-    def _add(self, place: Place, size: int) -> None:
+    def _add(self, place: SessionFolder, size: int) -> None:
         self._sessions[place] += size
         self._tenants[place.tenant] += size
 
@@ -106,7 +106,7 @@ def _in_blocks(size: int) -> int:
     return -(-size // _BLOCK_BYTES) * _BLOCK_BYTES
 
 
-def walk(root: Path) -> Iterator[KeptFile]:
+def walk(root: Path) -> Iterator[OffloadedFile]:
     """Yield every file of every session below a root; what vanishes meanwhile is passed over, and so are
     folders that are not ours."""
     for tenant in _folders(root, "tenant"):
@@ -114,8 +114,8 @@ def walk(root: Path) -> Iterator[KeptFile]:
             for entry in _scan(Path(session.path)):
                 with suppress(FileNotFoundError):
                     status = entry.stat(follow_symlinks=False)
-                    place = Place(tenant.name, session.name)
-                    yield KeptFile(place, entry.name, status.st_size, status.st_mtime)
+                    place = SessionFolder(tenant.name, session.name)
+                    yield OffloadedFile(place, entry.name, status.st_size, status.st_mtime)
 
 
 def _folders(directory: Path, kind: str) -> Iterator[os.DirEntry[str]]:
