@@ -11,8 +11,8 @@ from midfold.folding.fold import (
     Fate,
     Fold,
     Insert,
+    MessageSource,
     Replacement,
-    Source,
     Span,
     apply,
     replace_spans,
@@ -201,11 +201,11 @@ def test_a_walk_says_where_each_message_comes_from():
     edit = Edit.at(3, messages[3], [(0, Text("C"))])
     fold = fold_of(messages, Replacement(Span(1, 2), SUMMARY), edits=(edit,), note="[Note: x]")
     assert [(step.index, step.source, step.message is None) for step in fold.walk(messages)] == [
-        (0, Source.NOTED, False),
-        (None, Source.SUMMARY, False),
-        (1, Source.OLD, True),
-        (2, Source.OLD, False),
-        (3, Source.SHORTENED, False),
+        (0, MessageSource.NOTED, False),
+        (None, MessageSource.SUMMARY, False),
+        (1, MessageSource.OLD, True),
+        (2, MessageSource.OLD, False),
+        (3, MessageSource.SHORTENED, False),
     ]
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from midfold.folding.fold import Span
 from midfold.folding.policy import Style
-from midfold.folding.prune import PLACEHOLDER, prune
+from midfold.folding.prune import PLACEHOLDER, PruneCounts, prune
 from midfold.messages import Media, Message, Reasoning, Text, ToolCall, ToolResult, pair_calls
 from midfold.redact import redact
 from midfold.summaries.tool_calls.excerpts import redact_arguments
@@ -46,7 +46,7 @@ def test_a_long_result_becomes_a_stub():
     messages = [asked(path="a.py"), answered()]
     pruned = prune(messages, Span(0, 2))
     assert result_texts(apply_edits(messages, pruned)) == ["[read] read a.py from line 1 (4,999 chars)"]
-    assert (pruned.results, pruned.duplicates, pruned.arguments, pruned.media) == (1, 0, 0, 0)
+    assert pruned.counts == PruneCounts(results=1)
 
 
 def test_a_result_of_200_characters_stays():
@@ -96,13 +96,13 @@ def test_older_copies_point_to_the_newest_one_that_stays():
         "[read] same output as the later `read a.py` call (4,999 chars)",
         LONG,
     ]
-    assert (pruned.results, pruned.duplicates) == (0, 1)
+    assert pruned.counts == PruneCounts(duplicates=1)
 
 
 def test_nothing_points_to_a_copy_that_is_stubbed_too():
     messages = [asked("a", path="a.py"), answered("a"), asked("b", path="a.py"), answered("b")]
     pruned = prune(messages, Span(0, 4))
-    assert (pruned.results, pruned.duplicates) == (2, 0)
+    assert pruned.counts == PruneCounts(results=2)
 
 
 def test_a_copy_inside_the_span_that_stays_whole_is_pointed_to():
@@ -127,7 +127,7 @@ def test_long_arguments_are_shortened_inside_their_json():
         "path": "a.py",
         "content": LONG[:200] + "… [4,799 more characters]",
     }
-    assert pruned.arguments == 1
+    assert pruned.counts.arguments == 1
 
 
 def test_arguments_up_to_500_characters_stay():
@@ -146,7 +146,7 @@ def test_arguments_beside_thinking_that_nobody_signed_are_shortened():
         asked(name="write_file", text=(Reasoning("hm"),), path="a.py", content=LONG),
         answered(text="ok"),
     ]
-    assert prune(messages, Span(0, 2)).arguments == 1
+    assert prune(messages, Span(0, 2)).counts.arguments == 1
 
 
 def test_a_message_with_an_open_call_and_its_results_stay():
@@ -158,7 +158,7 @@ def test_a_message_with_an_open_call_and_its_results_stay():
 def test_a_result_of_an_open_group_is_still_pointed_to():
     calls = (ToolCall("b", "read", '{"path": "a.py"}'), ToolCall("c", "read", "{}"))
     messages = [asked("a", path="a.py"), answered("a"), Message("assistant", calls), answered("b")]
-    assert prune(messages, Span(0, 4)).duplicates == 1
+    assert prune(messages, Span(0, 4)).counts.duplicates == 1
 
 
 def test_a_picture_becomes_a_note():
@@ -168,7 +168,7 @@ def test_a_picture_becomes_a_note():
         Text("look"),
         Text("[image image/png, 24 KB, removed to save context]"),
     )
-    assert pruned.media == 1
+    assert pruned.counts.media == 1
 
 
 def test_the_address_of_a_picture_stays():
@@ -265,7 +265,7 @@ def test_pruning_twice_changes_nothing(messages, span, style):
     once = apply_edits(messages, prune(messages, span, style=style))
     again = prune(once, span, style=style)
     assert again.edits == ()
-    assert (again.results, again.duplicates, again.arguments, again.media) == (0, 0, 0, 0)
+    assert again.counts == PruneCounts()
 
 
 @given(messages_of_any_kind, spans, styles)

@@ -61,7 +61,7 @@ def assert_the_same(messages, policy):
     memory = LedgerCache(b"key")
     memory.remember(messages)
     prompts, others = [], []
-    known = fold(messages, policy, prompts, memory=memory, digests=list(digest_messages(messages)))
+    known = fold(messages, policy, prompts, ledger_cache=memory, digests=list(digest_messages(messages)))
     assert known == fold(messages, policy, others)
     assert prompts == others
 

@@ -13,7 +13,7 @@ from midfold.folding import (
     CompressionPolicy,
     CompressionState,
     Fold,
-    Source,
+    MessageSource,
     SummaryRequest,
     apply,
     compress,
@@ -60,7 +60,7 @@ def _leaves_request(fold: Fold, messages: Sequence[Message]) -> bool:
     for step in fold.walk(messages):
         if newest is not None and step.index == newest:
             is_left = step.message is not None and words_of(step.message) == words_of(messages[newest])
-        elif newest is not None and step.source is Source.SUMMARY:
+        elif newest is not None and step.source is MessageSource.SUMMARY:
             is_left = False
     return is_left
 

@@ -104,7 +104,7 @@ class Run:
             # An emergency halves the tail; what a person wants to stay, stays.
             is_emergency=self.is_emergency and not self.is_partial,
             key=reader.memory.key,
-            memory=reader.memory,
+            ledger_cache=reader.memory,
             digests=list(reader.digests),
         )
 

@@ -4,24 +4,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar, cast
 
-from midfold.folding.fold import Fate, Fold, Source, Span
+from midfold.folding.fold import Fate, Fold, MessageSource, Span
+from midfold.folding.prune import NOTHING_PRUNED, PruneCounts
 from midfold.folding.state import CompressionState
 from midfold.messages import Message, Opaque, Reasoning, Text, ToolCall, ToolResult
 from midfold.summaries import Retention
 
 
 @dataclass(frozen=True, slots=True)
-class PruneCounts:
-    """How much was said more briefly, by kind."""
-
-    results: int = 0
-    duplicates: int = 0
-    arguments: int = 0
-    media: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Match:
+class OriginalMatch:
     """Where a text stands in a message that is no longer in the context word for word."""
 
     index: int
@@ -51,7 +42,7 @@ class Compression(Generic[M]):
     tokens_before: int
     tokens_after: int
     budget_tokens: int
-    pruned: PruneCounts = PruneCounts()
+    pruned: PruneCounts = NOTHING_PRUNED
     summarizer: str | None = None
     summary_tokens: int = 0
     retention: Retention | None = None
@@ -117,7 +108,7 @@ class Compression(Generic[M]):
         for step in self.fold.walk(self.before) if self.fold else ():
             if step.index is not None and step.message is None:
                 fates[step.index] = Fate.FOLDED
-            elif step.index is not None and step.source is Source.SHORTENED:
+            elif step.index is not None and step.source is MessageSource.SHORTENED:
                 fates[step.index] = Fate.SHORTENED
         return fates
 
@@ -135,7 +126,7 @@ class Compression(Generic[M]):
         # Nothing but the messages depends on their type.
         return replace(cast("Compression[N]", self), messages=messages)
 
-    def find(self, text: str) -> list[Match]:
+    def find(self, text: str) -> list[OriginalMatch]:
         """Find words in what is no longer in the context as it was, ignoring case."""
         wanted = text.casefold()
         return [
@@ -145,12 +136,12 @@ class Compression(Generic[M]):
         ]
 
 
-def _match(message: Message, index: int, wanted: str) -> Match | None:
+def _match(message: Message, index: int, wanted: str) -> OriginalMatch | None:
     for text in texts_of(message):
-        place = text.casefold().find(wanted)
-        if place >= 0:
-            start = max(0, place - _SNIPPET_CHARS // 2)
-            return Match(index, text[start : place + len(wanted) + _SNIPPET_CHARS // 2])
+        position = text.casefold().find(wanted)
+        if position >= 0:
+            start = max(0, position - _SNIPPET_CHARS // 2)
+            return OriginalMatch(index, text[start : position + len(wanted) + _SNIPPET_CHARS // 2])
     return None
 
 

@@ -9,27 +9,23 @@ from collections.abc import Generator, Iterable, Sequence
 from dataclasses import replace
 from typing import TypeAlias, TypeVar
 
-from midfold.folding.assemble import make_fold
 from midfold.folding.choose import (
-    Choice,
-    Job,
-    add_edits,
+    FoldChoice,
     choose_fold,
-    is_short,
+    fits_pruned,
     prune_middle,
     prunes_in_vain,
     spare,
-    why_not,
 )
-from midfold.folding.compression import Compression, PruneCounts, texts_of
+from midfold.folding.compression import Compression, texts_of
 from midfold.folding.fold import Edit, Fold, splice
+from midfold.folding.job import CompressionJob
 from midfold.folding.layout import lay_out
 from midfold.folding.policy import CompressionPolicy, Strategy
 from midfold.folding.pressure import note_attempt, note_outcome
-from midfold.folding.prune import Pruned
+from midfold.folding.prune import PruneCounts, Pruned
 from midfold.folding.state import CompressionState
-from midfold.folding.summary_message import frame_summary, make_summary_message
-from midfold.messages import Message, MessageDigest, Text, ToolCall, ToolResult
+from midfold.messages import Message, MessageDigest
 from midfold.ports import Count
 from midfold.summaries import Draft, Retention, SummaryJob, SummaryRequest, draft_summary
 from midfold.summaries.ledger import LedgerCache
@@ -37,11 +33,9 @@ from midfold.summaries.ledger import LedgerCache
 MIN_SAVED_PART = 0.10
 MIN_SAVED_TOKENS = 500
 """A pass that saves less costs more than it brings: a cold cache, and detail for nothing."""
-NOTHING_PRUNED = Pruned((), 0, 0, 0, 0)
 PINS_PART = 0.02
 """Of the budget, the most that pinned rules may take."""
 _FIT_ROUNDS = 4
-
 
 M = TypeVar("M")
 Flow: TypeAlias = Generator[SummaryRequest, str, Compression[M]]
@@ -60,19 +54,19 @@ def compress(
     is_manual: bool = False,
     is_emergency: bool = False,
     key: bytes = b"",
-    memory: LedgerCache | None = None,
+    ledger_cache: LedgerCache | None = None,
     digests: Sequence[MessageDigest] | None = None,
 ) -> Flow[Message]:
     """Compress a conversation. Yields `SummaryRequest`, is sent the summary, returns `Compression`.
 
     `overhead_tokens` is what travels beside the messages: a system prompt kept apart, tool schemas. `sizes`
-    spare counting again, a `memory` with the same `key` reading, `digests` hashing. Without `use_model`
+    spare counting again, a `ledger_cache` with the same `key` reading, `digests` hashing. Without `use_model`
     nothing is yielded and the built-in digest summarises. Whatever happens, the input stays as it was; an
     answer that is refused or fails is replaced by the digest.
     """
     sizes = [count(message) for message in messages] if sizes is None else sizes
     layout = lay_out(messages, sizes, policy)
-    job = Job(
+    job = CompressionJob(
         layout=layout,
         policy=policy,
         count=count,
@@ -84,48 +78,51 @@ def compress(
         is_manual=is_manual,
         is_emergency=is_emergency,
         key=key,
-        memory=memory or LedgerCache(key),
+        ledger_cache=ledger_cache or LedgerCache(key),
         digests=digests,
     )
     return (yield from _compress(job))
 
 
-def _compress(job: Job) -> Flow[Message]:
+def _compress(job: CompressionJob) -> Flow[Message]:
     """Do as little as the job allows: nothing, pruning, or a fold."""
-    refusal = why_not(job)
+    refusal = job.find_refusal()
     if refusal is not None:
         return _unchanged(job, refusal, note_attempt(job.state))
+    plan = job.make_plan()
     only_prunes = job.policy.strategy is Strategy.PRUNE
-    skips = job.folds_all or (prunes_in_vain(job) and not only_prunes)
-    pruned = NOTHING_PRUNED if skips else prune_middle(job)
-    if only_prunes or (not skips and job.fits_pruned(pruned)):
+    skips_pruning = job.folds_all or (not only_prunes and prunes_in_vain(job, plan))
+    pruned = Pruned() if skips_pruning else prune_middle(job, plan)
+    if only_prunes or (not skips_pruning and fits_pruned(job, pruned)):
         pruned = spare(job, pruned)
-        return _finish(job, _light_fold(job, pruned), pruned, None)
-    choice = choose_fold(job, pruned)
-    if choice.spans and (refusal := _why_vain(job, _most_saved(job, choice))):
-        return _vain(job, refusal)
+        return _finish(job, job.make_fold(pruned.edits, job.repair(())), pruned, None)
+    choice = choose_fold(job, plan, pruned)
     if choice.spans:
-        draft = yield from draft_summary(_summary_job(job, choice), use_model=job.use_model)
-        fold = _fit(job, choice, draft)
-        warning = draft.warning or _warn_of_focus(job, draft, fold)
-        return _finish(job, fold, pruned, replace(draft, warning=warning))
-    pruned = add_edits(prune_middle(job), choice.edits)
-    if pruned.edits:
-        return _finish(job, _light_fold(job, pruned), pruned, None)
-    return (
-        _unchanged(job, "there is too little to fold", note_attempt(job.state))
-        if is_short(job)
-        else _vain(job, "nothing can be folded")
-    )
+        return (yield from _fold(job, choice, pruned))
+    pruned = prune_middle(job, plan) if skips_pruning else pruned
+    # Pruning and the shortening of a tail never touch the same message.
+    edits = tuple(sorted((*pruned.edits, *choice.edits), key=lambda edit: edit.index))
+    if edits:
+        return _finish(job, job.make_fold(edits, choice.repairs), replace(pruned, edits=edits), None)
+    if job.is_short:
+        return _unchanged(job, "there is too little to fold", note_attempt(job.state))
+    return _vain(job, "nothing can be folded")
 
 
-def _most_saved(job: Job, choice: Choice) -> int:
-    """Return what a fold saves whose summary says nothing; where that is too little, nobody is asked."""
-    shell = choice.summary_tokens - choice.body_tokens
-    return choice.folded_tokens - shell - sum(map(job.edit_delta, choice.edits))
+def _fold(job: CompressionJob, choice: FoldChoice, pruned: Pruned) -> Flow[Message]:
+    """Have the summary written and put it in its place, unless that cannot save enough."""
+    # What a fold saves whose summary says nothing; where that is too little, nobody is asked.
+    frame_tokens = choice.summary_tokens - choice.body_tokens
+    refusal = _why_vain(job, choice.folded_tokens - frame_tokens - job.edits_delta(choice.edits))
+    if refusal is not None:
+        return _vain(job, refusal)
+    draft = yield from draft_summary(_summary_job(job, choice), use_model=job.use_model)
+    fold = _fit(job, choice, draft)
+    warning = draft.warning or _warn_of_focus(job, draft, fold)
+    return _finish(job, fold, pruned, replace(draft, warning=warning))
 
 
-def _why_vain(job: Job, saved: int) -> str | None:
+def _why_vain(job: CompressionJob, saved: int) -> str | None:
     """Say why saving so many tokens is not worth a pass, if that is so; under a ceiling everything is."""
     if saved <= 0:
         return "the result would not be smaller"
@@ -135,21 +132,8 @@ def _why_vain(job: Job, saved: int) -> str | None:
     return None
 
 
-def _light_fold(job: Job, pruned: Pruned) -> Fold:
-    """Make the fold of a pass that only pruned: no span, no summary, no note."""
-    layout = job.layout
-    return make_fold(
-        layout,
-        spans=(),
-        at=layout.lead,
-        summary=None,
-        edits=pruned.edits,
-        digests=job.digests,
-    )
-
-
-def _summary_job(job: Job, choice: Choice) -> SummaryJob:
-    """Name what the summary stands for, and on which terms it is draft."""
+def _summary_job(job: CompressionJob, choice: FoldChoice) -> SummaryJob:
+    """Name what the summary stands for, and on which terms it is drafted."""
     layout, policy = job.layout, job.policy
     folded = [index for span in choice.spans for index in span]
     gone = set(folded)
@@ -164,7 +148,7 @@ def _summary_job(job: Job, choice: Choice) -> SummaryJob:
         rules_tokens=policy.target_tokens * PINS_PART if policy.pins else 0.0,
         redact=job.redact,
         count_text=job.count_text,
-        ledger_cache=job.memory,
+        ledger_cache=job.ledger_cache,
         earlier=layout.summary,
         previous=layout.previous,
         pins=job.state.pins,
@@ -176,37 +160,28 @@ def _summary_job(job: Job, choice: Choice) -> SummaryJob:
     )
 
 
-def _warn_of_focus(job: Job, draft: Draft, fold: Fold) -> str | None:
+def _warn_of_focus(job: CompressionJob, draft: Draft, fold: Fold) -> str | None:
     """Say so if little of the topic that a compression was to keep is left."""
     folded = (job.layout.messages[index] for index in draft.job.folded)
     body = fold.summary.text if fold.summary else ""
     return draft.check_focus(body, lambda: [text for message in folded for text in texts_of(message)])
 
 
-def _fit(job: Job, choice: Choice, draft: Draft) -> Fold:
+def _fit(job: CompressionJob, choice: FoldChoice, draft: Draft) -> Fold:
     """Put the summary in its place; where it is larger than its room, shorten it until it fits."""
     budget = choice.body_tokens
     for _ in range(_FIT_ROUNDS):
-        body = draft.write(max(budget, 0))
-        message = make_summary_message(
-            frame_summary(body, choice.task, choice.folded), choice.digest, job.key
-        )
+        message = choice.frame.wrap(draft.write(max(budget, 0)))
         excess = job.count(message) - choice.summary_tokens
         if excess <= 0:
             break
         budget -= excess + max(budget, 0) // 100
-    return make_fold(
-        job.layout,
-        spans=choice.spans,
-        at=choice.head_stop,
-        summary=message,
-        edits=choice.edits,
-        note=job.note,
-        digests=job.digests,
+    return job.make_fold(
+        choice.edits, choice.repairs, spans=choice.spans, at=choice.head_stop, summary=message
     )
 
 
-def _finish(job: Job, fold: Fold, pruned: Pruned, draft: Draft | None) -> Compression[Message]:
+def _finish(job: CompressionJob, fold: Fold, pruned: Pruned, draft: Draft | None) -> Compression[Message]:
     """Accept the fold if it is worth it; a result that is not smaller is thrown away."""
     tokens_after = job.tokens_after(fold)
     refusal = _why_vain(job, job.tokens_before - tokens_after)
@@ -231,21 +206,21 @@ def _finish(job: Job, fold: Fold, pruned: Pruned, draft: Draft | None) -> Compre
     )
 
 
-def _check(job: Job, fold: Fold, draft: Draft) -> Retention:
+def _check(job: CompressionJob, fold: Fold, draft: Draft) -> Retention:
     """Say what survived, in the summary or beside it."""
     beside = [message for message in splice(fold, job.layout.messages) if message is not fold.summary]
     return draft.check(
         fold.summary.text if fold.summary else "",
-        elsewhere=lambda: _spell_out(beside),
-        source=lambda: _spell_out(job.layout.messages),
+        elsewhere=lambda: _join_texts(beside),
+        source=lambda: _join_texts(job.layout.messages),
     )
 
 
-def _spell_out(messages: Iterable[Message]) -> str:
+def _join_texts(messages: Iterable[Message]) -> str:
     return "\n".join([text for message in messages for text in texts_of(message)])
 
 
-def _warning(job: Job, tokens_after: int, draft: Draft | None) -> str | None:
+def _warning(job: CompressionJob, tokens_after: int, draft: Draft | None) -> str | None:
     over = tokens_after - job.policy.target_tokens if job.policy.max_tokens is not None else 0
     if over > 0:
         fixed = job.overhead_tokens + job.fixed_tokens
@@ -257,13 +232,13 @@ def _warning(job: Job, tokens_after: int, draft: Draft | None) -> str | None:
     return draft.warning if draft else None
 
 
-def _vain(job: Job, reason: str) -> Compression[Message]:
+def _vain(job: CompressionJob, reason: str) -> Compression[Message]:
     """Leave everything as it was, and remember that a pass was of no use."""
     state = note_outcome(job.state, effective=False, is_fold=False, tokens=job.tokens_before)
     return _unchanged(job, reason, state)
 
 
-def _unchanged(job: Job, reason: str, state: CompressionState) -> Compression[Message]:
+def _unchanged(job: CompressionJob, reason: str, state: CompressionState) -> Compression[Message]:
     return Compression.unchanged(
         list(job.layout.messages),
         tuple(job.layout.messages),
@@ -278,10 +253,5 @@ def _counts(edits: Iterable[Edit], pruned: Pruned) -> PruneCounts:
     """Count what is still to be seen of the pruning; duplicates are told apart only where all of it is."""
     kept = set(edits)
     if all(edit in kept for edit in pruned.edits):
-        return PruneCounts(pruned.results, pruned.duplicates, pruned.arguments, pruned.media)
-    parts = [part for edit in pruned.edits if edit in kept for _, part in edit.parts]
-    return PruneCounts(
-        results=sum(isinstance(part, ToolResult) for part in parts),
-        arguments=sum(isinstance(part, ToolCall) for part in parts),
-        media=sum(isinstance(part, Text) for part in parts),
-    )
+        return pruned.counts
+    return PruneCounts.of_edits(edit for edit in pruned.edits if edit in kept)

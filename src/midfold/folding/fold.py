@@ -111,7 +111,7 @@ class Fate(StrEnum):
     FOLDED = "folded"
 
 
-class Source(StrEnum):
+class MessageSource(StrEnum):
     """Where a message of a folded list comes from."""
 
     OLD = "old"
@@ -123,7 +123,7 @@ class Source(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class WalkStep:
     """One step of a walk: a message of the new list, or one of the old list that is gone.
 
     `index` is where the old message stands in the list that is walked; a new message has none.
@@ -131,7 +131,7 @@ class Step:
 
     message: Message | None
     index: int | None
-    source: Source
+    source: MessageSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +209,7 @@ class Fold:
         changed = replace(self.replacements[at], message=message)
         return replace(self, replacements=(*self.replacements[:at], changed, *self.replacements[at + 1 :]))
 
-    def walk(self, messages: Sequence[Message]) -> Iterator[Step]:
+    def walk(self, messages: Sequence[Message]) -> Iterator[WalkStep]:
         """Go through `messages` and what comes in between them, in the order of the new list.
 
         Whether the fold belongs to these messages is not asked; `apply` does that.
@@ -231,29 +231,29 @@ class Fold:
             unknown.clear()
             message = messages[index]
             if known in edits:
-                yield Step(edits[known].apply(message), index, Source.SHORTENED)
+                yield WalkStep(edits[known].apply(message), index, MessageSource.SHORTENED)
             else:
-                yield Step(None if known in gone else message, index, Source.OLD)
+                yield WalkStep(None if known in gone else message, index, MessageSource.OLD)
         for silent in unknown:
             yield _walk_silent(messages[silent], silent, is_folded=False)
         for _, step in coming:
             yield step
 
-    def _walk_system(self, system: Sequence[Message]) -> Iterator[Step]:
+    def _walk_system(self, system: Sequence[Message]) -> Iterator[WalkStep]:
         for index, message in enumerate(system):
             if index == 0 and self.note and self.note not in message.text:
-                yield Step(add_note(message, self.note), index, Source.NOTED)
+                yield WalkStep(add_note(message, self.note), index, MessageSource.NOTED)
             else:
-                yield Step(message, index, Source.OLD)
+                yield WalkStep(message, index, MessageSource.OLD)
 
-    def _coming(self) -> list[tuple[int, Step]]:
+    def _coming(self) -> list[tuple[int, WalkStep]]:
         """List the messages that come in, each with the index that it stands before.
 
         A stub result belongs to the call before it, so that it comes before a summary at the same place.
         """
-        stubs = [(each.after + 1, Step(each.message, None, Source.STUB)) for each in self.inserts]
+        stubs = [(each.after + 1, WalkStep(each.message, None, MessageSource.STUB)) for each in self.inserts]
         summaries = [
-            (each.span.start, Step(each.message, None, Source.SUMMARY))
+            (each.span.start, WalkStep(each.message, None, MessageSource.SUMMARY))
             for each in self.replacements
             if each.message is not None
         ]
@@ -353,7 +353,7 @@ def _pair(found: list[int | None], gap: Sequence[int], known: Sequence[int]) -> 
             found[place] = index
 
 
-def _walk_silent(message: Message, index: int, *, is_folded: bool) -> Step:
+def _walk_silent(message: Message, index: int, *, is_folded: bool) -> WalkStep:
     """Thinking goes with the message that it led to; an empty message is never missed."""
     thinks = any(isinstance(part, Reasoning) for part in message.parts)
-    return Step(message if thinks and not is_folded else None, index, Source.OLD)
+    return WalkStep(message if thinks and not is_folded else None, index, MessageSource.OLD)

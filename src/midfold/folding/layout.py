@@ -69,7 +69,7 @@ class Layout:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class FoldPlan:
     """Head and tail stay; the spans between them are folded."""
 
     head_stop: int
@@ -113,19 +113,19 @@ def count_head(sizes: Sequence[int], lead: int, policy: CompressionPolicy) -> in
     return sum(total <= policy.head_tokens for total in accumulate(sizes[lead:]))
 
 
-def make_plan(layout: Layout, policy: CompressionPolicy, tail_budget: int) -> Plan:
+def make_plan(layout: Layout, policy: CompressionPolicy, tail_budget: int) -> FoldPlan:
     """Choose head and tail by the policy; everything between them, but for the newest request, is folded."""
     wanted = count_head(layout.sizes, layout.head_start, policy)
     head_stop = _head_stop(layout, layout.head_start + wanted)
     tail_start = _tail_start(layout, head_stop, tail_budget)
-    return Plan(head_stop, tail_start, _spans(layout, head_stop, tail_start))
+    return FoldPlan(head_stop, tail_start, _spans(layout, head_stop, tail_start))
 
 
-def make_ceiling_plan(layout: Layout, room: int, tail_budget: int, min_messages: int) -> Plan:
+def make_ceiling_plan(layout: Layout, room: int, tail_budget: int, min_messages: int) -> FoldPlan:
     """Choose head and tail for a hard ceiling that leaves `room` for messages; the head is one request."""
     head_stop = _head_stop(layout, _opening_stop(layout, int(room * FIRST_REQUEST_PART)))
     tail_start = _tail_start(layout, head_stop, min(tail_budget, room), min_messages)
-    return Plan(head_stop, tail_start, _spans(layout, head_stop, tail_start))
+    return FoldPlan(head_stop, tail_start, _spans(layout, head_stop, tail_start))
 
 
 def _opening_stop(layout: Layout, most_tokens: int) -> int:
@@ -141,12 +141,12 @@ def _opening_stop(layout: Layout, most_tokens: int) -> int:
     return stop
 
 
-def shorten_fold(layout: Layout, plan: Plan, stop: int) -> Plan:
+def shorten_fold(layout: Layout, plan: FoldPlan, stop: int) -> FoldPlan:
     """Return the plan with a fold that ends at `stop`; what lies between it and the tail stays."""
-    return Plan(plan.head_stop, plan.tail_start, _spans(layout, plan.head_stop, stop))
+    return FoldPlan(plan.head_stop, plan.tail_start, _spans(layout, plan.head_stop, stop))
 
 
-def stops_between(layout: Layout, plan: Plan) -> list[int]:
+def stops_between(layout: Layout, plan: FoldPlan) -> list[int]:
     """List where a fold that starts after the head may end, nearest first."""
     return [index for index in range(plan.head_stop + 1, plan.tail_start + 1) if layout.cuts[index]]
 

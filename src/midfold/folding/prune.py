@@ -5,7 +5,7 @@ Pruning what is pruned changes nothing: stubs, excerpts and notes are recognised
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
@@ -54,7 +54,7 @@ _READER = "read_persisted_output"
 _REFERENCE = r'reference="(?P<reference>[a-z0-9_]{1,24}-[0-9a-f]{32})"'
 _NUMBER = r"[0-9]{1,3}(?:,[0-9]{3}){0,4}"
 _SIZE = rf"(?P<size>{_NUMBER} characters \({_NUMBER}\.[0-9] [KM]B\))"
-# A path is none of ours to repeat: whoever prints such a block may write there what they like.
+# A path is none of ours to repeat: a tool that prints such a block may write anything there.
 _BLOCK = re.compile(
     rf"<persisted-output {_REFERENCE}>\n"
     rf"This result has {_SIZE}, too many for the conversation, so it was put aside\."
@@ -70,17 +70,45 @@ _NOTE = re.compile(rf"\[persisted-output {_REFERENCE}: {_SIZE}, `{_READER}` read
 
 
 @dataclass(frozen=True, slots=True)
-class Pruned:
-    """The edits of a pruning, and how many parts of each kind they shorten.
+class PruneCounts:
+    """How many parts of each kind are said more briefly.
 
     `duplicates` are results that point to a later copy, `results` all other results.
     """
 
-    edits: tuple[Edit, ...]
-    results: int
-    duplicates: int
-    arguments: int
-    media: int
+    results: int = 0
+    duplicates: int = 0
+    arguments: int = 0
+    media: int = 0
+
+    @classmethod
+    def of_edits(cls, edits: Iterable[Edit]) -> "PruneCounts":
+        """Count what edits shorten; a duplicate is a result like others here."""
+        parts = [part for edit in edits for _, part in edit.parts]
+        return cls(
+            results=sum(isinstance(part, ToolResult) for part in parts),
+            arguments=sum(isinstance(part, ToolCall) for part in parts),
+            media=sum(isinstance(part, Text) for part in parts),
+        )
+
+    def __add__(self, other: "PruneCounts") -> "PruneCounts":
+        return PruneCounts(
+            self.results + other.results,
+            self.duplicates + other.duplicates,
+            self.arguments + other.arguments,
+            self.media + other.media,
+        )
+
+
+NOTHING_PRUNED = PruneCounts()
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """The edits of a pruning, and what they shorten."""
+
+    edits: tuple[Edit, ...] = ()
+    counts: PruneCounts = NOTHING_PRUNED
 
 
 def prune(
@@ -103,10 +131,7 @@ def prune(
     pruner = _Pruner(messages, span, style, writers, redact, calls, waiting)
     newest_first = range(len(messages) - 1, max(span.start, 0) - 1, -1)
     edits = [edit for index in newest_first if (edit := pruner.edit(index)) is not None]
-    counts = pruner.counts
-    return Pruned(
-        tuple(reversed(edits)), counts["results"], counts["duplicates"], counts["arguments"], counts["media"]
-    )
+    return Pruned(tuple(reversed(edits)), PruneCounts(**pruner.counts))
 
 
 def least_tokens(message: Message) -> int:

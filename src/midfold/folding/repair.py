@@ -1,9 +1,9 @@
-"""Mends what a provider would refuse among the messages that stay: calls without a result, and the reverse.
+"""Repairs what a provider would refuse among the messages that stay: calls without a result, and the reverse.
 
 Clean conversations need none of this, since cuts are legal. Real transcripts are not always clean.
 """
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
 from midfold.folding.fold import Edit, Insert
@@ -13,50 +13,61 @@ NO_RESULT = "[no result was recorded for this call]"
 
 
 @dataclass(frozen=True, slots=True)
-class Mends:
+class Repairs:
     """Messages to drop, parts to remove, stub results to insert."""
 
     drops: tuple[int, ...]
     edits: tuple[Edit, ...]
     inserts: tuple[Insert, ...]
 
+    def merge(self, edits: Sequence[Edit]) -> tuple[Edit, ...]:
+        """Join other edits with these, one for each message; what is dropped needs none."""
+        dropped = frozenset(self.drops)
+        parts = {edit.index: dict(edit.parts) for edit in edits if edit.index not in dropped}
+        for edit in self.edits:
+            parts.setdefault(edit.index, {}).update(edit.parts)
+        return tuple(Edit(index, tuple(sorted(parts[index].items()))) for index in sorted(parts))
 
-def mend(messages: Sequence[Message], kept: Sequence[int], pairing: Pairing, waiting: int | None) -> Mends:
-    """Find what is wrong among the `kept` messages; a call from `waiting` on may still get its result."""
-    stays = frozenset(kept)
+
+def repair(
+    messages: Sequence[Message], gone: Container[int], pairing: Pairing, waiting: int | None
+) -> Repairs:
+    """Find what is wrong among the messages that stay; a call from `waiting` on may still get its result."""
     callers = {result: call for call, result in pairing.answers.items()}
     drops: list[int] = []
     edits: list[Edit] = []
     stubs: dict[int, list[Part]] = {}
-    for index in kept:
+    for index, message in enumerate(messages):
+        if index in gone:
+            continue
         lost: list[tuple[int, Part]] = []
-        for position, part in enumerate(messages[index].parts):
+        for position, part in enumerate(message.parts):
             here = Location(index, position)
-            if isinstance(part, ToolResult) and (here not in callers or callers[here].message not in stays):
+            if isinstance(part, ToolResult) and (here not in callers or callers[here].message in gone):
                 lost.append((position, Removed()))
-            elif isinstance(part, ToolCall) and part.id and not _is_answered(here, pairing, stays, waiting):
-                place = _last_result(messages[index], index, pairing, stays)
-                stubs.setdefault(place, []).append(ToolResult(part.id, NO_RESULT, name=part.name))
-        if len(lost) == len(messages[index].parts) or _says_nothing(messages[index]):
+            elif isinstance(part, ToolCall) and part.id and not _is_answered(here, pairing, gone, waiting):
+                after = _last_result(message, index, pairing, gone)
+                stubs.setdefault(after, []).append(ToolResult(part.id, NO_RESULT, name=part.name))
+        if len(lost) == len(message.parts) or _says_nothing(message):
             drops.append(index)
         elif lost:
-            edits.append(Edit.at(index, messages[index], lost))
+            edits.append(Edit.at(index, message, lost))
     # Results of parallel calls belong in one message; where a dialect has none such, it writes several.
     inserts = tuple(Insert(after, Message("tool", tuple(parts))) for after, parts in sorted(stubs.items()))
-    return Mends(tuple(drops), tuple(edits), inserts)
+    return Repairs(tuple(drops), tuple(edits), inserts)
 
 
-def _is_answered(call: Location, pairing: Pairing, stays: frozenset[int], waiting: int | None) -> bool:
+def _is_answered(call: Location, pairing: Pairing, gone: Container[int], waiting: int | None) -> bool:
     answer = pairing.answers.get(call)
     if answer is not None:
-        return answer.message in stays
+        return answer.message not in gone
     return waiting is not None and call.message >= waiting
 
 
-def _last_result(message: Message, index: int, pairing: Pairing, stays: frozenset[int]) -> int:
+def _last_result(message: Message, index: int, pairing: Pairing, gone: Container[int]) -> int:
     """Return behind which message a stub result belongs: the last result of the same group."""
     answers = (pairing.answers.get(Location(index, position)) for position in range(len(message.parts)))
-    return max([index, *(answer.message for answer in answers if answer and answer.message in stays)])
+    return max([index, *(answer.message for answer in answers if answer and answer.message not in gone)])
 
 
 def _says_nothing(message: Message) -> bool:

@@ -60,6 +60,22 @@ def frame_summary(body: str, task: str, folded: FoldedNumbers) -> str:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class SummaryFrame:
+    """What code says around the words of one summary."""
+
+    task: str
+    folded: FoldedNumbers
+    """all messages that the summary stands for, those of earlier folds with them"""
+    digest: bytes
+    """of what is folded, by its ends"""
+    key: bytes
+
+    def wrap(self, body: str) -> Message:
+        """Make the message that says these words."""
+        return make_summary_message(frame_summary(body, self.task, self.folded), self.digest, self.key)
+
+
 def find_summary(messages: Sequence[Message], lead: int, head: int) -> int | None:
     """Find an earlier summary: a user message right after the head that starts with a known prefix."""
     for index in range(lead, min(lead + max(head, 1) + 1, len(messages))):

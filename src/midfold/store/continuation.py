@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from midfold.errors import StoreError
-from midfold.folding import Compression, Fold, Source, splice
+from midfold.folding import Compression, Fold, MessageSource, splice
 from midfold.messages import Message, chain_digests, own_digest
 from midfold.store.codec import pack_exact, pack_value
 from midfold.store.fold_json import fold_to_json
@@ -186,14 +186,19 @@ def describe(compression: Compression[object]) -> dict[str, object]:
     }
 
 
-_ORIGINS = {Source.SUMMARY: SUMMARY, Source.STUB: STUB, Source.SHORTENED: COPY, Source.NOTED: COPY}
+_ORIGINS = {
+    MessageSource.SUMMARY: SUMMARY,
+    MessageSource.STUB: STUB,
+    MessageSource.SHORTENED: COPY,
+    MessageSource.NOTED: COPY,
+}
 
 
 def _list_view(fold: Fold, before: Sequence[Message], row_format: RowFormat) -> list[ViewEntry]:
     """Go through the new list: an old message is named by its index, a new one becomes a row."""
     entries: list[ViewEntry] = []
     for step in fold.walk(before):
-        if step.message is not None and step.source is Source.OLD:
+        if step.message is not None and step.source is MessageSource.OLD:
             entries.append(ViewEntry(step.index))
         elif step.message is not None:
             rows = row_format.rows([step.message], _ORIGINS[step.source])
