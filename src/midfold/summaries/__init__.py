@@ -15,7 +15,7 @@ from midfold.summaries.sections import (
     with_section,
 )
 from midfold.summaries.serialize import fit_sizes, serialize
-from midfold.summaries.sources import SummaryJob
+from midfold.summaries.sources import SummaryJob, gather_sources
 from midfold.summaries.task import active_task
 from midfold.summaries.verify import Retention
 
@@ -30,6 +30,7 @@ __all__ = [
     "active_task",
     "draft_summary",
     "fit_sizes",
+    "gather_sources",
     "join_sections",
     "quote_headings",
     "serialize",

@@ -5,6 +5,7 @@ The built-in digest is made of nothing else. A model's summary is checked agains
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from midfold.messages import Message, Pairing
 from midfold.summaries.digest.composition import compose, find_factors
@@ -58,6 +59,9 @@ class SummaryJob:
         return [index for index in self.folded if index != self.earlier]
 
 
+ChooseRules: TypeAlias = Callable[[SummaryJob, Sequence[Rule]], tuple[Rule, ...]]
+
+
 @dataclass(frozen=True, slots=True)
 class Sources:
     """Everything a summary can be made of."""
@@ -78,8 +82,11 @@ class Sources:
         return "\n".join(said)[:_USER_WORDS_CHARS]
 
 
-def gather_sources(job: SummaryJob) -> Sources:
-    """Read what is about to be folded, and what an earlier summary says."""
+def gather_sources(job: SummaryJob, *, choose_rules: ChooseRules | None = None) -> Sources:
+    """Read what is about to be folded, and what an earlier summary says.
+
+    `choose_rules` picks the rules that are quoted word for word where nobody pins any by hand.
+    """
     previous = job.redact(job.previous or "")
     unpinned = {_as_pinned(job, text) for text in job.unpinned}
     rules = [rule for rule in read_rules(previous) if rule.text not in unpinned]
@@ -94,7 +101,8 @@ def gather_sources(job: SummaryJob) -> Sources:
         # Deeds without a call in sight: the model gives its commands in words.
         is_led_by_words=any(entry.kind in (EntryKind.ACTION, EntryKind.BROKEN) for entry in earlier),
     )
-    pins = _choose_pins(job, [*rules, *ledger.rules], unpinned)
+    known = [*rules, *ledger.rules]
+    pins = choose_rules(job, known) if choose_rules else _choose_pins(job, known, unpinned)
     # A rule that is pinned no longer is still something that the user said.
     earlier += request_entries(rule for rule in rules if rule not in pins)
     entries = compose(

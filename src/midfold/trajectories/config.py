@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from difflib import get_close_matches
 from enum import StrEnum
-from functools import cache
-from importlib.resources import files
 from math import inf
 from pathlib import Path
 from typing import Annotated
@@ -13,6 +11,7 @@ from typing import Annotated
 from midfold.config import Description, masked, read_settings_file
 from midfold.errors import ConfigError
 from midfold.settings import SWITCH, SettingKind, choice, is_whole, kinds_of
+from midfold.texts import read_text
 
 SECTION = "trajectories"
 LEAST_SUMMARY_TOKENS = 120
@@ -28,10 +27,9 @@ class OnFailure(StrEnum):
     """the built-in digest stands in"""
 
 
-@cache
-def read_text(name: str) -> str:
+def read_line(name: str) -> str:
     """Return a text that is put into trajectories as one line, however its file is wrapped."""
-    return " ".join(files("midfold.trajectories").joinpath("texts", name).read_text("utf-8").split())
+    return " ".join(read_text("midfold.trajectories", f"texts/{name}").split())
 
 
 def _whole(least: int) -> SettingKind:
@@ -62,7 +60,7 @@ class CompressionConfig:
     protect_last_turns: Annotated[int, _whole(1), "newest turns that stay"] = 4
     add_summary_notice: Annotated[bool, SWITCH, "whether the system turn says that there is a summary"] = True
     summary_notice_text: Annotated[str, _TEXT, "what it says"] = field(
-        default_factory=lambda: read_text("notice.md")
+        default_factory=lambda: read_line("notice.md")
     )
     max_passes: Annotated[
         int, _whole(1), "how often more may be folded when a summary turned out too long"

@@ -18,26 +18,22 @@ from midfold.folding import (
 )
 from midfold.messages import Message, Pairing
 from midfold.redact import redact
-from midfold.summaries import Template, prompts
-from midfold.summaries.digest import (
-    DigestEntry,
-    compose,
-    cost,
-    fill_digest,
-    find_factors,
-    lines_per_action,
-    merge,
-    read_entries,
-    read_rules,
-    request_entries,
-)
-from midfold.summaries.ledger import Rule, collect
-from midfold.trajectories.config import read_text
+from midfold.summaries import Draft, SummaryJob, Template, gather_sources, prompts
+from midfold.summaries.digest import cost
+from midfold.summaries.ledger import Rule
+from midfold.trajectories.config import read_line
 
 TEMPLATE = Template.PROGRESS
 """Its headings suit work that goes on; in a finished run no request waits for an answer."""
 _HEAD_TURNS = 4
 """An earlier summary stands behind the first turn of each speaker at the latest."""
+_RULES_PART = 0.2
+"""Of a summary, the most that the rules of the user may take."""
+_BYTES_PER_TOKEN = 3.3
+_TURNS_TO_COME = 4
+"""How many turns behind the fold tell what of it is still in use."""
+_FIT_ROUNDS = 4
+_SHORT_CHARS = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +81,7 @@ class Passage:
         numbering = self.numbering
         gone = (numbering.numbers[index] for index in self.indices if index != numbering.summary)
         folded = numbering.folded_before.join(gone, ())
-        return f"{read_text('summary.md')}\n\n{prompts.neutralize(frame_summary(body, '', folded))}"
+        return f"{read_line('summary.md')}\n\n{prompts.neutralize(frame_summary(body, '', folded))}"
 
     def write_within(self, body: str, tokens: int, count: Callable[[str], int]) -> str:
         """Write the turn with as many lines of the body as fit; none where not even that does."""
@@ -98,21 +94,12 @@ class Passage:
         return self.write("\n".join(lines[:low]))
 
 
-_RULES_PART = 0.2
-"""Of a summary, the most that the rules of the user may take."""
-_BYTES_PER_TOKEN = 3.3
-_TURNS_TO_COME = 4
-"""How many turns behind the fold tell what of it is still in use."""
-_FIT_ROUNDS = 4
-_SHORT_CHARS = 80
-
-
 def write_digest(passage: Passage, *, budget_tokens: int, count: Callable[[str], int]) -> str:
     """Write the turn that stands for a passage, within `budget_tokens`."""
     room = budget_tokens - count(passage.write(""))
-    entries = _gather(passage, max(room, 0))
+    digest = _draft(passage, max(room, 0), count)
     for _ in range(_FIT_ROUNDS):
-        body = fill_digest(entries, count_text=count, budget_tokens=max(room, 0), template=TEMPLATE)
+        body = digest.write(max(room, 0))
         value = passage.write(body)
         excess = count(value) - budget_tokens
         if excess <= 0:
@@ -121,31 +108,38 @@ def write_digest(passage: Passage, *, budget_tokens: int, count: Callable[[str],
     return passage.write_within(body, budget_tokens, count)
 
 
-def _gather(passage: Passage, budget_tokens: int) -> Sequence[DigestEntry]:
+def _draft(passage: Passage, body_tokens: int, count: Callable[[str], int]) -> Draft:
     """Read what is folded, and what an earlier summary among it says."""
-    messages, folded, numbering = passage.messages, passage.indices, passage.numbering
-    place = numbering.summary
-    said = prompts.find_body(messages[place].text) if place is not None and place in folded else None
-    previous = redact(said or "")
-    ledger = collect(
-        messages,
-        [index for index in folded if index != place],
-        passage.pairing,
-        redact=_redact,
+    folded, numbering = passage.indices, passage.numbering
+    earlier = numbering.summary
+    said = "" if earlier is None or earlier not in folded else passage.messages[earlier].text
+    job = SummaryJob(
+        messages=passage.messages,
+        pairing=passage.pairing,
         numbers=numbering.numbers,
+        folded=folded,
+        kept=passage.messages[folded[-1] + 1 : folded[-1] + 1 + _TURNS_TO_COME],
+        template=TEMPLATE,
+        body_tokens=body_tokens,
+        rules_tokens=body_tokens * _RULES_PART,
+        redact=_redact,
+        count_text=count,
+        earlier=earlier,
+        previous=prompts.find_body(said),
     )
-    rules = read_rules(previous)
-    pins = _choose_rules([*rules, *ledger.rules], budget_tokens)
-    stay = messages[folded[-1] + 1 : folded[-1] + 1 + _TURNS_TO_COME]
-    entries = compose(
-        ledger,
-        pins=pins,
-        factors=find_factors(ledger, stay, numbering.numbers[-1]),
-        most_lines=lines_per_action(ledger, budget_tokens),
-    )
-    # A rule for which there is no room is still something that the user said.
-    earlier = [*read_entries(previous), *request_entries(rule for rule in rules if rule not in pins)]
-    return merge(earlier, entries, has_new_steps=bool(ledger.steps))
+    return Draft(job, gather_sources(job, choose_rules=_choose_rules))
+
+
+def _choose_rules(job: SummaryJob, rules: Sequence[Rule]) -> tuple[Rule, ...]:
+    """Choose the rules that are quoted word for word: the newest, while they fit, in their order."""
+    left = job.rules_tokens * _BYTES_PER_TOKEN
+    chosen: dict[str, Rule] = {}
+    for rule in reversed(rules):
+        size = cost(rule.text)
+        if rule.text not in chosen and size <= left:
+            chosen[rule.text] = rule
+            left -= size
+    return tuple(reversed(chosen.values()))
 
 
 def _redact(text: str) -> str:
@@ -156,15 +150,3 @@ def _redact(text: str) -> str:
 @lru_cache(maxsize=4_096)
 def _redact_short(text: str) -> str:
     return redact(text)
-
-
-def _choose_rules(rules: Sequence[Rule], budget_tokens: int) -> tuple[Rule, ...]:
-    """Choose the rules that are quoted word for word: the newest, while they fit, in their order."""
-    left = budget_tokens * _RULES_PART * _BYTES_PER_TOKEN
-    chosen: dict[str, Rule] = {}
-    for rule in reversed(rules):
-        size = cost(rule.text)
-        if rule.text not in chosen and size <= left:
-            chosen[rule.text] = rule
-            left -= size
-    return tuple(reversed(chosen.values()))
