@@ -9,7 +9,7 @@ import pytest
 from midfold.config.files import read_tree
 from midfold.errors import ConfigError, UnreadableTranscript
 from midfold.files import BelongsToStore, Hold, is_held, open_to_read, read_bytes, replace_file
-from midfold.files.reading import os as opening_os
+from midfold.files.readers import os as opening_os
 from midfold.providers.keys import read_key_file
 from midfold.store import open_store
 from midfold.store.transfer import read_incoming

@@ -1,6 +1,8 @@
 """Reading and writing files that are not the store's, so that a failure leaves the old one."""
 
-from midfold.files.held import (
+from midfold.files.atomic import replace_file, write_atomically
+from midfold.files.readers import open_to_read, read_bytes
+from midfold.files.store_files import (
     BelongsToStore,
     Hold,
     held_files,
@@ -9,8 +11,6 @@ from midfold.files.held import (
     is_store_name,
     refuse_store_file,
 )
-from midfold.files.reading import open_to_read, read_bytes
-from midfold.files.replacing import replace_file
 
 __all__ = [
     "BelongsToStore",
@@ -23,4 +23,5 @@ __all__ = [
     "read_bytes",
     "refuse_store_file",
     "replace_file",
+    "write_atomically",
 ]

@@ -10,13 +10,12 @@ import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
-from midfold.files import BelongsToStore, is_held, is_store_name
+from midfold.files import BelongsToStore, is_held, is_store_name, write_atomically
 
 # A folder that may be passed through need not be one that may be listed.
 _FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 """How a file is opened: a link is refused, and a pipe keeps nobody waiting."""
-_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @contextmanager
@@ -46,19 +45,7 @@ def replace_in(folder: int, name: str, data: bytes) -> bool:
         raise BelongsToStore(name)
     mode = _mode(name, folder)
     temporary = f".midfold-{secrets.token_hex(8)}"
-    handle = os.open(temporary, _CREATE, 0o666 if mode is None else 0o600, dir_fd=folder)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-            if mode is not None:
-                os.fchmod(file.fileno(), mode)
-        os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(temporary, dir_fd=folder)
-        raise
+    write_atomically(name, [data], temporary=temporary, folder=folder, mode=mode)
     return mode is not None
 
 

@@ -5,25 +5,29 @@ root/tenant-<hash>/session-<hash>/terminal-<hash>.txt
 
 import os
 import re
+import secrets
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from midfold.faults import faultpoint
+from midfold.files import write_atomically
 from midfold.offload.names import is_reference, name_folder, name_owner
 from midfold.offload.outputs import Output, OutputInfo, read_slice
 from midfold.offload.safe_text import sanitize
 from midfold.offload.sinks.directories import private_directory
 from midfold.offload.sinks.disk_usage import DiskUsage, OffloadedFile, Quotas, SessionFolder, walk
-from midfold.offload.sinks.durable import TEMPORARY, write_file
 from midfold.offload.sinks.records import SUFFIX, make_record, open_record, read_store
 from midfold.redact import redact as hide_credentials
 
+# What the names of files begin with that are still being written.
+_TEMPORARY = ".tmp-"
 _SWEEP_SECONDS = 3600.0
 # Nothing is written for so long: whoever wrote it is gone.
 _TEMPORARY_SECONDS = 3600.0
-_IS_TEMPORARY = re.compile(rf"{re.escape(TEMPORARY)}[0-9a-f]{{16}}", re.ASCII)
+_IS_TEMPORARY = re.compile(rf"{re.escape(_TEMPORARY)}[0-9a-f]{{16}}", re.ASCII)
 _DAY_SECONDS = 86_400.0
 _DEFAULT_QUOTAS = Quotas()
 
@@ -153,7 +157,7 @@ class FileSession:
                 os.utime(name, (sink.clock(), sink.clock()), dir_fd=directory)
             else:
                 with sink.usage.reserve(self._place, record.size):
-                    write_file(directory, name, record.parts)
+                    _write_record(directory, name, record.parts)
         return record.reference
 
     def read(self, reference: str, offset: int = 0, limit: int | None = None) -> str:
@@ -204,6 +208,17 @@ class FileSession:
         names = (self._place.tenant, self._place.session)
         with private_directory(self._sink.root, *names, create=create) as directory:
             yield directory
+
+
+def _write_record(directory: int, name: str, parts: Sequence[bytes]) -> None:
+    write_atomically(
+        name,
+        parts,
+        temporary=f"{_TEMPORARY}{secrets.token_hex(8)}",
+        folder=directory,
+        syncs_folder=True,
+        checkpoint=lambda step: faultpoint(f"sink.{step}"),
+    )
 
 
 def _is_kept(directory: int, reference: str, owner: str) -> bool:

@@ -1,11 +1,11 @@
-"""Opening files to read them, unless they are the store's; see `held`."""
+"""Opening files to read them, unless they are the store's; see `store_files`."""
 
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from midfold.files.held import BelongsToStore, all_holds, close_or_keep, identify, is_held
+from midfold.files.store_files import BelongsToStore, all_holds, close_or_keep, identify, is_held
 
 _READ = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
