@@ -68,7 +68,7 @@ class DialectError(MidfoldError):
 
 
 class UnknownDialect(DialectError):
-    """Nothing known writes messages like these."""
+    """No known provider writes messages like these."""
 
     def __init__(self, hint: str) -> None:
         super().__init__(f"unknown message format: {hint}")
@@ -164,7 +164,7 @@ class StaleFold(CompressionError):
 
 
 class ProviderFacts(TypedDict, total=False):
-    """What every error of a provider may know beside its message."""
+    """The facts that every error of a provider may carry beside its message."""
 
     provider: str
     model: str
@@ -263,7 +263,7 @@ class StoreError(MidfoldError):
 
 
 class SessionNotFound(StoreError):
-    """There is no such session, or it is somebody else's: the two look alike on purpose."""
+    """There is no such session, or it belongs to another owner: the two look alike on purpose."""
 
     def __init__(self, session: str) -> None:
         super().__init__(f"there is no session {_make_safe(session)[:80]!r}")
@@ -271,7 +271,7 @@ class SessionNotFound(StoreError):
 
 
 class SessionBusy(StoreError):
-    """Somebody else is folding this session, or was quicker."""
+    """Another process is folding this session, or was quicker."""
 
     def __init__(self, session: str, holder: str = "") -> None:
         by = f" by {_make_safe(holder)}" if holder else ""
@@ -291,11 +291,13 @@ class SessionEnded(StoreError):
 
 
 class SessionGrew(StoreError):
-    """A session has not as many messages of its own as its caller knows of; `count` is how many it has."""
+    """The session changed since its caller read it; `count` is how many messages of its own it has."""
 
     def __init__(self, session: str, count: int) -> None:
         name = _make_safe(session)
-        super().__init__(f"the session {name} has {count:,} messages of its own by now; read it again")
+        super().__init__(
+            f"the session {name} changed since you read it: it has {count:,} messages; read it again"
+        )
         self.session = session
         self.count = count
 

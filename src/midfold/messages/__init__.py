@@ -1,4 +1,4 @@
-"""What a conversation is made of, whatever provider it was written for.
+"""The messages and parts of a conversation, whatever provider it was written for.
 
 A `Message` is a reading of one wire item: small frozen parts to ask about, and `raw`, the caller's own
 object, to hand back. Digests recognise a history that a client sends again; pairing finds which result

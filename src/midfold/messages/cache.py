@@ -1,4 +1,4 @@
-"""What was read before, found again by content.
+"""Messages that were read before, found again by content.
 
 A client that sends its history again sends fresh JSON for what was read, counted and digested a request ago.
 A `MessageCache` finds the message of an item by a hash of what the item says, so that only new items cost.
@@ -86,7 +86,7 @@ class MessageCache:
 
     @property
     def known_bytes(self) -> int:
-        """How much is known, by the size of the items as they are hashed."""
+        """The size of all known items, as they are hashed."""
         return self._bytes
 
     def _hash(self, item: object, dialect: str) -> "_Hashed":

@@ -13,7 +13,7 @@ from typing import ClassVar, TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Words of whoever the message is from."""
+    """Words of the speaker of the message."""
 
     tag: ClassVar[str] = "text"
 
@@ -95,7 +95,7 @@ class Media:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What a tool gave back for the call `call_id`."""
+    """The output of a tool for the call `call_id`."""
 
     tag: ClassVar[str] = "result"
 
@@ -156,7 +156,7 @@ _NOTHING_EDITED: frozenset[int] = frozenset()
 
 @dataclass(slots=True)
 class MessageFacts:
-    """What was worked out about a message, so that nobody works it out again."""
+    """Facts that were worked out about a message, kept so that nothing is worked out twice."""
 
     digest: bytes | None = None
     """of what the message says; see `own_digest`"""
@@ -182,7 +182,7 @@ class Message:
 
     @property
     def facts(self) -> MessageFacts:
-        """What was worked out about this message."""
+        """The facts that were worked out about this message."""
         if self._facts is None:
             object.__setattr__(self, "_facts", MessageFacts())
         return self._facts  # type: ignore[return-value]

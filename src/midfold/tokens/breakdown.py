@@ -1,4 +1,4 @@
-"""What fills the window: by speaker, by kind, by tool, and which messages are the largest."""
+"""The contents of the window, counted by speaker, by kind, by tool, and which messages are the largest."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ NAMELESS = "(no name)"
 
 @dataclass(frozen=True, slots=True)
 class TokenShare:
-    """How much of the window something takes, and how many times it occurs."""
+    """The part of the window that something takes, and how many times it occurs."""
 
     name: str
     tokens: int
@@ -37,7 +37,7 @@ class TokenShare:
 
 @dataclass(frozen=True, slots=True)
 class ToolShare:
-    """What one tool costs: the calls the model wrote and the results that came back."""
+    """The tokens of one tool: the calls the model wrote and the results that came back."""
 
     name: str
     calls: int

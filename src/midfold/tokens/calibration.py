@@ -20,7 +20,7 @@ _PLAUSIBLE_FACTORS = (0.5, 2.0)
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """What the provider reported last, and how its counts relate to ours."""
+    """The last report of the provider, and how its counts relate to ours."""
 
     factor: float = 1.0
     reported_tokens: int = 0

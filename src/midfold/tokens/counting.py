@@ -1,7 +1,7 @@
-"""How many tokens a text, a message or a set of tools takes in the window.
+"""Counts the tokens that a text, a message or a set of tools takes in the window.
 
-Counting is the largest cost of a compression, so a message is counted once, part by part, and whoever needs
-sizes passes them on.
+Counting is the largest cost of a compression, so a message is counted once, part by part, and its size is
+passed on.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""What images, sounds and documents cost, by their size.
+"""The tokens of images, sounds and documents, by their size.
 
 Providers bill an image by its pixels. Width and height stand in the first bytes of the file, so only those
 are decoded, however large the image. The formulas are the providers' published ones.

@@ -1,7 +1,7 @@
 """Limits that providers stated in their errors, remembered across runs.
 
-Error texts come from whoever answers at an endpoint. So a stated limit is believed only when it lowers the
-window, is plausible, and is about this endpoint and model; a surprisingly small one must be seen twice.
+Any server may answer at an endpoint. So a stated limit is believed only when it lowers the window,
+is plausible, and is about this endpoint and model; a surprisingly small one must be seen twice.
 """
 
 import json
@@ -28,7 +28,7 @@ _MAX_FILE_BYTES = 1_000_000
 
 
 class Lesson(Enum):
-    """What became of a stated limit."""
+    """The outcome for a stated limit."""
 
     LEARNED = "learnt"
     LEARNED_UNSAVED = "learnt for this process; the file could not be written"

@@ -34,7 +34,7 @@ class PriceTier:
 
 @dataclass(frozen=True, slots=True)
 class ModelFacts:
-    """What is known of a model. `name` is the entry of the snapshot that says so."""
+    """The facts of a model. `name` is the entry of the snapshot that says so."""
 
     name: str
     provider: str

@@ -1,4 +1,4 @@
-"""What calls cost, from the snapshot's prices; an unknown price is said to be unknown, never nothing."""
+"""The price of a call, from its usage and the table of models; an unknown price is never nothing."""
 
 from dataclasses import dataclass
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""What folding really saved, and whether a fold is worth its price.
+"""The savings of folds, net of all they cost, and whether a fold is worth its price.
 
 Leaving tokens out of every later request is only one side. A fold also makes a warm cache cold, a summary
 has to be paid for, and what was folded may be read again. `net_savings` takes all of it from recorded usage;
@@ -46,7 +46,7 @@ class Amount:
 
 @dataclass(frozen=True, slots=True)
 class Savings:
-    """What folds brought and what they cost; only `net` says whether they were worth it."""
+    """The gains of folds and their costs; only `net` says whether they were worth it."""
 
     folds: int
     rereads: int
@@ -59,7 +59,7 @@ class Savings:
 
     @property
     def net(self) -> Amount:
-        """What is left of the savings.
+        """The savings less all costs.
 
         Dollars are unknown as soon as one of the costs is: without it they would be gross. Where only part
         of the savings has a price, `cost` is the least they were worth.
@@ -75,7 +75,7 @@ class Savings:
 
 @dataclass(frozen=True, slots=True)
 class _Effect:
-    """What a fold did to one call: usage as it was, and as it would have been step by step without it."""
+    """The effect of a fold on a call: usage as it was, and as it would have been step by step without it."""
 
     call: RecordedCall
     lost_tokens: int

@@ -1,4 +1,4 @@
-"""What one call, or many, used: the same figures whatever the provider calls them."""
+"""The usage of one call, or of many: the same figures whatever the provider calls them."""
 
 from dataclasses import dataclass
 

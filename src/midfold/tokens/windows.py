@@ -1,4 +1,4 @@
-"""How large a model's window is, and where that is known from."""
+"""The window of a model: how large it is, and where that is known from."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -8,7 +8,7 @@ from midfold.tokens.learned_limits import LearnedLimits
 from midfold.tokens.models import find_nearest_model
 
 PROBE_TIERS = (256_000, 128_000, 64_000, 32_000, 16_000, 8_000, 4_096)
-"""What an unknown model is taken for, the largest first; an overflow steps down."""
+"""The windows that an unknown model is tried with, the largest first; an overflow steps down."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from midfold.wire.blocks import (
     blocks_of,
     build_or_stub,
     read_result,
+    read_text,
     rewrite_arguments,
     rewrite_block,
     rewrite_result,
@@ -78,10 +79,6 @@ def walk(item: Item) -> Walk:
     return [("content", _BLOCKS.read_content(item.get("content")))]
 
 
-def _read_text(block: Item) -> Part:
-    return Text(text_field(block, "text"))
-
-
 def _read_call(block: Item) -> Part:
     given = block.get("input")
     arguments = "{}" if given is None else json_text(given if type(given) is dict else plain(given))
@@ -116,7 +113,7 @@ def _read_media(block: Item) -> Part:
 
 _BLOCKS = Blocks(
     {
-        "text": _read_text,
+        "text": read_text,
         "tool_use": _read_call,
         "tool_result": _read_result,
         "thinking": _read_thinking,

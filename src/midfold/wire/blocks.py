@@ -1,11 +1,20 @@
-"""What the dialects with content blocks share, in reading blocks and in spelling edited ones."""
+"""Content blocks: reading them and writing edited ones, for all dialects that have them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from midfold.messages import Media, Opaque, Part, Text, ToolCall, ToolResult
-from midfold.wire.dialect import Item, Unreadable, Unwritable, as_item, describe, plain, read_opaque
+from midfold.wire.dialect import (
+    Item,
+    Unreadable,
+    Unwritable,
+    as_item,
+    describe,
+    plain,
+    read_opaque,
+    text_field,
+)
 from midfold.wire.media import stub
 
 ReadBlock: TypeAlias = Callable[[object], Part]
@@ -45,6 +54,16 @@ class Blocks:
         except (KeyError, TypeError):
             # Not all of them are plain and known, so they are looked at one by one.
             return [self.read(block) for block in content]
+
+
+def read_text(block: Item) -> Part:
+    """Read a block of words."""
+    return Text(text_field(block, "text"))
+
+
+def read_refusal(block: Item) -> Part:
+    """Read the words with which a model refuses."""
+    return Text(text_field(block, "refusal"))
 
 
 def read_result(

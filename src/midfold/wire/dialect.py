@@ -39,11 +39,11 @@ _SHOWN_KEYS, _SHOWN_KEY_CHARS = 6, 40
 
 
 class Unreadable(ValueError):
-    """A message cannot be read; whoever knows its index says so in a `MalformedMessage`."""
+    """A message cannot be read; `parse` adds its index in a `MalformedMessage`."""
 
 
 class Unwritable(ValueError):
-    """A part cannot be said here; whoever knows the index of its message says so in a `MalformedMessage`."""
+    """A part cannot be said here; `render` adds the index of its message in a `MalformedMessage`."""
 
 
 class Evidence(IntEnum):
@@ -80,7 +80,7 @@ Add: TypeAlias = Callable[[Item, Part], Item]
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """What a dialect can say; what it cannot say is lost when a conversation is converted to it."""
+    """The things that a dialect can say; all else is lost when a conversation is converted to it."""
 
     thinking: bool = False
     call_ids: bool = True
@@ -118,7 +118,7 @@ def _recognises_no_body(_body: Item, _messages: Sequence[object]) -> Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How one provider spells messages, and all that depends on it.
+    """One provider's spelling of messages, and all that depends on it.
 
     A new dialect is a module with one of these and a line in `dialects.DIALECTS`; nothing else asks for the
     name of a dialect. `rules` and `api` name modules, which load when a request needs them.

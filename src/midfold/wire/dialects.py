@@ -1,4 +1,4 @@
-"""The table of dialects: telling them apart, reading and writing whole lists."""
+"""The table of dialects, and whole lists in them: recognised, read and written."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ DIALECTS: dict[str, Dialect] = {
 }
 """In the order in which they are tried: the most distinctive spelling first."""
 DEFAULT_DIALECT = openai_chat.DIALECT.name
-"""What messages count as that could be anybody's."""
+"""The dialect of messages that could be anybody's."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,9 @@ from midfold.wire.blocks import (
     add_to_content,
     blocks_of,
     build_or_stub,
+    read_refusal,
     read_result,
+    read_text,
     rewrite_arguments,
     rewrite_block,
     rewrite_result,
@@ -90,14 +92,6 @@ def walk(item: Item) -> Walk:
     return fields
 
 
-def _read_text(block: Item) -> Part:
-    return Text(text_field(block, "text"))
-
-
-def _read_refusal(block: Item) -> Part:
-    return Text(text_field(block, "refusal"))
-
-
 def _read_image(block: Item) -> Part:
     given = block.get("image_url")
     image = {"url": given} if isinstance(given, str) else object_field(block, "image_url")
@@ -123,8 +117,8 @@ def _read_file(block: Item) -> Part:
 
 _BLOCKS = Blocks(
     {
-        "text": _read_text,
-        "refusal": _read_refusal,
+        "text": read_text,
+        "refusal": read_refusal,
         "image_url": _read_image,
         "input_audio": _read_audio,
         "file": _read_file,

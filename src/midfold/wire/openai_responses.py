@@ -13,7 +13,9 @@ from midfold.wire.blocks import (
     add_to_content,
     blocks_of,
     build_or_stub,
+    read_refusal,
     read_result,
+    read_text,
     rewrite_arguments,
     rewrite_block,
     rewrite_result,
@@ -101,14 +103,6 @@ def _read_item(item: Item, kind: str) -> Part:
     return read_opaque(kind, item)
 
 
-def _read_text(block: Item) -> Part:
-    return Text(text_field(block, "text"))
-
-
-def _read_refusal(block: Item) -> Part:
-    return Text(text_field(block, "refusal"))
-
-
 def _read_image(block: Item) -> Part:
     place = text_field(block, "image_url") or text_field(block, "file_id")
     if not place:
@@ -125,12 +119,12 @@ def _read_file(block: Item) -> Part:
 
 _BLOCKS = Blocks(
     {
-        "input_text": _read_text,
-        "output_text": _read_text,
-        "text": _read_text,
-        "summary_text": _read_text,
-        "reasoning_text": _read_text,
-        "refusal": _read_refusal,
+        "input_text": read_text,
+        "output_text": read_text,
+        "text": read_text,
+        "summary_text": read_text,
+        "reasoning_text": read_text,
+        "refusal": read_refusal,
         "input_image": _read_image,
         "computer_screenshot": _read_image,
         "input_file": _read_file,

@@ -12,7 +12,7 @@ _OUTPUT_CAP_KEYS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is sent in one call. `raw` is the body it was read from, or `None` for a bare list."""
+    """The content of one call. `raw` is the body it was read from, or `None` for a bare list."""
 
     dialect: str
     messages: list[object]

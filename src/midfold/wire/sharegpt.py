@@ -68,7 +68,7 @@ def role_of(item: Item) -> str:
 
 
 def is_known_speaker(speaker: str) -> bool:
-    """Whether a speaker is one of those whose turns can be told apart."""
+    """Whether the role of this speaker is known."""
     return speaker in _ROLES or speaker.strip().lower() in _ROLES
 
 

@@ -1,4 +1,4 @@
-"""What an API is: where to send, how to write a request, how to read a reply and the chunks it comes in."""
+"""An API as a value: where to send, how to write a request, how to read a reply and its chunks."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -32,7 +32,7 @@ class Finish(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What a model answered.
+    """The answer of a model.
 
     `items` are the turn as wire items of `dialect`: append them to the messages to go on. `raw_usage` is the
     provider's own report, `None` where it made none.
@@ -124,7 +124,7 @@ StreamEvent: TypeAlias = Chunk | StreamDone | StreamCut
 
 @dataclass(frozen=True, slots=True)
 class Quirks:
-    """What compatible servers differ in; the defaults suit the most."""
+    """The ways in which compatible servers differ; the defaults suit the most."""
 
     output_cap_field: str = "max_tokens"
     """OpenAI's own models want `max_completion_tokens`."""

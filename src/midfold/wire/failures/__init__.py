@@ -1,6 +1,6 @@
-"""What providers mean when they fail, told by numbers and shape, since the same words serve for opposites.
+"""The meaning of providers' errors, by their numbers and shape, since the same words serve for opposites.
 
-An error that is taken for another kind is mended in `patterns`, the table of all wordings.
+An error that is taken for another kind is corrected in `patterns`, the table of all wordings.
 """
 
 from midfold.wire.failures.classify import Failure, FailureKind, classify

@@ -1,4 +1,4 @@
-"""What a provider's error means, from its numbers and its wording.
+"""Says what a provider's error means, from its numbers and its wording.
 
 The wordings stand in `patterns`, what the numbers count in `counts`.
 """
@@ -91,7 +91,7 @@ def _find_statuses(text: str) -> Iterator[int]:
 
 
 def _read_not_ours(text: str, statuses: set[int | None]) -> Failure | None:
-    """Recognise money, rates, refusals and broken histories: no compression mends them."""
+    """Recognise money, rates, refusals and broken histories: no compression repairs them."""
     is_quota_at_google = patterns.GOOGLE_QUOTA.search(text)
     if (
         402 in statuses
@@ -136,7 +136,7 @@ def _read_ours(text: str, statuses: set[int | None]) -> Failure | None:
 def _read_place(text: str, statuses: set[int | None]) -> Failure:
     """Recognise a history that a validator refuses: it names the place inside of a message.
 
-    What it says of an image there is about the image, and no other spelling of the message mends it.
+    What it says of an image there is about the image, and no rewriting of the message helps.
     """
     is_placed = patterns.MESSAGE_PLACE.search(text) and not patterns.IMAGE.search(text)
     return replace(_OTHER, malformed=bool(statuses & {400, 422} and is_placed))

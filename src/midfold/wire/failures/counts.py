@@ -48,7 +48,7 @@ class _Count:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What a text counts, in tokens; `None` where it does not say."""
+    """The counts of a text, in tokens; `None` where it does not say."""
 
     limit: int | None = None
     sent: int | None = None

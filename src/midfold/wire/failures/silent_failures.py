@@ -25,7 +25,7 @@ _OVERFLOW_REASONS = ("context_window_exceeded", "context_length_exceeded", "cont
 
 
 class FailureSign(StrEnum):
-    """What shows that a reply is not what it seems."""
+    """The fact that shows a reply not to be what it seems."""
 
     ERROR = "an error inside the reply"
     FINISH = "the finish reason"

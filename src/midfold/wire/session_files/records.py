@@ -1,4 +1,4 @@
-"""What the readers of session files share: the value they return, and how lines are checked and counted."""
+"""Shared by the readers of session files: the value they return, and how lines are checked and counted."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,4 @@
-"""Whether a provider would take a list of messages, told before it is sent.
+"""Says before a list of messages is sent whether its provider would take it.
 
 The rules of each dialect stand in the module of its name: what its provider refuses, and what we refuse
 besides. Limits and habits that differ between providers stand in `profiles`.

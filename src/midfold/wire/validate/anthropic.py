@@ -1,4 +1,4 @@
-"""What Anthropic Messages refuses: rules AN1 to AN25.
+"""The rules of Anthropic Messages: AN1 to AN25.
 
 Consecutive messages of one role are one turn to the server, so results are paired by turn. A `system`
 entry among the messages, as Claude Code sends it, belongs to no turn and does not end one.

@@ -1,4 +1,4 @@
-"""What OpenAI Chat Completions, and servers that speak like it, refuse: rules OC1 to OC15.
+"""The rules of OpenAI Chat Completions, and of servers that speak like it: OC1 to OC15.
 
 OC16, long `user` and metadata fields, lies outside the messages: nothing here judges or rewrites them.
 """

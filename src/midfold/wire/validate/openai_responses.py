@@ -1,4 +1,4 @@
-"""What OpenAI Responses refuses: rules OR1 to OR5, and OR6 for items that are no items.
+"""The rules of OpenAI Responses: OR1 to OR5, and OR6 for items that are no items.
 
 Calls and reasoning may be kept by the server and only referred to, or sealed in a compaction; where the
 list does that, what it lacks proves nothing and is not reported.

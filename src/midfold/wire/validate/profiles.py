@@ -1,4 +1,4 @@
-"""What providers differ in: limits that drift and habits of compatible servers, as values.
+"""Profiles of providers: limits that drift and habits of compatible servers, as values.
 
 A check never knows a provider by name; it asks the profile. The values were last compared with reports and
 documentation on 2026-11-15.

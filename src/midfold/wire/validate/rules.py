@@ -31,7 +31,7 @@ class Outgoing:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What the provider of a dialect refuses."""
+    """The things that the provider of a dialect refuses."""
 
     check: Callable[[Outgoing], Iterator[Fault]]
     """Name what the provider would refuse, and what we refuse besides when the rules are enforced."""

@@ -1,4 +1,4 @@
-"""What a turn of ShareGPT must have: rules SG1 to SG3. No provider takes it, but all our readers do."""
+"""The rules of ShareGPT: SG1 to SG3. No provider takes it, but all our readers do."""
 
 from collections.abc import Iterator
 
