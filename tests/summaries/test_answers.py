@@ -12,7 +12,7 @@ import midfold
 from midfold.summaries import prompts
 from midfold.summaries.answers import judge_answer
 from midfold.summaries.sections import Template
-from midfold.summaries.serialize import serialize
+from midfold.summaries.serialization import serialize
 from midfold.tokens import TokenCounter
 
 ROOT = Path(__file__).parents[1]

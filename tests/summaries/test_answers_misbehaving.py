@@ -18,7 +18,7 @@ from midfold.redact import redact
 from midfold.summaries import prompts
 from midfold.summaries.answers import judge_answer
 from midfold.summaries.sections import Template
-from midfold.summaries.serialize import serialize
+from midfold.summaries.serialization import serialize
 from midfold.testing import transcript
 from midfold.tokens import TokenCounter
 from midfold.wire import parse

@@ -9,14 +9,15 @@ from midfold.summaries.model_summary import SummaryRequest
 from midfold.summaries.sections import (
     FOLDED_HEADING,
     Template,
+    active_task,
     join_sections,
     quote_headings,
     split_sections,
     with_section,
 )
-from midfold.summaries.serialize import fit_sizes, serialize
+from midfold.summaries.serialization import serialize
 from midfold.summaries.sources import SummaryJob, gather_sources
-from midfold.summaries.task import active_task
+from midfold.summaries.tool_calls.excerpts import fit_sizes
 from midfold.summaries.verify import Retention
 
 __all__ = [

@@ -11,7 +11,7 @@ from itertools import zip_longest
 from midfold.errors import ContextOverflow, SummaryUnavailable
 from midfold.summaries import prompts
 from midfold.summaries.answers import OVERLONG, judge_answer
-from midfold.summaries.serialize import serialize
+from midfold.summaries.serialization import serialize
 from midfold.summaries.sources import Sources, SummaryJob
 from midfold.summaries.verify import shorten
 

@@ -4,8 +4,15 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from midfold.summaries.digest.entries import MUST, DigestEntry, EntryKind, cost
-from midfold.summaries.digest.headings import NOTED_HEADING, NOTES_HEADING, RULES_HEADING
+from midfold.summaries.digest.entries import (
+    MUST,
+    NOTED_HEADING,
+    NOTES_HEADING,
+    RULES_HEADING,
+    DigestEntry,
+    EntryKind,
+    cost,
+)
 from midfold.summaries.digest.selection import fill_digest, write_heads
 from midfold.summaries.sections import Template, join_sections, split_sections
 

@@ -3,8 +3,15 @@
 import pytest
 
 from midfold.summaries.digest import fill_digest
-from midfold.summaries.digest.entries import DigestEntry, EntryKind, Unit, cost, format_indices
-from midfold.summaries.digest.headings import RULES_HEADING, kind_of_item
+from midfold.summaries.digest.entries import (
+    RULES_HEADING,
+    DigestEntry,
+    EntryKind,
+    Unit,
+    cost,
+    format_indices,
+    kind_of_item,
+)
 from midfold.summaries.digest.selection import ChosenEntry, arrange, choose_entries, list_offers
 from midfold.summaries.prompts import HEADINGS
 from midfold.summaries.sections import Template, split_sections

@@ -86,7 +86,9 @@ def test_files_are_listed_with_every_message_that_touched_them():
     ]
     ledger = ledger_of(messages)
     assert ledger.changed_files == {"a.py": [2, 6], "b.txt": [4]}
-    assert ledger.read_files == {"a.py": [0]}
+    assert [(action.index, action.run.reads) for action in ledger.actions if action.run.reads] == [
+        (0, ("a.py",))
+    ]
 
 
 def test_a_failure_is_open_until_the_same_thing_succeeds():

@@ -5,8 +5,14 @@ the whole budget by weight.
 """
 
 from midfold.summaries.digest.composition import WeightFactors, compose, find_factors
-from midfold.summaries.digest.entries import DigestEntry, EntryKind, cost
-from midfold.summaries.digest.headings import NOTED_HEADING, NOTES_HEADING, RULES_HEADING
+from midfold.summaries.digest.entries import (
+    NOTED_HEADING,
+    NOTES_HEADING,
+    RULES_HEADING,
+    DigestEntry,
+    EntryKind,
+    cost,
+)
 from midfold.summaries.digest.layers import merge, read_entries, read_rules, request_entries
 from midfold.summaries.digest.selection import fill_digest, lines_per_action
 

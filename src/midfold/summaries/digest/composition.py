@@ -18,9 +18,8 @@ from midfold.summaries.digest.entries import (
     cost,
     format_indices,
 )
-from midfold.summaries.ledger.files import find_names
 from midfold.summaries.ledger.values import Action, Ledger, Rule, Statement, ToolRun
-from midfold.summaries.ledger.words import Words
+from midfold.summaries.ledger.words import Words, find_names
 
 # What things weigh, relative to one another: a line of output is about one.
 _REQUEST_PER_BYTE, _RULING_REQUEST_PER_BYTE = 1.0, 3.0

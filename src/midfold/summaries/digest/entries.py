@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from midfold.summaries.sections import quote_headings
+from midfold.summaries.sections import Template, quote_headings
 
 MUST = 1e6
 """The weight of what is kept before anything else."""
@@ -38,6 +38,62 @@ class EntryKind(StrEnum):
     READ = "read file"
     STEP = "step to come"
     EARLIER = "earlier"
+
+
+RULES_HEADING = "Constraints & Preferences"
+"""What stands under it was put there by code, in every template."""
+NOTED_HEADING = "Constraints & Preferences (noted)"
+"""What a model wrote under that heading."""
+NOTES_HEADING = "Notes"
+"""What a model wrote without a heading."""
+KIND_HEADINGS: dict[Template, dict[EntryKind, str]] = {
+    Template.HANDOFF: {
+        EntryKind.REQUEST: "Goal",
+        EntryKind.RULE: RULES_HEADING,
+        EntryKind.ACTION: "Completed Actions",
+        EntryKind.CHANGED: "Active State",
+        EntryKind.DOING: "In Progress",
+        EntryKind.BROKEN: "Blocked",
+        EntryKind.WORDS: "Key Decisions",
+        EntryKind.OPEN_REQUEST: "Pending User Asks",
+        EntryKind.READ: "Relevant Files",
+        EntryKind.STEP: "Remaining Work",
+        EntryKind.EARLIER: "Critical Context",
+    },
+    Template.PROGRESS: {
+        EntryKind.REQUEST: "Goal",
+        EntryKind.RULE: RULES_HEADING,
+        EntryKind.ACTION: "Progress",
+        EntryKind.DOING: "Progress",
+        EntryKind.BROKEN: "Progress",
+        EntryKind.WORDS: "Key Decisions",
+        EntryKind.CHANGED: "Relevant Files",
+        EntryKind.READ: "Relevant Files",
+        EntryKind.OPEN_REQUEST: "Next Steps",
+        EntryKind.STEP: "Next Steps",
+        EntryKind.EARLIER: "Critical Context",
+    },
+    Template.BRIEF: {
+        EntryKind.REQUEST: "Task Context",
+        EntryKind.RULE: RULES_HEADING,
+        EntryKind.ACTION: "Task Context",
+        EntryKind.BROKEN: "Task Context",
+        EntryKind.EARLIER: "Task Context",
+        EntryKind.WORDS: "Key Decisions Resolved",
+        EntryKind.CHANGED: "Active Files",
+        EntryKind.READ: "Active Files",
+        EntryKind.OPEN_REQUEST: "Pending Questions",
+        EntryKind.DOING: "Remaining Work",
+        EntryKind.STEP: "Remaining Work",
+    },
+}
+
+
+REQUEST_HEADINGS = frozenset(
+    names[kind] for names in KIND_HEADINGS.values() for kind in (EntryKind.REQUEST, EntryKind.OPEN_REQUEST)
+)
+"""Where the user's messages are quoted, line breaks and all."""
+_ACTION = re.compile(r"\[[\d, ]{1,80}\] [^\s:]{1,80}(?::|$)")
 
 
 @dataclass(slots=True)
@@ -92,3 +148,15 @@ def format_indices(indices: Iterable[int]) -> str:
     if len(numbers) > _SHOWN_INDICES:
         numbers = [numbers[0], *numbers[-_SHOWN_INDICES + 1 :]]
     return f"[{', '.join(map(str, numbers))}]"
+
+
+def kind_of_item(heading: str, head: str) -> EntryKind:
+    """Tell what an item of an earlier summary is about, whatever the template was and whoever wrote it."""
+    if heading == NOTED_HEADING:
+        return EntryKind.EARLIER
+    kinds = [kind for names in KIND_HEADINGS.values() for kind, name in names.items() if name == heading]
+    if FILE_USES.search(head):
+        return EntryKind.CHANGED if CHANGED_MARK in head else EntryKind.READ
+    if EntryKind.ACTION in kinds and _ACTION.match(head):
+        return EntryKind.ACTION
+    return kinds[0] if kinds else EntryKind.EARLIER

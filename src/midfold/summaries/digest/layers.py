@@ -14,14 +14,16 @@ from midfold.summaries.digest.entries import (
     LABEL,
     MUST,
     PIN_LABEL,
+    REQUEST_HEADINGS,
+    RULES_HEADING,
     SEPARATOR,
     DigestEntry,
     EntryKind,
     Unit,
     cost,
     format_indices,
+    kind_of_item,
 )
-from midfold.summaries.digest.headings import REQUEST_HEADINGS, RULES_HEADING, kind_of_item
 from midfold.summaries.ledger.values import Rule
 from midfold.summaries.ledger.words import weigh_line, weigh_sentence
 from midfold.summaries.rules import find_rules, is_rule

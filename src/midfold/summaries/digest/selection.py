@@ -5,12 +5,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from operator import truediv
 
-from midfold.summaries.digest.entries import DigestEntry, Unit, cost
-from midfold.summaries.digest.headings import KIND_HEADINGS, RULES_HEADING
+from midfold.summaries.digest.entries import KIND_HEADINGS, RULES_HEADING, DigestEntry, Unit, cost
 from midfold.summaries.ledger.values import Ledger
 from midfold.summaries.ledger.words import LEAST_LINES
 from midfold.summaries.sections import HEADINGS, Template, join_sections
-from midfold.summaries.serialize import fit_sizes
+from midfold.summaries.tool_calls.excerpts import fit_sizes
 
 _FILL_ROUNDS = 6
 _FULL_ENOUGH = 0.985

@@ -4,8 +4,14 @@ from collections.abc import Container, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from midfold.summaries.ledger.files import find_names
-from midfold.summaries.ledger.words import LEAST_LINES, WeightedLines, Words, weigh_lines, weigh_output
+from midfold.summaries.ledger.words import (
+    LEAST_LINES,
+    WeightedLines,
+    Words,
+    find_names,
+    weigh_lines,
+    weigh_output,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,11 +130,6 @@ class Ledger:
     def changed_files(self) -> dict[str, list[int]]:
         """Paths in the order of their first change, each with the messages that changed it."""
         return _group((path, action.index) for action in self.actions for path in action.run.changes)
-
-    @cached_property
-    def read_files(self) -> dict[str, list[int]]:
-        """Paths that were read, each with the messages that read it."""
-        return _group((path, action.index) for action in self.actions for path in action.run.reads)
 
     @cached_property
     def fixes(self) -> dict[int, int]:

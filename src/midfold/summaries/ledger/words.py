@@ -25,6 +25,7 @@ _FULL_SENTENCE_WORDS = 12
 _WORD = re.compile(r"[^\W\d_]{3,}|[\u3040-\u9fff\uac00-\ud7af]{2}")
 _PLAIN_WORD = re.compile(r"[A-Za-z]{3,}")
 """the same where all is ASCII, in half the time"""
+_NAME = re.compile(r"(?<![\w./@#-])[\w.@#-]{0,80}(?:[/_.-]|\d|[a-z][A-Z])[\w./@#-]{0,200}\w")
 _NAMING_SIGN = re.compile(r"[0-9_/]")
 _FIELD_BREAK = re.compile(r",\s{0,4}(?=[\"{\[])|(?<=[\[{}\]])\s{0,4}(?=\")")
 _BREAKS = (". ", ", ", "; ", "。", " ")
@@ -160,6 +161,11 @@ def weigh_sentence(sentence: str) -> float:
     """Weigh a sentence: twice what a line does when it is long enough to say something."""
     words = _count_words(sentence)
     return min(words, _FULL_SENTENCE_WORDS) * 2 / _FULL_SENTENCE_WORDS * _naming(sentence)
+
+
+def find_names(text: str) -> list[str]:
+    """List the names of files and other things in a text: words with a digit, a slash, a joint."""
+    return _NAME.findall(text)
 
 
 def _split_sentences(text: str) -> WeightedSentences:

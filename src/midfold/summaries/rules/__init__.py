@@ -10,6 +10,8 @@ from functools import cache
 
 from midfold.texts import read_text
 
+__all__ = ["LONGEST_RULE_CHARS", "find_rules", "is_rule"]
+
 LONGEST_RULE_CHARS = 300
 _QUESTION_MARKS = ("?", "？", "؟")
 _SHORTEST_RULE_CHARS = 6

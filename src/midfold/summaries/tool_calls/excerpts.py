@@ -5,7 +5,7 @@ Each looks at a bounded piece of its input, and none raises, whatever a tool pri
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -53,6 +53,21 @@ def one_line(text: str, limit: int) -> str:
     if len(line) <= limit and len(start) == len(text):
         return line
     return line[: limit - 1].rstrip() + "…"
+
+
+def fit_sizes(sizes: Sequence[int], budget: int) -> int:
+    """Find the largest cap under which everything fits: `sum(min(size, cap)) <= budget`.
+
+    It is the largest size when all fits whole, and 0 when there is nothing to give.
+    """
+    left = budget
+    ordered = sorted(sizes)
+    for position, size in enumerate(ordered):
+        share = left // (len(ordered) - position)
+        if size > share:
+            return max(share, 0)
+        left -= size
+    return ordered[-1] if ordered else 0
 
 
 def shorten_strings(arguments: str) -> str:

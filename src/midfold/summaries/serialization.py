@@ -23,7 +23,7 @@ from midfold.messages import (
     ToolResult,
     pair_calls,
 )
-from midfold.summaries.tool_calls.excerpts import excerpt, one_line
+from midfold.summaries.tool_calls.excerpts import excerpt, fit_sizes, one_line
 
 EXCERPT_FLOOR_CHARS = 400
 """No text is cut below this while cutting others can help: its two ends still say what it was."""
@@ -113,21 +113,6 @@ def serialize(
             break
         target = int(target * _SHRINK)
     return best
-
-
-def fit_sizes(sizes: Sequence[int], budget: int) -> int:
-    """Find the largest cap under which everything fits: `sum(min(size, cap)) <= budget`.
-
-    It is the largest size when all fits whole, and 0 when there is nothing to give.
-    """
-    left = budget
-    ordered = sorted(sizes)
-    for position, size in enumerate(ordered):
-        share = left // (len(ordered) - position)
-        if size > share:
-            return max(share, 0)
-        left -= size
-    return ordered[-1] if ordered else 0
 
 
 def _measure(pieces: Sequence[_Piece], count: CountText) -> _Measured:

@@ -3,7 +3,7 @@
 import pytest
 
 from midfold.messages import Message, Text, ToolResult
-from midfold.summaries.task import MAX_TASK_CHARS, active_task, is_go_ahead
+from midfold.summaries.sections import MAX_TASK_CHARS, active_task, is_go_ahead
 
 
 def user(words):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from midfold.errors import SummaryUnavailable
 from midfold.messages import Media, Message, Opaque, Reasoning, Removed, Text, ToolCall, ToolResult
-from midfold.summaries.serialize import EXCERPT_FLOOR_CHARS, MIN_CHUNK_TOKENS, fit_sizes, serialize
+from midfold.summaries.serialization import EXCERPT_FLOOR_CHARS, MIN_CHUNK_TOKENS, fit_sizes, serialize
 from midfold.tokens import count_tokens
 
 PLENTY = 1_000_000
