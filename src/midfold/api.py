@@ -1,4 +1,4 @@
-"""One call for scripts: compress a list of messages in whatever dialect it is written."""
+"""One call for scripts: compress a list of messages, in any dialect."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from midfold.providers.summarizers import ModelSummarizer
 
 
-class Options(TypedDict, total=False):
+class CompressOptions(TypedDict, total=False):
     """How to compress one list; give `max_tokens` or `context_length`."""
 
     max_tokens: int | None
@@ -54,19 +54,19 @@ class Options(TypedDict, total=False):
     base_url: str | None
     """where that model is, if not at its provider's own address"""
     summarizer_window: int | None
-    """how many tokens whoever summarises can take at once; by default what is known of `model`"""
+    """how many tokens the summariser can take at once; by default what is known of `model`"""
 
 
 def compress(
     messages: Sequence[object],
     *,
     summarizer: Callable[[SummaryRequest], str] | None = None,
-    **options: Unpack[Options],
+    **options: Unpack[CompressOptions],
 ) -> Compression[object]:
     """Compress messages in any dialect; the input is never changed.
 
     Without a `summarizer` or a `model` the built-in digest needs no model and no network. For the other
-    options see `Options`.
+    options see `CompressOptions`.
     """
     request = _request(messages, options)
     flow = plan_compression(request, use_model=_uses_model(summarizer, options), **options)
@@ -78,7 +78,7 @@ async def acompress(
     messages: Sequence[object],
     *,
     summarizer: Callable[[SummaryRequest], Awaitable[str]] | None = None,
-    **options: Unpack[Options],
+    **options: Unpack[CompressOptions],
 ) -> Compression[object]:
     """Compress as `compress` does, with a summariser that is awaited."""
     request = _request(messages, options)
@@ -87,7 +87,9 @@ async def acompress(
         return await arun(flow, summarize)
 
 
-def plan_compression(request: Request, *, use_model: bool, **options: Unpack[Options]) -> Flow[object]:
+def plan_compression(
+    request: Request, *, use_model: bool, **options: Unpack[CompressOptions]
+) -> Flow[object]:
     """Return the flow that compresses a request; nothing is done yet."""
     return compress_request(
         request,
@@ -100,18 +102,18 @@ def plan_compression(request: Request, *, use_model: bool, **options: Unpack[Opt
     )
 
 
-def _request(messages: Sequence[object], options: Options) -> Request:
-    unknown = sorted(set(options) - set(Options.__annotations__))
+def _request(messages: Sequence[object], options: CompressOptions) -> Request:
+    unknown = sorted(set(options) - set(CompressOptions.__annotations__))
     if unknown:
         raise ConfigError(
-            unknown[0], options.get(unknown[0]), hint=f"one of {', '.join(Options.__annotations__)}"
+            unknown[0], options.get(unknown[0]), hint=f"one of {', '.join(CompressOptions.__annotations__)}"
         )
     request = read_request(list(messages)) if messages else Request(DEFAULT_DIALECT, [])
     tools = options.get("tools")
     return replace(request, system=options.get("system"), tools=None if tools is None else list(tools))
 
 
-def _policy(options: Options) -> CompressionPolicy:
+def _policy(options: CompressOptions) -> CompressionPolicy:
     ceiling, window = options.get("max_tokens"), options.get("context_length")
     if (ceiling is None) == (window is None):
         raise ConfigError("max_tokens", ceiling, hint="either max_tokens or context_length")
@@ -139,7 +141,7 @@ def _known_window(model: str | None) -> int | None:
     return window.tokens if window and window.source == "table" else None
 
 
-def _uses_model(summarizer: object, options: Options) -> bool:
+def _uses_model(summarizer: object, options: CompressOptions) -> bool:
     """Say whether somebody writes the summary, and refuse what contradicts itself."""
     model = options.get("model")
     if model is not None and summarizer is not None:
@@ -151,9 +153,9 @@ def _uses_model(summarizer: object, options: Options) -> bool:
 
 @contextmanager
 def _opened(
-    summarizer: Callable[[SummaryRequest], str] | None, options: Options
+    summarizer: Callable[[SummaryRequest], str] | None, options: CompressOptions
 ) -> Iterator[Callable[[SummaryRequest], str]]:
-    """Give whoever summarises, and close what was opened for it."""
+    """Give the summariser, and close what was opened for it."""
     if options.get("model") is None:
         yield summarizer or _no_summary
         return
@@ -166,7 +168,7 @@ def _opened(
 
 @asynccontextmanager
 async def _aopened(
-    summarizer: Callable[[SummaryRequest], Awaitable[str]] | None, options: Options
+    summarizer: Callable[[SummaryRequest], Awaitable[str]] | None, options: CompressOptions
 ) -> AsyncIterator[Callable[[SummaryRequest], Awaitable[str]]]:
     if options.get("model") is None:
         yield summarizer or _no_awaited_summary
@@ -177,8 +179,8 @@ async def _aopened(
         yield SummarizerCaller().for_fold_async(summarize)
 
 
-def _open_model(options: Options) -> "ModelSummarizer":
-    """Open the model; raises what keeps it from being asked, as whoever names a model wants that one."""
+def _open_model(options: CompressOptions) -> "ModelSummarizer":
+    """Open the model; raises if it cannot be asked, since a caller that names a model wants that one."""
     from midfold.providers.summarizers import ModelRef, ModelSummarizer
 
     summarizer = ModelSummarizer(ModelRef(options.get("model") or "", options.get("base_url")))

@@ -41,7 +41,7 @@ class Sink(Protocol):
     """Keep a large text outside the conversation and give parts of it back.
 
     A sink belongs to one session: it knows no reference of another. Whatever goes wrong is an `OSError`, so
-    that whoever asks can go on without it.
+    that the caller can go on without it.
     """
 
     def write(self, key: str, text: str, *, tool: str = "") -> str:

@@ -146,7 +146,7 @@ def _match(message: Message, index: int, wanted: str) -> OriginalMatch | None:
 
 
 def texts_of(message: Message) -> Iterator[str]:
-    """Yield what a message says; arguments as they are spelled, and the strings that they spell."""
+    """Yield the texts of a message; arguments as they are written, and the strings in them."""
     for part in message.parts:
         if isinstance(part, ToolCall):
             yield part.arguments

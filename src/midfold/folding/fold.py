@@ -205,7 +205,7 @@ class Fold:
 
     def with_summary(self, message: Message) -> "Fold":
         """Return the fold with another first summary."""
-        at = next(place for place, each in enumerate(self.replacements) if each.message is not None)
+        at = next(index for index, each in enumerate(self.replacements) if each.message is not None)
         changed = replace(self.replacements[at], message=message)
         return replace(self, replacements=(*self.replacements[:at], changed, *self.replacements[at + 1 :]))
 
@@ -249,7 +249,7 @@ class Fold:
     def _coming(self) -> list[tuple[int, WalkStep]]:
         """List the messages that come in, each with the index that it stands before.
 
-        A stub result belongs to the call before it, so that it comes before a summary at the same place.
+        A stub result belongs to the call before it, so that it comes before a summary at the same index.
         """
         stubs = [(each.after + 1, WalkStep(each.message, None, MessageSource.STUB)) for each in self.inserts]
         summaries = [
@@ -287,11 +287,11 @@ class Fold:
     def belongs_to(self, messages: Sequence[Message], digests: Sequence[MessageDigest] | None = None) -> bool:
         """Whether these are the messages that the fold was made for, and perhaps more behind them."""
         lead = count_leading_system(messages)
-        places = {known: index for index, known in enumerate(self._find(messages, lead), lead)}
+        indices = {known: index for index, known in enumerate(self._find(messages, lead), lead)}
         silent = frozenset(self.silent)
-        if any(index not in places for index in range(self.lead, self.stop) if index not in silent):
+        if any(index not in indices for index in range(self.lead, self.stop) if index not in silent):
             return False
-        touched = [places[index] for index in sorted(self.touched) if index not in silent]
+        touched = [indices[index] for index in sorted(self.touched) if index not in silent]
         if digests is None:
             return join_digests(own_digest(messages[index]) for index in touched) == self.span_digest
         return join_digests(digests[index].own for index in touched) == self.span_digest
@@ -320,9 +320,9 @@ def replace_spans(spans: Sequence[Span], at: int, summary: Message | None) -> tu
     replacements = [Replacement(span) for span in join_spans(spans)]
     if summary is None:
         return tuple(replacements)
-    for place, each in enumerate(replacements):
+    for position, each in enumerate(replacements):
         if at in each.span:
-            replacements[place] = replace(each, message=summary)
+            replacements[position] = replace(each, message=summary)
             return tuple(replacements)
     return tuple(sorted([*replacements, Replacement(Span(at, at), summary)], key=lambda each: each.span))
 
@@ -349,8 +349,8 @@ def count_leading_system(messages: Sequence[Message]) -> int:
 def _pair(found: list[int | None], gap: Sequence[int], known: Sequence[int]) -> None:
     """Name the silent messages between two that say something, if there are as many as there were."""
     if len(gap) == len(known):
-        for place, index in zip(gap, known, strict=True):
-            found[place] = index
+        for position, index in zip(gap, known, strict=True):
+            found[position] = index
 
 
 def _walk_silent(message: Message, index: int, *, is_folded: bool) -> WalkStep:

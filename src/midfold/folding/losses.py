@@ -69,5 +69,5 @@ def _lost(entry: DigestEntry, text: str) -> Iterable[Loss]:
         yield Loss(index, entry.kind.value, one_line(entry.subject, _WHAT_CHARS), entry.weight)
     for unit in entry.units:
         if unit.text not in text:
-            place = index if unit.index is None else unit.index
-            yield Loss(place, entry.kind.value, one_line(unit.text, _WHAT_CHARS), unit.weight)
+            stands_at = index if unit.index is None else unit.index
+            yield Loss(stands_at, entry.kind.value, one_line(unit.text, _WHAT_CHARS), unit.weight)

@@ -24,7 +24,7 @@ def run(
     *,
     translate_error: Callable[[Exception], Exception] = as_unavailable,
 ) -> R:
-    """Drive a flow; it is told of every failure to answer, and decides what follows."""
+    """Drive a flow; a failure to answer is thrown into it, and the flow decides what follows."""
     try:
         question = next(flow)
         while True:

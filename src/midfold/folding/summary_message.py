@@ -125,7 +125,7 @@ def read_folded_numbers(body: str) -> FoldedNumbers:
 def _runs(numbers: Sequence[int]) -> Iterator[Span]:
     """Yield the spans that numbers in order make up."""
     start = 0
-    for place in range(1, len(numbers) + 1):
-        if place == len(numbers) or numbers[place] > numbers[place - 1] + 1:
-            yield Span(numbers[start], numbers[place - 1] + 1)
-            start = place
+    for stop in range(1, len(numbers) + 1):
+        if stop == len(numbers) or numbers[stop] > numbers[stop - 1] + 1:
+            yield Span(numbers[start], numbers[stop - 1] + 1)
+            start = stop

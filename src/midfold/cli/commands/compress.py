@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import click
 
-from midfold.api import Options, plan_compression
+from midfold.api import CompressOptions, plan_compression
 from midfold.cli.options import dialect_option, fold_option, row_option
 from midfold.cli.render.compression import print_compression, print_losses, print_plan
 from midfold.cli.render.console import make_console
@@ -92,7 +92,7 @@ def command(
     losses: int | None,
     as_json: bool,
     no_pins: bool,
-    **options: Unpack[Options],
+    **options: Unpack[CompressOptions],
 ) -> int:
     """Compress one transcript: keep both ends, fold the middle into a digest, or into a model's summary.
 
@@ -129,7 +129,7 @@ class _Outcome:
     calls: "tuple[SummaryCall, ...] | None" = None
 
 
-def _compress(loaded: Transcript, options: Options) -> _Outcome:
+def _compress(loaded: Transcript, options: CompressOptions) -> _Outcome:
     """Compress, with a model where one is named."""
     model = options.get("model")
     if not model:
@@ -143,13 +143,15 @@ def _compress(loaded: Transcript, options: Options) -> _Outcome:
         return replace(outcome, calls=summarizer.calls)
 
 
-def _run(loaded: Transcript, options: Options, summarize: Callable[[SummaryRequest], str]) -> _Outcome:
+def _run(
+    loaded: Transcript, options: CompressOptions, summarize: Callable[[SummaryRequest], str]
+) -> _Outcome:
     started = time.perf_counter()
     result = run(_plan(loaded, options), summarize)
     return _Outcome(result, (time.perf_counter() - started) * 1000)
 
 
-def _rehearse(loaded: Transcript, options: Options) -> _Outcome:
+def _rehearse(loaded: Transcript, options: CompressOptions) -> _Outcome:
     """Find out what would be done, and what a model would be asked; nothing is sent."""
     started = time.perf_counter()
     rehearsal = rehearse(_plan(loaded, options))
@@ -157,7 +159,7 @@ def _rehearse(loaded: Transcript, options: Options) -> _Outcome:
     return _Outcome(rehearsal.result, elapsed_ms, requests=rehearsal.requests)
 
 
-def _plan(loaded: Transcript, options: Options) -> Flow[object]:
+def _plan(loaded: Transcript, options: CompressOptions) -> Flow[object]:
     uses_model = bool(options.get("model"))
     if uses_model and not options.get("summarizer_window"):
         options = {**options, "summarizer_window": load_settings().auxiliary.compression.context_length}
@@ -210,7 +212,9 @@ def _report_plan(outcome: _Outcome, loaded: Transcript, *, as_json: bool) -> Non
         print_plan(outcome.result, loaded.source, make_console())
 
 
-def _report_preview(outcome: _Outcome, loaded: Transcript, options: Options, *, as_json: bool) -> None:
+def _report_preview(
+    outcome: _Outcome, loaded: Transcript, options: CompressOptions, *, as_json: bool
+) -> None:
     from midfold.cli.render.preview import as_preview, foresee, print_preview
 
     model = options.get("model")
