@@ -6,7 +6,7 @@ import pytest
 
 from midfold.charts import (
     Dot,
-    Histogram,
+    HistogramChart,
     HistogramSeries,
     LineSeries,
     Marker,
@@ -21,7 +21,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 def histogram(counts, **options):
     series = [HistogramSeries("rows", counts)]
-    chart = Histogram("Title", "axis", "rows", list(range(len(counts) + 1)), series, str, **options)
+    chart = HistogramChart("Title", "axis", "rows", list(range(len(counts) + 1)), series, str, **options)
     return ElementTree.fromstring(draw_histogram(chart))  # noqa: S314 - our own
 
 

@@ -30,7 +30,7 @@ name = "midfold.cli.commands.broken"
 module = types.ModuleType(name)
 module.command = command
 sys.modules[name] = module
-main.COMMANDS += ("broken",)
+main.COMMANDS["broken"] = ""
 sys.argv = ["midfold", "broken"]
 main.main()
 """

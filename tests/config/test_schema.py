@@ -8,7 +8,7 @@ import pytest
 
 from midfold import compress
 from midfold.cli.commands.compress import command as compress_command
-from midfold.cli.commands.config import spell
+from midfold.cli.commands.config import format_value
 from midfold.config import SETTINGS, Settings, load_settings
 from midfold.config.schema import CompressionSettings
 from midfold.errors import ConfigError
@@ -227,7 +227,7 @@ def test_settings_cannot_be_changed():
 
 def test_the_page_shows_the_table():
     rows = [
-        f"| `{setting.key}{'.*' if setting.kind.depth else ''}` | `{spell(setting.default)}` "
+        f"| `{setting.key}{'.*' if setting.kind.depth else ''}` | `{format_value(setting.default)}` "
         f"| {setting.kind.allowed} | {setting.meaning} |"
         for setting in SETTINGS
     ]

@@ -2,7 +2,7 @@
 
 from midfold.charts.plots import (
     Dot,
-    Histogram,
+    HistogramChart,
     HistogramSeries,
     LineSeries,
     Marker,
@@ -15,7 +15,7 @@ from midfold.charts.svg import circle, escape, line, picture, polyline, read_sty
 
 __all__ = [
     "Dot",
-    "Histogram",
+    "HistogramChart",
     "HistogramSeries",
     "LineSeries",
     "Marker",

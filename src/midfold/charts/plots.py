@@ -61,7 +61,7 @@ class Marker:
 
 
 @dataclass(frozen=True, slots=True)
-class Histogram:
+class HistogramChart:
     """A histogram. `format_value` writes a value of the axis; a tick is at every `tick_every`th edge."""
 
     title: str
@@ -121,7 +121,7 @@ def draw_dots(dots: Sequence[Dot]) -> str:
     return inline(_WIDTH, _PLOT_HEIGHT, shapes, "kept against tokens")
 
 
-def draw_histogram(chart: Histogram) -> str:
+def draw_histogram(chart: HistogramChart) -> str:
     """Draw a histogram as a file of its own, trimmed to where there are rows."""
     bins = chart.used
     highest = max((max(each.counts[bins.start : bins.stop], default=0) for each in chart.series), default=0)
@@ -200,7 +200,7 @@ def _count_scale(top: int) -> Iterator[str]:
         yield text(_LEFT - 8, y + 4, f"{top * number // _GRID_LINES:,}", "soft small", "end")
 
 
-def _columns(chart: Histogram, bins: range, top: int) -> Iterator[str]:
+def _columns(chart: HistogramChart, bins: range, top: int) -> Iterator[str]:
     step = (_RIGHT - _LEFT) / len(bins)
     for series, part in zip(chart.series, _BAR_PARTS, strict=False):
         for number, index in enumerate(bins):
@@ -214,7 +214,7 @@ def _columns(chart: Histogram, bins: range, top: int) -> Iterator[str]:
             yield rect(x, _FLOOR - height, step * part, height, series.style, title)
 
 
-def _ticks(chart: Histogram, bins: range) -> Iterator[str]:
+def _ticks(chart: HistogramChart, bins: range) -> Iterator[str]:
     step = (_RIGHT - _LEFT) / len(bins)
     edges = [edge for edge in range(bins.start, bins.stop + 1) if edge % chart.tick_every == 0]
     every = -(-len(edges) // _MOST_TICKS)
@@ -224,7 +224,7 @@ def _ticks(chart: Histogram, bins: range) -> Iterator[str]:
         yield text(x, _FLOOR + 19, chart.format_value(chart.edges[edge]), "soft small", "middle")
 
 
-def _marker(chart: Histogram, bins: range) -> Iterator[str]:
+def _marker(chart: HistogramChart, bins: range) -> Iterator[str]:
     """Draw a line at a value, between the edges around it, and its name above the bars."""
     if chart.marker is None:
         return

@@ -196,12 +196,12 @@ class SessionView:
 def take_excerpt(store: Store, session: Session, wanted: ExcerptRange) -> SessionView:
     """Read the part of a session that is asked for."""
     records = store.history(session.id) if wanted["history"] else store.records(session.id)
-    place = wanted["around"]
-    if place is None:
+    number = wanted["around"]
+    if number is None:
         start = 0 if wanted["everything"] else max(0, len(records) - (wanted["last"] or _DEFAULT_LAST))
         stop = len(records)
     else:
-        records, middle = _find_message(store, session, records, place)
+        records, middle = _find_message(store, session, records, number)
         start, stop = max(0, middle - _AROUND), middle + _AROUND + 1
     try:
         system, is_system_damaged = store.system(session.id), False

@@ -12,21 +12,21 @@ from midfold import __version__
 from midfold.cli.terminal import OutputClosed, drop_output, flush_output, own_streams, printable, soften
 from midfold.errors import MidfoldError
 
-# Each command is loaded when it is asked for, so that none pays for the others.
-COMMANDS = (
-    "chat",
-    "compress",
-    "config",
-    "demo",
-    "doctor",
-    "eval",
-    "insights",
-    "inspect",
-    "plugins",
-    "sessions",
-    "trajectories",
-    "usage",
-)
+# A command is loaded when it is asked for, so that none pays for the others, and the list of them for none.
+COMMANDS = {
+    "chat": "Talk with an agent that uses files and commands.",
+    "compress": "Compress one transcript.",
+    "config": "Show the settings in force, or check them.",
+    "demo": "Fold a long coding session and show what survived.",
+    "doctor": "Check settings, files and the session store.",
+    "eval": "Measure what a compression keeps of transcripts.",
+    "insights": "Show what the last days used, cost and saved.",
+    "inspect": "Show what fills the window.",
+    "plugins": "List the context engines that can be used.",
+    "sessions": "List, search, show, move and delete sessions.",
+    "trajectories": "Compress finished agent runs for training.",
+    "usage": "Show what a session used and cost.",
+}
 _MOST_ERROR_CHARS = 300
 # A group without a command shows its help; before click 8.2 that was no error.
 _HELP_SHOWN = getattr(click.exceptions, "NoArgsIsHelpError", ())
@@ -47,6 +47,10 @@ class _LazyGroup(click.Group):
             return None
         command: click.Command = import_module(f"midfold.cli.commands.{name}").command
         return command
+
+    def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         with _past_click():  # prints the help

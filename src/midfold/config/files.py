@@ -16,7 +16,7 @@ from midfold.config.masking import Description
 from midfold.errors import ConfigError
 from midfold.files import read_bytes
 
-_TOML_PLACE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
+_TOML_POSITION = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
 # What a parser quotes from a file can be a password; single characters are punctuation.
 _QUOTED = re.compile(r"'[^']{2,}'|\"[^\"]{2,}\"")
 _TOO_DEEP = "nested too deeply, or inside itself"
@@ -45,8 +45,8 @@ def read_tree(file: Path) -> Mapping[object, object]:
         line = error.object.count(b"\n", 0, error.start) + 1
         raise ConfigError(str(file), Description(f"broken at line {line}"), hint="text in UTF-8") from None
     except BrokenFile as error:
-        place = f" at line {error.line}" if error.line else ""
-        raise ConfigError(str(file), Description(f"broken{place} ({error.reason})"), hint=form) from None
+        position = f" at line {error.line}" if error.line else ""
+        raise ConfigError(str(file), Description(f"broken{position} ({error.reason})"), hint=form) from None
     if tree is None:
         return {}
     if not isinstance(tree, Mapping):
@@ -79,9 +79,9 @@ def parse_toml(text: str) -> object:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        place = _TOML_PLACE.search(str(error))
-        line = int(place[1]) if place and place[1] else len(text.splitlines())
-        raise BrokenFile(_TOML_PLACE.sub("", str(error)), line) from None
+        position = _TOML_POSITION.search(str(error))
+        line = int(position[1]) if position and position[1] else len(text.splitlines())
+        raise BrokenFile(_TOML_POSITION.sub("", str(error)), line) from None
     except RecursionError:
         raise BrokenFile(_TOO_DEEP, None) from None
 

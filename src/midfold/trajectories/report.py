@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from midfold.charts import Histogram, HistogramSeries, Marker, draw_histogram
+from midfold.charts import HistogramChart, HistogramSeries, Marker, draw_histogram
 from midfold.files import replace_file
 from midfold.trajectories.metrics import AggregateMetrics
 from midfold.trajectories.runs import Batch, BatchResult, SummaryBill
@@ -42,12 +42,12 @@ def as_values(result: BatchResult) -> dict[str, object]:
     }
 
 
-def make_charts(metrics: AggregateMetrics, target_tokens: int) -> Iterator[tuple[str, Histogram]]:
+def make_charts(metrics: AggregateMetrics, target_tokens: int) -> Iterator[tuple[str, HistogramChart]]:
     """Yield the histograms, each with a name for its file."""
     before, after = metrics.histograms["tokens_before"], metrics.histograms["tokens_after"]
     yield (
         "tokens",
-        Histogram(
+        HistogramChart(
             "Tokens of a trajectory",
             "tokens",
             _UNIT,
@@ -61,7 +61,7 @@ def make_charts(metrics: AggregateMetrics, target_tokens: int) -> Iterator[tuple
     ratio = metrics.histograms["compression_ratio"]
     yield (
         "ratio",
-        Histogram(
+        HistogramChart(
             "What is left of a compressed trajectory",
             "tokens after, as a part of those before",
             _UNIT,
@@ -74,7 +74,7 @@ def make_charts(metrics: AggregateMetrics, target_tokens: int) -> Iterator[tuple
     turns = metrics.histograms["turns_removed"]
     yield (
         "turns",
-        Histogram(
+        HistogramChart(
             "Turns that a summary replaced",
             "turns fewer",
             _UNIT,

@@ -4,11 +4,10 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, tzinfo
-from typing import Protocol
 
 from midfold.messages import Message
 from midfold.ports import Count
-from midfold.store import Call, Session, StoredFold, StoredMessage
+from midfold.store import Call, Session, Store, StoredFold, StoredMessage
 from midfold.tokens import TokenCounter, ToolShare, break_down
 from midfold.usage.savings import CountedCall, MessageKey, Reread, approximate, count_calls, find_rereads
 from midfold.usage.totals import (
@@ -27,29 +26,6 @@ from midfold.wire import parse
 
 READING_SECONDS = 3.0
 """How long messages are read for the tools of a period, newest conversations first; all may take minutes."""
-
-
-class UsageStore(Protocol):
-    """What a report asks of a store."""
-
-    def session(self, session_id: str) -> Session: ...
-
-    def chain(self, session_id: str) -> list[Session]: ...
-
-    def calls(
-        self,
-        session_id: str | None = None,
-        *,
-        whole_chain: bool = False,
-        since: float | None = None,
-        until: float | None = None,
-    ) -> list[Call]: ...
-
-    def folds(self, session_id: str | None = None) -> list[StoredFold]: ...
-
-    def records(self, session_id: str) -> list[StoredMessage]: ...
-
-    def history(self, session_id: str) -> list[StoredMessage]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +73,7 @@ class _Conversation:
     messages: tuple[Message, ...]
 
 
-def read_session_usage(store: UsageStore, session_id: str, *, whole_chain: bool = False) -> SessionUsage:
+def read_session_usage(store: Store, session_id: str, *, whole_chain: bool = False) -> SessionUsage:
     """Report on a session, or on all sessions of its chain."""
     session = store.session(session_id)
     found = _read_conversation(store, session_id)
@@ -125,7 +101,7 @@ def read_session_usage(store: UsageStore, session_id: str, *, whole_chain: bool 
 
 
 def read_insights(
-    store: UsageStore,
+    store: Store,
     *,
     now: float,
     days: int = 30,
@@ -174,7 +150,7 @@ def _last_at(calls: Sequence[Call]) -> float:
     return calls[-1].created_at or 0.0
 
 
-def _active(store: UsageStore, since: float) -> dict[str, list[Call]]:
+def _active(store: Store, since: float) -> dict[str, list[Call]]:
     """Return all calls of the conversations that had one since then, those before it included."""
     sessions = {
         name: store.session(name)
@@ -194,7 +170,7 @@ def _active(store: UsageStore, since: float) -> dict[str, list[Call]]:
     return found
 
 
-def _read_conversation(store: UsageStore, session_id: str) -> _Conversation:
+def _read_conversation(store: Store, session_id: str) -> _Conversation:
     chain = tuple(store.chain(session_id))
     history = store.history(session_id)
     dialect = next((session.dialect for session in chain if session.dialect), None)
@@ -203,7 +179,7 @@ def _read_conversation(store: UsageStore, session_id: str) -> _Conversation:
 
 
 def _count(
-    store: UsageStore,
+    store: Store,
     found: _Conversation,
     calls: Sequence[Call],
     folds: Sequence[StoredFold],
@@ -215,7 +191,7 @@ def _count(
     return count_calls(calls, folds, rereads)
 
 
-def _folded_at(store: UsageStore, folds: Sequence[StoredFold]) -> dict[MessageKey, float]:
+def _folded_at(store: Store, folds: Sequence[StoredFold]) -> dict[MessageKey, float]:
     """Say when each message went that was folded or shortened."""
     gone: dict[MessageKey, float] = {}
     for fold in folds:

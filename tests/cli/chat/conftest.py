@@ -69,7 +69,7 @@ class Terminal:
         os.close(slave)
         self.folder = folder
         self._bytes = b""
-        self._place = 0
+        self._hit_heading = 0
 
     @property
     def text(self):
@@ -85,13 +85,13 @@ class Terminal:
     def expect(self, pattern):
         """Wait until something is printed that matches, and return the match."""
         deadline = time.monotonic() + TIMEOUT_SECONDS
-        while not (found := re.compile(pattern).search(self.text, self._place)):
+        while not (found := re.compile(pattern).search(self.text, self._hit_heading)):
             ready, _, _ = select.select([self._master], [], [], max(0, deadline - time.monotonic()))
             chunk = self._read() if ready else b""
             if not chunk:
-                raise AssertionError(f"no {pattern!r} in:\n{self.text[self._place :]}")
+                raise AssertionError(f"no {pattern!r} in:\n{self.text[self._hit_heading :]}")
             self._bytes += chunk
-        self._place = found.end()
+        self._hit_heading = found.end()
         return found
 
     def wait(self):

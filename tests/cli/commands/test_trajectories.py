@@ -8,10 +8,10 @@ from rich.console import Console
 
 from midfold.cli.render.trajectories import (
     describe_progress,
+    format_bill,
+    format_count,
+    format_seconds,
     show_progress,
-    spell_bill,
-    spell_count,
-    spell_seconds,
 )
 from midfold.faults import arm
 from midfold.testing import transcript
@@ -216,9 +216,10 @@ def test_progress_is_a_bar_at_a_terminal_and_nothing_at_first_in_a_log():
 
 
 def test_figures_are_spelt_for_people():
-    assert [spell_count(number) for number in (7, 1_500, 2.5e6, 3e9)] == ["7", "1.5k", "2.5M", "3.0G"]
-    assert [spell_seconds(number) for number in (5, 300, 7_200)] == ["5 s", "5 min", "2.0 h"]
-    assert spell_bill(SummaryBill(2, unpriced_calls=2)) == "2 calls, cost unknown"
+    assert [format_count(number) for number in (7, 1_500, 2.5e6, 3e9)] == ["7", "1.5k", "2.5M", "3.0G"]
+    assert [format_seconds(number) for number in (5, 300, 7_200)] == ["5 s", "5 min", "2.0 h"]
+    assert format_bill(SummaryBill(2, unpriced_calls=2)) == "2 calls, cost unknown"
     assert (
-        spell_bill(SummaryBill(2, dollars=1, unpriced_calls=1)) == "2 calls, $1.00 and 1 call of unknown cost"
+        format_bill(SummaryBill(2, dollars=1, unpriced_calls=1))
+        == "2 calls, $1.00 and 1 call of unknown cost"
     )

@@ -1,8 +1,6 @@
 """The window as a bar."""
 
-import pytest
-
-from midfold.cli.render.context import context_bar, context_line, section_grid
+from midfold.cli.render.context import context_bar, section_grid
 from midfold.engines.context import ContextBreakdown, Section, SectionShare
 
 CONTEXT = ContextBreakdown(
@@ -35,21 +33,6 @@ def test_a_request_that_does_not_fit_fills_the_bar():
 
 def test_an_empty_request_is_an_empty_bar():
     assert context_bar(ContextBreakdown(0, None, None, (), ()), 10).plain == "░" * 10
-
-
-def test_the_line_says_how_full_the_window_is_and_with_what():
-    line = context_line(CONTEXT, 120).plain
-    assert line.endswith("  40% of 100,000  tools 10,000 · system 5,000 · summary 10,000 · tail 15,000")
-
-
-@pytest.mark.parametrize("width", [10, 20, 40, 60, 80, 100])
-def test_the_line_fits_and_shows_figures_whole_or_not_at_all(width):
-    line = context_line(CONTEXT, width)
-    assert line.cell_len <= width
-    whole = context_line(CONTEXT, 1_000).plain
-    words = line.plain.lstrip("█░|")
-    assert words in whole
-    assert not words or words[-1].isdigit()
 
 
 def test_the_table_adds_up():

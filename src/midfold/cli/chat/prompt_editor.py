@@ -48,7 +48,7 @@ class PromptEditor:
         self._questions: PromptSession[str] = PromptSession(history=InMemoryHistory())
 
     def read(self, status: Text) -> str:
-        return self._session.prompt(bottom_toolbar=ANSI(_spell(status)))
+        return self._session.prompt(bottom_toolbar=ANSI(_as_ansi(status)))
 
     def ask(self, question: str) -> str:
         return self._questions.prompt(question)
@@ -113,7 +113,7 @@ def _bind_keys() -> KeyBindings:
     return keys
 
 
-def _spell(text: Text) -> str:
+def _as_ansi(text: Text) -> str:
     """Return text with its colours as escape sequences."""
     out = io.StringIO()
     console = Console(file=out, force_terminal=True, color_system="standard", width=_TOOLBAR_CELLS)

@@ -75,7 +75,7 @@ def check_store(path: Path, settings: Settings) -> Iterator[Finding]:
     if status.warning:
         advice = "look for what is missing in copies and exports; midfold doctor --fix puts this line away"
         yield Finding(_AREA, Severity.WARN, status.warning, advice, lambda: _forget_loss(settings))
-    yield from _tell_problems(path, settings, problems, holders)
+    yield from _list_problems(path, settings, problems, holders)
     if not any(problem.area is Area.FILE for problem in problems):
         yield _check_facts(path)
 
@@ -107,7 +107,7 @@ def _check_holders(holders: list[Holder]) -> Iterator[Finding]:
             yield fine(_AREA, text)
 
 
-def _tell_problems(
+def _list_problems(
     path: Path, settings: Settings, problems: list[Problem], holders: list[Holder]
 ) -> Iterator[Finding]:
     by_area = {area: [problem.text for problem in problems if problem.area is area] for area in Area}
@@ -142,11 +142,11 @@ def _rescue(path: Path) -> str:
     saved = replaced.salvaged
     messages = count_of(saved.messages, "message")
     conversations = count_of(saved.conversations, "conversation")
-    parts = [f"saved {messages} of {conversations}", *_tell_losses(saved)]
+    parts = [f"saved {messages} of {conversations}", *_describe_losses(saved)]
     return f"{'; '.join(parts)}; the damaged file is kept as {replaced.kept_as.name}"
 
 
-def _tell_losses(saved: Salvaged) -> Iterator[str]:
+def _describe_losses(saved: Salvaged) -> Iterator[str]:
     """Say what was lost, and where."""
     if saved.is_whole:
         yield "nothing was lost"

@@ -39,14 +39,18 @@ _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 
 
 @click.command(epilog=_EPILOG)
-@click.option("-p", "--prompt", metavar="PROMPT", help="Take one turn and leave; - reads standard input.")
+@click.option("-p", "--prompt", metavar="PROMPT", help="Take one turn and exit; - reads standard input.")
 @click.option("--json", "as_json", is_flag=True, help="With -p: print events, one JSON object a line.")
 @click.option(
     "--resume", "session", metavar="ID", help="Go on with a session: an id, its beginning, or latest."
 )
 @click.option("--model", metavar="NAME", help="provider/model, or any name with --base-url.")
 @click.option("--base-url", metavar="URL", help="Where the model is, if not at its provider's own address.")
-@click.option("--api", type=click.Choice(sorted(APIS)), help="What is spoken there, if not the usual.")
+@click.option(
+    "--api",
+    type=click.Choice(sorted(APIS)),
+    help="The API that is spoken there, if not the provider's usual one.",
+)
 @click.option(
     "--context-length", type=click.IntRange(min=1), metavar="N", help="The window of the model, in tokens."
 )
@@ -74,7 +78,7 @@ def command(
     """Talk with an agent that reads, writes and searches files, runs commands and remembers.
 
     Its conversation is folded before it outgrows the model's window, and nothing of it is lost. /help lists
-    the commands. Leaves with status 1 when a turn fails.
+    the commands. Exits with status 1 when a turn fails.
     """
     if as_json and prompt is None:
         raise click.UsageError("--json needs -p PROMPT")

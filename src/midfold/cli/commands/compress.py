@@ -97,7 +97,7 @@ def command(
     """Compress one transcript: keep both ends, fold the middle into a digest, or into a model's summary.
 
     IN is what `midfold inspect` reads. A bare list gives a list, an object gives the same object with other
-    messages. Leaves with status 1 if the ceiling cannot be met; the best result is written all the same.
+    messages. Exits with status 1 if the ceiling cannot be met; the best result is written all the same.
     """
     if (options.get("max_tokens") is None) == (options.get("context_length") is None):
         raise click.UsageError("give either --max-tokens or --context-length")

@@ -52,9 +52,9 @@ def show(path: Path | None, as_json: bool) -> None:
 @command.command()
 @_path_option
 def check(path: Path | None) -> int:
-    """Name everything that is wrong with the settings.
+    """List everything that is wrong with the settings.
 
-    Notes tell what is legal and yet has another effect than it seems. Status 2 if anything is wrong.
+    Notes name what is legal but has another effect than it seems. Exits with status 2 if anything is wrong.
     """
     checked = check_settings(path=path)
     for problem in checked.problems:
@@ -94,14 +94,14 @@ def find_remarks(settings: Settings, environment: Mapping[str, str]) -> list[str
     return remarks
 
 
-def spell(value: object) -> str:
+def format_value(value: object) -> str:
     """Write a value as it would stand in a YAML file."""
     if value is None or isinstance(value, bool):
         return json.dumps(value)
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{name}: {spell(item)}" for name, item in value.items()) + "}"
+        return "{" + ", ".join(f"{name}: {format_value(item)}" for name, item in value.items()) + "}"
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(map(spell, value)) + "]"
+        return "[" + ", ".join(map(format_value, value)) + "]"
     return str(value)
 
 
@@ -126,7 +126,7 @@ def _print_entries(checked: CheckedSettings, console: Console) -> None:
 
 def _cells(entry: SettingValue) -> list[Text]:
     style = "dim" if entry.origin == DEFAULT else "bold cyan"
-    words = (entry.key, spell(entry.value), entry.origin)
+    words = (entry.key, format_value(entry.value), entry.origin)
     return [Text(printable(word, _MOST_CHARS), style=style) for word in words]
 
 
@@ -146,4 +146,4 @@ def _for_json(value: object) -> object:
         return {str(name): _for_json(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
         return [_for_json(item) for item in value]
-    return spell(value) if isinstance(value, float) and not math.isfinite(value) else value
+    return format_value(value) if isinstance(value, float) and not math.isfinite(value) else value

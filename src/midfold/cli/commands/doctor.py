@@ -19,13 +19,13 @@ _LEVEL_CELLS = 8
 
 
 @click.command()
-@click.option("--fix", is_flag=True, help="Mend what can be mended without losing anything.")
+@click.option("--fix", is_flag=True, help="Repair what can be repaired without losing anything.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of lines.")
 def command(fix: bool, as_json: bool) -> int:
-    """Look for trouble: settings, permissions, the session store and its files, spilled output, extras.
+    """Look for trouble: settings, permissions, the session store and its files, offloaded output, extras.
 
-    --fix makes files private, the search index anew, removes what was left lying, and moves a damaged store
-    aside with all that can be read of it saved into a new one. Leaves with status 1 if problems stay.
+    --fix makes files private, rebuilds the search index, removes leftovers, and moves a damaged store aside
+    after saving all that can be read of it into a new one. Exits with status 1 if problems remain.
     """
     findings = list(examine())
     repaired = [finding.repair() for finding in findings if finding.repair] if fix else []

@@ -71,7 +71,7 @@ Examples:
     "gates",
     metavar="KEY=VALUE",
     multiple=True,
-    help="Leave with status 1 if a figure of the digest misses this; or a file with one on each line.",
+    help="Exit with status 1 if a figure of the digest misses this; or a file with one on each line.",
 )
 def command(
     paths: tuple[Path, ...],

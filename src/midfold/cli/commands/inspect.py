@@ -50,7 +50,7 @@ class Inspection:
 @click.option(
     "--top", type=click.IntRange(min=0), default=5, show_default=True, help="Large messages to list."
 )
-@click.option("--strict", is_flag=True, help="Leave with status 2 if the provider would refuse the messages.")
+@click.option("--strict", is_flag=True, help="Exit with status 2 if the provider would refuse the messages.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 def command(
     transcript: str,

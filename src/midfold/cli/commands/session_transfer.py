@@ -35,14 +35,14 @@ _MOST_CHARS = 200
     "--format",
     "form",
     type=click.Choice([form.value for form in ExportFormat]),
-    help="How to spell it; the default is json, or jsonl for a file of that name.",
+    help="What to write; the default is json, or jsonl for a file of that name.",
 )
 @click.option("--tip", is_flag=True, help="What the newest session says, instead of all that was said.")
 def export_command(name: str, output: str | None, form: str | None, tip: bool) -> None:
     """Write a conversation to a file without its credentials.
 
-    json has everything and can be imported again; jsonl has a message on each line, as its provider spells
-    it; sharegpt is one row of a data set. Files are readable for their owner alone.
+    json has everything and can be imported again; jsonl has a message on each line, as its provider
+    writes it; sharegpt is one row of a data set. Files are readable for their owner alone.
     """
     chosen = (
         ExportFormat(form)

@@ -54,7 +54,10 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON i
 @command.command("list")
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="How many.")
 @click.option(
-    "--source", type=read_text, help="Only those that came from here, such as chat, import or claude_code."
+    "--source",
+    type=read_text,
+    metavar="NAME",
+    help="Only those that came from here, such as chat, import or claude_code.",
 )
 @json_option
 def list_command(limit: int, source: str | None, as_json: bool) -> None:
@@ -98,7 +101,7 @@ def show(name: str, full: bool, as_json: bool, **wanted: Unpack[ExcerptRange]) -
         print_excerpt(view, make_console(), full=full)
 
 
-class SearchFilters(TypedDict):
+class SearchOptions(TypedDict):
     """What a search is narrowed to."""
 
     role: str | None
@@ -111,7 +114,12 @@ class SearchFilters(TypedDict):
 @command.command()
 @click.argument("words", metavar="QUERY...", type=read_text, nargs=-1, required=True)
 @click.option("--session", "name", metavar="ID", help="Only the conversation of this session.")
-@click.option("--role", type=read_text, help="Only what this speaker said: user, assistant, tool, system.")
+@click.option(
+    "--role",
+    type=read_text,
+    metavar="ROLE",
+    help="Only what this speaker said: user, assistant, tool, system.",
+)
 @click.option("--tool", type=read_text, metavar="NAME", help="Only calls and results of this tool.")
 @click.option(
     "--since", type=read_moment, metavar="WHEN", help="Not before: an age such as 7d or 2h, or an ISO date."
@@ -132,7 +140,7 @@ def search(
     order: str,
     letters: bool,
     as_json: bool,
-    **filters: Unpack[SearchFilters],
+    **filters: Unpack[SearchOptions],
 ) -> None:
     """Find messages by what they say, folded or not.
 
@@ -182,7 +190,7 @@ def chain(name: str, as_json: bool) -> None:
 @click.argument("name", metavar="ID")
 @click.argument("words", metavar="TITLE...", type=read_text, nargs=-1, required=True)
 def title(name: str, words: tuple[str, ...]) -> None:
-    """Name a conversation."""
+    """Give a conversation a title."""
     with own_store() as store:
         session = store.get_compression_tip(find_session(store, name).id)
         store.set_title(session, " ".join(words))
@@ -214,7 +222,7 @@ _MOST_NAMED = 8
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option("--json", "as_json", is_flag=True, help="Report as one JSON object.")
 def delete(name: str, branches: bool, yes: bool, as_json: bool) -> int:
-    """Delete a conversation for good: all its sessions, their sub-agents, and output they put aside."""
+    """Delete a conversation for good: all its sessions, their sub-agents, and output that they offloaded."""
     with own_store() as store:
         session = find_session(store, name)
         children = find_branches(every_session(store), session.conversation_id)
@@ -243,7 +251,7 @@ def delete(name: str, branches: bool, yes: bool, as_json: bool) -> int:
 @click.option("--dry-run", is_flag=True, help="Say what would go; delete nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Report as one JSON object.")
 def prune(older_than: float | None, keep_bytes: int | None, dry_run: bool, as_json: bool) -> None:
-    """Delete conversations that nobody touched for long, or the oldest of too many.
+    """Delete conversations that nobody touched for long, or the oldest.
 
     Without options the setting store.keep_days says how long. A conversation goes with its branches or not at
     all.

@@ -93,7 +93,11 @@ class Flags(TypedDict):
 @click.option("--model", metavar="M", help="Let this model write summaries: provider/model.")
 @click.option("--base-url", metavar="U", help="Where that model is, if not at its provider's own address.")
 @click.option(
-    "--engine", type=click.Choice(["local", "ray"]), default="local", show_default=True, help="Who works."
+    "--engine",
+    type=click.Choice(["local", "ray"]),
+    default="local",
+    show_default=True,
+    help="Where the work is done.",
 )
 @click.option("--ray-address", metavar="A", help="The Ray cluster to work on; one is started if not given.")
 @click.option(
@@ -116,7 +120,7 @@ def command(source: Path, **flags: Unpack[Flags]) -> int:
     IN is a file of JSON lines, plain or packed with gzip or zstd, or of Parquet, or a folder of such files.
     Each row holds turns under `conversations` (from, value) or messages under `messages`; where they are too
     long a summary takes the place of their middle. Rows that cannot be read are listed in OUT.rejects.jsonl
-    and stop nothing. A run that was interrupted, however hard, goes on with --resume. Leaves with status 1 if
+    and stop nothing. A run that was interrupted, however hard, goes on with --resume. Exits with status 1 if
     no row was usable, or every summary failed.
     """
     output = flags["output"]

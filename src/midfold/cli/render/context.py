@@ -24,12 +24,9 @@ SECTION_COLOURS = {
     Section.MIDDLE: "yellow",
     Section.TAIL: "bright_green",
 }
-_SHORT_NAMES = {Section.TOOLS: "tools", Section.SYSTEM: "system"}
-_LINE_BAR_CELLS = 32
-_GAP = "  "
 
 
-def context_bar(context: ContextBreakdown, cells: int = _LINE_BAR_CELLS) -> Text:
+def context_bar(context: ContextBreakdown, cells: int) -> Text:
     """Draw the window; where its size is not known, the bar is the request. A `|` is the threshold."""
     whole = max(context.context_length or 0, context.tokens, 1)
     bar = Text()
@@ -44,21 +41,6 @@ def context_bar(context: ContextBreakdown, cells: int = _LINE_BAR_CELLS) -> Text
     return bar.append(free, style="bright_black")
 
 
-def context_line(context: ContextBreakdown, width: int) -> Text:
-    """Say on one line what fills the window, as far as `width` goes; a figure is whole or absent."""
-    line = context_bar(context, max(1, min(_LINE_BAR_CELLS, width // 3)))
-    pieces = [Text(_GAP + _size(context))]
-    for place, share in enumerate(context.sections):
-        name = _SHORT_NAMES.get(share.section, str(share.section))
-        piece = Text(_GAP if place == 0 else " · ", style="dim")
-        pieces.append(piece.append(name, style=SECTION_COLOURS[share.section]).append(f" {share.tokens:,}"))
-    for piece in pieces:
-        if line.cell_len + piece.cell_len > width:
-            break
-        line.append_text(piece)
-    return line
-
-
 def section_grid(context: ContextBreakdown) -> Grid:
     """List the sections as a table."""
     rows = [
@@ -71,12 +53,6 @@ def section_grid(context: ContextBreakdown) -> Grid:
         for share in context.sections
     ]
     return Grid(("section", "tokens", "share", "messages"), rows)
-
-
-def _size(context: ContextBreakdown) -> str:
-    if context.context_length is None:
-        return f"{context.tokens:,} tokens"
-    return f"{context.tokens / max(context.context_length, 1):.0%} of {context.context_length:,}"
 
 
 __all__ = ["print_inspection", "printable"]
@@ -104,8 +80,8 @@ def print_inspection(inspection: "Inspection", console: Console) -> None:
     """Print what fills the window: a headline, the window as a bar, and tables of who and what is in it."""
     breakdown = inspection.breakdown
     colours = {
-        share.name: _SPEAKER_COLOURS[place % len(_SPEAKER_COLOURS)]
-        for place, share in enumerate(breakdown.speakers)
+        share.name: _SPEAKER_COLOURS[index % len(_SPEAKER_COLOURS)]
+        for index, share in enumerate(breakdown.speakers)
     }
     console.print(_headline(inspection))
     console.print(_size_line(inspection))

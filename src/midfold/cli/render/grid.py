@@ -26,8 +26,8 @@ class Grid:
         """Lay the table out in `width` cells, the heading first; the first two columns always stay."""
         table = [[Text(heading, style="dim") for heading in self.headings], *self.rows]
         natural = [
-            max([row[place].cell_len for row in table if place < len(row)])
-            for place in range(len(self.headings))
+            max([row[index].cell_len for row in table if index < len(row)])
+            for index in range(len(self.headings))
         ]
         natural[0] = max(natural[0], _NAME_CELLS)
         widths = _fit(natural, width, self.words)
@@ -37,14 +37,14 @@ class Grid:
 def _fit(natural: Sequence[int], width: int, words: Sequence[int]) -> list[int]:
     """Leave out columns from the right until the words can be shortened enough, and shorten them."""
     least = [
-        min(cells, _LEAST_NAME_CELLS) if place in words else cells for place, cells in enumerate(natural)
+        min(cells, _LEAST_NAME_CELLS) if index in words else cells for index, cells in enumerate(natural)
     ]
     count = len(natural)
     while count > 2 and _total(least[:count]) > width:
         count -= 1
     widths = list(natural[:count])
-    for place in sorted(set(words) & set(range(count)), reverse=True):
-        widths[place] -= min(max(_total(widths) - width, 0), widths[place] - least[place])
+    for index in sorted(set(words) & set(range(count)), reverse=True):
+        widths[index] -= min(max(_total(widths) - width, 0), widths[index] - least[index])
     widths[0] -= min(max(_total(widths) - width, 0), widths[0] - 1)
     return widths
 
@@ -55,12 +55,12 @@ def _total(widths: Sequence[int]) -> int:
 
 def _line(cells: Sequence[Text], widths: Sequence[int], words: Sequence[int]) -> Text:
     fitted = []
-    for place, cell in enumerate(cells):
+    for index, cell in enumerate(cells):
         cell = cell.copy()
-        if place in words:
-            cell.truncate(widths[place], overflow="ellipsis", pad=True)
+        if index in words:
+            cell.truncate(widths[index], overflow="ellipsis", pad=True)
         else:
-            cell.pad_left(widths[place] - cell.cell_len)
+            cell.pad_left(widths[index] - cell.cell_len)
         fitted.append(cell)
     line = Text(_GAP).join(fitted)
     line.rstrip()

@@ -66,7 +66,7 @@ def print_chain(sessions: Sequence[Session], console: Console) -> None:
 def print_hits(found: SearchResults, console: Console) -> None:
     """Print what a search found: where it is, and the words around it."""
     for hit in found.hits:
-        console.print(_place(hit), soft_wrap=True, no_wrap=True, overflow="ellipsis", crop=True)
+        console.print(_hit_heading(hit), soft_wrap=True, no_wrap=True, overflow="ellipsis", crop=True)
         console.print(Text("  ").append_text(_snippet(hit)), soft_wrap=True)
     summary = count_of(len(found.hits), "message") if found.hits else _NOTHING
     if found.is_incomplete:
@@ -74,7 +74,7 @@ def print_hits(found: SearchResults, console: Console) -> None:
     console.print(Text(summary, style="dim"), soft_wrap=True)
 
 
-def _place(hit: Hit) -> Text:
+def _hit_heading(hit: Hit) -> Text:
     line = Text.assemble((f"{hit.session_id[:ID_CHARS]}", "bold"), (f" #{hit.seq}", "bold"), "  ")
     line.append_text(role_text(hit.role))
     if hit.tools:
@@ -127,8 +127,10 @@ def print_messages(
 
 
 def _heading(record: StoredMessage, home: str) -> Text:
-    place = f"#{record.seq}" if record.session_id == home else f"{record.session_id[:ID_CHARS]} #{record.seq}"
-    line = Text.assemble((place, "bold"), "  ").append_text(role_text(record.role))
+    number = (
+        f"#{record.seq}" if record.session_id == home else f"{record.session_id[:ID_CHARS]} #{record.seq}"
+    )
+    line = Text.assemble((number, "bold"), "  ").append_text(role_text(record.role))
     facts = [format_date(record.created_at)]
     facts += [f"{record.tokens:,} tokens"] if record.tokens is not None else []
     facts += [_ORIGINS[record.origin]] if record.origin in _ORIGINS else []
@@ -177,7 +179,7 @@ def print_excerpt(view: SessionView, console: Console, *, full: bool) -> None:
         console.print(Text(f"it goes on in {view.tip[:ID_CHARS]}", style="dim"))
     if any(record.is_redacted for record in view.records):
         console.print(Text("credentials were replaced by placeholders when this was stored", style="dim"))
-    for line in _tell_damage(view):
+    for line in _damage_lines(view):
         console.print(Text(line, style="bold red"), soft_wrap=True)
     console.print()
     if view.start:
@@ -188,7 +190,7 @@ def print_excerpt(view: SessionView, console: Console, *, full: bool) -> None:
         console.print(Text(count_of(later, "later message"), style="dim"))
 
 
-def _tell_damage(view: SessionView) -> Iterator[str]:
+def _damage_lines(view: SessionView) -> Iterator[str]:
     if view.damaged:
         yield f"{count_of(view.damaged, 'message')} cannot be read; midfold doctor --fix saves all else"
     if view.is_system_damaged:

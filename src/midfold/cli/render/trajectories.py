@@ -45,14 +45,14 @@ def describe_progress(progress: BatchProgress) -> str:
     """Say in one line how far a run is, how fast, how long it will take, and what it has cost."""
     metrics = progress.totals.metrics
     words = [
-        _spell_number(metrics.rows, "row"),
+        _count_of(metrics.rows, "row"),
         f"{progress.rows_per_second:,.0f} rows/s",
-        f"{spell_count(progress.tokens_per_second)} tokens/s",
+        f"{format_count(progress.tokens_per_second)} tokens/s",
     ]
     if progress.seconds_left is not None:
-        words.append(f"{spell_seconds(progress.seconds_left)} left")
+        words.append(f"{format_seconds(progress.seconds_left)} left")
     if progress.totals.bill.calls:
-        words.append(spell_bill(progress.totals.bill))
+        words.append(format_bill(progress.totals.bill))
     return ", ".join(words)
 
 
@@ -74,7 +74,7 @@ def print_result(result: BatchResult, console: Console, *, is_rehearsal: bool, r
         console.print(Text(f"report: {printable(str(report), _PATH_CHARS)}"), soft_wrap=True)
 
 
-def spell_count(number: float) -> str:
+def format_count(number: float) -> str:
     """Spell a large number with as many digits as tell something."""
     for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if number >= size:
@@ -82,24 +82,24 @@ def spell_count(number: float) -> str:
     return f"{number:.0f}"
 
 
-def spell_seconds(seconds: float) -> str:
+def format_seconds(seconds: float) -> str:
     """Spell a time to come: 42 s, 3 min, 5 h."""
     if seconds < 100:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 6_000 else f"{seconds / 3_600:.1f} h"
 
 
-def spell_bill(bill: SummaryBill) -> str:
+def format_bill(bill: SummaryBill) -> str:
     """Spell what models cost so far; what has no price is said to have none."""
-    calls = _spell_number(bill.calls, "call")
+    calls = _count_of(bill.calls, "call")
     if bill.unpriced_calls == bill.calls:
         return f"{calls}, cost unknown"
     dollars = f"${bill.dollars:,.2f}" if bill.dollars >= 1 else f"${bill.dollars:.4f}"
-    unpriced = f" and {_spell_number(bill.unpriced_calls, 'call')} of unknown cost"
+    unpriced = f" and {_count_of(bill.unpriced_calls, 'call')} of unknown cost"
     return f"{calls}, {dollars}{unpriced if bill.unpriced_calls else ''}"
 
 
-def _spell_number(number: int, noun: str) -> str:
+def _count_of(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
@@ -118,9 +118,9 @@ def _say_now_and_then(console: Console) -> Callable[[BatchProgress], None]:
 def _lines(result: BatchResult, *, is_rehearsal: bool) -> Iterator[tuple[str, str]]:
     metrics, progress = result.totals.metrics, result.progress
     would = "would be " if is_rehearsal else ""
-    yield "rows", f"{metrics.rows:,} in {_spell_number(result.files, 'file')}"
+    yield "rows", f"{metrics.rows:,} in {_count_of(result.files, 'file')}"
     if result.resumed_rows:
-        yield "resumed", f"{_spell_number(result.resumed_rows, 'row')} done before"
+        yield "resumed", f"{_count_of(result.resumed_rows, 'row')} done before"
     yield "compressed", f"{would}{metrics.compressed:,}"
     yield "fit already", f"{metrics.skipped:,}"
     yield "over the target", f"{metrics.over_limit:,}{_say_compressed_too(metrics)}"
@@ -128,24 +128,24 @@ def _lines(result: BatchResult, *, is_rehearsal: bool) -> Iterator[tuple[str, st
         yield "kept as they were", f"{metrics.kept:,}"
     yield "rejected", f"{metrics.rejected:,}"
     if metrics.losses:
-        yield "not converted", _spell_counts(metrics.losses)
+        yield "not converted", _format_counts(metrics.losses)
     if metrics.unknown_speakers:
-        yield "speakers unknown", _spell_counts(metrics.unknown_speakers)
+        yield "speakers unknown", _format_counts(metrics.unknown_speakers)
     ratio = f", {metrics.compression_ratio:.0%} of them" if metrics.original_tokens else ""
     yield "tokens", f"{metrics.original_tokens:,} → {metrics.compressed_tokens:,}{ratio}"
     yield "turns", f"{metrics.original_turns:,} → {metrics.compressed_turns:,}"
-    speed = f"{progress.rows_per_second:,.0f} rows/s, {spell_count(progress.tokens_per_second)} tokens/s"
+    speed = f"{progress.rows_per_second:,.0f} rows/s, {format_count(progress.tokens_per_second)} tokens/s"
     yield "time", f"{progress.seconds:,.1f} s, {speed}"
     if result.totals.bill.calls:
-        yield "models", spell_bill(result.totals.bill)
+        yield "models", format_bill(result.totals.bill)
     if result.outputs:
         more = f" and {len(result.outputs) - 1:,} more" if len(result.outputs) > 1 else ""
-        yield "written", f"{_spell_number(result.totals.written, 'row')} to {result.outputs[0]}{more}"
+        yield "written", f"{_count_of(result.totals.written, 'row')} to {result.outputs[0]}{more}"
     if result.listed:
-        yield "listed", f"{_spell_number(result.totals.listed, 'row')} in {result.listed}"
+        yield "listed", f"{_count_of(result.totals.listed, 'row')} in {result.listed}"
 
 
-def _spell_counts(counts: Mapping[str, int]) -> str:
+def _format_counts(counts: Mapping[str, int]) -> str:
     """Name things by how often they occur, the most frequent first."""
     return ", ".join(f"{name} x {counts[name]:,}" for name in sorted(counts, key=lambda name: -counts[name]))
 
@@ -169,7 +169,7 @@ def _histogram(result: BatchResult) -> Iterator[str]:
     most = max(*before.values(), *after.values())
     yield f"{'tokens':>12}  {'before':<{_BAR_CELLS + 8}}after"
     for octave in range(used[0], used[-1] + 1):
-        span = _spell_span(octave, min(before), max(before))
+        span = _format_span(octave, min(before), max(before))
         bars = f"{_bar(before[octave], most):<{_BAR_CELLS + 8}}{_bar(after[octave], most)}"
         yield f"{span:>12}  {bars}".rstrip()
 
@@ -186,14 +186,14 @@ def _bar(count: int, most: int) -> str:
     return f"{'█' * -(-count * _BAR_CELLS // most)} {count:,}" if count else ""
 
 
-def _spell_span(octave: int, first: int, last: int) -> str:
+def _format_span(octave: int, first: int, last: int) -> str:
     """Name a power of two; whatever is smaller or larger than all of them is in the outermost."""
     if octave == first:
-        return f"below {_spell_size(octave + 1)}"
+        return f"below {_format_octave(octave + 1)}"
     if octave == last:
-        return f"over {_spell_size(octave)}"
-    return f"{_spell_size(octave)} to {_spell_size(octave + 1)}"
+        return f"over {_format_octave(octave)}"
+    return f"{_format_octave(octave)} to {_format_octave(octave + 1)}"
 
 
-def _spell_size(octave: int) -> str:
+def _format_octave(octave: int) -> str:
     return f"{2 ** (octave - _LEAST_OCTAVE)}k" if octave >= _LEAST_OCTAVE else str(2**octave)

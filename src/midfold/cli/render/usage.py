@@ -22,7 +22,7 @@ _MOST_NAME_CELLS = 36
 _MOST_TOOLS = 10
 
 
-def spell_bill(bill: Bill) -> str:
+def format_bill(bill: Bill) -> str:
     """Say what calls cost, and what is missing from that."""
     if bill.dollars is None:
         return "cost unknown"
@@ -37,7 +37,7 @@ def print_totals(totals: Totals, console: Console) -> None:
     """Print the sum in a few lines: tokens and cost, the cache, the folds."""
     calls = "1 call" if totals.calls == 1 else f"{totals.calls:,} calls"
     line = Text(f"{totals.usage.total_tokens:,} tokens", style="bold")
-    console.print(line.append(f" in {calls}, {spell_bill(totals.bill)}", style="not bold"), soft_wrap=True)
+    console.print(line.append(f" in {calls}, {format_bill(totals.bill)}", style="not bold"), soft_wrap=True)
     console.print(_cache_line(totals), soft_wrap=True)
     if totals.compressions:
         console.print(_fold_line(totals), soft_wrap=True)
@@ -68,7 +68,7 @@ def group_grid(heading: str, groups: Sequence[Group], width: int) -> Grid:
         [
             Text(show_line(group.name, _MOST_NAME_CELLS)),
             Text(f"{group.totals.usage.total_tokens:,}" if group.totals.calls else ""),
-            Text(_spell_cost(group.totals)),
+            Text(_format_cost(group.totals)),
             Text(f"{group.totals.usage.cache_hit_rate:.0%}" if group.totals.usage.prompt_tokens else ""),
             Text(f"{group.totals.savings.net.tokens:,}" if group.totals.savings.net.tokens else ""),
         ]
@@ -113,7 +113,7 @@ def _part(tokens: int, what: str) -> str:
     return f"{tokens:,} of it {what}" if tokens else ""
 
 
-def _spell_cost(totals: Totals) -> str:
+def _format_cost(totals: Totals) -> str:
     if not totals.calls:
         return ""
     least = "from " if totals.bill.dollars is not None and not totals.bill.is_complete else ""
@@ -138,10 +138,10 @@ def _fold_line(totals: Totals) -> Text:
     if not totals.savings.saved.tokens:
         return Text(f"{times}, no call since")
     words = f"{net.tokens:,} tokens saved" if net.tokens >= 0 else f"{-net.tokens:,} tokens more than without"
-    return Text(f"{times}, net of all costs {words}{_spell_net(net)}")
+    return Text(f"{times}, net of all costs {words}{_format_net(net)}")
 
 
-def _spell_net(net: Amount) -> str:
+def _format_net(net: Amount) -> str:
     if net.cost.dollars is None:
         return ", in dollars unknown"
     least = "" if net.cost.is_complete else "at least "
@@ -232,5 +232,5 @@ def print_insights(insights: Insights, by: str, console: Console) -> None:
 
 def _busy_days(insights: Insights) -> tuple[Group, ...]:
     """Leave out the days before the first call."""
-    first = next(place for place, day in enumerate(insights.days) if day.totals.calls)
+    first = next(index for index, day in enumerate(insights.days) if day.totals.calls)
     return insights.days[first:]

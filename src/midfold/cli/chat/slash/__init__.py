@@ -28,14 +28,14 @@ _COMMAND = re.compile(r"/([a-zA-Z?][\w-]*)(?:\s+(.*))?", re.DOTALL)
 
 def show_help(chat: ChatContext, _argument: str) -> None:
     rows = [
-        [Text(f"/{command.name} {form.usage}"), Text(_spell(command, form), style="dim")]
+        [Text(f"/{command.name} {form.usage}"), Text(_usage_of(command, form), style="dim")]
         for command in COMMANDS
         for form in command.forms
     ]
     chat.say(*Grid(("", ""), rows, words=(0, 1)).lines(chat.console.width)[1:], *(Text(key) for key in _KEYS))
 
 
-def _spell(command: SlashCommand, form: CommandForm) -> str:
+def _usage_of(command: SlashCommand, form: CommandForm) -> str:
     names = ", ".join(f"/{alias}" for alias in command.aliases)
     return f"{form.does} (also {names})" if names else form.does
 

@@ -68,13 +68,13 @@ def context(chat: ChatContext, _argument: str) -> None:
         memory_tokens=memory_tokens,
     )
     console.print(context_bar(parts, min(_MOST_BAR_CELLS, console.width)))
-    console.print(_spell_room(parts), soft_wrap=True)
+    console.print(_format_room(parts), soft_wrap=True)
     print_grid(section_grid(parts), console)
     if parts.tools:
         print_grid(tool_grid(parts.tools), console)
 
 
-def _spell_room(parts: ContextBreakdown) -> Text:
+def _format_room(parts: ContextBreakdown) -> Text:
     line = Text(f"{parts.tokens:,} tokens", style="bold")
     facts = (
         f" of {parts.context_length:,}, {parts.free_tokens:,} free; next fold at {parts.threshold_tokens:,}"
@@ -100,18 +100,18 @@ def _describe(status: Status, cost: str) -> list[tuple[str, str]]:
         ("model", f"{status.model} at {status.base_url} ({status.api})"),
         ("window", f"{status.window_tokens:,} tokens ({status.window_source})"),
         ("next request", f"{status.tokens:,} tokens, {status.percent:.0f}% of the window"),
-        ("next fold", _spell_threshold(status)),
+        ("next fold", _format_threshold(status)),
         ("compressed", format_times(status.compressions) if status.compressions else "not yet"),
         ("preparation", status.preparation if status.preparation != "idle" else ""),
         ("put off", status.waits),
         ("messages", f"{status.messages:,}"),
-        ("caching", _spell_caching(status)),
+        ("caching", _format_caching(status)),
         ("cost", cost.removeprefix("cost ")),
         ("workspace", str(status.workspace)),
     ]
 
 
-def _spell_caching(status: Status) -> str:
+def _format_caching(status: Status) -> str:
     words = status.caching
     if status.cache_hit_rate:
         words += f", {status.cache_hit_rate:.0%} read"
@@ -122,7 +122,7 @@ def _spell_caching(status: Status) -> str:
     return f"{words}; for talks with breaks, model.cache_ttl: 1h" if lasts_minutes else words
 
 
-def _spell_threshold(status: Status) -> str:
+def _format_threshold(status: Status) -> str:
     if not status.enabled:
         return "only when you ask for it: compression.enabled is false"
     return f"at {status.threshold_tokens:,} tokens"

@@ -48,9 +48,9 @@ def event_lines(event: Event) -> Iterator[Text]:
     """Yield the lines that stay of an event; of most there is none."""
     match event:
         case ToolFinished():
-            yield _tell_tool(event)
+            yield _tool_line(event)
         case Pressure():
-            yield from _tell_pressure(event)
+            yield from _pressure_lines(event)
         case Notice(level, _, text):
             yield warning(text) if level is Level.WARNING else remark(text)
         case Recovering(_, text):
@@ -117,7 +117,7 @@ def tool_title(title: str) -> str:
     return printable(title, _MOST_TITLE_CHARS)
 
 
-def _tell_tool(event: ToolFinished) -> Text:
+def _tool_line(event: ToolFinished) -> Text:
     line = Text.assemble((MARK, "red" if event.is_error else "green"), tool_title(event.title))
     size = "put aside, " if event.persisted else ""
     facts = f"{event.seconds:.1f} s, {size}{format_size(len(event.text.encode('utf-8', 'replace')))}"
@@ -128,7 +128,7 @@ def _tell_tool(event: ToolFinished) -> Text:
     return line
 
 
-def _tell_pressure(event: Pressure) -> Iterator[Text]:
+def _pressure_lines(event: Pressure) -> Iterator[Text]:
     figures = f"{event.tokens:,} of {event.window_tokens:,} tokens"
     percent = f"{event.tokens / max(event.window_tokens, 1):.0%}"
     if event.tier is Tier.LARGE:

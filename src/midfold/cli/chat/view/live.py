@@ -193,7 +193,7 @@ class LiveView:
         tail = self._words.tail
         gap: list[Line] = [[]] if tail and self._follows_words is False else []
         below: list[Text] = [self._activity()]
-        below[:0] = [self._spell_tool(tool) for tool in self._tools.values()]
+        below[:0] = [self._running_line(tool) for tool in self._tools.values()]
         if self._thought:
             below.insert(0, Text(_last_line(self._thought, self._console.width - 2), style="dim italic"))
         laid = [line for text in below for line in self._lay_out(text, crop=True)]
@@ -209,7 +209,7 @@ class LiveView:
             line.append("  ").append_text(self._status)
         return line
 
-    def _spell_tool(self, tool: _Running) -> Text:
+    def _running_line(self, tool: _Running) -> Text:
         seconds = self._clock() - tool.since
         return Text.assemble((MARK, "yellow"), tool.title, (f"  {seconds:.0f} s", "dim"))
 

@@ -171,10 +171,10 @@ class _Markdown(Markdown):
         self.markup = markup
         self.parsed = _PARSER.parse(markup)
         for token in self.parsed:
-            token.children = [_spell_image(child) for child in token.children] if token.children else None
+            token.children = [_image_as_text(child) for child in token.children] if token.children else None
 
 
-def _spell_image(token: Token) -> Token:
+def _image_as_text(token: Token) -> Token:
     if token.type != "image":
         return token
     return Token("text", "", 0, content=f"{token.content or 'image'} ({token.attrs.get('src', '')})")
@@ -198,5 +198,5 @@ def _without_link(style: Style | None) -> Style | None:
 
 def _trim(lines: list[Line]) -> list[Line]:
     """Leave out empty lines at both ends."""
-    full = [place for place, line in enumerate(lines) if line]
+    full = [index for index, line in enumerate(lines) if line]
     return lines[full[0] : full[-1] + 1] if full else []

@@ -78,17 +78,17 @@ def _count_empty(lines: Iterable[str]) -> Iterator[Text]:
         if is_empty and len(found) > _MOST_EMPTY_LINES:
             yield Text(f"[{len(found):,} empty lines]", style=_REMARK)
         else:
-            yield from map(_spell, found)
+            yield from map(_reveal_line, found)
 
 
-def _spell(line: str) -> Text:
-    spelled = Text(style=_WHOLE_STYLE)
+def _reveal_line(line: str) -> Text:
+    revealed = Text(style=_WHOLE_STYLE)
     for piece in _BLANKS.split(line):
         if _BLANKS.fullmatch(piece):
-            spelled.append(f"[{len(piece):,} blanks]", style=_REMARK)
+            revealed.append(f"[{len(piece):,} blanks]", style=_REMARK)
         else:
-            spelled.append("".join(map(_reveal, piece)))
-    return spelled
+            revealed.append("".join(map(_reveal, piece)))
+    return revealed
 
 
 def _reveal(character: str) -> str:
