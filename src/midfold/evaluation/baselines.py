@@ -55,7 +55,7 @@ def fold_by_digest(conversation: MeasuredConversation, ceiling: int) -> MethodOu
 def fold_by_position(conversation: MeasuredConversation, ceiling: int) -> MethodOutcome:
     """Make the digest's fold with another summary of the same size, one that knows nothing but positions.
 
-    It is put in place of the digest, because a summary that passes through a compression is mended there.
+    It is put in place of the digest, because a summary that passes through a compression is repaired there.
     """
     result = _compress(conversation, ceiling)
     started = time.process_time()
@@ -174,9 +174,9 @@ def _clear(message: Message) -> Message:
 def _newest_start(
     conversation: MeasuredConversation, messages: Sequence[Message], sizes: Sequence[int], ceiling: int
 ) -> int:
-    """Return where the newest messages that fit begin, at a place that the provider takes if there is one.
+    """Return where the newest messages that fit begin, where the provider takes the list if it can be.
 
-    No place splits a call from its result. Where not even the newest ones fit, they stay all the same.
+    No cut splits a call from its result. Where not even the newest ones fit, they stay all the same.
     """
     lead = conversation.lead
     room = ceiling - conversation.overhead_tokens - sum(sizes[:lead])

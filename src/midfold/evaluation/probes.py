@@ -107,12 +107,12 @@ def read_probes(path: Path) -> list[Probe]:
     listed = found.get("probes") if isinstance(found, dict) else found
     if not isinstance(listed, list):
         raise UnreadableTranscript(str(path), "it holds no list of probes")
-    return [_read_probe(item, place, path) for place, item in enumerate(listed)]
+    return [_read_probe(item, number, path) for number, item in enumerate(listed)]
 
 
-def _read_probe(item: object, place: int, path: Path) -> Probe:
+def _read_probe(item: object, number: int, path: Path) -> Probe:
     if not isinstance(item, dict) or not isinstance(item.get("answer"), str) or not item["answer"]:
-        raise UnreadableTranscript(str(path), f"probe {place} has no answer")
+        raise UnreadableTranscript(str(path), f"probe {number} has no answer")
     try:
         kind = ProbeKind(item["kind"])
         return Probe(
@@ -125,7 +125,7 @@ def _read_probe(item: object, place: int, path: Path) -> Probe:
             weight=WEIGHTS[kind],
         )
     except (KeyError, TypeError, ValueError) as error:
-        raise UnreadableTranscript(str(path), f"probe {place} cannot be used: {error}") from error
+        raise UnreadableTranscript(str(path), f"probe {number} cannot be used: {error}") from error
 
 
 MOST_PER_KIND = 12
@@ -192,9 +192,9 @@ def _join(messages: Sequence[Message]) -> str:
 
 
 def _sample(found: Sequence[_Candidate]) -> list[_Candidate]:
-    """Take one from each of equal stretches, at a place that only the seed decides."""
+    """Take one from each of equal stretches, at an index that only the seed decides."""
     count = min(len(found), MOST_PER_KIND)
-    bounds = [len(found) * place // count for place in range(count + 1)] if count else [0]
+    bounds = [len(found) * number // count for number in range(count + 1)] if count else [0]
     return [
         found[start + crc32(f"{SEED}:{start}".encode()) % (stop - start)] for start, stop in pairwise(bounds)
     ]

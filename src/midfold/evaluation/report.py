@@ -10,7 +10,7 @@ from midfold.evaluation.scores import ChainResult, Score, Tally
 from midfold.redact import redact
 
 TOKENS_OF_CPU = 450_000
-"""Processor time is told for a conversation of this size."""
+"""Processor time is reported for a conversation of this size."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -163,7 +163,7 @@ class _Calls:
         return list(self._messages[index].calls) if index < len(self._messages) else []
 
 
-def _call_at(messages: Sequence[Message], place: Location) -> ToolCall:
-    part = messages[place.message].parts[place.part]
+def _call_at(messages: Sequence[Message], location: Location) -> ToolCall:
+    part = messages[location.message].parts[location.part]
     assert isinstance(part, ToolCall)  # noqa: S101 - pairing says so
     return part

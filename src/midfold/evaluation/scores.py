@@ -185,14 +185,14 @@ def cut_pieces(conversation: MeasuredConversation, count: int, ratio: float) -> 
     """Cut a conversation into pieces of about equal size, never between a call and its result.
 
     The first is at least twice the ceiling, so that the first fold has something to do. A conversation with
-    few places to cut gives fewer pieces.
+    few legal cuts gives fewer pieces.
     """
     reached = list(accumulate(conversation.sizes))
     first = max(1 / count, min(2 * ratio, 1.0))
-    parts = [first + (1 - first) * place / max(1, count - 1) for place in range(count - 1)]
+    parts = [first + (1 - first) * number / max(1, count - 1) for number in range(count - 1)]
     wanted = [bisect_left(reached, reached[-1] * part) + 1 for part in parts]
     legal = conversation.whole_cuts[1:]  # nothing stands before the first
-    cuts = [legal[min(bisect_left(legal, place), len(legal) - 1)] for place in wanted]
+    cuts = [legal[min(bisect_left(legal, cut), len(legal) - 1)] for cut in wanted]
     return pairwise(sorted({0, *cuts, len(conversation.messages)}))
 
 

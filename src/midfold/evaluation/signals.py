@@ -143,7 +143,7 @@ def read_call(call: ToolCall) -> CallFacts:
     arguments = call.parse_arguments()
     if not isinstance(arguments, dict):
         return CallFacts(call.name, changed=tuple(written_in_patch(str(arguments))))
-    command = next((spelled for key in _COMMAND_KEYS if (spelled := _spell(arguments.get(key)))), "")
+    command = next((line for key in _COMMAND_KEYS if (line := _command_line(arguments.get(key)))), "")
     paths = tuple(
         value
         for key, value in arguments.items()
@@ -192,7 +192,7 @@ def _is_change(name: str, arguments: dict[str, object]) -> bool:
     return _CHANGING.search(name) is not None or not _CONTENT_KEYS.isdisjoint(arguments)
 
 
-def _spell(value: object) -> str:
+def _command_line(value: object) -> str:
     if isinstance(value, list) and len(value) > 2 and str(value[1]).startswith("-"):
         # Wrappers such as ["bash", "-lc", "…"] hold the command in their last word.
         value = value[-1]

@@ -112,7 +112,7 @@ def kind_table(figures: Sequence[MethodFigures]) -> Table:
 
 
 def ratio_tables(figures: Sequence[MethodFigures]) -> list[Table]:
-    """Return all that is told about the methods at one ratio."""
+    """Return all tables about the methods at one ratio."""
     return [main_table(figures), more_table(figures), check_table(figures), kind_table(figures)]
 
 

@@ -81,9 +81,9 @@ def compress_files(
                 folder.commit(finished)
             folder.complete()
         for file, (source, form, target) in enumerate(zip(sources, forms, targets, strict=True)):
-            folder.place(file, source, form, target)
+            folder.deliver(file, source, form, target)
         listed = _beside(output, ".rejects.jsonl")
-        folder.place_listed(listed)
+        folder.deliver_listed(listed)
         folder.remove()
     return run.conclude(targets, listed if folder.totals.listed else None)
 
@@ -106,7 +106,7 @@ def measure_files(
 
 
 class _Run:
-    """One run as seen by whoever watches it."""
+    """One run as its watcher sees it."""
 
     def __init__(self, selection: Selection, totals: RunTotals, watch: Watch | None) -> None:
         self.totals = totals

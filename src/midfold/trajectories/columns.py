@@ -82,18 +82,18 @@ def take_trajectories(columns: Columns) -> list[dict[str, object] | UnreadableRo
         return [_take_one(columns.column, value) for value in column]
 
 
-def pick_rows(columns: Columns, places: Sequence[int]) -> Columns:
-    """Return the rows at these places."""
-    table = _decode(columns.table).take(pa.array(places, pa.int64()))
-    return Columns(tuple(columns.numbers[place] for place in places), _encode(table), columns.column)
+def pick_rows(columns: Columns, indices: Sequence[int]) -> Columns:
+    """Return the rows at these indices."""
+    table = _decode(columns.table).take(pa.array(indices, pa.int64()))
+    return Columns(tuple(columns.numbers[index] for index in indices), _encode(table), columns.column)
 
 
 def put_trajectories(columns: Columns, kept: Sequence[int], values: Sequence[object]) -> WrittenColumns:
-    """Return the rows at the places `kept` with other trajectories; what cannot be written is refused."""
+    """Return the rows at the indices `kept` with other trajectories; what cannot be written is refused."""
     table = _decode(columns.table)
-    place = table.schema.get_field_index(columns.column)
+    index = table.schema.get_field_index(columns.column)
     written = _written_schema(table.schema, columns.column)
-    kind = written.field(place).type
+    kind = written.field(index).type
     refused: tuple[int, ...] = ()
     try:
         array = pa.array(values, kind)
@@ -103,7 +103,7 @@ def put_trajectories(columns: Columns, kept: Sequence[int], values: Sequence[obj
         kept = [row for row, is_good in zip(kept, good, strict=True) if is_good]
         array = pa.array([value for value, is_good in zip(values, good, strict=True) if is_good], kind)
     arrays = table.take(pa.array(kept, pa.int64())).columns
-    arrays[place] = array
+    arrays[index] = array
     return WrittenColumns(_frame(_encode(pa.table(arrays, schema=written))), refused)
 
 
@@ -158,11 +158,11 @@ def _is_text(kind: pa.DataType) -> bool:
 
 def _as_plain(table: pa.Table, column: str) -> pa.Table:
     """Spell texts out that are numbered or shared: those that are written are all different."""
-    place = table.schema.get_field_index(column)
-    plain = _plain_field(table.schema.field(place))
-    if plain.type == table.schema.field(place).type:
+    index = table.schema.get_field_index(column)
+    plain = _plain_field(table.schema.field(index))
+    if plain.type == table.schema.field(index).type:
         return table
-    return table.set_column(place, plain, table.column(place).cast(plain.type))
+    return table.set_column(index, plain, table.column(index).cast(plain.type))
 
 
 def _plain_field(field: pa.Field) -> pa.Field:
@@ -177,14 +177,14 @@ def _is_turns(kind: pa.DataType) -> bool:
 
 def _written_schema(schema: pa.Schema, column: str) -> pa.Schema:
     """Return the columns as they are written: turns of any kind become ShareGPT's, under its name."""
-    place = schema.get_field_index(column)
-    field = schema.field(place)
+    index = schema.get_field_index(column)
+    field = schema.field(index)
     plain = _plain_field(field)
     name = column if _WRITTEN_NAME in schema.names else _WRITTEN_NAME
     is_ours = _is_text(field.type) or {each.name for each in field.type.value_type} >= {"from", "value"}
     written = plain.with_name(name).with_type(plain.type if is_ours else _TURNS)
     # What readers noted about types, beside the schema, is true only as long as nothing changes.
-    return schema if written == field else schema.set(place, written).remove_metadata()
+    return schema if written == field else schema.set(index, written).remove_metadata()
 
 
 def _read_tables(

@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from inspect import isawaitable, iscoroutinefunction
-from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeAlias, cast
 
 from midfold.config import Description
@@ -95,7 +94,7 @@ class TrajectoryCompressor:
         return outcome.turns, outcome.metrics
 
     async def compress_trajectory_async(self, turns: Sequence[Turn]) -> tuple[list[Turn], TrajectoryMetrics]:
-        """Do what `compress_trajectory` does, awaiting whoever summarises."""
+        """Do what `compress_trajectory` does, awaiting the summariser."""
         check_turns(turns)
         outcome = await self._arun(turns)
         return outcome.turns, outcome.metrics
@@ -106,7 +105,7 @@ class TrajectoryCompressor:
         return found if isinstance(found, RowResult) else finish_row(found, self._run(found.turns))
 
     async def compress_row_async(self, row: object) -> RowResult:
-        """Do what `compress_row` does, awaiting whoever summarises."""
+        """Do what `compress_row` does, awaiting the summariser."""
         found = read_row(row)
         return found if isinstance(found, RowResult) else finish_row(found, await self._arun(found.turns))
 
@@ -130,17 +129,13 @@ class TrajectoryCompressor:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
     def _run(self, turns: Sequence[Turn]) -> CompressedTrajectory:
@@ -191,7 +186,7 @@ class TrajectoryCompressor:
         )
 
     def _find_summarize(self) -> Summarize:
-        """Return whoever summarises without being awaited."""
+        """Return the summariser that is not awaited."""
         if self._summarizer is None:
             from midfold.providers.summarizers import BlockingSummarizer
 
@@ -203,7 +198,7 @@ class TrajectoryCompressor:
         return cast("Summarize", self._summarizer)  # as it is not awaited
 
     async def _ask(self, request: SummaryRequest) -> str:
-        """Ask whoever summarises; one that blocks does so in a thread, so that it holds up nobody else."""
+        """Ask the summariser; one that blocks does so in a thread, so that it holds up nobody else."""
         if self._summarizer is None:
             try:
                 return await self._open_model()(request)

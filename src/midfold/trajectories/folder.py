@@ -14,7 +14,6 @@ import os
 import shutil
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 from typing import BinaryIO, Self
 
 from midfold.errors import ConfigError
@@ -28,9 +27,9 @@ from midfold.trajectories.manifest import (
     check_header,
     check_sizes,
     make_entry,
+    make_line,
+    make_listed_lines,
     restore,
-    spell,
-    spell_listed,
 )
 from midfold.trajectories.reader import load_columns
 from midfold.trajectories.runs import ChunkResult, RunTotals
@@ -43,7 +42,7 @@ _LOCK = "lock"
 
 
 class WorkFolder:
-    """The work of one run: `begin` or `resume` it, `commit` chunks in order, `complete` it, `place` it."""
+    """The work of one run: `begin` or `resume` it, `commit` chunks in order, `complete` it, `deliver` it."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -55,9 +54,7 @@ class WorkFolder:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         for file in (self._part, self._lock):
             if file is not None:
                 file.close()
@@ -79,7 +76,7 @@ class WorkFolder:
         # Whoever was killed within the first chunk leaves rows that no manifest speaks of.
         for left in (*self._path.glob("*.part"), *self._path.glob("*.sealed")):
             left.unlink()
-        replace_file(self._path / _MANIFEST, spell(header))
+        replace_file(self._path / _MANIFEST, make_line(header))
         (self._path / _LISTED).write_bytes(b"")
 
     def resume(self, header: Header) -> None:
@@ -100,10 +97,10 @@ class WorkFolder:
         faultpoint("trajectories.part.before")
         _append(self._open_part(finished.extent.file), finished.output)
         with (self._path / _LISTED).open("ab") as listed:
-            _append(listed, spell_listed(finished))
+            _append(listed, make_listed_lines(finished))
         faultpoint("trajectories.manifest.before")
         with (self._path / _MANIFEST).open("ab") as manifest:
-            _append(manifest, entry.spell())
+            _append(manifest, entry.to_line())
         faultpoint("trajectories.manifest.after")
         entry.add_to(self.totals)
 
@@ -118,7 +115,7 @@ class WorkFolder:
         faultpoint("trajectories.complete.before")
         (self._path / _MANIFEST).rename(self._path / _COMPLETE)
 
-    def place(self, file: int, source: InputFile, form: FileForm, output: Path) -> None:
+    def deliver(self, file: int, source: InputFile, form: FileForm, output: Path) -> None:
         """Bring the output of one file to its place, in one step; nothing where it is there already."""
         part = self._part_path(file)
         if not part.exists():
@@ -131,7 +128,7 @@ class WorkFolder:
         part.unlink(missing_ok=True)
         faultpoint("trajectories.place.after")
 
-    def place_listed(self, output: Path) -> None:
+    def deliver_listed(self, output: Path) -> None:
         """Bring the list of rows to its place; where nobody needs to know anything there is none."""
         listed = self._path / _LISTED
         if listed.exists() and listed.stat().st_size:

@@ -7,7 +7,7 @@ bytes are there are done, so nothing has to be synced on the way.
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
 from hashlib import blake2b
 from pathlib import Path
@@ -37,20 +37,15 @@ class ManifestEntry:
     metrics: AggregateMetrics
     bill: SummaryBill
 
-    def spell(self) -> bytes:
+    def to_line(self) -> bytes:
         """Return the line of the manifest."""
-        values = {
-            "extent": asdict(self.extent),
-            "output_bytes": self.output_bytes,
-            "output_hash": self.output_hash,
-            "listed_bytes": self.listed_bytes,
-            "listed_hash": self.listed_hash,
-            "written": self.written,
-            "listed": self.listed,
-            "metrics": _without_edges(self.metrics),
-            "bill": asdict(self.bill) | {"dollars": str(self.bill.dollars)},
-        }
-        return spell(values)
+        return make_line(
+            asdict(replace(self, metrics=AggregateMetrics(histograms={})))
+            | {
+                "metrics": _without_edges(self.metrics),
+                "bill": asdict(self.bill) | {"dollars": str(self.bill.dollars)},
+            }
+        )
 
     def add_to(self, totals: RunTotals) -> None:
         """Count this chunk as done."""
@@ -65,7 +60,7 @@ class ManifestEntry:
 
 def make_entry(finished: ChunkResult) -> ManifestEntry:
     """Describe a chunk that came back."""
-    listed = spell_listed(finished)
+    listed = make_listed_lines(finished)
     return ManifestEntry(
         finished.extent,
         len(finished.output),
@@ -79,12 +74,12 @@ def make_entry(finished: ChunkResult) -> ManifestEntry:
     )
 
 
-def spell_listed(finished: ChunkResult) -> bytes:
+def make_listed_lines(finished: ChunkResult) -> bytes:
     """Return a line for each row of a chunk that somebody should know about."""
-    return b"".join(spell(asdict(each)) for each in finished.listed)
+    return b"".join(make_line(asdict(each)) for each in finished.listed)
 
 
-def spell(values: Mapping[str, object]) -> bytes:
+def make_line(values: Mapping[str, object]) -> bytes:
     """Return a line of JSON."""
     return json.dumps(values, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
 

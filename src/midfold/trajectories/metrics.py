@@ -105,8 +105,8 @@ class Histogram:
         return cls(list(edges), [0] * (len(edges) - 1))
 
     def add(self, value: float) -> None:
-        place = bisect_right(self.edges, value) - 1
-        self.counts[min(max(place, 0), len(self.counts) - 1)] += 1
+        index = bisect_right(self.edges, value) - 1
+        self.counts[min(max(index, 0), len(self.counts) - 1)] += 1
 
     def merge(self, other: "Histogram") -> None:
         self.counts = [mine + its for mine, its in zip(self.counts, other.counts, strict=True)]
@@ -200,22 +200,9 @@ class AggregateMetrics:
 
     def merge(self, other: "AggregateMetrics") -> None:
         """Take in all that another one has seen."""
-        self.rows += other.rows
-        self.compressed += other.compressed
-        self.skipped += other.skipped
-        self.kept += other.kept
-        self.over_limit += other.over_limit
-        self.rejected += other.rejected
-        self.original_tokens += other.original_tokens
-        self.compressed_tokens += other.compressed_tokens
-        self.original_turns += other.original_turns
-        self.compressed_turns += other.compressed_turns
-        self.folded_turns += other.folded_turns
-        self.summary_tokens += other.summary_tokens
-        self.passes += other.passes
-        self.summarizer_calls += other.summarizer_calls
-        self.summarizer_errors += other.summarizer_errors
-        self.digests += other.digests
+        for each in fields(self):
+            if each.type is int:
+                setattr(self, each.name, getattr(self, each.name) + getattr(other, each.name))
         _count_in(self.losses, other.losses)
         _count_in(self.unknown_speakers, other.unknown_speakers)
         for name, histogram in self.histograms.items():

@@ -86,23 +86,23 @@ def choose_groups(groups: Sequence[TurnGroup], tokens: int) -> tuple[TurnGroup, 
     it answers the user, and a user's turn right behind the last one goes, too, as long as there is enough to
     take.
     """
-    free = [place for place, group in enumerate(groups) if not group.is_protected]
+    free = [index for index, group in enumerate(groups) if not group.is_protected]
     if free and free[0] and groups[free[0] - 1].ends_with_user and not groups[free[0]].opens_with_user:
-        held = sum(groups[place].tokens for place in free[1:])
+        held = sum(groups[index].tokens for index in free[1:])
         free = free[1:] if held >= tokens else free
     held, enough = 0, len(free)
-    for number, place in enumerate(free, 1):
-        held += groups[place].tokens
+    for number, index in enumerate(free, 1):
+        held += groups[index].tokens
         if held < tokens:
             continue
         enough = min(enough, number)
-        if not _is_free_user_turn(groups, place + 1):
+        if not _is_free_user_turn(groups, index + 1):
             return tuple(groups[taken] for taken in free[:number])
     return tuple(groups[taken] for taken in free[:enough])
 
 
-def _is_free_user_turn(groups: Sequence[TurnGroup], place: int) -> bool:
-    return place < len(groups) and groups[place].opens_with_user and not groups[place].is_protected
+def _is_free_user_turn(groups: Sequence[TurnGroup], index: int) -> bool:
+    return index < len(groups) and groups[index].opens_with_user and not groups[index].is_protected
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +182,7 @@ def _make_notice(
     count: Callable[[str], int],
 ) -> SystemNotice | None:
     """Append the notice to the first system turn, unless that says so already or may be folded itself."""
-    index = next((place for place, message in enumerate(messages) if message.role in SYSTEM_ROLES), None)
+    index = next((at for at, message in enumerate(messages) if message.role in SYSTEM_ROLES), None)
     notice = config.summary_notice_text
     if index is None or not (config.add_summary_notice and config.protect_first_system and notice):
         return None

@@ -1,6 +1,6 @@
 """Chunks on all cores of this machine: each goes to whichever worker is idle, and they come back in order.
 
-An interrupted run leaves without waiting for any worker. Of a plain file a worker is told the place of a
+An interrupted run leaves without waiting for any worker. Of a plain file a worker is sent the position of a
 chunk and reads it itself: to send what can be read costs more than to read it. What a worker had that died is
 recovered when all others have answered, with the machine to itself.
 """
@@ -41,7 +41,7 @@ _START_SECONDS = 120.0
 
 @dataclass(frozen=True, slots=True)
 class _Errand:
-    """A chunk that a worker has: its place among all of them, and what part of a file it is."""
+    """A chunk that a worker has: its number among all of them, and what part of a file it is."""
 
     number: int
     extent: Extent
@@ -82,7 +82,7 @@ class _Crew:
     def give(self) -> None:
         """Give a chunk to everybody who is idle, and start workers for more, as far ahead as is allowed.
 
-        Nobody gets any while one is lost: whoever tries it again should have memory.
+        Nobody gets any while one is lost: the process that tries it again should have memory.
         """
         while not self.lost:
             if self.idle and self._read(1):
@@ -221,7 +221,7 @@ def run_pool(
 
 
 def _wrap(task: Task, selection: Selection, chunk: Chunk) -> Chunk | Position:
-    """Return what a worker is sent: the place of a chunk where it can begin to read there, else all of it.
+    """Return what a worker is sent: the position of a chunk where it can begin to read there, else all of it.
 
     With a model all of it, too: that sets the pace, and what is read is held anyway.
     """
@@ -232,9 +232,9 @@ def _wrap(task: Task, selection: Selection, chunk: Chunk) -> Chunk | Position:
 
 
 def _count_lanes(task: Task, selection: Selection) -> int:
-    """Return how many chunks a worker has at once: one more where that is a place, and waits in its pipe."""
-    has_places = not task.asks_model and all(map(_is_plain, selection.sources))
-    return count_lanes(task) + has_places
+    """Return how many chunks a worker has at once: one more where positions wait in its pipe."""
+    has_positions = not task.asks_model and all(map(_is_plain, selection.sources))
+    return count_lanes(task) + has_positions
 
 
 def _is_plain(source: InputFile) -> bool:

@@ -83,7 +83,7 @@ class _Inquest:
     def make_trial(self) -> _Trial:
         """Return what is left to be tried."""
         numbers = self.chunk.payload.numbers
-        left = [place for place, number in enumerate(numbers) if number not in self.rejected]
+        left = [index for index, number in enumerate(numbers) if number not in self.rejected]
         listed = (*self.chunk.listed, *self.rejected.values())
         return _Trial(
             replace(self.chunk, payload=_pick(self.chunk.payload, left), listed=listed), self.next_row
@@ -175,23 +175,23 @@ def _work_with_care(pipe: Pipe, task: Task) -> None:
     if not isinstance(trial, _Trial):
         return
     without_model = replace(task, config=replace(task.config, model=None, base_url=None))
-    for place, number in enumerate(trial.chunk.payload.numbers):
+    for index, number in enumerate(trial.chunk.payload.numbers):
         if number >= trial.first_row:
             pipe.send(_Trying(number))
             faultpoint("trajectories.recovery", number)
-            alone = replace(trial.chunk, payload=_pick(trial.chunk.payload, [place]), listed=())
+            alone = replace(trial.chunk, payload=_pick(trial.chunk.payload, [index]), listed=())
             process(without_model, alone)
     pipe.send(_Trying(None))
     send_answer(pipe, partial(process, task, trial.chunk))
 
 
-def _pick(payload: JsonLines | Columns, places: Sequence[int]) -> JsonLines | Columns:
+def _pick(payload: JsonLines | Columns, indices: Sequence[int]) -> JsonLines | Columns:
     """Return some rows of a chunk; all of them are the chunk as it was, to the byte."""
-    if len(places) == len(payload.numbers):
+    if len(indices) == len(payload.numbers):
         return payload
     if isinstance(payload, Columns):
-        picked: Columns = load_columns().pick_rows(payload, places)
+        picked: Columns = load_columns().pick_rows(payload, indices)
         return picked
     return JsonLines(
-        tuple(payload.numbers[place] for place in places), tuple(payload.lines[place] for place in places)
+        tuple(payload.numbers[index] for index in indices), tuple(payload.lines[index] for index in indices)
     )

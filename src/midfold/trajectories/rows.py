@@ -1,6 +1,6 @@
 """A row of a data set: finding the trajectory in it, and putting a shorter one in its place.
 
-Rows differ in where they keep their turns, in how these are spelled, and in whether a column holds a list or
+Rows differ in where they keep their turns, in how these are written, and in whether a column holds a list or
 its JSON. All other columns of a row stay as they are.
 """
 
@@ -29,7 +29,7 @@ _EMPTY: tuple[object, ...] = ([], "", "[]")
 _SYSTEM = "system"
 _KIND = re.compile(r"\s*[\[('\"\d].*", re.DOTALL)
 _BESIDE = (_SYSTEM, "tools")
-"""Columns that tell more about how messages are spelled."""
+"""Columns that tell more about how messages are written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +77,14 @@ class RowTrajectory:
         written: dict[object, object] = {}
         for key, value in self.row.items():
             if key == self.column:
-                written[COLUMN if self.is_converted else key] = _spell(turns) if self.is_json else turns
+                written[COLUMN if self.is_converted else key] = _to_json(turns) if self.is_json else turns
             elif key != self.system_column and not (self.is_converted and key == COLUMN):
                 written[key] = value
         return written
 
 
 def read_row(row: object) -> RowTrajectory | RowResult:
-    """Find the trajectory of a row, converted to ShareGPT where it is spelled otherwise.
+    """Find the trajectory of a row, converted to ShareGPT where it is written otherwise.
 
     Where there is none, or none that can be read, the row is rejected.
     """
@@ -181,7 +181,7 @@ def _parse(column: str, text: str) -> object:
         raise UnknownDialect(f"{column} is text that is not JSON") from None
 
 
-def _spell(turns: list[Turn]) -> str:
+def _to_json(turns: list[Turn]) -> str:
     text = json.dumps(turns, ensure_ascii=False)
     # Half an emoji has no place in a text, only in the JSON of one.
     return text if _is_sayable(text) else json.dumps(turns)

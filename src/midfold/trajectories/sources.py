@@ -30,7 +30,7 @@ class FileForm(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class InputFile:
-    """One file of rows. `name` is its place below what was asked for, with slashes on every system."""
+    """One file of rows. `name` is its path below what was asked for, with slashes on every system."""
 
     path: Path
     name: str
@@ -99,11 +99,11 @@ def form_for(output: Path, source: InputFile) -> FileForm:
 
 def _walk(folder: Path) -> Iterator[Path]:
     """Yield the files of rows below a folder, sorted; hidden ones, and links to folders, are left out."""
-    for place, folders, names in os.walk(folder):
+    for parent, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith(_HIDDEN))
         for name in sorted(names):
             if name.lower().endswith(tuple(_ENDINGS)) and not name.startswith(_HIDDEN):
-                yield Path(place) / name
+                yield Path(parent) / name
 
 
 def _refuse_array(source: InputFile) -> None:

@@ -38,7 +38,7 @@ _SHORT_CHARS = 80
 
 @dataclass(frozen=True, slots=True)
 class TurnNumbering:
-    """What the turns of a trajectory are known by: their places, or those they had before an earlier fold."""
+    """The numbers of the turns of a trajectory: their indices, or those they had before an earlier fold."""
 
     numbers: Sequence[int]
     summary: int | None

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from math import isfinite
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 import msgspec
@@ -75,11 +74,11 @@ def _finish(task: Task, chunk: Chunk, rows: Sequence[object], answers: _Answers)
     if task.is_rehearsal:
         results, output = answers.results, b""
     elif isinstance(chunk.payload, Columns):
-        spelt = _spell_columns(chunk.payload, answers.results)
-        results, output = spelt.results, spelt.output
+        written_rows = _write_columns(chunk.payload, answers.results)
+        results, output = written_rows.results, written_rows.output
     else:
-        spelt = _spell_lines(chunk.payload, rows, answers.results)
-        results, output = spelt.results, pack(spelt.output, task.forms[chunk.extent.file])
+        written_rows = _write_lines(chunk.payload, rows, answers.results)
+        results, output = written_rows.results, pack(written_rows.output, task.forms[chunk.extent.file])
     listed = [*chunk.listed, *_list(chunk, results)]
     return ChunkResult(
         chunk.extent,
@@ -112,7 +111,7 @@ def _read_row(line: bytes) -> object:
 
 
 def _find_bad_byte(line: bytes) -> int:
-    """Return where a line ceases to be UTF-8; whoever reads JSON counts from the start of a text in it."""
+    """Return where a line ceases to be UTF-8; a reader of JSON counts from the start of a text in it."""
     try:
         line.decode()
     except UnicodeDecodeError as error:
@@ -160,15 +159,15 @@ def _reject(reason: str) -> RowResult:
 
 
 @dataclass(frozen=True, slots=True)
-class _Spelt:
+class _Written:
     """Rows as they are written, and what became of each, for some cannot be."""
 
     output: bytes
     results: list[RowResult]
 
 
-def _spell_lines(lines: JsonLines, rows: Sequence[object], results: Sequence[RowResult]) -> _Spelt:
-    """Spell rows as lines; one in which nothing changed is the line that was read, to the byte."""
+def _write_lines(lines: JsonLines, rows: Sequence[object], results: Sequence[RowResult]) -> _Written:
+    """Write rows as lines; one in which nothing changed is the line that was read, to the byte."""
     written: list[bytes] = []
     final: list[RowResult] = []
     for line, row, result in zip(lines.lines, rows, results, strict=True):
@@ -178,11 +177,11 @@ def _spell_lines(lines: JsonLines, rows: Sequence[object], results: Sequence[Row
             final.append(result)
         except (RecursionError, TypeError, ValueError):
             final.append(_reject("it cannot be written as JSON"))
-    return _Spelt(b"".join(line + b"\n" for line in written), final)
+    return _Written(b"".join(line + b"\n" for line in written), final)
 
 
 def _encode(row: object) -> bytes:
-    """Spell what was read from a line and changed."""
+    """Write a row that was read from a line and changed."""
     try:
         if _has_odd_number(row):
             return json.dumps(row, separators=(",", ":"), ensure_ascii=False).encode()
@@ -207,7 +206,7 @@ def _has_odd_number(row: object) -> bool:
     return False
 
 
-def _spell_columns(columns: Columns, results: Sequence[RowResult]) -> _Spelt:
+def _write_columns(columns: Columns, results: Sequence[RowResult]) -> _Written:
     # What was not converted may be of another type than the column that is written.
     final = [
         _reject(result.reason or "") if (result.reason or "").startswith(_OUR_MISTAKE) else result
@@ -215,15 +214,15 @@ def _spell_columns(columns: Columns, results: Sequence[RowResult]) -> _Spelt:
     ]
     # A row of a table is handed in with one value, its trajectory, under whatever name.
     kept = {
-        place: value
-        for place, result in enumerate(final)
+        row: value
+        for row, result in enumerate(final)
         if isinstance(result.row, dict)
         for value in result.row.values()
     }
     put = load_columns().put_trajectories(columns, list(kept), list(kept.values()))
-    for place in put.refused:
-        final[place] = _reject("it cannot be written as Parquet: half an emoji, or a value of another type")
-    return _Spelt(put.frame, final)
+    for row in put.refused:
+        final[row] = _reject("it cannot be written as Parquet: half an emoji, or a value of another type")
+    return _Written(put.frame, final)
 
 
 def _list(chunk: Chunk, results: Sequence[RowResult]) -> Iterator[ListedRow]:
@@ -287,9 +286,7 @@ class Lanes:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._runner.close()
 
     @property
