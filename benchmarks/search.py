@@ -20,7 +20,7 @@ from midfold.store.search.words import index_words
 from midfold.store.sqlite import index as search_index
 from midfold.store.sqlite.driver import open_reader, open_writer, sqlite_version
 from midfold.store.sqlite.migrations import migrate
-from midfold.store.sqlite.search.conditions import SearchFilters
+from midfold.store.sqlite.search.conditions import MessageFilters
 from midfold.store.sqlite.search.find import FoundMessages, find
 
 ROOT = Path(__file__).parents[1]
@@ -60,7 +60,7 @@ def main(count: int = MESSAGES) -> None:
         for order, goals in ((Order.NEWEST, NEWEST_GOALS), (Order.RELEVANCE, RELEVANCE_GOALS)):
             for name, text in QUERIES.items():
                 _report(connection, f"{order}: {name}", text, order, goals.get(count, "-"))
-        filters = SearchFilters("", sessions=("s3",), role="user")
+        filters = MessageFilters("", sessions=("s3",), role="user")
         _report(connection, "newest: in one session", "the", Order.NEWEST, "-", filters)
         connection.close()
 
@@ -71,7 +71,7 @@ def _report(
     text: str,
     order: Order,
     goal: str,
-    filters: SearchFilters = SearchFilters(""),  # noqa: B008 - it is frozen
+    filters: MessageFilters = MessageFilters(""),  # noqa: B008 - it is frozen
 ) -> None:
     def search() -> FoundMessages:
         query = read_query(text)

@@ -71,11 +71,7 @@ class Database:
         self, work: Callable[Concatenate[sqlite3.Connection, P], T], *args: P.args, **options: P.kwargs
     ) -> T:
         """Run `work` in a transaction; return when it is durable."""
-
-        def bound(connection: sqlite3.Connection) -> T:
-            return work(connection, *args, **options)
-
-        return self._repairing(lambda: self._need_writer().do(bound))
+        return self._repairing(lambda: self._need_writer().do(work, *args, **options))
 
     def read(
         self, work: Callable[Concatenate[sqlite3.Connection, P], T], *args: P.args, **options: P.kwargs

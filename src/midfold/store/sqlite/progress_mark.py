@@ -58,15 +58,9 @@ class StoreProgress:
 
 
 @dataclass(frozen=True, slots=True)
-class LogLoss:
+class LogLoss(StoreProgress):
     """What was stored and is missing, since the log was damaged or removed; at least so much."""
 
-    messages: int
-    sessions: int
-    folds: int
-    calls: int
-    deletions: int
-    ticks: int
     noticed_at: float
 
     def __str__(self) -> str:

@@ -10,10 +10,11 @@ import sqlite3
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any, TypeVar
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from midfold.errors import StoreReplaced, StoreUnavailable
 from midfold.faults import faultpoint
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from midfold.store.sqlite.progress_mark import ProgressMark
 
 T = TypeVar("T")
+P = ParamSpec("P")
 Work = Callable[[sqlite3.Connection], T]
 Chore = Callable[[sqlite3.Connection], int]
 """Work that can wait, a short piece of it; returns 0 when there is none left."""
@@ -86,10 +88,12 @@ class Writer:
         self._thread = threading.Thread(target=self._run, name="midfold-store", daemon=True)
         self._thread.start()
 
-    def do(self, work: Work[T]) -> T:
+    def do(
+        self, work: Callable[Concatenate[sqlite3.Connection, P], T], *args: P.args, **options: P.kwargs
+    ) -> T:
         """Run `work` in a transaction and return its result once that is durable."""
         self.state.check()
-        piece = _Piece(work, self._path)
+        piece = _Piece(work, self._path, args, options)
         try:
             if self._begin_or_wait(piece) and not self._write_now(piece):
                 self._leave_to_thread(piece)  # it can wait for a lock, and meanwhile interrupts come through
@@ -297,11 +301,19 @@ class Writer:
 class _Piece:
     """A function that waits for the writer, and the result that its caller waits for."""
 
-    def __init__(self, work: Work[Any], path: Path) -> None:
+    def __init__(
+        self,
+        work: Callable[..., Any],
+        path: Path,
+        args: Sequence[object] = (),
+        options: Mapping[str, object] = MappingProxyType({}),
+    ) -> None:
         self.since = time.monotonic()
         self.result: Any = None
         self.error: BaseException | None = None
         self._work = work
+        self._args = args
+        self._options = options
         self._path = path
         self._is_settled = threading.Lock()  # a bare lock is the quickest thing to wait for
         self._is_settled.acquire()
@@ -327,7 +339,7 @@ class _Piece:
 
     def _try(self, connection: sqlite3.Connection) -> bool:
         try:
-            self.result = self._work(connection)
+            self.result = self._work(connection, *self._args, **self._options)
         except Exception as error:
             if is_about_the_file(error) or not connection.in_transaction:
                 raise

@@ -1,8 +1,7 @@
 """Conversations as files: out of a store without their credentials, and in from whatever an agent wrote."""
 
-from midfold.store.transfer.exporting import Export, ExportFormat, ExportView, export_session, write_export
-from midfold.store.transfer.importing import Imported, import_session
-from midfold.store.transfer.incoming import Incoming, read_incoming
+from midfold.store.transfer.exports import Export, ExportFormat, ExportView, export_session, write_export
+from midfold.store.transfer.imports import Imported, Incoming, import_session, read_incoming
 
 __all__ = [
     "Export",

@@ -10,7 +10,7 @@ from midfold.store.search.words import index_words
 from midfold.store.sqlite import index
 from midfold.store.sqlite.driver import driver
 from midfold.store.sqlite.migrations import load_migrations
-from midfold.store.sqlite.search.find import SearchFilters, find, scan
+from midfold.store.sqlite.search.find import MessageFilters, find, scan
 from midfold.store.values import Order
 
 DRIVERS = {module.sqlite_version: module for module in (sqlite3, driver)}
@@ -55,7 +55,7 @@ class Shelf:
         found = find(
             self.connection,
             read_query(text),
-            SearchFilters(tenant, **filters),
+            MessageFilters(tenant, **filters),
             order=order,
             limit=limit,
             offset=offset,

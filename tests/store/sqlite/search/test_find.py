@@ -13,7 +13,7 @@ from midfold.store.search.matching import matches, words_in
 from midfold.store.search.query import read_query
 from midfold.store.search.words import WORD, segment
 from midfold.store.sqlite.search import find as finding
-from midfold.store.sqlite.search.find import Coverage, SearchFilters, find
+from midfold.store.sqlite.search.find import Coverage, MessageFilters, find
 from midfold.store.values import Order
 
 # Letters since a later Unicode than that of the tokenizer's tables.
@@ -152,7 +152,7 @@ def test_a_copy_made_by_a_fold_is_not_a_second_hit(shelf):
 
 def test_a_row_carries_what_is_needed_to_show_it(shelf):
     shelf.say("fold", session="b", conversation="a", role="tool", tools="grep find", created_at=5.0)
-    [row] = find(shelf.connection, read_query("fold"), SearchFilters("")).rows
+    [row] = find(shelf.connection, read_query("fold"), MessageFilters("")).rows
     assert (row.session_id, row.conversation_id, row.seq, row.role, row.tools) == (
         "b",
         "a",
@@ -198,18 +198,18 @@ def full_shelf(shelf):
 @pytest.mark.parametrize("order", Order)
 def test_a_search_that_takes_too_long_gives_what_it_has(full_shelf, order):
     query = read_query("fold")
-    cut = find(full_shelf.connection, query, SearchFilters(""), order=order, limit=1_000, seconds=0)
+    cut = find(full_shelf.connection, query, MessageFilters(""), order=order, limit=1_000, seconds=0)
     assert cut.coverage is Coverage.CUT
     assert cut.is_incomplete
     assert 0 < len(cut.rows) < 1_000
-    whole = find(full_shelf.connection, query, SearchFilters(""), order=order, limit=1_000)
+    whole = find(full_shelf.connection, query, MessageFilters(""), order=order, limit=1_000)
     assert len(whole.rows) == 1_000
     assert whole.coverage is Coverage.WHOLE
 
 
 def test_of_very_many_matches_the_newest_are_ranked_and_that_is_said(full_shelf, monkeypatch):
     monkeypatch.setattr(finding, "RANKED_MATCHES", 100)
-    found = find(full_shelf.connection, read_query("fold"), SearchFilters(""), order=Order.RELEVANCE)
+    found = find(full_shelf.connection, read_query("fold"), MessageFilters(""), order=Order.RELEVANCE)
     assert found.coverage is Coverage.NEWEST
     assert min(row.seq for row in found.rows) >= 1_100
 

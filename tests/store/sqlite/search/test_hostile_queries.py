@@ -6,7 +6,7 @@ import pytest
 
 from midfold.store.search.query import read_query
 from midfold.store.search.snippets import make_snippet
-from midfold.store.sqlite.search.find import SearchFilters, find
+from midfold.store.sqlite.search.find import MessageFilters, find
 from midfold.store.values import Order
 
 SYNTAX = (
@@ -231,7 +231,7 @@ def _seconds(connection, text):
     start = time.process_time()
     query = read_query(text)
     for order in Order:
-        for row in find(connection, query, SearchFilters(""), order=order).rows:
+        for row in find(connection, query, MessageFilters(""), order=order).rows:
             make_snippet([row.body], query)
     return time.process_time() - start
 

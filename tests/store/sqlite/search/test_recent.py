@@ -8,7 +8,7 @@ import pytest
 from midfold.store.codec import DamagedRow, stored_texts
 from midfold.store.search.query import read_query
 from midfold.store.sqlite.search import recent
-from midfold.store.sqlite.search.conditions import SearchFilters
+from midfold.store.sqlite.search.conditions import MessageFilters
 from midfold.store.sqlite.search.find import Coverage, find
 from midfold.store.values import Order
 
@@ -53,7 +53,7 @@ def long_shelf(shelf):
     return shelf
 
 
-def page(shelf, text, *, texts=None, filters=SearchFilters(""), **options):  # noqa: B008 - it is frozen
+def page(shelf, text, *, texts=None, filters=MessageFilters(""), **options):  # noqa: B008 - it is frozen
     """Search with what reads texts of the newest messages; without, the index alone is asked."""
     name, stand_in = ("stored_texts", texts) if texts else ("_is_slow", lambda *_: False)
     with patch.object(recent, name, stand_in):
@@ -64,10 +64,10 @@ def page(shelf, text, *, texts=None, filters=SearchFilters(""), **options):  # n
 @pytest.mark.parametrize(
     "filters",
     [
-        SearchFilters(""),
-        SearchFilters("", sessions=("s1",), role="user"),
-        SearchFilters("", before=700),
-        SearchFilters("other"),
+        MessageFilters(""),
+        MessageFilters("", sessions=("s1",), role="user"),
+        MessageFilters("", before=700),
+        MessageFilters("other"),
     ],
     ids=["all", "one session", "before", "another tenant"],
 )

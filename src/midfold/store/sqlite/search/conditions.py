@@ -57,7 +57,7 @@ _ENDS = """
 
 
 @dataclass(frozen=True, slots=True)
-class SearchFilters:
+class MessageFilters:
     """Which messages are looked at; what is empty or `None` leaves nothing out."""
 
     tenant: str
@@ -100,7 +100,7 @@ class _Scope:
     last: int
 
 
-def read_conditions(connection: sqlite3.Connection, filters: SearchFilters) -> SearchConditions:
+def read_conditions(connection: sqlite3.Connection, filters: MessageFilters) -> SearchConditions:
     """Say by which rows the messages are known that a search looks at."""
     scope = _read_scope(connection, filters)
     values = {
@@ -117,7 +117,7 @@ def read_conditions(connection: sqlite3.Connection, filters: SearchFilters) -> S
     return SearchConditions(scope.first, scope.last, values)
 
 
-def _read_scope(connection: sqlite3.Connection, filters: SearchFilters) -> _Scope:
+def _read_scope(connection: sqlite3.Connection, filters: MessageFilters) -> _Scope:
     """Find the keys of the sessions: ids between bounds are skipped by the index, not row by row."""
     last = LAST_ID if filters.before is None else max(0, min(filters.before - 1, LAST_ID))
     if not filters.sessions and filters.conversation is None:

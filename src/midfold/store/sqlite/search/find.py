@@ -13,8 +13,8 @@ from midfold.store.sqlite.seals import is_sealed
 from midfold.store.sqlite.search.conditions import (
     LAST_ID,
     ROW_CONDITIONS,
+    MessageFilters,
     SearchConditions,
-    SearchFilters,
     read_conditions,
     to_match,
 )
@@ -113,7 +113,7 @@ class FoundMessages:
 def find(
     connection: sqlite3.Connection,
     query: Query,
-    filters: SearchFilters,
+    filters: MessageFilters,
     *,
     order: Order = Order.NEWEST,
     limit: int = 20,

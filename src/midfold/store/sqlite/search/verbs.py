@@ -9,7 +9,7 @@ from midfold.store.search.query import read_query
 from midfold.store.search.snippets import Snippet, make_snippet, make_substring_snippet
 from midfold.store.sqlite.fold_rows import find_fold, find_history
 from midfold.store.sqlite.row_scan import UNREADABLE
-from midfold.store.sqlite.search.conditions import SearchFilters, to_match
+from midfold.store.sqlite.search.conditions import MessageFilters, to_match
 from midfold.store.sqlite.search.find import COLUMNS, MAX_ROWS, FoundMessage, find, scan
 from midfold.store.sqlite.session_rows import find_session
 from midfold.store.sqlite.tenant import TenantStore
@@ -77,7 +77,7 @@ def _search(connection: sqlite3.Connection, tenant: str, request: SearchRequest)
     conversation = None
     if request.session_id is not None:
         conversation = find_session(connection, tenant, request.session_id).conversation
-    filters = SearchFilters(
+    filters = MessageFilters(
         tenant,
         conversation=conversation,
         role=request.role,

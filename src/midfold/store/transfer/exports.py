@@ -26,7 +26,7 @@ VERSION = 1
 _PRIVATE = 0o600
 # Nothing in a session without a dialect tells one from another.
 # Without a key placeholders name the kind alone, so that nobody can compare them with a guess.
-_NO_KEY = b""
+NO_KEY = b""
 # Legal in JSON, and yet a terminal may obey them or a reader of lines break there.
 _STEERING = re.compile("[\x7f-\x9f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
@@ -131,7 +131,7 @@ def _read(store: Store, session_id: str, view: ExportView) -> _Conversation:
         chain=store.chain(session_id),
         folds=store.folds(session_id),
         records=records,
-        items=[pack_item(record.item, _NO_KEY) for record in records],
+        items=[pack_item(record.item, NO_KEY) for record in records],
         view=view,
         is_system_damaged=is_system_damaged,
     )
@@ -149,11 +149,11 @@ def _as_json(conversation: _Conversation) -> str:
         "chain": [asdict(session) for session in conversation.chain],
         "folds": [_fold_facts(fold) for fold in conversation.folds],
     }
-    fields = [f'"{name}": {pack_value(value, _NO_KEY)}' for name, value in head.items()]
+    fields = [f'"{name}": {pack_value(value, NO_KEY)}' for name, value in head.items()]
     facts = map(_record_facts, conversation.records, conversation.items)
     fields += [
         _list_field("messages", [packed.body for packed in conversation.items]),
-        _list_field("records", [pack_value(each, _NO_KEY) for each in facts]),
+        _list_field("records", [pack_value(each, NO_KEY) for each in facts]),
     ]
     return _disarm("{\n" + ",\n".join(fields) + "\n}\n")
 
@@ -197,13 +197,13 @@ def _as_sharegpt(conversation: _Conversation) -> Export:
     """Spell one row of a data set; the system prompt speaks first in it."""
     items = [decode_json(packed.body) for packed in conversation.items]
     messages = parse(items, conversation.dialect)
-    system = decode_json(pack_value(conversation.system, _NO_KEY))
+    system = decode_json(pack_value(conversation.system, NO_KEY))
     if isinstance(system, str) and system:
         messages = [Message("system", (Text(system),)), *messages]
     converted = convert(messages, "sharegpt")
     row = {"id": conversation.session.conversation_id, "conversations": converted.messages}
     losses = _count_alike(loss.what for loss in converted.losses)
-    return Export(_disarm(pack_value(row, _NO_KEY) + "\n"), len(items), losses)
+    return Export(_disarm(pack_value(row, NO_KEY) + "\n"), len(items), losses)
 
 
 def _count_alike(losses: Iterable[str]) -> tuple[str, ...]:
