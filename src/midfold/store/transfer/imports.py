@@ -136,7 +136,7 @@ def import_session(
 ) -> Imported:
     """Write a conversation as a session of its own, dated as the file says; all of it, or nothing.
 
-    The ids of a file are not taken over, as its writer could choose any; `session_id` is for callers that know
+    The ids of a file are not used, as its writer could choose any; `session_id` is for hosts that know
     better. A conversation that the store knows from its first message to its last is not written twice unless
     `again`.
     """
