@@ -31,7 +31,7 @@ from midfold.agent.reports import Preview, Spending, Status
 from midfold.agent.runner import AgentBusy
 from midfold.agent.session import ContinuedElsewhere
 from midfold.agent.setup import Options
-from midfold.agent.tools.registry import Tool, ToolFailed, tool
+from midfold.agent.tools import Tool, ToolFailed, tool
 
 __all__ = [
     "Agent",

@@ -1,4 +1,4 @@
-"""What happens during a run, as values: whoever shows an agent to people needs nothing else.
+"""The events of a run, as values: a program that shows an agent to people needs nothing else.
 
 A run yields them in order. The last one is `Done` or `Interrupted`, unless it raises.
 """
@@ -228,4 +228,4 @@ Emit: TypeAlias = Callable[[Event], None]
 
 
 def ignore(_event: Event) -> None:
-    """Show nothing to nobody."""
+    """Drop an event."""

@@ -122,7 +122,7 @@ def unchanged(core: Core, reason: str) -> Compression[object]:
 
 
 async def fold_or_warn(core: Core, why: Why, emit: Emit, *, most_tokens: int | None = None) -> bool:
-    """Compress where nobody asked for it: what goes wrong is said, and the conversation goes on as it is.
+    """Compress unasked: a failure is a notice, and the conversation goes on as it is.
 
     Raises `ContinuedElsewhere`, as then it cannot go on.
     """
@@ -338,7 +338,7 @@ def _acquire(store: Store, session_id: str, held: HeldLease) -> None:
     except SessionBusy as busy:
         if not _is_dead(busy.holder):
             raise
-        # In its name, the lease is ours to give back; who is quicker than we are here is not disturbed.
+        # In its name, the lease is ours to give back; a holder that was quicker than we are is not disturbed.
         store.release_lease(store.acquire_lease(session_id, busy.holder))
         held.__enter__()
 

@@ -1,4 +1,4 @@
-"""What outlives every session: MEMORY.md, what the agent learnt, and USER.md, what it knows of the user.
+"""The memory that outlives sessions: MEMORY.md, facts about the work, and USER.md, facts about the user.
 
 The files belong to people, who may write into them what they like; the agent adds and takes out single lines
 that are bullets and leaves every other byte as it is. They are part of the system prompt of every session
@@ -140,7 +140,7 @@ class Memory:
         self.home.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = self.home / target.file_name
         replace_file(path, data)
-        os.chmod(path, 0o600)  # noqa: PTH101 - whoever made it, it is the user's own
+        os.chmod(path, 0o600)  # noqa: PTH101 - it is for the user alone, however it was made
         self._unsaved.pop(target, None)
 
 

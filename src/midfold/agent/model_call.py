@@ -137,7 +137,7 @@ class ModelCall:
             model=core.model.name,
             max_output=self.output_cap,
         )
-        # Only what is spelled as it is sent can be marked: another spelling knows no breakpoints.
+        # Breakpoints are set in the dialect that is sent: another knows none.
         request = fit_request(request, core.model.dialect)
         messages, system = core.cache.mark(
             request.messages,

@@ -8,16 +8,16 @@ from midfold.providers import Retries
 
 
 class Notices:
-    """Notices that wait to be told; each is told once."""
+    """Notices that wait for a turn to emit them; each is emitted once."""
 
     def __init__(self) -> None:
         self._waiting: list[Notice] = []
-        self._told: set[str] = set()
+        self._known: set[str] = set()
 
     def add(self, topic: Topic, text: str) -> None:
-        """Say something when somebody listens again."""
-        if text not in self._told:
-            self._told.add(text)
+        """Keep a warning until the next turn takes it."""
+        if text not in self._known:
+            self._known.add(text)
             self._waiting.append(Notice(Level.WARNING, topic, text))
 
     def report(self, error: EngineContractError) -> None:
@@ -25,7 +25,7 @@ class Notices:
         self.add(Topic.ENGINE, describe_fault(error))
 
     def take(self) -> list[Notice]:
-        """Return what waits; it is told now."""
+        """Return the notices that wait, and forget them."""
         waiting, self._waiting = self._waiting, []
         return waiting
 
@@ -37,7 +37,7 @@ def describe_fault(error: EngineContractError) -> str:
 
 
 class RetryNotices:
-    """Repeats calls that failed and says so, as a still screen tells nobody why; `emit` is the turn's."""
+    """Repeats calls that failed, with a notice, as a still screen explains nothing; `emit` is the turn's."""
 
     def __init__(self) -> None:
         self.emit: Emit = ignore

@@ -1,4 +1,4 @@
-"""Replies that no provider would take back: mended before they are stored, not when a request was refused.
+"""The repair of replies that no provider would take back, before they are stored.
 
 Models write broken JSON, lists for arguments, names with blanks and ids twice, and an output cap cuts a call
 in the middle. A history with one of these is refused for ever, so none of them enters it.
@@ -28,15 +28,15 @@ _QUESTION = Message("user", (Text("?"),))
 def repair_reply(
     completion: Completion, dialect: str, *, used_ids: Collection[str], tools: Collection[str]
 ) -> Completion:
-    """Return a reply as a session in `dialect` can keep it; one that is fine stays as it was spelled.
+    """Return a reply as a session in `dialect` can keep it; one that is fine stays as it was written.
 
     `used_ids` are those of earlier calls. The messages of what is returned are those to store and to answer:
     results pair with the ids that they have there.
     """
     is_strict = completion.dialect != dialect or not _is_legal(completion.items, dialect)
     repairer = _Repairer(set(used_ids), tools, is_strict)
-    messages = [repairer.mend(message) for message in completion.messages]
-    items = _respell(messages, dialect) if completion.dialect == dialect else None
+    messages = [repairer.repair(message) for message in completion.messages]
+    items = _render_again(messages, dialect) if completion.dialect == dialect else None
     if items is None:
         items = _convert(messages, dialect)
     if len(items) == len(completion.items) and all(map(is_, items, completion.items)):
@@ -49,15 +49,17 @@ def has_unreadable_arguments(arguments: object) -> bool:
     return isinstance(arguments, dict) and set(arguments) == {UNREADABLE}
 
 
-def _respell(reply: Sequence[Message], dialect: str) -> list[object] | None:
-    """Spell a reply in its own dialect, with all that its provider put there; `None` where it cannot be.
+def _render_again(reply: Sequence[Message], dialect: str) -> list[object] | None:
+    """Render a reply in its own dialect, with all that its provider put there; `None` where it cannot be.
 
-    Broken arguments may leave no room for mended ones; then only what was understood is spelled.
+    Broken arguments may leave no room for repaired ones; then only what was understood is written.
     """
-    return _spell(reply, dialect) or _spell([Message(each.role, each.parts) for each in reply], dialect)
+    return _try_render(reply, dialect) or _try_render(
+        [Message(each.role, each.parts) for each in reply], dialect
+    )
 
 
-def _spell(reply: Sequence[Message], dialect: str) -> list[object] | None:
+def _try_render(reply: Sequence[Message], dialect: str) -> list[object] | None:
     try:
         items = render(reply, dialect)
     except MalformedMessage:
@@ -66,7 +68,7 @@ def _spell(reply: Sequence[Message], dialect: str) -> list[object] | None:
 
 
 def _convert(reply: Sequence[Message], dialect: str) -> list[object]:
-    """Convert a reply as the answer that it is: a whole list would be made to begin with somebody's words."""
+    """Convert a reply as the answer that it is: a whole list would be made to begin with a user's words."""
     question = len(convert([_QUESTION], dialect).messages)
     return convert([_QUESTION, *reply], dialect).messages[question:]
 
@@ -84,7 +86,7 @@ class _Repairer:
     is_strict: bool
     """whether ids and names must be plain; some servers insist on stranger ones of their own"""
 
-    def mend(self, message: Message) -> Message:
+    def repair(self, message: Message) -> Message:
         for position, part in enumerate(message.parts):
             message = message.with_part(position, self._repair_part(part))
         return message

@@ -1,4 +1,4 @@
-"""What an agent tells about itself: how full its window is, what it cost, what a fold would do."""
+"""Reports of an agent on itself: how full its window is, what it cost, what a fold would do."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -91,8 +91,8 @@ class Preview:
 def report_status(core: Core, tokens: int) -> Status:
     """Say how the agent is doing, whose next request takes `tokens`."""
     conversation, engine, model = core.conversation, core.engine, core.model
-    told = engine.get_status()
-    preparation = told.get("preparation")
+    status = engine.get_status()
+    preparation = status.get("preparation")
     return Status(
         session_id=conversation.id,
         conversation_id=conversation.conversation_id,
@@ -108,7 +108,7 @@ def report_status(core: Core, tokens: int) -> Status:
         compressions=engine.compression_count,
         folds=engine.state.folds,
         preparation=str(preparation.get("phase")) if isinstance(preparation, dict) else "idle",
-        waits=str(told.get("waits") or ""),
+        waits=str(status.get("waits") or ""),
         caching=model.caching,
         enabled=engine.enabled,
         workspace=core.workspace.root,

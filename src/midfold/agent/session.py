@@ -244,7 +244,7 @@ class Conversation:
         )
 
     def mark_announced(self) -> None:
-        """Note that everybody was told of the fold that opened the session."""
+        """Note that the fold that opened the session was announced."""
         self._store.mark_announced(self.id)
 
     def undo_fold(self) -> None:
@@ -258,13 +258,13 @@ class Conversation:
         self._own_count = restored._own_count
 
     def end(self) -> None:
-        """Say that nobody goes on with it for now; it can be resumed. One that was only read stays open."""
+        """Close it for now; it can be resumed. One that was only read stays open."""
         if self._is_open:
             self._store.end_session(self.id, EndReason.CLOSED)
             self._is_open = False
 
     def _write(self, work: Callable[[], _T]) -> _T:
-        """Write to the session, also where somebody closed it who had only looked at it.
+        """Write to the session, also where another agent closed it that had only read it.
 
         Raises `ContinuedElsewhere` where the store has more than this list, or a fold that it has not.
         """

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class Options(TypedDict, total=False):
-    """What an agent may be told beside its model; all of it may be left out."""
+    """The options of an agent beside its model; all of them may be left out."""
 
     base_url: str | None
     """where the model is, if not at its provider's own address"""

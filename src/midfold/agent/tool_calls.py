@@ -1,4 +1,4 @@
-"""The tool calls of a reply: those that only read run side by side, those that change things alone.
+"""The tool calls of a reply: tools that only read run side by side, tools that change things alone.
 
 Every call gets a result, whatever happens: an error is a result, a refusal is one, and so is a stop.
 """
@@ -153,7 +153,7 @@ class _ToolRun:
         return str(await answer if inspect.isawaitable(answer) else answer)
 
     async def _ask_first(self, tool: Tool, arguments: Arguments) -> None:
-        """Wait until somebody lets the tool run; raises `ToolFailed` where nobody does."""
+        """Wait until the user lets the tool run; raises `ToolFailed` where that is denied."""
         preview = tool.preview(arguments)
         request = ApprovalRequested(self._call.id, tool.name, self._title, preview, arguments)
         if self._core.approve is None:
@@ -185,6 +185,6 @@ def _read_arguments(call: ToolCall) -> Arguments | None:
 
 
 def _is_stopped() -> bool:
-    """Whether somebody stops this very task; a tool may also raise a cancellation of its own."""
+    """Whether this very task is being stopped; a tool may also raise a cancellation of its own."""
     task = asyncio.current_task()
     return task is None or task.cancelling() > 0

@@ -1,1 +1,5 @@
-"""What the model may do, within bounds that the tools keep by themselves."""
+"""The tools that the model may call, within bounds that they keep by themselves."""
+
+from midfold.agent.tools.registry import Tool, ToolFailed, tool
+
+__all__ = ["Tool", "ToolFailed", "tool"]

@@ -13,10 +13,10 @@ _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}", re.ASCII)
 
 def engine_tools(
     engine: ContextEngine,
-    tell: Callable[[], Mapping[str, object]],
+    info: Callable[[], Mapping[str, object]],
     on_fault: Callable[[EngineContractError], None],
 ) -> Iterator[Tool]:
-    """Yield what an engine offers; `tell` returns what it is told with each call.
+    """Yield what an engine offers; `info` returns the facts that go with each call.
 
     A tool that no provider would take is reported and left out.
     """
@@ -28,25 +28,25 @@ def engine_tools(
         return
     for schema in schemas:
         try:
-            yield _make_tool(engine, schema, tell)
+            yield _make_tool(engine, schema, info)
         except EngineContractError as error:
             on_fault(error)
 
 
-def _make_tool(engine: ContextEngine, schema: object, tell: Callable[[], Mapping[str, object]]) -> Tool:
+def _make_tool(engine: ContextEngine, schema: object, info: Callable[[], Mapping[str, object]]) -> Tool:
     try:
-        # Flat, or as any API spells it: read by spelling it for one of them.
-        (spelled,) = convert_tools([schema], "anthropic")
+        # Flat, or as any API writes it: read by writing it for one of them.
+        (written,) = convert_tools([schema], "anthropic")
     except DialectError as error:
         raise EngineContractError(engine.name, f"get_tool_schemas returns schemas; {error}") from error
-    found = spelled if isinstance(spelled, dict) else {}
+    found = written if isinstance(written, dict) else {}
     name, parameters = str(found.get("name")), found.get("input_schema")
     if not _NAME.fullmatch(name) or not isinstance(parameters, Mapping):
         promise = "a tool has a name of letters, digits, _ and -, and an object for its parameters"
         raise EngineContractError(engine.name, f"{promise}; {name[:80]!r} has not")
 
     def run(arguments: Arguments) -> str:
-        answer: object = engine.handle_tool_call(name, dict(arguments), **tell())
+        answer: object = engine.handle_tool_call(name, dict(arguments), **info())
         if not isinstance(answer, str):
             raise ToolFailed(f"the engine answered with {type(answer).__name__}, not with JSON text")
         return answer

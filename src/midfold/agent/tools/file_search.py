@@ -1,6 +1,6 @@
-"""Looking through the workspace: which files there are, and which lines match. Bounded, whatever is there.
+"""The search of the workspace: which files there are, and which lines match. Bounded, whatever is there.
 
-Patterns run in linear time. Links are not followed, and folders that hold what nobody wrote are left out.
+Patterns run in linear time. Links are not followed, and folders of generated files are left out.
 """
 
 import os
@@ -163,16 +163,16 @@ class _Search:
 
     def _lines(self, found: _Found, find: Find) -> Iterator[str]:
         text = self._read(found)
-        line, counted, place = 1, 0, find(text, 0) if text else -1
-        while place >= 0:
-            line += text.count("\n", counted, place)
-            start = text.rfind("\n", 0, place) + 1
-            end = text.find("\n", place)
+        line, counted, found_at = 1, 0, find(text, 0) if text else -1
+        while found_at >= 0:
+            line += text.count("\n", counted, found_at)
+            start = text.rfind("\n", 0, found_at) + 1
+            end = text.find("\n", found_at)
             end = len(text) if end < 0 else end
-            shown = one_line(text[max(start, place - _LINE_CHARS // 3) : end], _LINE_CHARS)
+            shown = one_line(text[max(start, found_at - _LINE_CHARS // 3) : end], _LINE_CHARS)
             yield f"{self.workspace.name(found.path)}:{line}: {shown}"
-            counted = place
-            place = find(text, end + 1) if end + 1 < len(text) else -1
+            counted = found_at
+            found_at = find(text, end + 1) if end + 1 < len(text) else -1
 
     def _read(self, found: _Found) -> str:
         """Read a text file; what is too large or no text is passed over, and said to be."""

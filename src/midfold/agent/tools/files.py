@@ -1,4 +1,4 @@
-"""Reading, writing and editing files of the workspace."""
+"""The tools that read, write and edit single files of the workspace."""
 
 from midfold.agent.tools.registry import Tool, ToolFailed, tool
 from midfold.agent.tools.workspace import Workspace
@@ -10,10 +10,10 @@ _LINE_CHARS = 2_000
 
 def file_tools(workspace: Workspace) -> list[Tool]:
     """Return the tools that read and change single files of a workspace."""
-    return [_reading(workspace), _writing(workspace), _editing(workspace)]
+    return [_read_tool(workspace), _write_tool(workspace), _edit_tool(workspace)]
 
 
-def _reading(workspace: Workspace) -> Tool:
+def _read_tool(workspace: Workspace) -> Tool:
     @tool(reads=True)
     def read_file(path: str, offset: int = 1, limit: int = DEFAULT_LINES) -> str:
         """Read a text file, or a part of it. Each line comes with its number.
@@ -28,7 +28,7 @@ def _reading(workspace: Workspace) -> Tool:
     return read_file
 
 
-def _writing(workspace: Workspace) -> Tool:
+def _write_tool(workspace: Workspace) -> Tool:
     @tool
     def write_file(path: str, content: str) -> str:
         """Write a whole text file; one that exists is replaced. Use edit_file to change a part of one.
@@ -45,7 +45,7 @@ def _writing(workspace: Workspace) -> Tool:
     return write_file
 
 
-def _editing(workspace: Workspace) -> Tool:
+def _edit_tool(workspace: Workspace) -> Tool:
     @tool
     def edit_file(path: str, old_string: str, new_string: str, replace_all: bool = False) -> str:
         """Replace a piece of a text file. It must occur exactly once, letter by letter with its white space.
@@ -79,11 +79,11 @@ def _show(name: str, text: str, offset: int, limit: int) -> str:
     shown: list[str] = []
     room = MAX_READ_CHARS
     for number, line in enumerate(lines[offset - 1 : offset - 1 + limit], offset):
-        spelled = f"{number:>6}\t{_cut(line)}"
-        room -= len(spelled) + 1
+        numbered = f"{number:>6}\t{_cut(line)}"
+        room -= len(numbered) + 1
         if room < 0:
             break
-        shown.append(spelled)
+        shown.append(numbered)
     last = offset + len(shown) - 1
     rest = len(lines) - last
     more = f"\n[{rest:,} more lines; go on with offset {last + 1}]" if rest else ""

@@ -1,8 +1,8 @@
-"""What a command leaves running although it was to end: asked to end, given a moment, and then killed.
+"""The processes that a command leaves running: asked to end, given a moment, and then killed.
 
-It is found by the session that it was started in, and by a mark that everything inherits which it starts: a
-process can make a session of its own. Where the system does not show these (it is no Linux), and where a
-process of another session emptied its environment, only what is in the command's own process group is ended.
+They are found by the session that they were started in, and by a mark that every child inherits: a process
+can make a session of its own. Where the system does not show these (it is no Linux), and where a process of
+another session emptied its environment, only the command's own process group is ended.
 """
 
 import os
@@ -19,8 +19,8 @@ GRACE_SECONDS = 1.0
 _POLL_SECONDS = 0.02
 _PROCESSES = Path("/proc")
 _NO_SIGNAL = 0
-"""Harms nobody, and tells whether somebody is there."""
-# Who starts others while it is looked for is met again; who does so without end is left alone.
+"""Harms no process, and shows whether it is there."""
+# A process that starts others meanwhile is met again; one that does so without end is left alone.
 _MOST_ROUNDS = 20
 
 
@@ -38,12 +38,12 @@ class ProcessMark:
 
     @property
     def value(self) -> str:
-        """What the environment of the command says: whoever ends the outer one finds this one as well."""
+        """The value in the environment of the command: ending the outer command finds this one as well."""
         return f"{self.outer}:{self.own}".lstrip(":")
 
 
 def end_all(leader: int, mark: ProcessMark, *, rest_seconds: float = 0.0) -> bool:
-    """End everything that a command started; true where something had to be told to.
+    """End everything that a command started; true where a process had to be told to.
 
     `leader` is the command's own process, which leads a session and a group. What is about to end by itself
     has `rest_seconds` for it.

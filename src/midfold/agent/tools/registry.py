@@ -1,4 +1,4 @@
-"""What a tool is, and how a function becomes one: `@tool` reads its name, annotations and docstring."""
+"""Tools, and how a function becomes one: `@tool` reads its name, annotations and docstring."""
 
 import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -34,7 +34,9 @@ class Tool:
     run: Callable[[Arguments], Answer] = field(repr=False)
     reads: bool = False
     asks: bool = False
-    preview: Callable[[Arguments], str] = field(default=lambda arguments: spell_out(arguments), repr=False)
+    preview: Callable[[Arguments], str] = field(
+        default=lambda arguments: format_arguments(arguments), repr=False
+    )
 
     @property
     def schema(self) -> dict[str, object]:
@@ -80,7 +82,7 @@ def tool(
         return Tool(
             name=name or made.__name__,
             description=text,
-            parameters=_spell_schema(parameters, about),
+            parameters=_write_schema(parameters, about),
             run=lambda arguments: made(**fit_arguments(arguments, parameters)),
             reads=reads,
             asks=asks,
@@ -118,8 +120,8 @@ def fit_arguments(arguments: Arguments, parameters: Sequence[Parameter]) -> dict
     return {key: _fit(known[key], value) for key, value in given.items()}
 
 
-def spell_out(arguments: Arguments) -> str:
-    """Spell all arguments for a person, one a line."""
+def format_arguments(arguments: Arguments) -> str:
+    """Format all arguments for a person, one a line."""
     return "\n".join(f"{name}: {value}" for name, value in arguments.items())
 
 
@@ -203,17 +205,17 @@ def _read_docstring(doc: str, parameters: Sequence[Parameter]) -> tuple[str, dic
     return "\n".join(text).strip(), about
 
 
-def _spell_schema(parameters: Sequence[Parameter], about: Mapping[str, str]) -> dict[str, object]:
+def _write_schema(parameters: Sequence[Parameter], about: Mapping[str, str]) -> dict[str, object]:
     return {
         "type": "object",
-        "properties": {each.name: _spell_parameter(each, about.get(each.name, "")) for each in parameters},
+        "properties": {each.name: _write_parameter(each, about.get(each.name, "")) for each in parameters},
         "required": [each.name for each in parameters if each.is_required],
         "additionalProperties": False,
     }
 
 
-def _spell_parameter(parameter: Parameter, words: str) -> dict[str, object]:
-    spelled: dict[str, object] = {"type": parameter.kind}
+def _write_parameter(parameter: Parameter, words: str) -> dict[str, object]:
+    written: dict[str, object] = {"type": parameter.kind}
     if parameter.of:
-        spelled["items"] = {"type": parameter.of}
-    return {**spelled, "description": words} if words else spelled
+        written["items"] = {"type": parameter.of}
+    return {**written, "description": words} if words else written

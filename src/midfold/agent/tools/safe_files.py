@@ -1,6 +1,6 @@
-"""Opening files below a folder so that nothing leads out of it, whatever changes meanwhile.
+"""Files below a folder, opened so that nothing leads out of it, whatever changes meanwhile.
 
-A path that was judged may lead elsewhere a moment later: somebody swaps a folder for a link. So every folder
+A path that was judged may lead elsewhere a moment later, when a folder is swapped for a link. So every folder
 on the way is opened relative to the one before it, and none of them may be a link.
 """
 
@@ -15,7 +15,7 @@ from midfold.files import BelongsToStore, is_held, is_store_name, write_atomical
 # A folder that may be passed through need not be one that may be listed.
 _FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-"""How a file is opened: a link is refused, and a pipe keeps nobody waiting."""
+"""How a file is opened: a link is refused, and a pipe does not block."""
 
 
 @contextmanager
@@ -58,6 +58,6 @@ def _mode(name: str, folder: int) -> int | None:
         raise BelongsToStore(name)
     if not stat.S_ISREG(facts.st_mode):
         raise IsADirectoryError(0, "is not a file", name)
-    if not facts.st_mode & 0o222:  # a name can be replaced all the same, but somebody meant it to stay
+    if not facts.st_mode & 0o222:  # a name can be replaced all the same, but its owner meant it to stay
         raise PermissionError(0, "is read-only", name)
     return stat.S_IMODE(facts.st_mode)

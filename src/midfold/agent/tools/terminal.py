@@ -1,4 +1,4 @@
-"""Running commands: only when somebody lets it, for a bounded time, with bounded output.
+"""The terminal tool: commands run only when the user lets them, for a bounded time, with bounded output.
 
 What they leave running ends with them, and that is said. Only where this process itself is killed, a command
 that is running goes on until it ends.
@@ -22,7 +22,7 @@ DEFAULT_SECONDS = 120
 MAX_SECONDS = 600
 HEAD_BYTES = 400_000
 TAIL_BYTES = 400_000
-"""What is in between is thrown away as it comes; a result of that size is offloaded by the budgets anyway."""
+"""The bytes in between are dropped as they come; this much is offloaded whole by the budgets anyway."""
 LEFT_BEHIND = "[what it left running in the background was ended with it]"
 _REST_SECONDS = 0.2
 _POLL_SECONDS = 0.05
@@ -80,7 +80,7 @@ async def _run(command: str, workspace: Workspace, seconds: int, environment: Ma
     except TimeoutError:
         is_late = True
     finally:
-        # Whatever the command left running goes with it, also when nobody waits any more.
+        # All that the command left running ends with it, also when the turn was stopped.
         was_left = await shield_until_done(_end(running))
     shown, status = running.output.text, running.process.returncode
     if is_late:

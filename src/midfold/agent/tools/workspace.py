@@ -1,4 +1,4 @@
-"""Where file tools may go: into the workspace, into folders that were allowed, and nowhere else.
+"""The workspace: the folders that file tools may enter, and nothing beside them.
 
 A path is judged by where it really leads, so a link is as good as its target. What is opened is the very file
 that was judged: a link that takes its place, or that of a folder on the way, in between is not followed.
@@ -29,7 +29,7 @@ _OURS = (
 )
 LIMITS_FILE = "learnt_limits.json"
 PINS_FOLDER = "pins"
-# What we keep in the home, for those who work in it and keep files of their own there, too.
+# Our own files in the home: users may work in it, and keep files of their own there.
 _OWN = frozenset(
     name.casefold()
     for name in (
@@ -205,7 +205,7 @@ class Workspace:
         return open_folder(str(base), path.relative_to(base).parts[:-1], make=make)
 
     def _base_of(self, path: Path) -> Path:
-        """Return the outermost folder that allows a path: whoever may write there cannot swap it."""
+        """Return the outermost folder that allows a path: a process that may write there cannot swap it."""
         folders = [each for each in (self.root, *self.allowed) if path.is_relative_to(each)]
         return min(folders, key=lambda each: len(each.parts))
 
