@@ -246,7 +246,7 @@ EVERY_TOOL = """
     home, root = Path(sys.argv[1]) / "home", Path(sys.argv[1])
     from midfold.agent import Agent
     from midfold.agent.tools.registry import ToolFailed
-    from midfold.config import home
+    from midfold.config.home import _pins_file, read_old_pins
 
     PARTS = ["sessions.db", "sessions.db-wal", "sessions.db-shm", "sessions.db.writer", "sessions.db-journal"]
     opened = []
@@ -281,8 +281,8 @@ EVERY_TOOL = """
     kept.unlink()
     os.link(home / "sessions.db", kept)
     planted.add(kept.name)
-    old_pins._path(home, "x").parent.mkdir()
-    old_pins._path(home, "x").symlink_to(home / "sessions.db-wal")
+    _pins_file(home, "x").parent.mkdir()
+    _pins_file(home, "x").symlink_to(home / "sessions.db-wal")
     links = [each.name for each in root.iterdir() if "sessions.db" in each.name]
     assert len(links) >= 6
     paths = [".", "home", *links, *(f"home/{part}" for part in PARTS)]
@@ -332,7 +332,7 @@ EVERY_TOOL = """
                 lost.append(each.name)
     # What the agent itself reads and writes beside tools.
     agent.memory.show()
-    assert old_pins.read_old_pins(home, "x") == ()
+    assert read_old_pins(home, "x") == ()
     assert not sink.holds(reference)
     sink.write("other", "harbour " * 1000, tool="terminal")
     agent._core.outputs.sweep()
