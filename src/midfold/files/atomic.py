@@ -2,7 +2,7 @@
 
 import os
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,7 +16,7 @@ _FLAGS = _NEW | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | get
 
 def write_atomically(
     name: str,
-    parts: Sequence[bytes],
+    parts: Iterable[bytes],
     *,
     temporary: str,
     folder: int | None = None,

@@ -11,15 +11,14 @@ nothing is read again, however often that is interrupted.
 
 import errno
 import os
-import shutil
 from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, Self
 
 from midfold.errors import ConfigError
 from midfold.faults import faultpoint
-from midfold.files import replace_file
-from midfold.trajectories.chunks import START
+from midfold.files import replace_file, write_atomically
+from midfold.trajectories.chunks import MEGABYTE, START
 from midfold.trajectories.lines import finish_gzip, pack_zstd
 from midfold.trajectories.manifest import (
     Header,
@@ -181,11 +180,10 @@ def _move(file: Path, target: Path) -> None:
         if error.errno != errno.EXDEV:
             raise
         near = target.with_name(f".{target.name}.midfold")
-        with file.open("rb") as source, near.open("wb") as copy:
-            shutil.copyfileobj(source, copy)
-            copy.flush()
-            os.fsync(copy.fileno())
-        near.replace(target)
+        near.unlink(missing_ok=True)  # of a run that was killed here
+        with file.open("rb") as source:
+            blocks = iter(lambda: source.read(MEGABYTE), b"")
+            write_atomically(str(target), blocks, temporary=str(near), mode=None)
 
 
 def _append(file: BinaryIO, data: bytes) -> None:
