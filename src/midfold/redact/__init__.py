@@ -4,9 +4,8 @@ Credentials become typed placeholders. Time is linear in the text whatever it sa
 credentials comes back as it is.
 """
 
-from midfold.redact.patterns import Pattern, choose_engine, compile_bounded
+from midfold.redact.patterns import Pattern, Secret, choose_engine, compile_bounded
 from midfold.redact.redaction import find_secrets, redact
-from midfold.redact.secrets import Secret
 
 __all__ = [
     "Pattern",

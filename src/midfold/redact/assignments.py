@@ -7,8 +7,16 @@ such as `token` is set to in code never gets further. What does is read here, an
 import re
 from itertools import groupby
 
-from midfold.redact.patterns import KEY_WORD, LOGIN_WORD
-from midfold.redact.secrets import MAX_VALUE_CHARS, Detection, Secret, is_name, is_password, is_random
+from midfold.redact.patterns import (
+    KEY_WORD,
+    LOGIN_WORD,
+    MAX_VALUE_CHARS,
+    Detection,
+    Secret,
+    is_name,
+    is_password,
+    is_random,
+)
 
 
 def _one_of(words: str) -> str:

@@ -6,7 +6,7 @@ from binascii import Error as NotBase64
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from midfold.redact.secrets import MAX_VALUE_CHARS, Detection, Secret, is_password, is_random
+from midfold.redact.patterns import MAX_VALUE_CHARS, Detection, Secret, is_password, is_random
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,18 +1,113 @@
-"""Patterns that cannot be made slow by the text they look at, and the form in which they look at it.
+"""Patterns that no text makes slow, and the credentials that they find.
 
-Nothing else knows google-re2.
+Nothing else knows google-re2. Every pattern given to an engine keeps to the syntax both libraries share, so
+that both find the same: no lookaround, no possessive repeats, repeat counts up to 1,000. A repeat in front of
+something else is bounded or begins a run of characters, so that the standard library's backtracking stays
+linear where re2 is missing.
 
-Every pattern given to an engine keeps to the syntax both libraries share, so that both find the same: no
-lookaround, no possessive repeats, repeat counts up to 1,000. A repeat in front of something else is bounded
-or begins a run of characters, so that the standard library's backtracking stays linear where re2 is missing.
+Names, types, calls, templates and numbers are no credentials. Values are the ASCII form of a text (see
+`ascii_form`): every other character is a question mark.
 """
 
 import re
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from typing import Protocol
+
+MIN_PASSWORD_CHARS = 5
+MIN_SECRET_CHARS = 10
+"""Keys and tokens are longer than passwords; what is shorter is a name or a number."""
+MAX_VALUE_CHARS = 4_096
+"""No assignment has a longer value that is a credential."""
+# Rows of stars, dashes and crosses stand for something that was there.
+_MIN_DISTINCT_CHARS = 4
+
+# Words as people write names with: snake_case, kebab-case, camelCase, dotted, a path, with a number behind.
+_WORD = rb"(?:[A-Z]?[a-z]{2,}+|[A-Z]{2,40}(?![a-z]))++"
+_NAME = re.compile(
+    rb"[-_./~:@]*+" + _WORD + rb"(?:[-_./:@?# ]++" + _WORD + rb")*+(?:[-_.]?\d{1,4})?[-_.:=!?]*+"
+)
+_NUMBER = re.compile(rb"[-\d.,:_+%/]+")
+_DIGITS = re.compile(rb"\d{6,}")
+_TEMPLATE = rb"[$#%@]?\{|\$\(|\$[A-Za-z_]\w*$|^[<\[(&*$%]|%[sdr]$|%\(|\.\.\.|\*\*\*|xxxx|<%"
+_EXPRESSION = rb"^[\w.$]*\?[\w.$!]*:|&&|\|\||=>|->|::"
+_FILE_OR_URL = (
+    rb"^(?:https?|file)://|"
+    rb"\.(?:json|txt|ya?ml|pem|pub|py|[jt]sx?|env|crt|toml|md|html?|go|rs|sh|java|rb|c|h)$"
+)
+_INSTEAD = (
+    rb"your[-_ ]|[-_]here$|placeholder|redacted|example\.(?:com|org)|undefined|"
+    rb"^(?:true|false|none|null|nil)$"
+)
+_STAND_IN = re.compile(b"|".join((_TEMPLATE, _EXPRESSION, _FILE_OR_URL, _INSTEAD)), re.IGNORECASE)
+_LABEL = re.compile(
+    rb"passw|passphrase|token|string|requir|invalid|optional|enter|confirm|incorrect|wrong|missing|hidden|"
+    rb"hash|field|input|value|default|prompt|^(?:bytes|object|number|boolean|unknown|username)$",
+    re.IGNORECASE,
+)
+_PATHS = (b"/", b"./", b"../", b"~/")
+_SYLLABLE = re.compile(rb"[A-Za-z]++[\d@#$%^&*!~]|[\d@#$%^&*!~]++[A-Za-z]")
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """A credential: text[start:stop]"""
+
+    kind: str
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True, slots=True)
+class Detection:
+    """What a detector read at one suspicious position."""
+
+    secrets: tuple[Secret, ...]
+    resume: int
+    """where to look on"""
+
+
+def is_name(value: bytes) -> bool:
+    """Whether a value reads as words, as names in code, files and sentences do."""
+    return _NAME.fullmatch(value) is not None
+
+
+def is_random(value: bytes, *, min_chars: int = MIN_SECRET_CHARS) -> bool:
+    """Whether a value looks drawn from an alphabet, as keys and tokens are."""
+    return (
+        min_chars <= len(value) <= MAX_VALUE_CHARS
+        and b" " not in value
+        and len(set(value)) >= _MIN_DISTINCT_CHARS
+        and not _STAND_IN.search(value)
+        and not _NUMBER.fullmatch(value)
+        and not is_name(value)
+    )
+
+
+def is_password(value: bytes, *, is_quoted: bool) -> bool:
+    """Whether a value may be a password that someone chose.
+
+    Where it is neither in quotes nor alone after a setting's name, a word is more often a type, a variable or
+    the rest of a sentence.
+    """
+    if (
+        not MIN_PASSWORD_CHARS <= len(value) <= MAX_VALUE_CHARS
+        or _STAND_IN.search(value)
+        or len(set(value)) < _MIN_DISTINCT_CHARS
+    ):
+        return False
+    if value.startswith(_PATHS) and is_name(value):
+        return False
+    if _NUMBER.fullmatch(value):
+        return _DIGITS.fullmatch(value) is not None
+    if b" " in value:
+        return is_quoted and _SYLLABLE.search(value) is not None
+    if is_name(value) and not _SYLLABLE.search(value):
+        return is_quoted and not _LABEL.search(value)
+    return not (is_name(value) and _LABEL.search(value))
 
 
 class PatternMatch(Protocol):

@@ -7,7 +7,7 @@ behind whatever a log, a diff, a listing with line numbers or a string literal p
 import re
 from collections.abc import Iterator
 
-from midfold.redact.secrets import Secret
+from midfold.redact.patterns import Secret
 
 _KIND = "private-key"
 _MAX_TAIL_CHARS = 16_384

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from midfold.redact.secrets import Detection, Secret, is_name
+from midfold.redact.patterns import Detection, Secret, is_name
 from midfold.redact.shapes import MIDDLE_SHAPES, RUN_SHAPES, WORD_SHAPES, MiddleShape, Shape
 
 

@@ -17,7 +17,7 @@ from midfold.summaries.sections import (
 )
 from midfold.summaries.serialization import serialize
 from midfold.summaries.sources import SummaryJob, gather_sources
-from midfold.summaries.tool_calls.excerpts import fit_sizes
+from midfold.summaries.tool_calls.output import fit_sizes
 from midfold.summaries.verify import Retention
 
 __all__ = [

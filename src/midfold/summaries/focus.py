@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from midfold.summaries.answers.language import small_words
-from midfold.summaries.tool_calls.excerpts import one_line
+from midfold.summaries.tool_calls.output import one_line
 
 _LITTLE = 0.3
 """Of what was asked for, below which little survived: notes shorten, yet the topic has most of the room."""

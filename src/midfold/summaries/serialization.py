@@ -23,7 +23,7 @@ from midfold.messages import (
     ToolResult,
     pair_calls,
 )
-from midfold.summaries.tool_calls.excerpts import excerpt, fit_sizes, one_line
+from midfold.summaries.tool_calls.output import excerpt, fit_sizes, one_line
 
 EXCERPT_FLOOR_CHARS = 400
 """No text is cut below this while cutting others can help: its two ends still say what it was."""

@@ -9,9 +9,8 @@ from typing import TypeAlias
 
 from midfold.messages import Message, Pairing
 from midfold.summaries.digest.composition import compose, find_factors
-from midfold.summaries.digest.entries import DigestEntry, EntryKind, cost
+from midfold.summaries.digest.entries import DigestEntry, EntryKind, cost, focus_on, lines_per_action
 from midfold.summaries.digest.layers import merge, read_entries, read_rules, request_entries
-from midfold.summaries.digest.selection import focus_on, lines_per_action
 from midfold.summaries.ledger.collection import LedgerCache, collect
 from midfold.summaries.ledger.values import Ledger, Rule
 from midfold.summaries.sections import Template

@@ -12,8 +12,9 @@ from midfold.summaries.digest.entries import (
     DigestEntry,
     EntryKind,
     cost,
+    fill_digest,
+    write_heads,
 )
-from midfold.summaries.digest.selection import fill_digest, write_heads
 from midfold.summaries.sections import Template, join_sections, split_sections
 
 _MOST_INVENTIONS = 50

@@ -18,13 +18,14 @@ from midfold.wire.dialects import (
     DEFAULT_DIALECT,
     DIALECTS,
     Recognition,
+    Request,
     detect,
     get_dialect,
     parse,
+    read_request,
     recognise,
     render,
 )
-from midfold.wire.request import Request, read_request
 from midfold.wire.sharegpt import is_known_speaker
 from midfold.wire.sse import StreamTooLong
 from midfold.wire.usage import find_report, merge_usage, normalize_usage, reported_cost

@@ -21,7 +21,7 @@ from midfold.messages import Message, Opaque, Part, Removed
 
 if TYPE_CHECKING:
     from midfold.wire.apis.api import Api
-    from midfold.wire.validate.rules import Rules
+    from midfold.wire.validate.profiles import Rules
 
 Item: TypeAlias = dict[str, Any]
 Path: TypeAlias = tuple[()] | tuple[str] | tuple[str, int]

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from midfold.summaries.tool_calls.excerpts import (
+from midfold.summaries.tool_calls.output import (
     ToolOutcome,
     excerpt,
+    find_failure,
     first_words,
     is_excerpt,
     last_words,
@@ -16,7 +17,6 @@ from midfold.summaries.tool_calls.excerpts import (
     read_outcome,
     shorten_strings,
 )
-from midfold.summaries.tool_calls.failures import find_failure
 
 LINES = "\n".join(f"line {number} of the log" for number in range(400))
 anything = st.one_of(

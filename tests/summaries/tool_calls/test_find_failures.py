@@ -4,7 +4,7 @@ from time import process_time
 
 import pytest
 
-from midfold.summaries.tool_calls.failures import find_failure, find_failures
+from midfold.summaries.tool_calls.output import find_failure, find_failures
 
 PYTEST = """\
 tests/test_a.py F

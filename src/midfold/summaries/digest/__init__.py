@@ -12,9 +12,10 @@ from midfold.summaries.digest.entries import (
     DigestEntry,
     EntryKind,
     cost,
+    fill_digest,
+    lines_per_action,
 )
 from midfold.summaries.digest.layers import merge, read_entries, read_rules, request_entries
-from midfold.summaries.digest.selection import fill_digest, lines_per_action
 
 __all__ = [
     "NOTED_HEADING",

@@ -28,7 +28,7 @@ from midfold.summaries.ledger.values import Rule
 from midfold.summaries.ledger.words import weigh_line, weigh_sentence
 from midfold.summaries.rules import find_rules, is_rule
 from midfold.summaries.sections import FOLDED_HEADING, split_sections
-from midfold.summaries.tool_calls.failures import find_failure
+from midfold.summaries.tool_calls.output import find_failure
 
 _WEIGHTS = {
     EntryKind.CHANGED: MUST / 100,

@@ -12,8 +12,6 @@ from itertools import islice, pairwise
 
 from midfold.messages import ToolCall, ToolResult
 from midfold.summaries.ledger.values import ToolRun
-from midfold.summaries.tool_calls.excerpts import read_outcome
-from midfold.summaries.tool_calls.failures import find_failures
 from midfold.summaries.tool_calls.families import (
     CONTENTS,
     FAMILIES,
@@ -27,6 +25,7 @@ from midfold.summaries.tool_calls.families import (
     format_argument,
     kind_of,
 )
+from midfold.summaries.tool_calls.output import find_failures, read_outcome
 from midfold.summaries.tool_calls.stubs import error_of
 
 SUBJECT_CHARS = 600

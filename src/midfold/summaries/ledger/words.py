@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from midfold.summaries.ledger.text_commands import looks_like_output
 from midfold.summaries.rules import find_rules
-from midfold.summaries.tool_calls.excerpts import read_outcome
+from midfold.summaries.tool_calls.output import read_outcome
 
 LEAST_LINES = 8
 """How many lines of every output are looked at, however many outputs there are."""

@@ -1,12 +1,5 @@
 """Tool calls and their results in few words: a stub for each, excerpts of output, failures found in it."""
 
-from midfold.summaries.tool_calls.excerpts import (
-    excerpt,
-    is_excerpt,
-    one_line,
-    redact_arguments,
-    shorten_strings,
-)
 from midfold.summaries.tool_calls.families import (
     FAMILIES,
     family_of,
@@ -14,6 +7,13 @@ from midfold.summaries.tool_calls.families import (
     format_argument,
     kind_of,
     subject_of,
+)
+from midfold.summaries.tool_calls.output import (
+    excerpt,
+    is_excerpt,
+    one_line,
+    redact_arguments,
+    shorten_strings,
 )
 from midfold.summaries.tool_calls.stubs import (
     BUILT_IN,

@@ -6,15 +6,6 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from midfold.messages import ToolCall, ToolResult
-from midfold.summaries.tool_calls.excerpts import (
-    DECISIVE_CHARS,
-    first_words,
-    last_words,
-    one_line,
-    read_json,
-    read_outcome,
-)
-from midfold.summaries.tool_calls.failures import find_failure
 from midfold.summaries.tool_calls.families import (
     COMMANDS,
     CONTENTS,
@@ -33,6 +24,15 @@ from midfold.summaries.tool_calls.families import (
     format_argument,
     kind_of,
     subject_of,
+)
+from midfold.summaries.tool_calls.output import (
+    DECISIVE_CHARS,
+    find_failure,
+    first_words,
+    last_words,
+    one_line,
+    read_json,
+    read_outcome,
 )
 
 StubWriter: TypeAlias = Callable[[ToolCall, ToolResult], str]

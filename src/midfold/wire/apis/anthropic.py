@@ -18,7 +18,7 @@ from midfold.wire.apis.api import (
     text_of,
 )
 from midfold.wire.dialect import Item, Unreadable, as_item
-from midfold.wire.request import Request
+from midfold.wire.dialects import Request
 
 VERSION = "2023-06-01"
 

@@ -9,8 +9,7 @@ from typing import Protocol, TypeAlias
 from midfold.messages import Message, Part, Reasoning, Text, ToolCall
 from midfold.tokens import CanonicalUsage
 from midfold.wire.dialect import Item, Unreadable, as_item
-from midfold.wire.dialects import get_dialect
-from midfold.wire.request import Request
+from midfold.wire.dialects import Request, get_dialect
 from midfold.wire.usage import normalize_usage, reported_cost
 
 

@@ -19,7 +19,7 @@ from midfold.wire.apis.api import (
     text_of,
 )
 from midfold.wire.dialect import Item, as_item, json_text, list_field, plain
-from midfold.wire.request import Request
+from midfold.wire.dialects import Request
 
 _JOINED_ROLES = ("user", "assistant")
 _CAP_FIELDS = ("max_completion_tokens", "max_tokens")

@@ -18,7 +18,7 @@ from midfold.wire.apis.api import (
     text_of,
 )
 from midfold.wire.dialect import Item, Unreadable, as_item
-from midfold.wire.request import Request
+from midfold.wire.dialects import Request
 from midfold.wire.usage import normalize_usage
 
 _INCOMPLETE = {"max_output_tokens": Finish.LENGTH, "content_filter": Finish.REFUSED}

@@ -9,8 +9,7 @@ from midfold.errors import DialectError
 from midfold.messages import Message, Text
 from midfold.wire.convert import convert
 from midfold.wire.dialect import Item, ToolOffer, Unreadable, as_item, describe, plain
-from midfold.wire.dialects import get_dialect, parse
-from midfold.wire.request import Request, read_request
+from midfold.wire.dialects import Request, get_dialect, parse, read_request
 
 _NO_PARAMETERS = {"type": "object", "properties": {}}
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")

@@ -12,8 +12,16 @@ from midfold.errors import ConfigError
 from midfold.ports import Fault
 from midfold.wire.dialect import describe
 from midfold.wire.dialects import DIALECTS, get_dialect
-from midfold.wire.validate.profiles import PROFILES, Profile, get_profile, sanitize_id
-from midfold.wire.validate.rules import Outgoing, Rules, is_waiting, read_list
+from midfold.wire.validate.profiles import (
+    PROFILES,
+    Outgoing,
+    Profile,
+    Rules,
+    get_profile,
+    is_waiting,
+    read_list,
+    sanitize_id,
+)
 
 __all__ = [
     "PROFILES",

@@ -20,8 +20,15 @@ from midfold.wire.validate.anthropic_blocks import (
     read_blocks,
     read_inner,
 )
-from midfold.wire.validate.profiles import BEDROCK_MODELS, Profile
-from midfold.wire.validate.rules import STILL_WAITING, Outgoing, Rules, read_text, shown
+from midfold.wire.validate.profiles import (
+    BEDROCK_MODELS,
+    STILL_WAITING,
+    Outgoing,
+    Profile,
+    Rules,
+    read_text,
+    shown,
+)
 
 
 class _Turn(NamedTuple):

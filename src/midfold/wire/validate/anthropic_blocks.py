@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 from midfold.ports import Fault
 from midfold.wire.dialect import Item, describe
-from midfold.wire.validate.profiles import Profile
-from midfold.wire.validate.rules import read_list, read_text, shown
+from midfold.wire.validate.profiles import Profile, read_list, read_text, shown
 
 THINKING = ("thinking", "redacted_thinking")
 

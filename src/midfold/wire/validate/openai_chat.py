@@ -8,8 +8,16 @@ from collections.abc import Iterator, Sequence
 
 from midfold.ports import Fault
 from midfold.wire.dialect import Item, describe, plain
-from midfold.wire.validate.profiles import BEDROCK_MODELS, Profile
-from midfold.wire.validate.rules import STILL_WAITING, Outgoing, Rules, read_list, read_text, shown
+from midfold.wire.validate.profiles import (
+    BEDROCK_MODELS,
+    STILL_WAITING,
+    Outgoing,
+    Profile,
+    Rules,
+    read_list,
+    read_text,
+    shown,
+)
 
 _SYSTEM_ROLES = frozenset({"system", "developer"})
 _ROLES = _SYSTEM_ROLES | {"user", "assistant", "tool", "function"}

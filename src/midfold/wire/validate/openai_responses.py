@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from midfold.ports import Fault
 from midfold.wire.dialect import Item, describe
-from midfold.wire.validate.rules import STILL_WAITING, Outgoing, Rules, read_list, read_text, shown
+from midfold.wire.validate.profiles import STILL_WAITING, Outgoing, Rules, read_list, read_text, shown
 
 _ROLES = ("user", "assistant", "system", "developer")
 # The parts that a call must have as text.

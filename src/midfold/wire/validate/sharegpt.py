@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from midfold.ports import Fault
 from midfold.wire.dialect import describe
-from midfold.wire.validate.rules import Outgoing, Rules
+from midfold.wire.validate.profiles import Outgoing, Rules
 
 
 def check(outgoing: Outgoing) -> Iterator[Fault]:
