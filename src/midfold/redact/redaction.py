@@ -1,10 +1,11 @@
 """Takes credentials out of text: `[REDACTED:jwt]` stands in their place, or with a key `[REDACTED:jwt:3fa9]`.
 
-Each detector screens the text, then reads what its screen found. A text is read part by part, so that its cost
-is bounded by its length: every step goes forward. The gate finds the next position that any rule may take
-interest in; from there on a part of some thousand characters is read, by each rule from where it left off. A
-rule looks for evidence only a little way behind the part's end, so that none runs to the end of the text in
-vain for each part. Where a text repeats itself, so do its parts, and those that were read before are known.
+Each detector screens the text, then reads what its screen found. A text is read part by part, so that its
+cost is bounded by its length: every step goes forward. The gate finds the next position that any rule may
+take interest in; from there on a part of some thousand characters is read, by each rule from where it left
+off. A rule looks for evidence only a little way behind the part's end, so that none runs to the end of the
+text in vain for each part. Where a text repeats itself, so do its parts, and those that were read before
+are known.
 """
 
 import re
