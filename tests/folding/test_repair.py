@@ -52,3 +52,10 @@ def test_stubs_of_parallel_calls_come_in_one_message():
     repairs = repairs_of([USER, calls("a", "b"), USER])
     [insert] = repairs.inserts
     assert (insert.after, [result.call_id for result in insert.message.results]) == (1, ["a", "b"])
+
+
+def test_a_stub_stays_with_its_call_where_ids_stand_twice():
+    """A later result with the same id is paired with a call of the earlier turn."""
+    spoken = Message("assistant", (Text("done"),))
+    repairs = repairs_of([USER, calls("a", "a"), spoken, USER, calls("a"), results("a"), results("a"), USER])
+    assert [insert.after for insert in repairs.inserts] == [1]

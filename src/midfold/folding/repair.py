@@ -46,7 +46,7 @@ def repair(
             if isinstance(part, ToolResult) and (here not in callers or callers[here].message in gone):
                 lost.append((position, Removed()))
             elif isinstance(part, ToolCall) and part.id and not _is_answered(here, pairing, gone, waiting):
-                after = _last_result(message, index, pairing, gone)
+                after = _last_result(messages, index, pairing, gone)
                 stubs.setdefault(after, []).append(ToolResult(part.id, NO_RESULT, name=part.name))
         if len(lost) == len(message.parts) or _says_nothing(message):
             drops.append(index)
@@ -64,10 +64,19 @@ def _is_answered(call: Location, pairing: Pairing, gone: Container[int], waiting
     return waiting is not None and call.message >= waiting
 
 
-def _last_result(message: Message, index: int, pairing: Pairing, gone: Container[int]) -> int:
-    """Return behind which message a stub result belongs: the last result of the same group."""
-    answers = (pairing.answers.get(Location(index, position)) for position in range(len(message.parts)))
-    return max([index, *(answer.message for answer in answers if answer and answer.message not in gone)])
+def _last_result(messages: Sequence[Message], index: int, pairing: Pairing, gone: Container[int]) -> int:
+    """Return behind which message a stub result belongs: the last result of the same group.
+
+    Where ids stand twice, a result that comes after somebody spoke again may be paired with the call, too.
+    """
+    positions = range(len(messages[index].parts))
+    answers = {answer.message for at in positions if (answer := pairing.answers.get(Location(index, at)))}
+    last = index
+    for after in range(index + 1, max(answers, default=index) + 1):
+        if not all(isinstance(part, ToolResult) for part in messages[after].parts):
+            break
+        last = after if after in answers and after not in gone else last
+    return last
 
 
 def _says_nothing(message: Message) -> bool:
