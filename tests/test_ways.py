@@ -109,7 +109,7 @@ def compress_a_row(folder: Path) -> Trace:
     source.write_text(row(1) + row(2))
     with tracing() as trace:
         trace.recording = True
-        compress_files(Batch([source], target, CompressionConfig(target_max_tokens=2_000)))
+        compress_files(Batch(source, CompressionConfig(target_max_tokens=2_000)), target)
         trace.recording = False
     return trace
 

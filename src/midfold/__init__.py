@@ -108,11 +108,12 @@ _HOMES = {
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module 'midfold' has no attribute {name!r}")
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
-    if name[0].isupper():
-        return getattr(import_module("midfold.errors"), name)
-    return import_module(f"midfold.{name}")
+    if name in _HOMES or name[0].isupper():
+        value = getattr(import_module(_HOMES.get(name, "midfold.errors")), name)
+    else:
+        value = import_module(f"midfold.{name}")
+    globals()[name] = value  # looked up once
+    return value
 
 
 def __dir__() -> list[str]:
