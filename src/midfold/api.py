@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class CompressOptions(TypedDict, total=False):
-    """How to compress one list; give `max_tokens` or `context_length`."""
+    """The options for compressing one list; give `max_tokens` or `context_length`."""
 
     max_tokens: int | None
     """a hard ceiling for system, tools and messages together"""

@@ -1,4 +1,4 @@
-"""How a setting is declared, once: as a field with its default, what it may be and its meaning.
+"""Declares a setting once: as a field with its default, the values it may have and its meaning.
 
 Policies, the configuration file, options of calls and options of the command line are read off such fields,
 so that no two of them can disagree.
@@ -19,7 +19,7 @@ Names: TypeAlias = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class SettingKind:
-    """What a value may be, and the form in which code gets it. `allowed` is `accepts` in words.
+    """The values a setting may have, and the form in which code gets them. `allowed` is `accepts` in words.
 
     `depth` is how many names may follow the setting's own: none before a single value, one in a mapping,
     any number in a tree.

@@ -1,4 +1,4 @@
-"""How long a connection is waited for, and how it breaks; without the HTTP client, slow to import."""
+"""The timeouts and errors of a connection; without the HTTP client, which is slow to import."""
 
 from dataclasses import dataclass
 

@@ -34,7 +34,7 @@ class Observation:
     usage: CanonicalUsage | None = None
     """`None` where the provider reported none."""
     failure: Failure | None = None
-    """What the provider says went wrong, with an error status or inside of a 200."""
+    """The failure that the provider reports, with an error status or inside of a 200."""
     complete: bool = False
     """Whether the answer came to its end: where it is a reply, to the end of what the model said."""
     reason: str = ""

@@ -42,7 +42,7 @@ _LEFT = "the answer was not taken to its end"
 
 
 class KeySource(Enum):
-    """Whose key goes to the upstream."""
+    """The owner of the key that goes to the upstream."""
 
     OURS = "ours"
     """The upstream's own, in place of any that the client brought; none at all where it has none."""

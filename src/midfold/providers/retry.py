@@ -26,13 +26,13 @@ class CallFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Retries:
-    """How often and when a call is repeated. The clock and the dice are arguments, for tests."""
+    """The number and the times of repeated calls. The clock and the dice are arguments, for tests."""
 
     max_calls: int = 4
     first_wait_seconds: float = 0.5
     """Doubled before each further call, unless the provider says how long to wait."""
     longest_wait_seconds: float = 60.0
-    """Who is asked to wait longer gets the error, and with it the figure, at once."""
+    """A provider that asks for a longer wait makes the call fail at once, with the figure in the error."""
     sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
     uniform: Callable[[float, float], float] = random.uniform
 

@@ -63,7 +63,7 @@ class Secret:
 
 @dataclass(frozen=True, slots=True)
 class Detection:
-    """What a detector read at one suspicious position."""
+    """The result of a detector at one suspicious position."""
 
     secrets: tuple[Secret, ...]
     resume: int
@@ -111,13 +111,13 @@ def is_password(value: bytes, *, is_quoted: bool) -> bool:
 
 
 class PatternMatch(Protocol):
-    """What is needed of a match."""
+    """The methods of a match that are used."""
 
     def start(self) -> int: ...
 
 
 class Pattern(Protocol):
-    """What is needed of a compiled pattern; it looks at bytes."""
+    """The methods of a compiled pattern that are used; it looks at bytes."""
 
     def search(self, data: bytes, pos: int = 0, endpos: int = sys.maxsize, /) -> PatternMatch | None: ...
 

@@ -11,7 +11,7 @@ from midfold.redact.patterns import Secret
 
 _KIND = "private-key"
 _MAX_TAIL_CHARS = 16_384
-"""How far before a last line its key may begin; the largest keys in use are smaller."""
+"""The key may begin so far before its last line; the largest keys in use are smaller."""
 
 WORDS = (b"PRIVATE KEY", b"Private-Lines")
 """One of these is in every first and last line."""

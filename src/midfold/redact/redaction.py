@@ -73,7 +73,7 @@ class Detector:
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What reading a part gave; positions are counted from where reading began.
+    """The result of reading a part; positions are counted from where reading began.
 
     A part may begin before: a credential is seen by its middle first, or by another detector later.
     """
@@ -249,7 +249,7 @@ KINDS = frozenset(
 """Every kind there is."""
 
 OPENING = b"[REDACTED:"
-"""What every placeholder begins with."""
+"""The beginning of every placeholder."""
 _ID_BYTES = 2
 _PLACEHOLDER = re.compile(rf"\[REDACTED:(?:{'|'.join(sorted(KINDS))})(?::[0-9a-f]{{4}})?\]".encode())
 

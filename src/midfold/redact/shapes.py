@@ -222,12 +222,12 @@ _SERVICES += _weak(
 )
 
 WORD_SHAPES = (*_MODELS, *_CLOUDS, *_CODE, *_SERVICES)
-"""What begins with its prefix."""
+"""The shapes that begin with their prefix."""
 
 # These begin with nothing telling, or go on for long before they are sure. They have to begin their run of
 # characters, so that of many possible beginnings in one run a single one is followed up.
 RUN_PREFIX = b"eyJ"
-"""What the one begins with that is not sure after any fixed number of characters."""
+"""The beginning of the one shape that is not sure after any fixed number of characters."""
 RUN_SHAPES = (
     Shape("jwt", r"eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*){0,3}"),
     Shape("discord-token", r"[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,}"),

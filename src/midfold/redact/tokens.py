@@ -74,7 +74,7 @@ def _choice(byte: bytes) -> _Choice:
 # the signs and back from each, a fixed number of characters, before it looks on. A sign without what belongs
 # before it is passed over at once, so that text full of signs is never read on from each.
 MIDDLE_SIGNS = "|".join(shape.evidence for shape in MIDDLE_SHAPES).encode()
-"""What the gate asks for; one of these is in every such credential."""
+"""The signs that the gate asks for; one of these is in every such credential."""
 
 
 def _pattern(shape: MiddleShape) -> str:

@@ -1,4 +1,4 @@
-"""What a session store is: the verbs that every kind of store has, cut by use.
+"""The session store: the verbs that every kind of store has, cut by use.
 
 `Store` is all of them, in groups of at most eight verbs. Code that needs less asks for less: `HeldLease`
 takes `Leases`. `Messages` (what sessions hold) and `States` (what engines remember) are groups of their own,
@@ -102,7 +102,7 @@ class Sessions(Protocol):
 
 
 class Messages(Protocol):
-    """What sessions say: it only ever grows."""
+    """The messages of sessions, which are only ever appended to."""
 
     def append(
         self,
@@ -258,7 +258,7 @@ class Search(Protocol):
 
 
 class Usage(Protocol):
-    """What calls of models used and cost."""
+    """The usage and cost of model calls."""
 
     def record_call(self, session_id: str, call: Call) -> None:
         """Record what a call used, at once; the same call twice is counted once."""
@@ -281,7 +281,7 @@ class Usage(Protocol):
 
 
 class States(Protocol):
-    """What engines remember: with a conversation, and of summaries that were paid for and not used yet."""
+    """The memory of engines: with a conversation, and of summaries that were paid for and not used yet."""
 
     def save_state(self, session_id: str, name: str, value: object) -> None:
         """Keep a JSON value with the conversation of a session until that is deleted; `None` forgets it.

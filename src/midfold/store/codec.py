@@ -60,11 +60,11 @@ _FIELD = re.compile(rf'"{_NAME}{_COLON}{_VALUE}', re.IGNORECASE)
 _ESCAPE = re.compile(r"\\+u([0-9a-f]{4})", re.IGNORECASE)
 
 DAMAGED_TEXT = "[This message was damaged in the session store and cannot be read.]"
-"""What stands in the place of a damaged message, for people and for models."""
+"""The text in place of a damaged message, for people and for models."""
 
 
 class DamagedRow(StoreError, ValueError):
-    """What is stored cannot be what was written."""
+    """A stored row cannot be the one that was written."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,7 @@ class DivergedList:
 
     @property
     def unsaved(self) -> tuple[tuple[MessageRow, ...], ...]:
-        """What comes after that: the history goes on with it."""
+        """The messages after `changed`: the history goes on with them."""
         return tuple(each for each in self.messages[len(self.changed) :] if not isinstance(each, int))
 
 

@@ -13,7 +13,7 @@ from midfold.store.values import ImportedMessage
 from midfold.wire import DEFAULT_DIALECT, Evidence, Recognition, parse, recognise, render
 
 SAID, SUMMARY, COPY, STUB = "said", "summary", "copy", "stub"
-"""Who made a message: somebody in the conversation, or a fold."""
+"""The origin of a message: somebody in the conversation, or a fold."""
 MADE = (SUMMARY, COPY, STUB)
 
 

@@ -15,13 +15,13 @@ Item: TypeAlias = object
 """A wire item, as a provider spells it."""
 
 LEASE_SECONDS = 45.0
-"""How long a lease lasts unless it is renewed."""
+"""A lease lasts this long unless it is renewed."""
 OWN = ""
 """The tenant of whoever keeps only their own sessions."""
 
 
 class SessionKind(StrEnum):
-    """How a session came to be."""
+    """The origin of a session."""
 
     ROOT = "root"
     CONTINUATION = "continuation"
@@ -179,14 +179,14 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class SearchResults:
-    """What a search gave; incomplete when it was cut off at its time limit."""
+    """The results of a search; incomplete when it was cut off at its time limit."""
 
     hits: tuple[Hit, ...]
     is_incomplete: bool = False
 
 
 class Order(StrEnum):
-    """What comes first in the results of a search."""
+    """The order of the results of a search."""
 
     NEWEST = "newest"
     RELEVANCE = "relevance"
@@ -194,7 +194,7 @@ class Order(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Deleted:
-    """What a deletion took away; the files of these sessions are for their sinks to remove."""
+    """The sessions that a deletion removed; their files are for their sinks to remove."""
 
     session_ids: tuple[str, ...]
     messages: int
@@ -225,7 +225,7 @@ class ImportedMessage:
 
 @dataclass(frozen=True, slots=True)
 class StoreStatus:
-    """How a store is doing, in words for people; `problem` is `None` while all is well."""
+    """The status of a store, in words for people; `problem` is `None` while all is well."""
 
     path: str
     """where it keeps what it keeps; `:memory:` where that goes with the process"""
@@ -240,7 +240,7 @@ class StoreStatus:
 
 
 class Area(StrEnum):
-    """What a problem is about; only the index can be made anew without losing anything."""
+    """The part of a store that a problem is about; only the index can be rebuilt without loss."""
 
     FILE = "file"
     INDEX = "index"
@@ -282,7 +282,7 @@ class LostMessages:
 
 @dataclass(frozen=True, slots=True)
 class Salvaged:
-    """What was saved, and what was not."""
+    """The sessions and messages that a rescue saved, and those it did not."""
 
     conversations: int
     messages: int
@@ -297,7 +297,7 @@ class Salvaged:
 
     @property
     def lost_messages(self) -> int:
-        """How many messages have a mark in their place."""
+        """The number of messages that were replaced by a mark."""
         return sum(len(each.positions) for each in self.lost)
 
     @property

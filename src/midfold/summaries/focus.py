@@ -41,7 +41,7 @@ _VAGUE_WORDS = """
 
 @dataclass(frozen=True, slots=True)
 class FocusCheck:
-    """What of a topic the folded messages had, and what of that is in the summary."""
+    """The words of a topic that the folded messages had, and those of them that are in the summary."""
 
     asked: tuple[str, ...]
     """naming words of the topic, then names that stand beside them"""

@@ -32,7 +32,7 @@ _MOST_PARTS = (999, 999)
 
 @dataclass(frozen=True, slots=True)
 class SummaryRequest:
-    """What a summariser is asked. `facts` are exact strings that should survive."""
+    """A request to a summariser. `facts` are exact strings that should survive."""
 
     prompt: str
     max_tokens: int
@@ -43,7 +43,7 @@ class SummaryRequest:
 
 @dataclass(frozen=True, slots=True)
 class PromptPart:
-    """What one prompt shows beside the notes so far."""
+    """The content of one prompt beside the notes so far."""
 
     turns: str
     facts: Sequence[str]

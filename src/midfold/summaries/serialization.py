@@ -40,7 +40,7 @@ CountText: TypeAlias = Callable[[str], int]
 
 
 class _Rank(IntEnum):
-    """What is cut first, and what after it."""
+    """The order in which parts are cut."""
 
     OUTPUT = 0
     ARGUMENTS = 1
@@ -78,7 +78,7 @@ class _Measured:
 
     @property
     def least(self) -> int:
-        """How many tokens all of it takes with every long text cut to its floor."""
+        """The tokens of all of it with every long text cut to its floor."""
         return self.fixed + sum(self.floors)
 
 

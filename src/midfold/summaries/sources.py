@@ -1,4 +1,4 @@
-"""What a summary is written from: the ledger of what is folded, the user's rules, what was said before.
+"""The sources of a summary: the ledger of what is folded, the user's rules, what was said before.
 
 The built-in digest is made of nothing else. A model's summary is checked against it and made whole from it.
 """
@@ -21,7 +21,7 @@ _USER_WORDS_CHARS = 8_000
 
 @dataclass(frozen=True, slots=True)
 class SummaryJob:
-    """What a summary stands for, and the terms on which it is written."""
+    """The messages that a summary stands for, and the terms on which it is written."""
 
     messages: Sequence[Message]
     pairing: Pairing
@@ -76,7 +76,7 @@ class Sources:
 
     @property
     def user_words(self) -> str:
-        """What the user said, as far as it tells the language of the conversation."""
+        """The user's words, as far as they show the language of the conversation."""
         said = (statement.text for statement in self.ledger.statements if statement.role == "user")
         return "\n".join(said)[:_USER_WORDS_CHARS]
 

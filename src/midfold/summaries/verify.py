@@ -31,7 +31,7 @@ _BULLET = re.compile(r"^\s{0,12}(?:[-*+•]|\d{1,3}[.)])\s+")
 _NAMES_MUCH = 0.5
 """Of what there is to say: from here on notes that name nothing are not what they stand for."""
 _IDLE_PER_NAMING = 2
-"""How much room lines that name nothing may take there for each line that does: reasons need words, too."""
+"""From there on, the room of lines that name nothing for each line that does: reasons need words, too."""
 _IDLE_PART = 0.05
 """Of the budget: what they may take in any case."""
 _BYTES_PER_TOKEN = 3.3
@@ -43,7 +43,7 @@ _FIRM = MUST / 200
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """How many of the facts that must survive a fold did, and what its summary says without a source."""
+    """The facts that had to survive a fold, those that did, and claims of its summary without a source."""
 
     facts: int
     kept: int

@@ -9,7 +9,7 @@ Items = list[Any]
 
 
 class Dirt(StrEnum):
-    """What can be wrong with a transcript that still can be read."""
+    """A defect of a transcript that can still be read."""
 
     UNANSWERED_CALL = "unanswered_call"
     ORPHAN_RESULT = "orphan_result"

@@ -1,4 +1,4 @@
-"""Which vocabulary a model counts with, and what its provider adds around the words.
+"""The vocabulary that a model counts with, and the tokens that its provider adds around the words.
 
 The tokenizer is an installed package with its vocabularies inside, so nothing is downloaded. Its ids were
 compared with the reference implementation's on thousands of fuzzed strings per vocabulary and are equal.

@@ -31,7 +31,7 @@ _MOST_IN_VAIN = 5
 
 Watch = Callable[["BatchProgress"], None]
 Engine = Callable[[Task, Selection], Iterator[ChunkResult]]
-"""Whoever does the work: yields what becomes of each chunk, in order."""
+"""Does the work: yields the result of each chunk, in order."""
 
 
 @dataclass(frozen=True, slots=True)

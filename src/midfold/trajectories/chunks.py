@@ -13,7 +13,7 @@ MEGABYTE = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class ChunkLimits:
-    """How large a chunk becomes, and how long a line may be before it is refused unread."""
+    """The size of a chunk, and the length of a line beyond which it is refused unread."""
 
     chunk_bytes: int = MEGABYTE // 2
     chunk_rows: int = 512
@@ -74,7 +74,7 @@ class Columns:
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """What part of a file a chunk is.
+    """The part of a file that a chunk is.
 
     `start` and `stop` are bytes of the unpacked file, or rows of a Parquet file. `rows` counts all rows
     between them, also those outside the sample. `read_bytes` is how far that is in the file on disk.

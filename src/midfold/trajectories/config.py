@@ -1,4 +1,4 @@
-"""How trajectories are compressed: the settings of a run, checked before the first row is read."""
+"""The settings of a run that compresses trajectories, checked before the first row is read."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -19,7 +19,7 @@ LEAST_SUMMARY_TOKENS = 120
 
 
 class OnFailure(StrEnum):
-    """What becomes of a trajectory whose summary failed."""
+    """The treatment of a trajectory whose summary failed."""
 
     KEEP = "keep"
     """it stays as it was, and is listed"""
@@ -47,7 +47,7 @@ _SECONDS = SettingKind("a number of seconds above 0", _is_duration)
 
 @dataclass(frozen=True, slots=True)
 class CompressionConfig:
-    """How to compress trajectories. A value that cannot be used is a `ConfigError` that names its key."""
+    """The settings for compressing trajectories. An unusable value is a `ConfigError` that names its key."""
 
     target_max_tokens: Annotated[int, _whole(2 * LEAST_SUMMARY_TOKENS), "the size to reach"] = 15_250
     summary_target_tokens: Annotated[

@@ -1,4 +1,4 @@
-"""What was done to one trajectory, and to all of them together.
+"""Metrics of one trajectory, and of all of them together.
 
 Sums are whole numbers and the edges of a histogram are fixed, so results of any number of workers are put
 together in any order and come out the same.
@@ -16,7 +16,7 @@ Turn: TypeAlias = dict[str, object]
 
 
 class RowStatus(StrEnum):
-    """What became of a row."""
+    """The outcome of a row."""
 
     COMPRESSED = "compressed"
     SKIPPED = "skipped"
@@ -31,7 +31,7 @@ class RowStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TrajectoryMetrics:
-    """What became of one trajectory. The indices are those of the turns that came in."""
+    """The outcome of one trajectory. The indices are those of the turns that came in."""
 
     original_tokens: int
     original_turns: int
@@ -123,7 +123,7 @@ def _empty_histograms() -> dict[str, Histogram]:
 
 @dataclass(slots=True)
 class AggregateMetrics:
-    """What was done to many trajectories, in a fixed amount of memory."""
+    """The outcomes of many trajectories, in a fixed amount of memory."""
 
     rows: int = 0
     """all of them, rejected ones too"""

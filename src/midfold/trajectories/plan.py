@@ -1,4 +1,4 @@
-"""Which turns of a trajectory stay, and which are folded.
+"""Plans which turns of a trajectory stay, and which are folded.
 
 Turns go in groups: a call is never parted from its responses, and a group with a protected turn in it stays
 whole. What is left is folded from its start, as little of it as it takes.
@@ -134,7 +134,7 @@ class TrajectoryLayout:
 
     @property
     def excess_tokens(self) -> int:
-        """How many tokens have to go, a summary's not counted."""
+        """The tokens that have to go, a summary's not counted."""
         return self.tokens + self.notice_tokens - self.config.target_max_tokens
 
     def choose(self, tokens: int) -> tuple[Span, ...]:
@@ -142,11 +142,11 @@ class TrajectoryLayout:
         return tuple(group.span for group in choose_groups(self.groups, tokens))
 
     def room(self, folded_tokens: int) -> int:
-        """How long a summary of so many tokens may be within the target; below 0 where none fits."""
+        """Return how long a summary of so many tokens may be within the target; below 0 where none fits."""
         return folded_tokens - self.excess_tokens
 
     def budget(self, folded_tokens: int) -> int:
-        """How long a summary of so many tokens is to be: as set, shorter where that makes the rest fit.
+        """Return the length of a summary of so many tokens: as set, shorter where that makes the rest fit.
 
         Where nothing does, at most half of what it stands for, so that something is saved.
         """

@@ -49,7 +49,7 @@ class _Errand:
 
 @dataclass(slots=True)
 class _Crew:
-    """Who is starting, who is idle, who works on which chunks, and what came back before its turn.
+    """The workers: starting, idle, or busy with their chunks; and the answers that came before their turn.
 
     A worker is among the idle as often as it can take another chunk, and answers in the order of its chunks.
     """

@@ -20,7 +20,7 @@ from midfold.trajectories.sources import (
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What is read: these files, of them these rows, in chunks of this size, from here on."""
+    """The rows to read: these files, of them these rows, in chunks of this size, from here on."""
 
     sources: tuple[InputFile, ...]
     sampler: Sampler = EVERYTHING

@@ -1,4 +1,4 @@
-"""What becomes of a chunk whose worker died: a fresh process tries its rows one by one, then all together.
+"""Recovers a chunk whose worker died: a fresh process tries its rows one by one, then all together.
 
     worker dies ─▶ row, row, row ✗ ─▶ row ✗ again: rejected ─▶ row, row, all that are left ─▶ answer
                    fresh process      fresh process            fresh process
@@ -37,7 +37,7 @@ _MOST_DEATHS_TOGETHER = 2
 
 @dataclass(frozen=True, slots=True)
 class _Trial:
-    """What a fresh process is to do: try the rows from this number on, then answer the chunk."""
+    """The task of a fresh process: try the rows from this number on, then answer the chunk."""
 
     chunk: Chunk
     first_row: int
@@ -45,14 +45,14 @@ class _Trial:
 
 @dataclass(frozen=True, slots=True)
 class _Trying:
-    """What it says before each row, and without a row before all of them together."""
+    """The fresh process is about to try this row, or without one all rows together."""
 
     row: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class _Death:
-    """How a process ended, and over which row; `None` where all were tried together."""
+    """The end of a process, and the row it ended over; `None` where all were tried together."""
 
     how: str
     row: int | None
@@ -60,7 +60,7 @@ class _Death:
 
 @dataclass(slots=True)
 class _Inquest:
-    """What is known about a chunk: which rows ended how many processes, and where to go on."""
+    """The known facts about a chunk: which rows ended how many processes, and where to go on."""
 
     chunk: Chunk
     next_row: int

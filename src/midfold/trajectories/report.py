@@ -1,4 +1,4 @@
-"""What a run did, for people who were not there: figures as JSON, histograms as SVG."""
+"""The report on a run, for people who were not there: figures as JSON, histograms as SVG."""
 
 import json
 from collections.abc import Iterator

@@ -48,7 +48,7 @@ class RowResult:
 
     @property
     def lost_kinds(self) -> list[str]:
-        """What was lost, without the particulars."""
+        """The kinds of loss, without the particulars."""
         return [_KIND.sub("", loss.what) or "image or file" for loss in self.losses]
 
 

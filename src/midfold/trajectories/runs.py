@@ -12,7 +12,7 @@ from midfold.trajectories.sources import FileForm, SampleShare
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What is to be compressed, and how; all rows of it unless `sample` is a share of them."""
+    """The files to compress, and the settings; all rows unless `sample` is a share of them."""
 
     source: Path
     config: CompressionConfig = field(default_factory=CompressionConfig)
@@ -22,7 +22,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What is to be done with every chunk. `forms` says how the output of each file is packed.
+    """The work to be done with every chunk. `forms` says how the output of each file is packed.
 
     A rehearsal measures what would be done; no model is asked and nothing is written.
     """
@@ -44,7 +44,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class SummaryBill:
-    """What models were asked for, as far as it is known.
+    """The models' calls for summaries, as far as they are known.
 
     `dollars` is the least it cost: calls whose price nobody knows are counted apart.
     """
@@ -99,7 +99,7 @@ class RunTotals:
 
 @dataclass(frozen=True, slots=True)
 class BatchProgress:
-    """How far a run is. `part` is of the bytes to read; seconds and rates are of this run alone."""
+    """The progress of a run. `part` is of the bytes to read; seconds and rates are of this run alone."""
 
     totals: RunTotals
     part: float
@@ -111,7 +111,7 @@ class BatchProgress:
 
 @dataclass(frozen=True, slots=True)
 class BatchResult:
-    """What a run did. `listed` is the file with the rows somebody should know about, if there are any."""
+    """The result of a run. `listed` is the file with the rows that somebody should know about, if any."""
 
     totals: RunTotals
     outputs: tuple[Path, ...]

@@ -1,4 +1,4 @@
-"""Which files are read, and which of their rows.
+"""Chooses the files to read, and the rows of them.
 
 What a file is, its first bytes say; names are only asked where a folder holds other things as well. Whether a
 row is in a sample depends on the seed, its file and its number alone, so the choice is the same in whatever
@@ -20,7 +20,7 @@ _FIRST_LINE_BYTES = 64
 
 
 class FileForm(StrEnum):
-    """How rows lie in a file."""
+    """The layout of rows in a file."""
 
     LINES = ".jsonl"
     GZIP = ".jsonl.gz"

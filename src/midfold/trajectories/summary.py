@@ -31,7 +31,7 @@ _RULES_PART = 0.2
 """Of a summary, the most that the rules of the user may take."""
 _BYTES_PER_TOKEN = 3.3
 _TURNS_TO_COME = 4
-"""How many turns behind the fold tell what of it is still in use."""
+"""The turns after the fold that show what of it is still in use."""
 _FIT_ROUNDS = 4
 _SHORT_CHARS = 80
 

@@ -1,4 +1,4 @@
-"""What counts the tokens of a turn: a packaged vocabulary, a model's, or the user's own `tokenizer.json`."""
+"""Counts the tokens of a turn: by a packaged vocabulary, a model's, or the user's own `tokenizer.json`."""
 
 from collections.abc import Callable
 from functools import cache, lru_cache

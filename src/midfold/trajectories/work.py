@@ -1,4 +1,4 @@
-"""What a worker does, wherever it runs: one chunk of rows in, one chunk of packed output out.
+"""The work of a worker, wherever it runs: one chunk of rows in, one chunk of packed output out.
 
 The answer depends on the chunk and the task alone, so this machine and a cluster give the same bytes. Where a
 model writes the summaries, several chunks are under way at once, finished in the order they were begun: there

@@ -29,7 +29,7 @@ from midfold.trajectories.tokenizer import load_tokenizer
 
 Pipe: TypeAlias = "Connection[object, object]"
 _END_SECONDS = 5.0
-"""How long a worker whose pipe is closed may take to be gone."""
+"""A worker whose pipe is closed has this long to end."""
 _REASON_CHARS = 200
 # Signals that come from outside, or from a kernel that runs out of memory, rather than from a mistake.
 _PERHAPS_MEMORY = ("SIGKILL",)
@@ -37,12 +37,12 @@ _PERHAPS_MEMORY = ("SIGKILL",)
 
 @dataclass(frozen=True, slots=True)
 class WorkerReady:
-    """What a worker sends first."""
+    """The first message of a worker."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerFailed:
-    """What a worker sends instead of an answer when it cannot go on."""
+    """The message of a worker that cannot go on, instead of an answer."""
 
     reason: str
 

@@ -1,4 +1,4 @@
-"""What calls use: recorded at once, reported on by any key, and kept low by the prompt cache."""
+"""The usage of calls: recorded at once, reported on by any key, and kept low by the prompt cache."""
 
 from midfold.usage.calls import CHAT, SUMMARY, CostKind, make_call, make_summary_call
 from midfold.usage.charts import draw_insights

@@ -25,7 +25,7 @@ _ABSURD_TOKENS = 10**12
 
 
 class CostKind(StrEnum):
-    """How the cost of a call is known."""
+    """The source of the cost of a call."""
 
     REPORTED = "reported"
     """the provider said what it charged"""

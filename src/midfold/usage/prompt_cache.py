@@ -120,7 +120,7 @@ class SentRequest:
 
 @dataclass(frozen=True, slots=True)
 class CacheHistory:
-    """What a cache has done for a conversation so far."""
+    """The effect of a cache on a conversation so far."""
 
     usage: CanonicalUsage = _NO_USAGE
     """of all calls"""

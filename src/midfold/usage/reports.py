@@ -25,12 +25,12 @@ from midfold.usage.totals import (
 from midfold.wire import parse
 
 READING_SECONDS = 3.0
-"""How long messages are read for the tools of a period, newest conversations first; all may take minutes."""
+"""The time for reading the tools of a period, newest conversations first; all may take minutes."""
 
 
 @dataclass(frozen=True, slots=True)
 class SessionUsage:
-    """What a session used, or its whole chain."""
+    """The usage of a session, or of its whole chain."""
 
     session: Session
     chain: tuple[Session, ...]
@@ -47,7 +47,7 @@ class SessionUsage:
 
 @dataclass(frozen=True, slots=True)
 class Insights:
-    """What a period used."""
+    """The usage of a period."""
 
     since: float
     until: float

@@ -1,4 +1,4 @@
-"""What folds saved and cost on each call, results that an agent read again included.
+"""The savings and costs of folds on each call, results that an agent read again included.
 
 Both are kept by call, so that they can be added up like tokens, by any key.
 """

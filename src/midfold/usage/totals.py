@@ -20,7 +20,7 @@ Key: TypeAlias = Callable[[Call], str]
 
 @dataclass(frozen=True, slots=True)
 class Bill:
-    """What calls cost. `dollars` are those of the calls whose cost is known; `None` where that is none.
+    """The cost of calls. `dollars` are those of the calls whose cost is known; `None` where that is none.
 
     `partial` and `unknown` say of how many calls some or all of the cost is missing from `dollars`.
     """

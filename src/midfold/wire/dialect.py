@@ -47,7 +47,7 @@ class Unwritable(ValueError):
 
 
 class Evidence(IntEnum):
-    """How much an item tells about who wrote it."""
+    """The strength of the evidence that an item gives about its writer."""
 
     NONE = 0
     HINT = 1
@@ -66,7 +66,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Edits:
-    """How a message differs from its raw item."""
+    """The differences of a message from its raw item."""
 
     changes: list[Change]
     added: list[Part]

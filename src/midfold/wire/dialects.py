@@ -28,7 +28,7 @@ DEFAULT_DIALECT = openai_chat.DIALECT.name
 
 @dataclass(frozen=True, slots=True)
 class Recognition:
-    """Which dialect a list of items is, and how sure that is."""
+    """The dialect of a list of items, and how sure that is."""
 
     dialect: str
     evidence: Evidence

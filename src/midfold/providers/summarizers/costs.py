@@ -83,7 +83,7 @@ def system_text() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """How much a number of calls to a model is expected to use, cost and take."""
+    """The tokens, dollars and seconds that some calls to a model are expected to take."""
 
     model: str
     calls: int

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 DEADLINE_SECONDS = 60.0
 OUTPUT_ROOM = 3
-"""How much more than the length of a summary may be written.
+"""The output tokens that are allowed beyond the length of a summary.
 
 Most providers count thinking as output, and a model's own vocabulary may need more tokens than ours. What is
 not written costs nothing; an answer that is cut off costs all of it.

@@ -72,7 +72,7 @@ Node: TypeAlias = Phrase | AllOf | AnyOf | Without
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What to look for."""
+    """A parsed search query."""
 
     tree: Node | None
     """`None` where the text had no words"""

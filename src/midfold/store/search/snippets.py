@@ -130,7 +130,7 @@ def _fold(text: str) -> str:
 
 
 class _Folds(dict[int, str]):
-    """What each character becomes, worked out when it is first seen."""
+    """The folded form of each character, worked out when it is first seen."""
 
     def __missing__(self, code: int) -> str:
         bare = [sign for sign in normalize("NFKD", chr(code).lower()) if not "\u0300" <= sign <= "\u036f"]

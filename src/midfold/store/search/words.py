@@ -1,4 +1,4 @@
-"""What a message is found by: the text that goes into the index, and its twin on the side of a query.
+"""The words by which a message is found: the text that goes into the index, and its twin for a query.
 
 The tokenizer of the database ends words at everything that is no letter and no digit, so `snake_case`, paths
 and dotted names are parted already. It knows no words in scripts written without spaces, nor `camelCase`:
@@ -18,7 +18,7 @@ An index of another version has to be rebuilt before anything is removed from it
 MAX_INDEXED_CHARS = 1 << 18
 """As much of a message is found by its words; others wait while it is indexed."""
 WORD = re.compile(r"[^\W_]+")
-"""What the tokenizer takes for a word, in a text that went through `segment`."""
+"""A word as the tokenizer sees it, in a text that went through `segment`."""
 
 UNSPACED = (
     "\u0e01-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u2e80-\ua4cf\ua960-\ua97f\uac00-\ud7ff"

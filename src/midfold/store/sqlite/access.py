@@ -41,7 +41,7 @@ _NEW_LOCK = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, 
 
 @dataclass(frozen=True, slots=True)
 class FileAccess:
-    """What this process may do with a file: write, or only read because of a `problem`."""
+    """The rights of this process to a file: write, or only read because of a `problem`."""
 
     connection: sqlite3.Connection | None
     """the one that writes"""

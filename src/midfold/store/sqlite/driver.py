@@ -1,4 +1,4 @@
-"""Which SQLite is used, how a connection is set up, and what its errors mean.
+"""Chooses the SQLite module, sets up its connections and reads its errors.
 
 The file is opened through SQLite alone: one `open` and `close` of it beside a live connection drops the
 locks of the whole process and can lose commits.

@@ -19,7 +19,7 @@ _FOLD = """
     FROM folds f JOIN sessions ended ON ended.key = f.session JOIN sessions child ON child.key = f.child
 """
 NO_FOLD = Fold()
-"""What is left of a fold that cannot be read."""
+"""Stands for a fold that cannot be read."""
 # SQLite takes far more, but no list of digests needs to be looked up at once.
 _TOGETHER = 500
 

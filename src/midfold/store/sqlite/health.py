@@ -1,4 +1,4 @@
-"""What is wrong with a database, if anything: the same questions for the doctor and for tests of faults."""
+"""Checks a database for damage: the same questions for the doctor and for tests of faults."""
 
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence

@@ -26,7 +26,7 @@ _VIEW = """
     {join} ORDER BY pieces.position, m.seq LIMIT ?4 OFFSET ?5
 """
 RECORD = f"{SEALED}, s.id, m.tokens, m.finish_reason, m.is_redacted, m.created_at"
-"""What a stored message is made from."""
+"""The columns of a stored message."""
 # The body is wanted only where it says something else than what was said.
 _REFS = _VIEW.format(
     columns="m.session, m.seq, m.digest, m.dialect, CASE WHEN NOT m.is_exact THEN m.body END", join=""

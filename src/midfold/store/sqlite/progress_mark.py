@@ -22,7 +22,7 @@ from zlib import crc32
 from midfold.store.sqlite.driver import driver
 
 SUFFIX = ".mark"
-"""What the name of the file ends with, behind that of the store."""
+"""The ending of the file's name, after the name of the store."""
 SECONDS_BETWEEN = 0.02
 """A mark costs a fifth of a commit, so not every commit has one; when it is quiet the last one has."""
 
@@ -46,7 +46,7 @@ _COUNT = """
 
 @dataclass(frozen=True, slots=True)
 class StoreProgress:
-    """How far a store has got: its newest rows, which are numbered upwards until something is deleted, and
+    """The progress of a store: its newest rows, which are numbered upwards until something is deleted, and
     how many of its commits were counted, whatever they were about."""
 
     messages: int
@@ -59,7 +59,7 @@ class StoreProgress:
 
 @dataclass(frozen=True, slots=True)
 class LogLoss(StoreProgress):
-    """What was stored and is missing, since the log was damaged or removed; at least so much."""
+    """The least that was stored and is missing, since the log was damaged or removed."""
 
     noticed_at: float
 

@@ -7,7 +7,7 @@ from typing import Any
 from midfold.store.sqlite.driver import driver, primary_code
 
 UNREADABLE = (driver.Error, UnicodeDecodeError)
-"""What reading a damaged file may raise; the words of SQLite's own errors may be damaged, too."""
+"""The errors of reading a damaged file; the words of SQLite's own errors may be damaged, too."""
 
 # Every number is tried behind a damaged page, since a sound page may lie between two damaged ones. Behind so
 # many that fail, whole branches of the tree are gone, and steps get longer.

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from zlib import crc32
 
 SEALED = "m.session, m.seq, m.origin, m.role, m.tools, m.dialect, m.body, m.seal"
-"""What the sum of a message covers, and the sum."""
+"""The columns that the checksum of a message covers, and the checksum."""
 SEALED_COLUMNS = SEALED.count(",") + 1
 LOST_SEAL = -1
 """The sum of a row that a rescue put in the place of a damaged one: no sum is negative, so it never fits."""

@@ -11,7 +11,7 @@ from midfold.store.values import Session, SessionKind
 
 LAST_KEY = (1 << 63) - 1
 SESSION_ROW = "key, id, conversation, dialect, own_from, next_seq, last_chain, ended_at"
-"""What a `SessionRow` is made from."""
+"""The columns of a `SessionRow`."""
 _BY_ID = f"SELECT {SESSION_ROW} FROM sessions WHERE tenant = ? AND id = ?"  # noqa: S608 - constants only
 _SESSIONS = """
     SELECT s.id, s.conversation, s.kind, p.id, s.source, s.model, s.title, s.dialect,

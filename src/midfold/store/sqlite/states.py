@@ -1,4 +1,4 @@
-"""What engines remember, in SQLite: states of a conversation, and summaries that were paid for."""
+"""The memory of engines, in SQLite: states of a conversation, and summaries that were paid for."""
 
 import sqlite3
 from collections.abc import Iterable, Mapping

@@ -54,7 +54,7 @@ class WriterState:
 
     @property
     def error(self) -> StoreError | None:
-        """What a caller is told while nothing is written."""
+        """The error for callers while nothing can be written."""
         if self.reason is None:
             return None
         if self._replaced is not None:

@@ -20,7 +20,7 @@ from midfold.transcripts import decode_json
 from midfold.wire import DEFAULT_DIALECT, convert, parse
 
 FORMAT = "midfold.session"
-"""What the field `format` of our own files says."""
+"""The value of the field `format` in our own files."""
 VERSION = 1
 
 _PRIVATE = 0o600
@@ -32,7 +32,7 @@ _STEERING = re.compile("[\x7f-\x9f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u
 
 
 class ExportFormat(StrEnum):
-    """How an export is spelled."""
+    """The format of an export."""
 
     JSON = "json"
     JSONL = "jsonl"
@@ -40,7 +40,7 @@ class ExportFormat(StrEnum):
 
 
 class ExportView(StrEnum):
-    """What of a conversation is exported."""
+    """The part of a conversation that is exported."""
 
     HISTORY = "history"
     TIP = "tip"

@@ -20,7 +20,7 @@ _HOLDERS = ("message", "payload")
 
 @dataclass(frozen=True, slots=True)
 class FileTimes:
-    """Who wrote a session file, where that shows, and when each of its messages was said."""
+    """The agent that wrote a session file, where that shows, and the time of each message."""
 
     source: str | None
     times: tuple[float | None, ...]

@@ -1,4 +1,4 @@
-"""What is wrong with an answer: it is no notes at all, repeats what it was shown, or stops in the middle.
+"""Finds faults in an answer: it is no notes at all, repeats what it was shown, or stops in the middle.
 
 A good summary quotes names, errors and the user's words. What it does not do is go on word for word for long,
 so only long runs of words count, and only when most of the answer is made of them. Many good notes end

@@ -35,7 +35,7 @@ _MOST_CHARS_PER_TOKEN = 40
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What is left of an answer, and what is wrong with it."""
+    """The usable rest of an answer, and its faults."""
 
     text: str
     """the notes, cleaned but not neutralised; of no use when there is a problem"""
@@ -78,7 +78,7 @@ def judge_answer(
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What an answer is held against."""
+    """The request that an answer is compared with."""
 
     prompt: str
     turns: str

@@ -60,7 +60,7 @@ _TEXT_CHARS = 40_000
 
 @dataclass(frozen=True, slots=True)
 class WeightFactors:
-    """What the rest of a conversation makes of the weight of one thing in it."""
+    """The factors by which the rest of a conversation changes the weight of one thing in it."""
 
     newest: int = 1
     in_use: frozenset[str] = field(default_factory=frozenset)

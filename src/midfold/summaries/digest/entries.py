@@ -29,7 +29,7 @@ _SHOWN_INDICES = 6
 
 
 class EntryKind(StrEnum):
-    """What an entry is about, which decides its heading."""
+    """The subject of an entry, which decides its heading."""
 
     REQUEST = "request"
     RULE = "rule"
@@ -45,11 +45,11 @@ class EntryKind(StrEnum):
 
 
 RULES_HEADING = "Constraints & Preferences"
-"""What stands under it was put there by code, in every template."""
+"""Code wrote the lines under this heading, in every template."""
 NOTED_HEADING = "Constraints & Preferences (noted)"
-"""What a model wrote under that heading."""
+"""A model wrote the lines under this heading."""
 NOTES_HEADING = "Notes"
-"""What a model wrote without a heading."""
+"""A model wrote these lines without a heading."""
 KIND_HEADINGS: dict[Template, dict[EntryKind, str]] = {
     Template.HANDOFF: {
         EntryKind.REQUEST: "Goal",
@@ -125,7 +125,7 @@ class DigestEntry:
 
     @property
     def subject(self) -> str:
-        """What the entry is about, without the numbers of messages."""
+        """The subject of the entry, without the numbers of messages."""
         bare = LABEL.sub("", self.head.removeprefix(PIN_LABEL))
         return FILE_USES.sub("", bare) if self.kind in (EntryKind.CHANGED, EntryKind.READ) else bare
 
@@ -207,7 +207,7 @@ class Offers:
 
 
 def lines_per_action(ledger: Ledger, budget_tokens: int) -> int:
-    """How many lines of each output are worth looking at, so that there is some times what could fit."""
+    """Return how many lines of each output to look at, so that there are several times what could fit."""
     lines = [len(action.run.output) // _LINE_BYTES + 1 for action in ledger.actions]
     return max(LEAST_LINES, fit_sizes(lines, int(budget_tokens * _BYTES_PER_TOKEN / _LINE_BYTES * _CHOICE)))
 

@@ -176,7 +176,7 @@ def _unit_weight(kind: EntryKind, piece: str) -> float:
 
 
 def _subject(entry: DigestEntry) -> str | None:
-    """What an entry is about, whenever it happened: a path, or a tool with what it was given."""
+    """Return the subject of an entry, whenever it happened: a path, or a tool with what it was given."""
     is_file = entry.kind in (EntryKind.CHANGED, EntryKind.READ) and FILE_USES.search(entry.head)
     is_action = entry.kind in (EntryKind.ACTION, EntryKind.BROKEN) and LABEL.match(entry.head)
     return entry.subject if is_file or is_action else None

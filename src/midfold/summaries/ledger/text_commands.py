@@ -37,7 +37,7 @@ _COMMON_PART = 0.6
 
 @dataclass(frozen=True, slots=True)
 class CommandProtocol:
-    """Which user messages are observations; empty where tools are called properly or not at all."""
+    """The user messages that are observations; none where tools are called properly or not at all."""
 
     observations: frozenset[int] = field(default_factory=frozenset)
 

@@ -1,4 +1,4 @@
-"""What the ledger is made of: actions, words, rules and steps, each with the message it came from."""
+"""The values of the ledger: actions, words, rules and steps, each with the message it came from."""
 
 from collections.abc import Container, Iterator
 from dataclasses import dataclass, field, replace
@@ -16,7 +16,7 @@ from midfold.summaries.ledger.words import (
 
 @dataclass(frozen=True, slots=True)
 class Precomputed:
-    """What a digest will most likely ask of a run, worked out before it does."""
+    """The results that a digest will most likely ask of a run, worked out before it does."""
 
     names: tuple[str, ...]
     lines: WeightedLines
@@ -117,7 +117,7 @@ class PlanStep:
 
 @dataclass(frozen=True)
 class Ledger:
-    """What was said and done in some messages, in their order."""
+    """The words and actions of some messages, in their order."""
 
     actions: tuple[Action, ...] = ()
     statements: tuple[Statement, ...] = ()

@@ -1,4 +1,4 @@
-"""What a text says: lines and sentences, how much each weighs, and the rules that a user sets in it.
+"""The content of a text: lines and sentences, the weight of each, and the rules that a user sets in it.
 
 A weight of one is a full line. Of a tool's output, the two ends weigh most.
 """
@@ -12,7 +12,7 @@ from midfold.summaries.rules import find_rules
 from midfold.summaries.tool_calls.output import read_outcome
 
 LEAST_LINES = 8
-"""How many lines of every output are looked at, however many outputs there are."""
+"""The lines of every output that are looked at, however many outputs there are."""
 _LINE_CHARS = 240
 _LONGEST_LINE_CHARS = 12 * _LINE_CHARS
 _SHORTEST_CHARS = 4
@@ -73,7 +73,7 @@ class WeightedSentences:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What was said in one text, without secrets; with its parts where these were worked out ahead."""
+    """The words of one text, without secrets; with its parts where these were worked out ahead."""
 
     text: str
     known_sentences: WeightedSentences | None = field(default=None, compare=False, repr=False)
@@ -86,7 +86,7 @@ class Words:
 
     @property
     def opening_chars(self) -> int:
-        """How much of a request is quoted in one piece: a short one whole."""
+        """The characters of a request that are quoted in one piece: a short one whole."""
         if len(self.text) <= _WHOLE_REQUEST_CHARS:
             return len(self.text)
         return max(self.text.rfind("\n", 0, _REQUEST_START_CHARS), _REQUEST_START_CHARS // 2)
@@ -99,7 +99,7 @@ class Words:
 
 @dataclass(frozen=True, slots=True)
 class UserRequest:
-    """What a user said in one message, without secrets, and the sentences of it that set a rule."""
+    """The words of a user in one message, without secrets, and the sentences of it that set a rule."""
 
     words: Words
     rules: tuple[str, ...]

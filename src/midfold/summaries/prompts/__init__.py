@@ -1,4 +1,4 @@
-"""What a summarising model is shown, and what the next model reads.
+"""The prompts of a summarising model, and the text that the next model reads.
 
 The texts are the `.md` files of this folder, read on first use; the code here only chooses among them and
 fills in blanks. Everything that comes from a conversation is fenced and neutralised on its way in. `legacy/`
@@ -36,9 +36,9 @@ __all__ = [
 ]
 
 SUMMARY_PREFIX: str
-"""What a summary message starts with."""
+"""The beginning of a summary message."""
 SYSTEM_NOTE: str
-"""What is appended to the system prompt once, and found again by its text."""
+"""The note that is appended to the system prompt once, and found again by its text."""
 KNOWN_PREFIXES: tuple[str, ...]
 """The beginnings by which summaries are known, longest first."""
 

@@ -1,4 +1,4 @@
-"""How a summary is written into the conversation, and how it is known again.
+"""Writes a summary into the conversation, and recognises it again.
 
 The notes of a summary stand between two lines that carry a nonce, and nothing in them can look like such a
 line, so whatever a summariser was talked into stays inside. What is summarised comes from web pages, files
@@ -139,7 +139,7 @@ def _defuse(written: str, shape: str) -> str:
 
 
 class _Shapes(dict[int, str]):
-    """What each character looks like: one ASCII character where there is one, so that positions stay."""
+    """The look of each character: one ASCII character where there is one, so that positions stay."""
 
     def __missing__(self, code: int) -> str:
         self[code] = shape = _look_at(chr(code))

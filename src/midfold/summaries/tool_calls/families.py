@@ -1,4 +1,4 @@
-"""What kind of tool a call is for and what it is about.
+"""Names the kind of tool that a call is for, and its subject.
 
 Tools are known by the words of their names and by the names of their arguments, not by one product's list.
 """

@@ -11,7 +11,7 @@ from functools import lru_cache
 from itertools import takewhile
 
 LEAF_CHARS = 200
-"""How much of a long string stays inside shortened arguments."""
+"""The characters of a long string that stay inside shortened arguments."""
 DECISIVE_CHARS = 200
 _LEAF_LIMIT_CHARS = 260  # a string that was cut once is shorter than this, its note included
 _NOTE_CHARS = 100  # more than the note between two ends takes, so that a cut always saves something
@@ -136,7 +136,7 @@ _LABEL = re.compile(r"[A-Z][\w ]{1,30}:\s|<[^>]{1,40}>\s*$")
 
 @dataclass(frozen=True, slots=True)
 class ToolOutcome:
-    """What a result says, out of its wrapping: its text, how the process ended, what it complains about."""
+    """A tool's result without its wrapping: its text, how the process ended, what it complains about."""
 
     text: str
     exit_code: int | None = None

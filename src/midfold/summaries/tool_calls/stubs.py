@@ -40,7 +40,7 @@ StubWriter: TypeAlias = Callable[[ToolCall, ToolResult], str]
 
 STUB_CHARS = 300
 _ERROR_CHARS = 130
-"""What an error may take at least, however much there is to say besides."""
+"""The least room of an error, however much there is to say besides."""
 _LONGEST_STUB_CHARS = 400
 _NAME_CHARS = 60
 _SUBJECT_CHARS = 120

@@ -15,7 +15,7 @@ _APPENDS = 10
 
 
 def check_messages(store: Store, dialect: str) -> None:
-    """What is appended comes back, whole and in order."""
+    """Appended messages come back, whole and in order."""
     items = transcript(dialect, seed=3, turns=6, thinking=True, images=True)
     before = copy.deepcopy(items)
     session = store.create_session(dialect=dialect).id
@@ -32,7 +32,7 @@ def check_messages(store: Store, dialect: str) -> None:
 
 
 def check_strangers(store: Store) -> None:
-    """What is no session is not found, whatever it is called."""
+    """An unknown session is not found, whatever it is called."""
     call = Call(CanonicalUsage(), "m")
     for session in ("f" * 32, *_HOSTILE_IDS):
         for verb in (

@@ -1,4 +1,4 @@
-"""How a promise is put to the test, and what the tests are made of."""
+"""Checks one promise of a store; the contract tests are made of such checks."""
 
 from collections.abc import Callable
 

@@ -38,7 +38,7 @@ def check_search(store: Store) -> None:
 
 
 def check_substrings(store: Store) -> None:
-    """What is no word is found letter by letter, in one session."""
+    """A text that is no word is found letter by letter, in one session."""
     session = store.create_session().id
     store.append(session, [say("reads ../etc/hosts"), say("nothing"), say("reads ../ETC/passwd")])
     found = [hit.seq for hit in store.find_substring(session, "../etc/").hits]

@@ -61,7 +61,7 @@ def check_summaries(store: Store) -> None:
 
 
 def check_deleting(store: Store) -> None:
-    """What is deleted is gone, and nothing else."""
+    """A deleted session is gone, and nothing else is."""
     kept, doomed = store.create_session().id, store.create_session().id
     for session in (kept, doomed):
         store.append(session, say("the zyzzyva flies"))
@@ -73,7 +73,7 @@ def check_deleting(store: Store) -> None:
 
 
 def check_tenants(store: Store) -> None:
-    """What belongs to another tenant does not exist."""
+    """A session of another tenant does not exist."""
     ours = store.create_session(session_id="check-tenants", dialect=DIALECT).id
     store.append(ours, say("the wombat digs"))
     other = store.for_tenant("check-tenants-other")
@@ -90,7 +90,7 @@ def check_tenants(store: Store) -> None:
 
 
 def check_pruning(store: Store) -> None:
-    """What nobody touched for long goes, or what is too much."""
+    """Sessions go that nobody touched for long, or that are too many."""
     pruned = store.for_tenant("check-pruning")
     old, new = (pruned.create_session(dialect=DIALECT).id for _ in range(2))
     for session in (old, new):

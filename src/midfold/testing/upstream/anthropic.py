@@ -1,4 +1,4 @@
-"""How Anthropic's Messages API writes a reply: a list of blocks, each of which opens, grows and closes."""
+"""A reply of Anthropic's Messages API: a list of blocks, each of which opens, grows and closes."""
 
 from collections.abc import Iterator
 

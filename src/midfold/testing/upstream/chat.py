@@ -1,4 +1,4 @@
-"""How OpenAI's chat completions, and all that copy them, write a reply."""
+"""A reply of OpenAI's chat completions, and of all APIs that copy them."""
 
 from collections.abc import Iterator
 

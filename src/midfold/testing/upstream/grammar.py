@@ -1,4 +1,4 @@
-"""What the three grammars share: JSON as providers write it, events, and texts in pieces."""
+"""The common parts of the three grammars: JSON as providers write it, events, and texts in pieces."""
 
 import json
 from collections.abc import Iterator, Mapping

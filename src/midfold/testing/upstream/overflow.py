@@ -1,4 +1,4 @@
-"""How real providers refuse a request that does not fit: their words, their numbers, their envelopes.
+"""Real providers' refusals of a request that does not fit: their words, their numbers, their envelopes.
 
 Recovery reads these texts, so a test of it needs them as they are: some give both numbers, some one, some
 none, and several use the same words for a prompt that is too long and for an output cap that is.
@@ -20,7 +20,7 @@ class _Size:
 
 @dataclass(frozen=True, slots=True)
 class _Wording:
-    """What is said when the prompt alone is too long, and when only the cap on the output makes it so.
+    """The words for a prompt that alone is too long, and for one that only the cap on the output makes so.
 
     Without `cap` the provider starts anyway and stops when the window is full.
     """
@@ -149,4 +149,4 @@ _WORDINGS = {
 }
 
 PROVIDERS = tuple(_WORDINGS)
-"""Whose words `overflow` knows."""
+"""The providers whose words `overflow` knows."""

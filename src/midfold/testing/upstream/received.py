@@ -1,4 +1,4 @@
-"""What a client sent: kept for the test to look at, and read so far as an answer needs it."""
+"""A client's request: kept for the test to look at, and read so far as an answer needs it."""
 
 import json
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from midfold.wire import Request, parse, read_request
 
 
 class UpstreamApi(StrEnum):
-    """What is asked for, told by the end of the path, so that any base URL will do."""
+    """The API that is asked for, known by the end of the path, so that any base URL will do."""
 
     CHAT = "/chat/completions"
     RESPONSES = "/responses"
@@ -46,7 +46,7 @@ class Received:
 
     @property
     def api(self) -> UpstreamApi | None:
-        """Which of the known APIs this is for."""
+        """The known API that this is for."""
         path = self.path.partition("?")[0].rstrip("/")
         return next((api for api in UpstreamApi if path.endswith(api)), None)
 

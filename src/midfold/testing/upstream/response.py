@@ -15,7 +15,7 @@ _LIE = 10
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """What goes over the wire. A stream has a piece for each event."""
+    """The bytes that go over the wire. A stream has a piece for each event."""
 
     status: int
     headers: Mapping[str, str]

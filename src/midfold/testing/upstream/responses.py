@@ -1,4 +1,4 @@
-"""How OpenAI's Responses API writes a reply: a list of items, every step of which is an event of its own."""
+"""A reply of OpenAI's Responses API: a list of items, every step of which is an event of its own."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""What an upstream can be told to answer, and how that answer can go wrong on its way.
+"""The answers that an upstream can give, and the faults that they can meet on their way.
 
 An answer is *what* is said: a `Reply` of a model, an `HttpStatus` with some body, or `Raw` bytes that need
 not be HTTP. Each carries a `DeliveryFault`, which is *how* it is sent, so that any answer can meet any fault.
@@ -15,7 +15,7 @@ from midfold.tokens import CanonicalUsage
 
 
 class Ending(Enum):
-    """What becomes of the connection after an answer."""
+    """The state of the connection after an answer."""
 
     KEEP = "kept for the next request"
     CLOSE = "closed in order"
@@ -24,7 +24,7 @@ class Ending(Enum):
 
 
 class Framing(Enum):
-    """How a client knows where a body ends."""
+    """The sign by which a client knows where a body ends."""
 
     LENGTH = "a Content-Length"
     CHUNKED = "chunks"
@@ -33,7 +33,7 @@ class Framing(Enum):
 
 
 class UsageReport(Enum):
-    """What a reply says it used."""
+    """The usage that a reply reports."""
 
     COUNTED = "what was counted"
     LOW = "a tenth of it"
@@ -52,7 +52,7 @@ class FinishReason(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeliveryFault:
-    """How an answer is sent. Left alone, it is sent at once, whole and correct.
+    """The delivery of an answer. Left alone, it is sent at once, whole and correct.
 
     Bytes are those of the body as it travels (compressed if `gzip`), without the framing around them.
     """

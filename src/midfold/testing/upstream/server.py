@@ -56,18 +56,18 @@ class Upstream:
 
     @property
     def requests(self) -> list[Received]:
-        """What has been received so far, oldest first."""
+        """The requests received so far, oldest first."""
         with self._changed:
             return list(self._requests)
 
     @property
     def connections(self) -> int:
-        """How many connections were ever made."""
+        """The number of connections ever made."""
         return self._connections
 
     @property
     def open_connections(self) -> int:
-        """How many of them are still there."""
+        """The number of connections that are still open."""
         return len(self._lines)
 
     def wait_until(self, condition: Callable[[], bool], *, timeout_seconds: float = 5) -> None:

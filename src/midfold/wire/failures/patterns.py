@@ -16,7 +16,7 @@ OUTPUT_NAME = (
     r"\bmax[_-]?(?:new[_-]?|output[_-]?|completion[_-]?|gen[_-]?)?(?:tokens?|toks|tokencount)(?![a-z_])"
     r"|\bmax_gen_len\b|\bnum_predict\b"
 )
-"""How providers call the parameter that asks for output."""
+"""Providers' names of the parameter that asks for output."""
 
 STATUS = _any_of(
     r"^\W{0,3}(?:[\w. ]{0,40}error:? )?(?:error code:? |http:? |status(?: code)?:? )?([45]\d\d)\b",
@@ -213,7 +213,7 @@ WINDOW = _any_of(
     r"number of tokens|total tokens|tokens allowed|max_(?:length|prompt)\w{0,8}|maximum length|supports? ",
     r"sequence length",
 )
-"""What a limit is called that is one of the prompt, and so may be remembered as a window."""
+"""Names of limits that apply to the prompt, and so may be remembered as a window."""
 
 # How one number is held against the next.
 COMPARING = _any_of(
@@ -223,7 +223,7 @@ COMPARING = _any_of(
 BELOW = re.compile(r"^ ?(?:tokens? )?< ?$")
 SLASH = re.compile(r"^ ?/ ?$")
 EXCESS = re.compile(r"\bby (?:about |at least )?$")
-"""How much too long something is: neither a size nor a limit."""
+"""An amount by which something is too long: neither a size nor a limit."""
 LOWER_END = re.compile(r"(?:\[|\(|\bbetween|\bfrom) ?\d{1,6} ?(?:,|\band|\(inclusive\) to|\bto) ?(?=\d)")
 SUM = re.compile(r"(\d{1,12}) ?\+ ?(\d{1,12}) ?(?:=|>|exceeds) ?(\d{1,12})")
 

@@ -42,4 +42,4 @@ _FORMATS: Mapping[
     "codex": (is_codex, read_codex),
     "hermes": (is_hermes, read_hermes),
 }
-"""How a file of each agent is recognised and read, in the order in which they are tried."""
+"""The recogniser and the reader of each agent's files, in the order in which they are tried."""

@@ -38,7 +38,7 @@ class SessionLine:
 
     @property
     def kind(self) -> str:
-        """What the file says the line is; `user` and `assistant` are the messages."""
+        """The kind of line as the file has it; `user` and `assistant` are the messages."""
         return str(self.record.get("type"))
 
     @property

@@ -40,7 +40,7 @@ class Profile:
     """The arguments of a tool call may be an object as well as its JSON text."""
     tool_name_chars_max: int = 64
     tool_name_marks: str = "_-"
-    """What the name of a tool may hold beside letters and digits."""
+    """The marks that the name of a tool may hold beside letters and digits."""
     tools_max: int | None = None
     alternates: bool = False
     """Two messages of one role in a row are refused, and so is an assistant that speaks first."""

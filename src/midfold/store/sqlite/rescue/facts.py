@@ -1,4 +1,4 @@
-"""What a store file says about itself, read beside whoever else uses it."""
+"""The facts a store file holds about itself, read while other processes use it."""
 
 import re
 from collections.abc import Iterator

@@ -51,7 +51,7 @@ def salvage(damaged: Path, fresh: Path) -> Salvaged:
 
 @dataclass
 class _Messages:
-    """Which messages of a session were written, by number, and what is known of damaged ones."""
+    """The messages of a session that were written, by number, and the known facts about damaged ones."""
 
     ids: dict[int, int] = field(default_factory=dict)
     damaged: dict[int, TableRow] = field(default_factory=dict)

@@ -24,8 +24,8 @@ ROW_CONDITIONS = """
     AND (:tool IS NULL OR instr(' ' || m.tools || ' ', ' ' || :tool || ' ') > 0)
     AND (:since IS NULL OR m.created_at >= :since) AND (:until IS NULL OR m.created_at < :until)
 """
-"""What `read_conditions` gives the values for. A shortened copy and a stub say nothing that the message they
-stand for does not say."""
+"""The conditions whose values `read_conditions` gives. A shortened copy and a stub say nothing that the
+message they stand for does not say."""
 
 _SESSIONS_BY_ID = """
     SELECT key, NULL FROM sessions WHERE tenant = :tenant AND id IN (SELECT value FROM json_each(:ids))
@@ -58,7 +58,7 @@ _ENDS = """
 
 @dataclass(frozen=True, slots=True)
 class MessageFilters:
-    """Which messages are looked at; what is empty or `None` leaves nothing out."""
+    """The messages to look at; a filter that is empty or `None` leaves nothing out."""
 
     tenant: str
     sessions: Sequence[str] = ()

@@ -25,13 +25,13 @@ from midfold.store.values import Order
 SEARCH_SECONDS = 1.0
 MAX_ROWS = 1_000
 RANKED_MATCHES = 5_000
-"""How many of the newest matches are compared for the best: a word that is everywhere ranks nothing."""
+"""The newest matches that are compared for the best: a word that is everywhere ranks nothing."""
 
 COLUMNS = (
     "m.id, s.id, s.conversation, s.title, m.seq, m.role, m.tools, m.created_at, m.dialect, m.body,"
     " m.session, m.origin, m.seal"
 )
-"""What a `FoundMessage` is made from."""
+"""The columns of a `FoundMessage`."""
 # The index leads: its matches come in the order of their ids, so a newest-first search ends at its limit.
 _MATCHES = f"""
     FROM message_words
@@ -90,7 +90,7 @@ class FoundMessage:
 
 
 class Coverage(StrEnum):
-    """How much of what could match was looked at."""
+    """The share of possible matches that was looked at."""
 
     WHOLE = "all that matches"
     NEWEST = "the newest of what matches"
@@ -99,7 +99,7 @@ class Coverage(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FoundMessages:
-    """What a search gave."""
+    """The messages that a search found."""
 
     rows: tuple[FoundMessage, ...]
     coverage: Coverage = Coverage.WHOLE

@@ -60,7 +60,7 @@ class SqliteSearch(TenantStore):
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """What is searched for; see `SessionStore.search`."""
+    """The arguments of a search; see `SessionStore.search`."""
 
     query: str
     session_id: str | None
