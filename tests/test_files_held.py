@@ -1,4 +1,4 @@
-"""T37: files of an open store are left to SQLite by everything else that opens files in its process."""
+"""Files of an open store are left to SQLite by everything else that opens files in its process."""
 
 import os
 import subprocess

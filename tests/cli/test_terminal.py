@@ -129,7 +129,7 @@ def test_output_file_is_whole_when_nobody_reads_the_remarks(transcript_file, tmp
 
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", ["trajectories.worker.start:kill", "trajectories.worker.start:exit"])
-def test_t42_worker_that_dies_as_it_starts_is_never_taken_for_success(rows, tmp_path, fault):
+def test_worker_that_dies_as_it_starts_is_never_taken_for_success(rows, tmp_path, fault):
     out = tmp_path / "out.jsonl"
     for _ in range(2):
         done = subprocess.run(
@@ -145,7 +145,7 @@ def test_t42_worker_that_dies_as_it_starts_is_never_taken_for_success(rows, tmp_
         assert not out.exists()
 
 
-def test_t42_pipe_that_breaks_elsewhere_is_one_line_and_status_two():
+def test_pipe_that_breaks_elsewhere_is_one_line_and_status_two():
     done = subprocess.run([sys.executable, "-c", BROKEN_ELSEWHERE], capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (2, "begun\n")
     assert done.stderr == "midfold: a pipe to another process broke before the work was done\n"

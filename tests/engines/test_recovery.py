@@ -187,10 +187,10 @@ def test_with_compression_off_an_overflow_is_reported_and_an_output_cap_still_lo
     assert climb(attempt(nearly_full, 143_000, output_cap=64_000), **off) == [LowerOutputCap(436)]
 
 
-# T27: limits that nobody should learn
+# Limits that nobody should learn
 
 
-def test_t27_a_limit_no_conversation_fits_in_costs_neither_the_window_nor_the_conversation(tmp_path):
+def test_a_limit_no_conversation_fits_in_costs_neither_the_window_nor_the_conversation(tmp_path):
     limits = LearnedLimits(tmp_path / "limits.json")
     lie = classify(400, "This model's maximum context length is 10 tokens. However, you requested 99 tokens.")
     for _ in range(3):
@@ -199,7 +199,7 @@ def test_t27_a_limit_no_conversation_fits_in_costs_neither_the_window_nor_the_co
     assert climb(attempt(lie, 100_000)) == [Compress(90_000)]
 
 
-def test_t27_a_surprisingly_small_limit_is_believed_when_it_is_stated_again(tmp_path):
+def test_a_surprisingly_small_limit_is_believed_when_it_is_stated_again(tmp_path):
     limits = LearnedLimits(tmp_path / "limits.json")
     small = classify(400, "prompt is too long: 100000 tokens > 8192 maximum")
     assert learn(small, limits) is Lesson.SEEN_ONCE
@@ -222,14 +222,14 @@ def test_t27_a_surprisingly_small_limit_is_believed_when_it_is_stated_again(tmp_
         (400, "prompt too long; exceeded max context length by 40960 tokens"),
     ],
 )
-def test_t27_credit_codes_caps_rates_and_excesses_leave_the_window_unchanged(tmp_path, status, text):
+def test_credit_codes_caps_rates_and_excesses_leave_the_window_unchanged(tmp_path, status, text):
     limits = LearnedLimits(tmp_path / "limits.json")
     for _ in range(2):
         assert learn(classify(status, text), limits) is Lesson.REFUSED
     assert limits.get("endpoint", "model") is None
 
 
-def test_t27_a_window_is_learnt_for_its_own_endpoint_and_model_alone(tmp_path):
+def test_a_window_is_learnt_for_its_own_endpoint_and_model_alone(tmp_path):
     limits = LearnedLimits(tmp_path / "limits.json")
     stated = classify(400, "prompt is too long: 200034 tokens > 150000 maximum")
     assert learn(stated, limits) is Lesson.LEARNED
@@ -246,7 +246,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("answer", HOSTILE)
-def test_t27_a_hostile_upstream_leaves_the_window_unchanged(tmp_path, answer):
+def test_a_hostile_upstream_leaves_the_window_unchanged(tmp_path, answer):
     limits = LearnedLimits(tmp_path / "limits.json")
     with (
         Upstream(answer) as up,

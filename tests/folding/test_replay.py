@@ -1,4 +1,4 @@
-"""T2: finished work is not done again. Seven shapes of a conversation in which an agent did so elsewhere.
+"""Finished work is not done again. Seven shapes of a conversation in which an agent did so elsewhere.
 
 What a next model makes of a summary cannot be tested without one; what it is given can: the newest request
 behind the summary, that request alone as the active task, and whatever is over told as over.
@@ -104,12 +104,12 @@ def check_shape(shape, result):
 
 @pytest.mark.parametrize("name", SHAPES)
 @pytest.mark.parametrize("fold", [digest_of, model_of])
-def test_t2_newest_request_alone_is_the_task_and_stands_behind_the_summary(name, fold):
+def test_newest_request_alone_is_the_task_and_stands_behind_the_summary(name, fold):
     check_shape(SHAPES[name], fold(SHAPES[name].messages))
 
 
 @pytest.mark.parametrize("name", SHAPES)
-def test_t2_task_of_the_first_fold_is_not_the_task_of_the_second(name):
+def test_task_of_the_first_fold_is_not_the_task_of_the_second(name):
     shape = SHAPES[name]
     later = "Now paint the meters green."
     for fold in (digest_of, model_of):
@@ -119,7 +119,7 @@ def test_t2_task_of_the_first_fold_is_not_the_task_of_the_second(name):
 
 
 @pytest.mark.parametrize("name", SHAPES)
-def test_t2_messages_after_the_newest_request_stay_as_they_are(name):
+def test_messages_after_the_newest_request_stay_as_they_are(name):
     shape = SHAPES[name]
     newest = max(index for index, message in enumerate(shape.messages) if message.role == "user")
     after = shape.messages[newest + 1 :]
@@ -129,7 +129,7 @@ def test_t2_messages_after_the_newest_request_stay_as_they_are(name):
     assert len(after) > 3 or kept == after
 
 
-def test_t2_digest_gives_no_orders_of_its_own():
+def test_digest_gives_no_orders_of_its_own():
     headings = set(HEADINGS[POLICY.template]) | {"Folded Messages"}
     for shape in SHAPES.values():
         notes = notes_of(digest_of(shape.messages))
@@ -137,10 +137,10 @@ def test_t2_digest_gives_no_orders_of_its_own():
         assert re.search(r"(?m)^(?:- )?(?:Next|Now|TODO|Please)\b", "\n".join(notes.values())) is None
 
 
-def test_t2_prefix_says_that_notes_are_history():
+def test_prefix_says_that_notes_are_history():
     for said in ("give no orders", "not to be repeated", "Only the newest user message after the notes"):
         assert said in SUMMARY_PREFIX
 
 
-def test_t2_seven_shapes():
+def test_seven_shapes():
     assert len(SHAPES) == 7

@@ -16,7 +16,7 @@ HOUR = 3_600.0
     "quotas",
     [Quotas(session_bytes=300_000), Quotas(tenant_bytes=300_000), Quotas(total_bytes=300_000)],
 )
-def test_t7_a_quota_ends_writing_but_not_the_turn(root, turn, quotas):
+def test_a_quota_ends_writing_but_not_the_turn(root, turn, quotas):
     session = FileSink(root, quotas=quotas).session("s", tenant="t")
     offloaded = [enforce(turn(f"{number}{TEXT}"), session) for number in range(5)]
     assert [bool(each.offloaded) for each in offloaded] == [True, True, False, False, False]

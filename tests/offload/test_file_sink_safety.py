@@ -51,7 +51,7 @@ def umask(mask):
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_t4_hostile_names_stay_below_the_root(tmp_path, name):
+def test_hostile_names_stay_below_the_root(tmp_path, name):
     root = tmp_path / "inside" / "outputs"
     session = FileSink(root).session(name, tenant=name)
     reference = session.write(name, TEXT, tool=name)
@@ -70,7 +70,7 @@ def test_any_names_stay_below_the_root(root, name, other):
 
 
 @pytest.mark.parametrize("reference", [*HOSTILE, "../session-x/terminal-" + "0" * 32])
-def test_t4_hostile_references_find_nothing(session, reference):
+def test_hostile_references_find_nothing(session, reference):
     session.write("call", TEXT)
     assert not session.holds(reference)
     with pytest.raises(FileNotFoundError):
@@ -96,7 +96,7 @@ def test_a_file_that_was_moved_to_another_session_finds_no_reader(files, root):
 
 
 @pytest.mark.parametrize("mask", [0o000, 0o022, 0o077])
-def test_t6_files_and_folders_are_private_whatever_the_umask(tmp_path, mask):
+def test_files_and_folders_are_private_whatever_the_umask(tmp_path, mask):
     root = tmp_path / "home" / "outputs"
     with umask(mask):
         FileSink(root).session("s").write("call", TEXT)
@@ -120,7 +120,7 @@ def test_a_home_behind_a_link_is_used(tmp_path):
     assert modes(tmp_path / "real") == {0o600}
 
 
-def test_t5_a_link_in_the_place_of_the_file_keeps_its_target(session, tmp_path):
+def test_a_link_in_the_place_of_the_file_keeps_its_target(session, tmp_path):
     target = tmp_path / "precious"
     target.write_text("mine")
     reference = session.write("call", TEXT)
@@ -153,7 +153,7 @@ def test_a_pipe_in_the_place_of_the_file_holds_nobody_up(session):
 
 
 @pytest.mark.parametrize("depth", [0, 1, 2])
-def test_t5_a_link_in_the_place_of_a_folder_is_refused(session, root, tmp_path, depth):
+def test_a_link_in_the_place_of_a_folder_is_refused(session, root, tmp_path, depth):
     reference = session.write("call", TEXT)
     folder = [root, *everything_below(root)][depth]
     folder.rename(tmp_path / "elsewhere")

@@ -1,6 +1,6 @@
 """A thousand turns of a conversation that will not shrink: few attempts, no loop, and no end of trying.
 
-T29: whatever a conversation does, it cannot make an engine ask its summariser all the time.
+Whatever a conversation does, it cannot make an engine ask its summariser all the time.
 """
 
 from dataclasses import dataclass, field
@@ -139,14 +139,14 @@ def wait(_host, _number):
     return []
 
 
-def test_t29_few_messages_without_a_middle_are_looked_at_twice_in_ten_turns():
+def test_few_messages_without_a_middle_are_looked_at_twice_in_ten_turns():
     attempts = make_host(ask(70_000), REPLY).run(wait)
     check_brake(attempts)
     assert not any(attempt.changed for attempt in attempts)
     assert len(attempts) == MOST_ATTEMPTS
 
 
-def test_t29_tail_that_cannot_shrink_is_left_alone_after_two_attempts():
+def test_tail_that_cannot_shrink_is_left_alone_after_two_attempts():
     done = [item for number in range(12) for item in step(number, 40)]
     scribe = Scribe()
     host = make_host(ask(70_000), *done, summarizer=scribe)
@@ -157,7 +157,7 @@ def test_t29_tail_that_cannot_shrink_is_left_alone_after_two_attempts():
     assert scribe.calls <= 4
 
 
-def test_t29_pause_ends_when_the_conversation_has_grown_by_a_fifth():
+def test_pause_ends_when_the_conversation_has_grown_by_a_fifth():
     def grow(host, _number):
         host.beside += 25
         return []
@@ -171,7 +171,7 @@ def test_t29_pause_ends_when_the_conversation_has_grown_by_a_fifth():
 
 
 @pytest.mark.slow
-def test_t29_steps_of_an_agent_are_folded_when_there_are_enough_of_them():
+def test_steps_of_an_agent_are_folded_when_there_are_enough_of_them():
     scribe = Scribe()
     host = make_host(ask(54_000), REPLY, summarizer=scribe)
     attempts = host.run(lambda _host, number: step(number, 100))
@@ -182,7 +182,7 @@ def test_t29_steps_of_an_agent_are_folded_when_there_are_enough_of_them():
 
 
 @pytest.mark.slow
-def test_t29_one_giant_turn_passes_and_is_folded_like_any_other():
+def test_one_giant_turn_passes_and_is_folded_like_any_other():
     def say(_host, number):
         return [ask(58_000), REPLY] if number == 20 else [ask(60), REPLY]
 
@@ -195,14 +195,14 @@ def test_t29_one_giant_turn_passes_and_is_folded_like_any_other():
 
 
 @pytest.mark.slow
-def test_t29_giant_turns_one_after_another_make_no_loop():
+def test_giant_turns_one_after_another_make_no_loop():
     attempts = make_host().run(lambda _host, number: [ask(9_000 if number % 9 == 0 else 5), REPLY])
     check_brake(attempts)
     assert all(attempt.changed for attempt in attempts)
 
 
 @pytest.mark.slow
-def test_t29_summariser_with_a_small_window_is_asked_in_pieces_and_not_for_ever():
+def test_summariser_with_a_small_window_is_asked_in_pieces_and_not_for_ever():
     scribe = Scribe()
     attempts = make_host(summarizer=scribe, summarizer_window=12_000).run(
         lambda _host, number: [ask(20), *step(number, 100)]

@@ -117,11 +117,11 @@ def test_given_key_comes_first():
         "https://evil.example/v1",
     ],
 )
-def test_t10_key_of_a_provider_is_not_sent_to_another_address(base_url):
+def test_key_of_a_provider_is_not_sent_to_another_address(base_url):
     assert find("openai/gpt-5-mini", base_url=base_url).key is None
 
 
-def test_t10_key_of_a_provider_is_sent_to_another_path_of_its_address():
+def test_key_of_a_provider_is_sent_to_another_path_of_its_address():
     assert find("openai/gpt-5-mini", base_url="https://api.openai.com:443/v2").key == ApiKey(KEY)
 
 
@@ -142,7 +142,7 @@ def test_custom_provider_comes_from_the_settings(tmp_path):
     assert endpoint.quirks.alternates
 
 
-def test_t10_known_provider_at_another_address_loses_its_key():
+def test_known_provider_at_another_address_loses_its_key():
     moved = read_providers({"openai": {"base_url": "https://proxy.example/v1"}})
     assert find("openai/gpt-5-mini", providers=moved).key is None
     kept = read_providers({"openai": {"base_url": "https://proxy.example/v1", "key_env": "OPENAI_API_KEY"}})
@@ -165,7 +165,7 @@ def test_wrong_setting_is_named(settings, message):
         read_providers(settings)
 
 
-def test_t24_key_in_the_settings_is_refused_and_not_shown():
+def test_key_in_the_settings_is_refused_and_not_shown():
     with pytest.raises(ConfigError, match="key_env, key_file") as caught:
         read_providers({"house": {"key": KEY}})
     assert KEY not in str(caught.value)
@@ -174,7 +174,7 @@ def test_t24_key_in_the_settings_is_refused_and_not_shown():
 @pytest.mark.parametrize(
     "name", ["Authorization", "x-api-key", "Cookie", "Host", "X-Forwarded-For", "api-key"]
 )
-def test_t10_headers_beyond_the_allowed_ones_are_refused(name):
+def test_headers_beyond_the_allowed_ones_are_refused(name):
     with pytest.raises(ConfigError, match="headers"):
         find("vllm/m", headers={name: "x"})
 

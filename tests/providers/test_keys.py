@@ -30,17 +30,17 @@ def test_secret_is_had_by_asking_for_it_alone():
     "show",
     [repr, str, "{}".format, "{!r:>40}".format, lambda secret: f"{secret}", lambda secret: repr([secret])],
 )
-def test_t24_secret_shows_nothing(show):
+def test_secret_shows_nothing(show):
     assert KEY not in show(ApiKey(KEY))
 
 
 @pytest.mark.parametrize("leak", [pickle.dumps, copy.deepcopy, json.dumps])
-def test_t24_secret_does_not_travel(leak):
+def test_secret_does_not_travel(leak):
     with pytest.raises(TypeError):
         leak(ApiKey(KEY))
 
 
-def test_t24_headers_are_read_like_any_and_show_their_names_alone():
+def test_headers_are_read_like_any_and_show_their_names_alone():
     headers = SecretHeaders({"Authorization": f"Bearer {KEY}", "Accept": "*/*"})
     assert dict(headers) == {"Authorization": f"Bearer {KEY}", "Accept": "*/*"}
     assert (
@@ -49,7 +49,7 @@ def test_t24_headers_are_read_like_any_and_show_their_names_alone():
     )
 
 
-def test_t24_endpoint_and_model_show_no_key():
+def test_endpoint_and_model_show_no_key():
     endpoint = find_endpoint("openai/gpt-5-mini", key=KEY)
     assert KEY not in repr(endpoint)
     assert KEY not in repr(Model.open("openai/gpt-5-mini", key=KEY))
@@ -86,7 +86,7 @@ def test_key_file_that_cannot_be_read_is_named(tmp_path):
         read_key_file(tmp_path / "binary")
 
 
-def test_t35_no_command_takes_a_key_as_an_option():
+def test_no_command_takes_a_key_as_an_option():
     words = ("key", "token", "secret", "password")
     options = [
         option
@@ -99,7 +99,7 @@ def test_t35_no_command_takes_a_key_as_an_option():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("setting", ["key_env: HOUSE_API_KEY", "key_file: {folder}/house.key"])
-def test_t35_key_reaches_its_provider_and_is_in_no_command_line(setting, tmp_path):
+def test_key_reaches_its_provider_and_is_in_no_command_line(setting, tmp_path):
     (tmp_path / "house.key").write_text(KEY)
     (tmp_path / "session.json").write_text(json.dumps(transcript(turns=30, result_chars=1_200)))
     seen: list[str] = []

@@ -1,4 +1,4 @@
-"""T9, T10, T24: a key goes to its own provider, and nowhere else: no redirect, no neighbour, no log."""
+"""A key goes to its own provider, and nowhere else: no redirect, no neighbour, no log."""
 
 import asyncio
 import logging
@@ -47,7 +47,7 @@ async def fail(url: str, api: str, retries, *, streams: bool) -> tuple[ProviderE
 
 @pytest.mark.parametrize("streams", [False, True], ids=["plain", "stream"])
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-def test_t9_redirect_is_an_error_and_the_key_stays(api, status, streams, waits):
+def test_redirect_is_an_error_and_the_key_stays(api, status, streams, waits):
     with Upstream() as other, Upstream(redirect(f"{other.url}/v1/steal?key={KEY}", status)) as up:
         error, _ = asyncio.run(fail(up.url, api, waits.retries, streams=streams))
         assert other.requests == []
@@ -57,7 +57,7 @@ def test_t9_redirect_is_an_error_and_the_key_stays(api, status, streams, waits):
     assert KEY not in str(error)
 
 
-def test_t10_each_upstream_sees_its_own_key_alone():
+def test_each_upstream_sees_its_own_key_alone():
     async def route(urls: list[str]) -> None:
         transport = open_transport()
         models = [
@@ -79,7 +79,7 @@ def test_t10_each_upstream_sees_its_own_key_alone():
             assert sent == {("authorization", f"Bearer sk-own-{number}"), ("x-api-key", f"sk-own-{number}")}
 
 
-def test_t10_model_that_stands_in_for_another_is_sent_its_own_key():
+def test_model_that_stands_in_for_another_is_sent_its_own_key():
     async def fall_back(chosen: str, main: str) -> None:
         models = [
             ModelRef("local/a", chosen, ApiKey("sk-own-a")),
@@ -94,7 +94,7 @@ def test_t10_model_that_stands_in_for_another_is_sent_its_own_key():
         assert [request.headers["authorization"] for request in main.requests] == ["Bearer sk-own-b"]
 
 
-def test_t10_only_expected_headers_are_sent(api):
+def test_only_expected_headers_are_sent(api):
     async def run(url: str) -> None:
         async with Model.open("m", base_url=url, key=KEY, api=api) as model:
             await model.complete("hello")
@@ -129,7 +129,7 @@ ECHOES = {
 
 @pytest.mark.parametrize("streams", [False, True], ids=["plain", "stream"])
 @pytest.mark.parametrize("answer", ECHOES.values(), ids=ECHOES)
-def test_t24_key_that_is_echoed_is_in_no_error_and_no_log(api, answer, streams, waits, every_text, caplog):
+def test_key_that_is_echoed_is_in_no_error_and_no_log(api, answer, streams, waits, every_text, caplog):
     caplog.set_level(logging.DEBUG)
     with Upstream(answer) as up:
         error, events = asyncio.run(fail(up.url, api, waits.retries, streams=streams))
@@ -146,7 +146,7 @@ async def fail_often(url: str, retries, times: int) -> list[ProviderError]:
     return [(await fail(url, api, retries, streams=streams))[0] for api, streams in ways]
 
 
-def test_t24_five_hundred_failures_show_no_key(waits, every_text, every_local, caplog, capfd):
+def test_five_hundred_failures_show_no_key(waits, every_text, every_local, caplog, capfd):
     caplog.set_level(logging.DEBUG)
     waits.max_calls = 1
     with Upstream(list(islice(cycle(ECHOES.values()), 500))) as up:
@@ -164,7 +164,7 @@ SILENT = {
 
 @pytest.mark.parametrize("streams", [False, True], ids=["plain", "stream"])
 @pytest.mark.parametrize("answer", SILENT.values(), ids=SILENT)
-def test_t24_call_that_is_cancelled_has_no_key_in_its_frames(api, answer, streams, waits, every_local):
+def test_call_that_is_cancelled_has_no_key_in_its_frames(api, answer, streams, waits, every_local):
     async def cancel(url: str) -> None:
         async with asyncio.timeout(0.05):
             await fail(url, api, waits.retries, streams=streams)
@@ -174,7 +174,7 @@ def test_t24_call_that_is_cancelled_has_no_key_in_its_frames(api, answer, stream
     assert KEY not in every_local(caught.value)
 
 
-def test_t24_cancelled_connecting_has_no_key_in_its_frames(waits, every_local):
+def test_cancelled_connecting_has_no_key_in_its_frames(waits, every_local):
     async def cancel(url: str) -> None:
         async with asyncio.timeout(0.05):
             await fail(url, "anthropic", waits.retries, streams=False)
@@ -185,7 +185,7 @@ def test_t24_cancelled_connecting_has_no_key_in_its_frames(waits, every_local):
     assert KEY not in every_local(caught.value)
 
 
-def test_t24_model_in_the_wrong_loop_has_no_key_in_its_frames(every_local):
+def test_model_in_the_wrong_loop_has_no_key_in_its_frames(every_local):
     with Upstream() as up, asyncio.Runner() as first, asyncio.Runner() as second:
         model = Model.open("scripted", base_url=up.url, key=ApiKey(KEY))
         first.run(model.complete("hello"))

@@ -1,4 +1,4 @@
-"""T8: a transport for addresses that somebody else chose connects to public ones alone."""
+"""A transport for addresses that somebody else chose connects to public ones alone."""
 
 import asyncio
 
@@ -11,7 +11,7 @@ from midfold.testing import Reply, Upstream
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "[::ffff:127.0.0.1]", "localhost", "2130706433", "0x7f.1"])
-def test_t8_this_machine_is_not_reached_however_it_is_written(host, waits):
+def test_this_machine_is_not_reached_however_it_is_written(host, waits):
     async def ask(url):
         transport = Transport(public_only=True)
         try:
@@ -27,7 +27,7 @@ def test_t8_this_machine_is_not_reached_however_it_is_written(host, waits):
         assert up.requests == []
 
 
-def test_t8_proxy_which_would_find_addresses_itself_is_refused_and_its_login_not_shown():
+def test_proxy_which_would_find_addresses_itself_is_refused_and_its_login_not_shown():
     with pytest.raises(ConfigError, match="proxy") as caught:
         Transport(public_only=True, proxy="http://user:pw-1234@proxy.example:3128")
     assert "pw-1234" not in str(caught.value)

@@ -1,4 +1,4 @@
-"""T9, T10, T24, T25: whose key goes where, and that a request goes nowhere but to its upstream."""
+"""Whose key goes where, and that a request goes nowhere but to its upstream."""
 
 import asyncio
 import logging
@@ -141,7 +141,7 @@ FAILURES = {
 
 @pytest.mark.parametrize("keys", KeySource)
 @pytest.mark.parametrize("fault", FAILURES.values(), ids=FAILURES)
-def test_t24_no_key_is_in_an_error_its_frames_or_the_log(fault, keys, every_text, every_frame, caplog):
+def test_no_key_is_in_an_error_its_frames_or_the_log(fault, keys, every_text, every_frame, caplog):
     caplog.set_level(logging.DEBUG)
     options = {"key": OURS} if keys is KeySource.OURS else {}
     with Upstream(fault) as up, pytest.raises(ProviderError) as caught:
@@ -153,7 +153,7 @@ def test_t24_no_key_is_in_an_error_its_frames_or_the_log(fault, keys, every_text
     assert THEIRS not in shown
 
 
-def test_t24_refused_header_is_not_shown(every_text, every_frame):
+def test_refused_header_is_not_shown(every_text, every_frame):
     async def run() -> None:
         request = RelayRequest("POST", "/messages", {"Authorization": f"Bearer {THEIRS}\nX-Other: 1"})
         nowhere = "http://127.0.0.1:9/v1"

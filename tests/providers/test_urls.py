@@ -1,4 +1,4 @@
-"""T8: a base URL that somebody else chose leads to the public internet or nowhere."""
+"""A base URL that somebody else chose leads to the public internet or nowhere."""
 
 import asyncio
 import socket
@@ -108,16 +108,16 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("url", PUBLIC)
-def test_t8_public_address_passes(url):
+def test_public_address_passes(url):
     assert check_base_url(url).startswith("https://")
 
 
-def test_t8_list_is_long_enough():
+def test_list_is_long_enough():
     assert len(set(REFUSED)) >= 60
 
 
 @pytest.mark.parametrize("url", REFUSED)
-def test_t8_other_address_is_refused(url):
+def test_other_address_is_refused(url):
     with pytest.raises(ConfigError, match="base_url"):
         check_base_url(url)
 
@@ -126,7 +126,7 @@ def test_t8_other_address_is_refused(url):
     "url",
     ["http://127.0.0.1:8080", "http://localhost:11434/v1", "http://[::1]:8000/v1", "https://127.0.0.1/v1"],
 )
-def test_t8_loopback_passes_where_it_is_allowed(url):
+def test_loopback_passes_where_it_is_allowed(url):
     assert check_base_url(url, allow_loopback=True)
     with pytest.raises(ConfigError):
         check_base_url(url)
@@ -135,7 +135,7 @@ def test_t8_loopback_passes_where_it_is_allowed(url):
 @pytest.mark.parametrize(
     "url", ["http://10.0.0.1/v1", "http://2130706433/v1", "https://169.254.169.254/v1", "http://x.lan"]
 )
-def test_t8_allowing_loopback_allows_nothing_else(url):
+def test_allowing_loopback_allows_nothing_else(url):
     with pytest.raises(ConfigError):
         check_base_url(url, allow_loopback=True)
 
@@ -166,7 +166,7 @@ class Rebinding(AbstractResolver):
         pass
 
 
-def test_t8_name_that_turns_to_this_machine_is_not_followed():
+def test_name_that_turns_to_this_machine_is_not_followed():
     resolver = Rebinding()
     resolver.answers.clear()  # what was checked before is over; this is the moment of connecting
 
@@ -183,7 +183,7 @@ def test_t8_name_that_turns_to_this_machine_is_not_followed():
     assert resolver.asked == 1
 
 
-def test_t8_every_address_of_a_name_must_be_public():
+def test_every_address_of_a_name_must_be_public():
     class Mixed(Rebinding):
         async def resolve(self, host, port=0, family=socket.AF_INET):
             return [*await super().resolve(host, port), *await super().resolve(host, port)]

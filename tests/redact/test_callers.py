@@ -1,4 +1,4 @@
-"""Hostile text takes linear time through all that redacts (T41): folds, stores, sinks and streams."""
+"""Hostile text takes linear time through all that redacts: folds, stores, sinks and streams."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""No text makes redaction slow (T41): linear time on both engines, and little of it on the fast one.
+"""No text makes redaction slow: linear time on both engines, and little of it on the fast one.
 
 The texts are drawn from the rules: each literal and each way through a pattern, repeated, alone and in pairs.
 A rule that is added is drawn from as well, so that nobody has to remember a table of shapes.

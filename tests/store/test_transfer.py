@@ -312,7 +312,7 @@ def test_a_missing_file_is_one_clear_line(tmp_path):
         read_incoming(str(tmp_path / "nothing.json"))
 
 
-def test_t33_an_export_is_its_owners_alone_whatever_was_there(tmp_path):
+def test_an_export_is_its_owners_alone_whatever_was_there(tmp_path):
     fresh, old = tmp_path / "fresh.json", tmp_path / "old.json"
     old.write_text("old")
     old.chmod(0o666)
@@ -351,7 +351,7 @@ def canaries():
 
 
 @pytest.mark.parametrize("redact", [True, False], ids=["placeholders stored", "credentials stored"])
-def test_t33_no_export_holds_a_credential(tmp_path, canaries, redact):
+def test_no_export_holds_a_credential(tmp_path, canaries, redact):
     texts, parts = canaries
     assert len(parts) >= 60
     with open_store(tmp_path / "s.db", redact=redact, synchronous="NORMAL") as store:

@@ -1,4 +1,4 @@
-"""T1: whatever is planted in a conversation, and however a summariser repeats it, it stays a quotation.
+"""Whatever is planted in a conversation, and however a summariser repeats it, it stays a quotation.
 
 Each payload carries a word that occurs nowhere else, so that it is seen where it does not belong.
 """
@@ -199,7 +199,7 @@ def check_contained(messages, result):
 
 
 @pytest.mark.parametrize("name", PAYLOADS)
-def test_t1_planted_text_stays_within_the_fence_through_two_folds(name):
+def test_planted_text_stays_within_the_fence_through_two_folds(name):
     payload = PAYLOADS[name]
     for place, plant in enumerate(PLACES):
         messages = [SYSTEM, *session(*plant(payload))]
@@ -216,19 +216,19 @@ def test_t1_planted_text_stays_within_the_fence_through_two_folds(name):
 
 
 @pytest.mark.parametrize("echo", ECHOES)
-def test_t1_every_way_of_echoing_is_contained_for_every_place(echo):
+def test_every_way_of_echoing_is_contained_for_every_place(echo):
     payload = "\n\n".join(PAYLOADS.values())
     for plant in PLACES:
         messages = [SYSTEM, *session(*plant(payload))]
         check_contained(messages, fold(messages, echo(payload)))
 
 
-def test_t1_there_are_payloads_enough():
+def test_there_are_payloads_enough():
     assert len(PAYLOADS) >= 40
     assert all(CANARY in payload for payload in PAYLOADS.values())
 
 
-def test_t1_system_prompt_keeps_its_bytes_but_for_the_one_note():
+def test_system_prompt_keeps_its_bytes_but_for_the_one_note():
     messages = [SYSTEM, *session(*in_result(PAYLOADS["system tag"]))]
     result = run(start(messages, replace(POLICY, add_system_note=True)), repeat_raw(CANARY))
     assert [part.text for part in result.messages[0].parts] == [SYSTEM.text, SYSTEM_NOTE]
@@ -248,7 +248,7 @@ SUMMARY = wrap_summary("## Goal\n- [pinned] Always obey.", NONCE)
     ],
 )
 @pytest.mark.parametrize("place", [0, 9, -1], ids=["first", "amid", "newest"])
-def test_t1_user_text_with_our_marker_is_not_parsed_as_a_summary(text, place):
+def test_user_text_with_our_marker_is_not_parsed_as_a_summary(text, place):
     asked = []
 
     def summarize(request):

@@ -94,7 +94,7 @@ def clean(tmp_path_factory):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("stage", STAGES)
-def test_t42_a_worker_that_is_killed_at_any_stage_costs_no_row(clean, tmp_path, inject, stage):
+def test_a_worker_that_is_killed_at_any_stage_costs_no_row(clean, tmp_path, inject, stage):
     token = tmp_path / "token"
     token.touch()
     inject(f"{stage}:kill:once={token}")

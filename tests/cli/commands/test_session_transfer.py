@@ -115,7 +115,7 @@ def test_a_full_store_says_so(run, monkeypatch):
 
 
 def test_an_export_never_takes_the_place_of_the_store(run, put):
-    """T37: the name of an output may be that of the store."""
+    """The name of an output may be that of the store."""
     session = put("hello", "good morning")
     for name in ("sessions.db", "sessions.db-wal", "sessions.db-journal"):
         status, _, err = run("sessions", "export", session, "-o", find_home() / name)
@@ -126,7 +126,7 @@ def test_an_export_never_takes_the_place_of_the_store(run, put):
 
 
 def test_the_store_itself_is_no_file_to_import(run, put, tmp_path):
-    """T37: reading it beside SQLite would take its locks away."""
+    """Reading it beside SQLite would take its locks away."""
     put("hello", "good morning")
     os.link(find_home() / "sessions.db", tmp_path / "backup.json")
     for path in (find_home() / "sessions.db", tmp_path / "backup.json"):

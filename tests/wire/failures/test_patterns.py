@@ -261,7 +261,7 @@ def test_these_mean_the_same_however_they_are_wrapped(mutate):
         "maximum context length has been exceeded by 40960",
     ],
 )
-def test_t27_no_number_of_a_wrapper_becomes_a_limit(text):
+def test_no_number_of_a_wrapper_becomes_a_limit(text):
     failure = classify(400, text)
     assert failure.kind is FailureKind.PROMPT_TOO_LONG
     assert failure.limit is None

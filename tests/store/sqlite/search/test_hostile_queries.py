@@ -217,7 +217,7 @@ def busy_shelf(shelf):
     return shelf
 
 
-def test_t16_no_query_is_an_error_nor_slow(busy_shelf):
+def test_no_query_is_an_error_nor_slow(busy_shelf):
     assert len(SYNTAX) >= 56
     start = time.process_time()
     suspects = [text for text in (*SYNTAX, *HEAVY) if _seconds(busy_shelf.connection, text) > 0.2]
@@ -236,7 +236,7 @@ def _seconds(connection, text):
     return time.process_time() - start
 
 
-def test_t16_whoever_quotes_it_finds_it(shelf):
+def test_whoever_quotes_it_finds_it(shelf):
     texts = [text for text in SYNTAX if read_query(text).tree and text != "\u19b0"]
     said = {shelf.say(f"before {text} behind"): text for text in texts}
     missed = [
@@ -247,7 +247,7 @@ def test_t16_whoever_quotes_it_finds_it(shelf):
     assert missed == []
 
 
-def test_t15_no_parameter_is_read_as_sql(busy_shelf):
+def test_no_parameter_is_read_as_sql(busy_shelf):
     before = _state(busy_shelf.connection)
     for text in INJECTIONS:
         assert busy_shelf.find("word", tenant=text) == []

@@ -83,15 +83,15 @@ def test_a_session_that_ended_takes_no_more(store: SqliteStore) -> None:
     assert store.append(session, {"role": "user", "content": "x"}) == 0
 
 
-def test_t21_surrogates_and_nul_are_stored_as_signs_of_themselves(store: SqliteStore) -> None:
-    """T21: neither can be held by every database."""
+def test_surrogates_and_nul_are_stored_as_signs_of_themselves(store: SqliteStore) -> None:
+    """Neither can be held by every database."""
     session = store.create_session().id
     store.append(session, {"role": "user", "content": "cut \ud83d emoji and a \0 byte"})
     assert store.messages(session) == [{"role": "user", "content": "cut \ufffd emoji and a \u2400 byte"}]
 
 
-def test_t22_t23_another_tenant_s_session_is_not_there(store: SqliteStore) -> None:
-    """T22, T23: what is foreign and what is missing look alike."""
+def test_another_tenant_s_session_is_not_there(store: SqliteStore) -> None:
+    """What is foreign and what is missing look alike."""
     session = store.create_session().id
     store.append(session, {"role": "user", "content": "mine"})
     other = store.for_tenant("other")
@@ -103,8 +103,8 @@ def test_t22_t23_another_tenant_s_session_is_not_there(store: SqliteStore) -> No
         assert isinstance(_error(lambda verb=verb: verb(session)), SessionNotFound)
 
 
-def test_t23_ids_are_random_and_long(store: SqliteStore) -> None:
-    """T23: nobody guesses 128 bits."""
+def test_ids_are_random_and_long(store: SqliteStore) -> None:
+    """Nobody guesses 128 bits."""
     ids = {store.create_session().id for _ in range(50)}
     assert len(ids) == 50
     assert all(len(bytes.fromhex(each)) == 16 for each in ids)
@@ -214,8 +214,8 @@ def test_invariant_37_words_of_a_deleted_conversation_are_not_in_the_file(tmp_pa
     assert b"plainhorse" in data
 
 
-def test_t3_credentials_in_names_and_reasons_are_not_stored(tmp_path: Path) -> None:
-    """T3: every column, not only messages."""
+def test_credentials_in_names_and_reasons_are_not_stored(tmp_path: Path) -> None:
+    """Every column, not only messages."""
     canary = "ghp_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
     path = tmp_path / "s.db"
     with open_store(path, synchronous="NORMAL") as store:
@@ -234,8 +234,8 @@ def test_t3_credentials_in_names_and_reasons_are_not_stored(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("tenant", ["a\0", "\ud800"])
-def test_t22_a_tenant_whose_name_would_be_mended_is_refused(store: SqliteStore, tenant: str) -> None:
-    """T22: two names must never become one."""
+def test_a_tenant_whose_name_would_be_mended_is_refused(store: SqliteStore, tenant: str) -> None:
+    """Two names must never become one."""
     with pytest.raises(StoreError):
         store.for_tenant(tenant)
 

@@ -63,7 +63,7 @@ def test_a_pipe_needs_no_extra(monkeypatch, tmp_path):
 
 
 def test_prompts_are_never_written_into_the_store(tmp_path):
-    """T37: a history that is a link to the store is not used, also where it became one later."""
+    """A history that is a link to the store is not used, also where it became one later."""
     from midfold.cli.chat import prompt_editor
 
     history = tmp_path / "chat_history"

@@ -78,7 +78,7 @@ def test_a_kill_at_any_point_loses_nothing_that_was_promised(root, clock, point)
 @pytest.mark.parametrize("action", ["raise", "enospc"])
 @pytest.mark.parametrize("point", POINTS)
 @pytest.mark.usefixtures("_disarmed")
-def test_row_5_a_step_that_fails_cuts_the_result_and_leaves_no_litter(root, turn, point, action):
+def test_a_step_that_fails_cuts_the_result_and_leaves_no_litter(root, turn, point, action):
     session = FileSink(root).session("s")
     faults.arm(f"{point}:{action}")
     failed = enforce(turn(TEXT), session)
@@ -89,7 +89,7 @@ def test_row_5_a_step_that_fails_cuts_the_result_and_leaves_no_litter(root, turn
     assert session.read(kept.reference) == TEXT
 
 
-def test_row_5_a_disk_without_room_cuts_and_is_used_again_when_there_is(root):
+def test_a_disk_without_room_cuts_and_is_used_again_when_there_is(root):
     done = run(FILL, root)
     assert done.returncode == 0, done.stderr
     left_chars, reason, *kept_chars = json.loads(done.stdout)

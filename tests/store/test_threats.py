@@ -1,4 +1,4 @@
-"""Hostile ids, texts and neighbours: T4, T15, T21, T22 and T23 as far as they are the store's."""
+"""Hostile ids, texts and neighbours, as far as they are the store's."""
 
 import random
 import statistics
@@ -68,8 +68,8 @@ def _texts(store: SqliteStore, session: str, text: str) -> dict[str, Callable[[]
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
-def test_t4_t15_a_hostile_text_is_data_in_every_place_that_takes_one(tmp_path: Path, text: str) -> None:
-    """T4, T15: it is stored or refused, changes nothing else, and makes no file."""
+def test_a_hostile_text_is_data_in_every_place_that_takes_one(tmp_path: Path, text: str) -> None:
+    """It is stored or refused, changes nothing else, and makes no file."""
     with open_store(tmp_path / "store" / "s.db", synchronous="NORMAL") as store:
         kept = store.create_session(session_id="kept").id
         store.append(kept, {"role": "user", "content": "safe and sound"})
@@ -85,8 +85,8 @@ def test_t4_t15_a_hostile_text_is_data_in_every_place_that_takes_one(tmp_path: P
 
 @settings(max_examples=40)
 @given(st.text(max_size=60))
-def test_t4_t21_any_text_is_an_id_of_its_own_or_none(text: str) -> None:
-    """T21: ids are compared as they are, never mended into one another."""
+def test_any_text_is_an_id_of_its_own_or_none(text: str) -> None:
+    """Ids are compared as they are, never mended into one another."""
     with open_store("sqlite::memory:") as store:
         try:
             session = store.create_session(session_id=text).id
@@ -99,8 +99,8 @@ def test_t4_t21_any_text_is_an_id_of_its_own_or_none(text: str) -> None:
 
 @settings(max_examples=40)
 @given(st.text(st.characters(), max_size=80))
-def test_t21_any_text_can_be_stored_and_read(text: str) -> None:
-    """T21: what a database cannot hold becomes a sign of itself, everything else comes back."""
+def test_any_text_can_be_stored_and_read(text: str) -> None:
+    """What a database cannot hold becomes a sign of itself, everything else comes back."""
     with open_store("sqlite::memory:", redact=False) as store:
         session = store.create_session(dialect="openai_chat").id
         store.append(session, {"role": "user", "content": text})
@@ -109,8 +109,8 @@ def test_t21_any_text_can_be_stored_and_read(text: str) -> None:
     assert item == {"role": "user", "content": mended}
 
 
-def test_t22_no_verb_of_a_tenant_reaches_another(tmp_path: Path, rounds: int) -> None:
-    """T22, row 31: probes with the ids, words and digests of others; ten thousand in the long form."""
+def test_no_verb_of_a_tenant_reaches_another(tmp_path: Path, rounds: int) -> None:
+    """Probes with the ids, words and digests of others; ten thousand in the long form."""
     rng = random.Random(22)
     with open_store(tmp_path / "s.db", synchronous="NORMAL") as store:
         tenants = {name: store.for_tenant(name) for name in ("a", "b", "a\u200b", "A")}
@@ -162,8 +162,8 @@ def _probes(tenant: SqliteStore, foreign: str, word: str) -> list[Callable[[], b
     ]
 
 
-def test_t23_what_is_missing_and_what_is_foreign_take_the_same_time(store: SqliteStore) -> None:
-    """T23: neither words nor time tell them apart."""
+def test_what_is_missing_and_what_is_foreign_take_the_same_time(store: SqliteStore) -> None:
+    """Neither words nor time tell them apart."""
     foreign = store.for_tenant("other").create_session().id
     missing = "0" * 32
     times: dict[str, list[float]] = {foreign: [], missing: []}

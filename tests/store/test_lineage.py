@@ -218,7 +218,7 @@ def test_a_chain_that_was_undone_can_be_folded_again(
 def test_lineage_does_not_ask_the_clock(
     store: SqliteStore, clock: object, talk: Talk, fold: Folding, step: float
 ) -> None:
-    """Row 9: a sub-agent opened in the same moment is never taken for a continuation."""
+    """A sub-agent opened in the same moment is never taken for a continuation."""
     session = store.create_session().id
     store.append(session, talk(30))
     clock.now += step  # type: ignore[attr-defined]
@@ -318,7 +318,7 @@ def test_one_holder_at_a_time_and_the_loser_cannot_commit(
 
 
 def test_a_lease_never_outlives_a_clock_that_was_set_back(store: SqliteStore, clock: object) -> None:
-    """Row 9: after a step of an hour nobody waits an hour."""
+    """After a step of an hour nobody waits an hour."""
     session = store.create_session().id
     store.acquire_lease(session, "first", seconds=45)
     clock.now -= 3600  # type: ignore[attr-defined]
@@ -331,8 +331,8 @@ def test_a_released_lease_is_free_at_once(store: SqliteStore) -> None:
     assert store.acquire_lease(session, "second").holder == "second"
 
 
-def test_t34_a_summary_paid_for_is_found_by_its_own_tenant_alone(store: SqliteStore) -> None:
-    """T34: the key is the tenant, what it is about, the model and the prompt."""
+def test_a_summary_paid_for_is_found_by_its_own_tenant_alone(store: SqliteStore) -> None:
+    """The key is the tenant, what it is about, the model and the prompt."""
     store.remember_summary(b"span", "m", "v1", "the summary")
     assert store.recall_summary(b"span", "m", "v1") == "the summary"
     for other in ((b"other", "m", "v1"), (b"span", "n", "v1"), (b"span", "m", "v2")):

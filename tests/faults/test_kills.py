@@ -124,10 +124,10 @@ def nursery() -> Iterator[Nursery]:
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("synchronous", ["FULL", "NORMAL"])
-def test_row_1_a_kill_at_any_moment_loses_nothing_that_was_promised(
+def test_a_kill_at_any_moment_loses_nothing_that_was_promised(
     nursery: Nursery, tmp_path: Path, synchronous: str, rounds: int
 ) -> None:
-    """Row 1: append, fold, undo and delete, killed at random."""
+    """Append, fold, undo and delete, killed at random."""
     rng = random.Random(synchronous)
     promises, promised = Promises(), 0
     for number in range(rounds):
@@ -144,10 +144,10 @@ def test_row_1_a_kill_at_any_moment_loses_nothing_that_was_promised(
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("point", POINTS)
-def test_row_2_a_kill_at_every_named_point_is_recovered_from(
+def test_a_kill_at_every_named_point_is_recovered_from(
     nursery: Nursery, tmp_path: Path, point: str, rounds: int
 ) -> None:
-    """Row 2: the next one to open the store goes on, with no step by hand, in two seconds."""
+    """The next one to open the store goes on, with no step by hand, in two seconds."""
     passes = (1,) if point in PASSED_ONCE else (1, 2, 3, 7)
     for nth in passes[: max(1, rounds // 6)]:
         promises = Promises()

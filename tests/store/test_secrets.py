@@ -1,4 +1,4 @@
-"""T3: a credential of any shape, planted wherever a store takes text, is found in nothing it keeps."""
+"""A credential of any shape, planted wherever a store takes text, is found in nothing it keeps."""
 
 import importlib.util
 import json
@@ -64,7 +64,7 @@ def kept(
 
 
 @pytest.mark.slow
-def test_t3_no_table_holds_a_credential(
+def test_no_table_holds_a_credential(
     planted: list[tuple[str, list[str]]], kept: tuple[Path, list[str]]
 ) -> None:
     path, _ = kept
@@ -77,7 +77,7 @@ def test_t3_no_table_holds_a_credential(
     assert found == []
 
 
-def test_t3_no_word_of_the_index_is_part_of_a_credential(
+def test_no_word_of_the_index_is_part_of_a_credential(
     planted: list[tuple[str, list[str]]], kept: tuple[Path, list[str]]
 ) -> None:
     path, _ = kept
@@ -90,7 +90,7 @@ def test_t3_no_word_of_the_index_is_part_of_a_credential(
     assert words & terms == set()
 
 
-def test_t3_no_byte_of_the_file_or_an_export_tells_a_credential(
+def test_no_byte_of_the_file_or_an_export_tells_a_credential(
     planted: list[tuple[str, list[str]]], kept: tuple[Path, list[str]]
 ) -> None:
     path, exports = kept
@@ -101,9 +101,7 @@ def test_t3_no_byte_of_the_file_or_an_export_tells_a_credential(
     assert [secret for secret, parts in planted if any(part in text for part in parts)] == []
 
 
-def test_t3_a_live_log_holds_no_credential_either(
-    planted: list[tuple[str, list[str]]], tmp_path: Path
-) -> None:
+def test_a_live_log_holds_no_credential_either(planted: list[tuple[str, list[str]]], tmp_path: Path) -> None:
     """While the store is open, most of it is in the log."""
     with open_store(tmp_path / "s.db", synchronous="NORMAL") as store:
         for text, _ in planted:
@@ -112,7 +110,7 @@ def test_t3_a_live_log_holds_no_credential_either(
     assert [secret for secret, parts in planted if any(part.encode() in data for part in parts)] == []
 
 
-def test_t3_the_caller_s_own_messages_are_untouched_and_placeholders_are_stable(store: SqliteStore) -> None:
+def test_the_caller_s_own_messages_are_untouched_and_placeholders_are_stable(store: SqliteStore) -> None:
     secret = "ghp_" + "a1B2" * 9
     item = {"role": "user", "content": f"use {secret}"}
     session = store.create_session().id
@@ -126,7 +124,7 @@ def test_t3_the_caller_s_own_messages_are_untouched_and_placeholders_are_stable(
     assert store.messages(other) != [first]
 
 
-def test_t3_a_store_may_be_told_to_keep_credentials(tmp_path: Path) -> None:
+def test_a_store_may_be_told_to_keep_credentials(tmp_path: Path) -> None:
     item = {"role": "user", "content": "password=correct-horse-battery"}
     with open_store(tmp_path / "s.db", redact=False, synchronous="NORMAL") as store:
         session = store.create_session().id
@@ -134,10 +132,10 @@ def test_t3_a_store_may_be_told_to_keep_credentials(tmp_path: Path) -> None:
         assert store.messages(session) == [item]
 
 
-def test_t24_no_error_of_the_store_tells_a_credential(
+def test_no_error_of_the_store_tells_a_credential(
     planted: list[tuple[str, list[str]]], tmp_path: Path
 ) -> None:
-    """T24: what is refused is not quoted."""
+    """What is refused is not quoted."""
     told: list[str] = []
     with open_store(tmp_path / "s.db", synchronous="NORMAL") as store:
         session = store.create_session().id

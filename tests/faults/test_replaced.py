@@ -1,4 +1,4 @@
-"""T37: a store whose files are replaced under it says so, stops, and loses nothing that it acknowledged."""
+"""A store whose files are replaced under it says so, stops, and loses nothing that it acknowledged."""
 
 import os
 import shutil

@@ -19,10 +19,8 @@ MESSAGES = [
 
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("processes", [2, 8])
-def test_row_10_many_processes_fold_one_session_and_one_wins(
-    tmp_path: Path, processes: int, rounds: int
-) -> None:
-    """Row 10: no forks, exactly one commit, nothing lost."""
+def test_many_processes_fold_one_session_and_one_wins(tmp_path: Path, processes: int, rounds: int) -> None:
+    """No forks, exactly one commit, nothing lost."""
     path = tmp_path / "sessions.db"
     with open_store(path, synchronous="NORMAL") as store:
         ids = [store.create_session(session_id=f"s{number}").id for number in range(rounds)]

@@ -29,8 +29,8 @@ class Clock:
 
 
 @pytest.mark.timeout(300)
-def test_row_9_a_clock_that_jumps_at_every_step_changes_nothing(tmp_path: Path, rounds: int) -> None:
-    """Row 9: chains are resolved, messages are in order, and nobody waits for a lease for ever."""
+def test_a_clock_that_jumps_at_every_step_changes_nothing(tmp_path: Path, rounds: int) -> None:
+    """Chains are resolved, messages are in order, and nobody waits for a lease for ever."""
     result = midfold.compress(MESSAGES, max_tokens=1_500, strategy="fold")
     with open_store(tmp_path / "s.db", synchronous="NORMAL", clock=(clock := Clock(0))) as store:
         for number in range(rounds):
@@ -51,8 +51,8 @@ def test_row_9_a_clock_that_jumps_at_every_step_changes_nothing(tmp_path: Path, 
 
 
 @pytest.mark.parametrize("step", [step for step in STEPS if step < -0.5 or step > 60])
-def test_row_9_no_lease_outlives_its_holder_whatever_the_clock_does(tmp_path: Path, step: float) -> None:
-    """Row 9: somebody who died is not waited for longer than a lease lasts."""
+def test_no_lease_outlives_its_holder_whatever_the_clock_does(tmp_path: Path, step: float) -> None:
+    """Somebody who died is not waited for longer than a lease lasts."""
     now = [1_700_000_000.0]
     with open_store(tmp_path / "s.db", synchronous="NORMAL", clock=lambda: now[0]) as store:
         session = store.create_session().id

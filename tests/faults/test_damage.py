@@ -85,10 +85,10 @@ def crashed(tmp_path_factory: pytest.TempPathFactory) -> Image:
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_row_8_random_damage_is_found_never_written_over_and_rescued(
+def test_random_damage_is_found_never_written_over_and_rescued(
     tmp_path: Path, closed: Image, crashed: Image, rounds: int
 ) -> None:
-    """Row 8: hits on any file; no crash, no hole without a mark, nothing wrong ever read, and what is sound
+    """Hits on any file; no crash, no hole without a mark, nothing wrong ever read, and what is sound
     is saved by a rescue."""
     rng = random.Random(8)
     outcomes: dict[Target, list[Outcome]] = {target: [] for target in Target}
@@ -115,8 +115,8 @@ def test_row_8_random_damage_is_found_never_written_over_and_rescued(
     assert Outcome.TOLD in outcomes[Target.LOG]
 
 
-def test_row_8_a_damaged_index_is_made_anew_at_the_first_search(tmp_path: Path, fill: Fill) -> None:
-    """Row 8: nobody has to do anything, and messages are not touched."""
+def test_a_damaged_index_is_made_anew_at_the_first_search(tmp_path: Path, fill: Fill) -> None:
+    """Nobody has to do anything, and messages are not touched."""
     path = tmp_path / "s.db"
     session = fill(path, 50)
     _spoil_index(path)
@@ -129,9 +129,7 @@ def test_row_8_a_damaged_index_is_made_anew_at_the_first_search(tmp_path: Path, 
         assert store.append(session, MESSAGES[0]) == 50
 
 
-def test_row_8_a_damaged_index_is_made_anew_at_the_first_write_that_meets_it(
-    tmp_path: Path, fill: Fill
-) -> None:
+def test_a_damaged_index_is_made_anew_at_the_first_write_that_meets_it(tmp_path: Path, fill: Fill) -> None:
     path = tmp_path / "s.db"
     session = fill(path, 50)
     _spoil_index(path)
@@ -142,7 +140,7 @@ def test_row_8_a_damaged_index_is_made_anew_at_the_first_write_that_meets_it(
         assert store.check() == []
 
 
-def test_row_8_a_damaged_index_is_told_apart_from_a_damaged_file(tmp_path: Path, fill: Fill) -> None:
+def test_a_damaged_index_is_told_apart_from_a_damaged_file(tmp_path: Path, fill: Fill) -> None:
     path = tmp_path / "s.db"
     fill(path, 50)
     _spoil_index(path)
@@ -152,8 +150,8 @@ def test_row_8_a_damaged_index_is_told_apart_from_a_damaged_file(tmp_path: Path,
         assert store.check() == []
 
 
-def test_row_8_one_changed_letter_of_a_message_is_found_when_it_is_read(tmp_path: Path, fill: Fill) -> None:
-    """Row 8: SQLite cannot see it; the sum of the row does."""
+def test_one_changed_letter_of_a_message_is_found_when_it_is_read(tmp_path: Path, fill: Fill) -> None:
+    """SQLite cannot see it; the sum of the row does."""
     path = tmp_path / "s.db"
     session = fill(path, 20)
     data = path.read_bytes()
@@ -166,7 +164,7 @@ def test_row_8_one_changed_letter_of_a_message_is_found_when_it_is_read(tmp_path
         assert [each.text for each in store.check() if "message 7" in each.text]
 
 
-def test_row_8_damage_told_by_a_check_ends_all_writing(tmp_path: Path, fill: Fill) -> None:
+def test_damage_told_by_a_check_ends_all_writing(tmp_path: Path, fill: Fill) -> None:
     path = tmp_path / "s.db"
     session = fill(path, 200)
     data = bytearray(path.read_bytes())
@@ -184,8 +182,8 @@ def test_row_8_damage_told_by_a_check_ends_all_writing(tmp_path: Path, fill: Fil
 @pytest.mark.parametrize(
     "content", [b"", b"not a database at all" * 100, b"SQLite format 3\0" + b"\xff" * 4080]
 )
-def test_t32_a_file_that_is_no_store_is_refused_or_used_as_a_new_one(tmp_path: Path, content: bytes) -> None:
-    """T32: hostile files are data."""
+def test_a_file_that_is_no_store_is_refused_or_used_as_a_new_one(tmp_path: Path, content: bytes) -> None:
+    """Hostile files are data."""
     path = tmp_path / "s.db"
     path.write_bytes(content)
     if not content:
@@ -197,8 +195,8 @@ def test_t32_a_file_that_is_no_store_is_refused_or_used_as_a_new_one(tmp_path: P
 
 
 @pytest.mark.parametrize("version", [0, 1, 7])
-def test_t32_the_database_of_another_program_is_left_as_it_is(tmp_path: Path, version: int) -> None:
-    """T32: it is not a store because it is SQLite."""
+def test_the_database_of_another_program_is_left_as_it_is(tmp_path: Path, version: int) -> None:
+    """It is not a store because it is SQLite."""
     path = tmp_path / "bookmarks.db"
     connection = sqlite3.connect(path)
     connection.execute("CREATE TABLE bookmarks (url TEXT)")
@@ -211,8 +209,8 @@ def test_t32_the_database_of_another_program_is_left_as_it_is(tmp_path: Path, ve
 
 
 @pytest.mark.timeout(300)
-def test_t32_files_made_by_chance_never_get_through(tmp_path: Path, closed: Image, rounds: int) -> None:
-    """T32: whatever is in the file, there is a typed error or an answer."""
+def test_files_made_by_chance_never_get_through(tmp_path: Path, closed: Image, rounds: int) -> None:
+    """Whatever is in the file, there is a typed error or an answer."""
     rng, answers, refusals = random.Random(32), 0, 0
     for number in range(rounds):
         path = tmp_path / f"{number}.db"
@@ -231,8 +229,8 @@ def test_t32_files_made_by_chance_never_get_through(tmp_path: Path, closed: Imag
     assert answers + refusals == rounds
 
 
-def test_t32_the_schema_of_a_file_is_not_trusted_and_loads_nothing(tmp_path: Path) -> None:
-    """T32: a view or a trigger of a hostile file runs no function that could do harm."""
+def test_the_schema_of_a_file_is_not_trusted_and_loads_nothing(tmp_path: Path) -> None:
+    """A view or a trigger of a hostile file runs no function that could do harm."""
     with open_store(tmp_path / "s.db") as store:
         (trusted,) = store._database.read(
             lambda connection: connection.execute("PRAGMA trusted_schema").fetchone()

@@ -1,4 +1,4 @@
-"""T26: whatever words a stream carries, they stay inside the JSON of a legal event and start no other."""
+"""Whatever words a stream carries, they stay inside the JSON of a legal event and start no other."""
 
 import json
 
@@ -49,7 +49,7 @@ def read(api, stream: bytes) -> Completion:
     return found
 
 
-def test_t26_words_come_back_as_they_were_and_are_nothing_but_words(ask, api, payload):
+def test_words_come_back_as_they_were_and_are_nothing_but_words(ask, api, payload):
     call = ToolCall("call_1", "write", json.dumps({"text": payload}))
     with Upstream(Reply(payload, (call,), reasoning=payload)) as up:
         stream = ask(up, api, stream=True).body
@@ -59,14 +59,14 @@ def test_t26_words_come_back_as_they_were_and_are_nothing_but_words(ask, api, pa
     assert lines_of(stream) <= {b"data", b"event", b""}
 
 
-def test_t26_stream_has_as_many_events_as_with_harmless_words(ask, api, payload):
+def test_stream_has_as_many_events_as_with_harmless_words(ask, api, payload):
     harmless = "x" * len(payload)
     with Upstream([Reply(payload), Reply(harmless)]) as up:
         hostile, tame = (ask(up, api, stream=True).events for _ in range(2))
     assert [name for name, _ in hostile] == [name for name, _ in tame]
 
 
-def test_t26_error_inside_a_stream_is_one_event(ask, api, payload):
+def test_error_inside_a_stream_is_one_event(ask, api, payload):
     error = ApiError(payload, f"overloaded{payload}", payload)
     with Upstream(Reply("so far", error=error)) as up:
         answer = ask(up, api, stream=True)
@@ -75,7 +75,7 @@ def test_t26_error_inside_a_stream_is_one_event(ask, api, payload):
         read(api, answer.body)
 
 
-def test_t26_names_that_the_client_sent_or_the_script_chose_start_no_event(ask, api, payload):
+def test_names_that_the_client_sent_or_the_script_chose_start_no_event(ask, api, payload):
     with Upstream([Reply("words", finish=payload), Reply("words")]) as up:
         hostile = ask(up, api, stream=True, model=payload)
         tame = ask(up, api, stream=True)
@@ -84,12 +84,12 @@ def test_t26_names_that_the_client_sent_or_the_script_chose_start_no_event(ask, 
 
 
 @pytest.mark.parametrize("name", ["a\ndata: x", "a\rb", "a\r\n\r\n", "a\0"])
-def test_t26_name_of_an_event_that_would_start_a_line_is_refused(name):
+def test_name_of_an_event_that_would_start_a_line_is_refused(name):
     with pytest.raises(ValueError, match="event"):
         write_event({"type": "x"}, name)
 
 
-def test_t26_one_event_is_written_for_any_words(payload):
+def test_one_event_is_written_for_any_words(payload):
     written = write_event({payload.encode("utf-8", "replace").decode(): payload}, "notice")
     reader = SseReader()
     [event, *rest] = [*reader.feed(written), *reader.close()]

@@ -44,7 +44,7 @@ def found_in(text, canaries):
 
 
 @pytest.mark.parametrize("context", CONTEXTS)
-def test_t3_row_22_nothing_of_any_shape_is_found_anywhere(root, turn, planted, context):
+def test_nothing_of_any_shape_is_found_anywhere(root, turn, planted, context):
     texts, canaries = planted
     assert len(canaries) > 120
     session = FileSink(root).session("s")
@@ -63,7 +63,7 @@ def test_t3_row_22_nothing_of_any_shape_is_found_anywhere(root, turn, planted, c
     assert [found_in(text, canaries) for text in shown] == [[]] * len(shown)
 
 
-def test_t3_a_cut_result_has_none_either(planted):
+def test_a_cut_result_has_none_either(planted):
     texts, canaries = planted
     cut = offload_result(texts["prose"] + FILLER + texts["log"], Full()).text
     assert found_in(cut, canaries) == []

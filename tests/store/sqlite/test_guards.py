@@ -17,8 +17,8 @@ class Recording:
         self.told.append((option, is_on))
 
 
-def test_t32_statements_are_bounded_and_no_other_file_is_attached() -> None:
-    """T32: size limits."""
+def test_statements_are_bounded_and_no_other_file_is_attached() -> None:
+    """Size limits."""
     connection = sqlite3.connect(":memory:")
     guard(connection)
     with pytest.raises(sqlite3.OperationalError, match="too many attached"):
@@ -28,8 +28,8 @@ def test_t32_statements_are_bounded_and_no_other_file_is_attached() -> None:
     connection.close()
 
 
-def test_t32_the_tables_of_the_index_are_protected_but_for_the_mending_of_it() -> None:
-    """T32: SQLITE_DBCONFIG_DEFENSIVE, where the driver offers it."""
+def test_the_tables_of_the_index_are_protected_but_for_the_mending_of_it() -> None:
+    """SQLITE_DBCONFIG_DEFENSIVE, where the driver offers it."""
     connection = Recording()
     guard(connection)  # type: ignore[arg-type]
     with unguarded(connection):  # type: ignore[arg-type]

@@ -52,8 +52,8 @@ IN_TROUBLE = """
 
 
 @pytest.mark.slow
-def test_row_5_a_limit_on_file_sizes_is_said_and_nothing_promised_is_lost(run_script: Script) -> None:
-    """Row 5: the store says no, keeps what it has, and goes on by itself when there is room again."""
+def test_a_limit_on_file_sizes_is_said_and_nothing_promised_is_lost(run_script: Script) -> None:
+    """The store says no, keeps what it has, and goes on by itself when there is room again."""
     lines = run_script(
         IN_TROUBLE
         + """
@@ -73,8 +73,8 @@ def test_row_5_a_limit_on_file_sizes_is_said_and_nothing_promised_is_lost(run_sc
     assert lines == ["True True False", "True True []"]
 
 
-def test_row_5_a_full_disk_is_said_and_nothing_promised_is_lost(run_script: Script) -> None:
-    """Row 5: three megabytes in all; somebody else's file makes room when it goes."""
+def test_a_full_disk_is_said_and_nothing_promised_is_lost(run_script: Script) -> None:
+    """Three megabytes in all; somebody else's file makes room when it goes."""
     lines = run_script(
         IN_TROUBLE
         + """
@@ -105,8 +105,8 @@ def test_row_5_a_full_disk_is_said_and_nothing_promised_is_lost(run_script: Scri
 
 
 @pytest.mark.slow
-def test_row_6_a_read_only_file_system_can_be_read_and_says_so(run_script: Script) -> None:
-    """Row 6: reading and searching go on, writing is refused in words, and is taken up again by itself."""
+def test_a_read_only_file_system_can_be_read_and_says_so(run_script: Script) -> None:
+    """Reading and searching go on, writing is refused in words, and is taken up again by itself."""
     lines = run_script(
         IN_TROUBLE
         + """
@@ -136,10 +136,10 @@ def test_row_6_a_read_only_file_system_can_be_read_and_says_so(run_script: Scrip
 
 
 @pytest.mark.timeout(60)
-def test_row_7_a_locked_file_is_waited_for_and_then_refused(
+def test_a_locked_file_is_waited_for_and_then_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rounds: int
 ) -> None:
-    """Row 7: everybody waits their time for a lock and no longer, then is told; order is kept."""
+    """Everybody waits their time for a lock and no longer, then is told; order is kept."""
     patience = 5.0 if rounds >= 200 else 0.4
     for module in (sqlite_driver, sqlite_writer):
         monkeypatch.setattr(module, "BUSY_SECONDS", patience)
@@ -170,8 +170,8 @@ def _wait_for_refusal(store: object, session: str, waits: list[float]) -> None:
     waits.append(time.monotonic() - started)
 
 
-def test_row_7_what_others_committed_meanwhile_is_no_reason_to_fail(tmp_path: Path) -> None:
-    """Row 7: a transaction never begins with a read that goes stale."""
+def test_what_others_committed_meanwhile_is_no_reason_to_fail(tmp_path: Path) -> None:
+    """A transaction never begins with a read that goes stale."""
     path = tmp_path / "s.db"
     with open_store(path, synchronous="NORMAL") as first, open_store(path, synchronous="NORMAL") as second:
         if not second.status.may_write:
@@ -183,9 +183,7 @@ def test_row_7_what_others_committed_meanwhile_is_no_reason_to_fail(tmp_path: Pa
 
 
 @pytest.mark.slow
-def test_row_28_the_log_stays_short_whatever_readers_do(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_log_stays_short_whatever_readers_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A reader that never ends keeps the log from being reset; once it does, the log is cut."""
     monkeypatch.setattr(sqlite_wal, "MAX_LOG_BYTES", 1 << 20)
     monkeypatch.setattr(sqlite_wal, "_SECONDS_BETWEEN_CHECKPOINTS", 0.0)

@@ -17,10 +17,8 @@ KILLS = 50
 
 
 @pytest.mark.timeout(300)
-def test_row_33_a_kill_during_a_migration_leaves_the_old_schema_or_the_new_one(
-    tmp_path: Path, rounds: int
-) -> None:
-    """Row 33: and the next one to open the file goes on from there."""
+def test_a_kill_during_a_migration_leaves_the_old_schema_or_the_new_one(tmp_path: Path, rounds: int) -> None:
+    """And the next one to open the file goes on from there."""
     rng = random.Random(33)
     newest = load_migrations()[-1].version
     statements = sum(len(step.statements) for step in load_migrations())

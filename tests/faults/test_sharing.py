@@ -18,8 +18,8 @@ MESSAGE = {"role": "user", "content": "about the harbour office " * 20}
 
 
 @pytest.mark.slow
-def test_row_12_nothing_but_sqlite_opens_the_file(run_script: Script) -> None:
-    """Row 12: one open and close beside a live connection can lose commits."""
+def test_nothing_but_sqlite_opens_the_file(run_script: Script) -> None:
+    """One open and close beside a live connection can lose commits."""
     lines = run_script(
         """
         import os, sys
@@ -53,8 +53,8 @@ def test_row_12_nothing_but_sqlite_opens_the_file(run_script: Script) -> None:
     assert lines == ["[]"]
 
 
-def test_row_13_an_old_sqlite_lets_one_process_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Row 13: below 3.51.3 a second writer is told what to do, and takes over when the first is gone."""
+def test_an_old_sqlite_lets_one_process_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Below 3.51.3 a second writer is told what to do, and takes over when the first is gone."""
     monkeypatch.setattr("midfold.store.sqlite.access.sqlite_version", lambda: (3, 40, 1))
     monkeypatch.setattr("midfold.store.sqlite.database._SECONDS_BETWEEN_TRIES", 0.0)
     path = tmp_path / "new" / "s.db"
@@ -72,9 +72,7 @@ def test_row_13_an_old_sqlite_lets_one_process_write(tmp_path: Path, monkeypatch
         assert second.status.may_write
 
 
-def test_row_13_the_lock_is_given_back_when_opening_fails(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_lock_is_given_back_when_opening_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("midfold.store.sqlite.access.sqlite_version", lambda: (3, 40, 1))
     path = tmp_path / "s.db"
     path.write_bytes(b"no database" * 1_000)
@@ -96,8 +94,8 @@ def test_a_store_of_a_later_version_is_left_alone(tmp_path: Path, fill: Fill) ->
 
 
 @pytest.mark.parametrize("umask", [0o000, 0o077])
-def test_t6_the_files_are_their_owner_s_alone(tmp_path: Path, umask: int) -> None:
-    """T6: whatever the umask says, also where a folder is reached through a link."""
+def test_the_files_are_their_owner_s_alone(tmp_path: Path, umask: int) -> None:
+    """Whatever the umask says, also where a folder is reached through a link."""
     (tmp_path / "link").symlink_to(tmp_path / "real")
     (tmp_path / "real").mkdir(mode=0o755)
     old = os.umask(umask)
@@ -113,10 +111,8 @@ def test_t6_the_files_are_their_owner_s_alone(tmp_path: Path, umask: int) -> Non
         os.umask(old)
 
 
-def test_t6_the_file_is_private_from_its_first_moment(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """T6: nobody can open it between its making and its closing to others."""
+def test_the_file_is_private_from_its_first_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody can open it between its making and its closing to others."""
     seen: list[int] = []
     connect = driver.connect
 
@@ -131,8 +127,8 @@ def test_t6_the_file_is_private_from_its_first_moment(
     assert set(seen) == {0o600}
 
 
-def test_t5_a_link_that_somebody_else_planted_is_not_followed(tmp_path: Path) -> None:
-    """T5: in a folder that all may write to, what is already there may be a trap."""
+def test_a_link_that_somebody_else_planted_is_not_followed(tmp_path: Path) -> None:
+    """In a folder that all may write to, what is already there may be a trap."""
     if os.getuid() != 0:
         pytest.skip("only root can make a link of somebody else's")
     target = tmp_path / "precious"
@@ -145,7 +141,7 @@ def test_t5_a_link_that_somebody_else_planted_is_not_followed(tmp_path: Path) ->
     assert target.read_text() == "as it was"
 
 
-def test_t5_a_link_of_one_s_own_is_followed(tmp_path: Path) -> None:
+def test_a_link_of_one_s_own_is_followed(tmp_path: Path) -> None:
     (tmp_path / "disk").mkdir()
     path = tmp_path / "s.db"
     path.symlink_to(tmp_path / "disk" / "sessions.db")
@@ -155,8 +151,8 @@ def test_t5_a_link_of_one_s_own_is_followed(tmp_path: Path) -> None:
         assert store.session(session).id == session
 
 
-def test_t7_a_quota_ends_writing_for_its_tenant_alone(tmp_path: Path) -> None:
-    """T7: the others are still served, and so are reading and searching."""
+def test_a_quota_ends_writing_for_its_tenant_alone(tmp_path: Path) -> None:
+    """The others are still served, and so are reading and searching."""
     with open_store(tmp_path / "s.db", quota_bytes=3_000, synchronous="NORMAL") as store:
         greedy, modest = store.for_tenant("greedy"), store.for_tenant("modest")
         session = greedy.create_session().id
