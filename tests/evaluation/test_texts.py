@@ -2,7 +2,14 @@
 
 import pytest
 
-from midfold.evaluation.texts import ContextEntry, holds, index_context, index_source, spellings, split_points
+from midfold.evaluation.texts import (
+    ContextEntry,
+    escaped_forms,
+    holds,
+    index_context,
+    index_source,
+    split_points,
+)
 from midfold.messages import Message, Text, ToolCall
 
 
@@ -31,7 +38,7 @@ def test_escaped_spellings_count_as_the_string_they_spell():
     arguments = '{"command": "echo \\"hi\\"\\nls"}'
     source = index_source([Message("assistant", (ToolCall("1", "bash", arguments),))])
     assert source.holders('echo "hi"\nls') == [0]
-    assert holds('say \\"hi\\"', spellings('"hi"'))
+    assert holds('say \\"hi\\"', escaped_forms('"hi"'))
 
 
 def test_nothing_is_found_across_two_messages():

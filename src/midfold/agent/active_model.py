@@ -73,7 +73,7 @@ class ActiveModel:
 
     @property
     def route(self) -> str:
-        """Who serves it, as far as prompt caches are concerned."""
+        """The server of the model, as far as prompt caches are concerned."""
         return self.endpoint.api.cache_route or self.endpoint.provider
 
     @property

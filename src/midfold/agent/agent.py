@@ -128,7 +128,7 @@ class Agent:
     ) -> Compression[object]:
         """Fold now, with most of the summary on `focus`, or leaving the last exchanges as they are.
 
-        `on_event` is told what happens meanwhile. Raises `StoreError`. An interrupted one changes nothing.
+        `on_event` receives the events meanwhile. Raises `StoreError`. An interrupted one changes nothing.
         """
         work = partial(fold, self._core, Why.COMMAND, focus=focus, keep_last=keep_last)
         try:
@@ -149,7 +149,7 @@ class Agent:
 
     @property
     def pins(self) -> tuple[str, ...]:
-        """What is kept word for word because the user said so."""
+        """The sentences that the user pinned: every fold keeps them word for word."""
         return self._core.engine.pins
 
     def pin(self, text: str) -> None:
@@ -239,7 +239,7 @@ class Agent:
 
     @property
     def messages(self) -> list[Message]:
-        """What the model sees of the conversation."""
+        """The conversation as the model sees it."""
         return self._core.conversation.messages
 
     @property
@@ -254,12 +254,12 @@ class Agent:
 
     @property
     def memory(self) -> Memory:
-        """What outlives sessions."""
+        """The facts that outlive sessions."""
         return self._core.memory
 
     @property
     def tools(self) -> tuple[Tool, ...]:
-        """What the model may call."""
+        """The tools that the model may call."""
         return tuple(self._core.tools.values())
 
     # Reports

@@ -73,13 +73,13 @@ class Core:
     """of the newest request, for a status while a run is under way"""
     tier: Tier = Tier.CALM
     removed_tokens: int = 0
-    """what folds took out since the last call"""
+    """taken out by folds since the last call"""
     is_repaired: bool = False
-    """whether the provider refused the history as it is, so that it is respelled for each request"""
+    """whether the provider refused the history as it is, so that it is rewritten for each request"""
     saved_state: CompressionState = field(default_factory=CompressionState)
-    """what the store has of the engine's state"""
+    """the engine's state as the store has it"""
     cache: ConversationCache = field(init=False)
-    """what the provider's prompt cache does for this conversation"""
+    """the provider's prompt cache, as far as this conversation uses it"""
     _conversation: Conversation | None = None
     _own_tools: tuple[Tool, ...] = ()
 
@@ -101,7 +101,7 @@ class Core:
 
     @property
     def budgets(self) -> Budgets:
-        """What may enter the context; in a small window less than was set."""
+        """The limits of tool output in the context; a small window lowers those that were set."""
         budgets, window = self.set_budgets, self.engine.context_length
         return replace(
             budgets,
@@ -159,7 +159,7 @@ class Core:
         self.cache.use_model(model.name, model.route)
 
     def update_engine_model(self, window_tokens: int | None = None) -> None:
-        """Tell the engine which model is talked to; a window that is given overrides what is known of it."""
+        """Give the engine the model of the next call; an explicit window overrides the known one."""
         endpoint = self.model.endpoint
         self.engine.update_model(
             self.model.ref.name,
@@ -202,7 +202,7 @@ class Core:
             self.notices.add(Topic.STORE, f"What the engine remembers could not be saved: {error}")
 
     def start_engine_session(self, **info: object) -> None:
-        """Tell the engine which session goes on."""
+        """Announce to the engine the session that goes on."""
         conversation = self.conversation
         self.engine.on_session_start(
             conversation.id,

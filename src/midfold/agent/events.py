@@ -16,14 +16,14 @@ from midfold.tokens import CanonicalUsage, Cost
 
 
 class Level(StrEnum):
-    """How much a notice matters."""
+    """The severity of a notice."""
 
     INFO = "info"
     WARNING = "warning"
 
 
 class Topic(StrEnum):
-    """What a notice is about."""
+    """The subject of a notice."""
 
     APPROACH = "approach"
     FOLDED_OFTEN = "folded_often"
@@ -41,7 +41,7 @@ class Topic(StrEnum):
 
 
 class Why(StrEnum):
-    """What a compression is for."""
+    """The reason for a compression."""
 
     PREFLIGHT = "preflight"
     """the request that is about to be sent reaches the threshold"""
@@ -95,7 +95,7 @@ class ToolFinished:
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """An answer to the question whether a tool may run; `reason` is told to the model."""
+    """An answer to the question whether a tool may run; the model reads `reason`."""
 
     allowed: bool
     reason: str = ""

@@ -28,7 +28,7 @@ _Change: TypeAlias = Callable[[str], str]
 
 
 class Target(StrEnum):
-    """Which of the two files."""
+    """One of the two files of the memory."""
 
     MEMORY = "memory"
     USER = "user"
@@ -54,7 +54,7 @@ class Memory:
 
     home: Path
     _unsaved: dict[Target, list[_Change]] = field(default_factory=dict)
-    """what is yet to be done to a file, whatever it holds by then"""
+    """changes yet to be made to a file, whatever it holds by then"""
 
     @property
     def files(self) -> tuple[Path, ...]:

@@ -155,7 +155,7 @@ class ModelCall:
             await commit(conversation.append, conversation.render([beginning]), finish_reason="incomplete")
 
     def _settle(self, completion: Completion, call: Call, seconds: float, problem: StoreError | None) -> None:
-        """Tell the engine what a call used, and the host."""
+        """Report the usage of a call to the engine and the host."""
         core = self._core
         if completion.raw_usage is not None:
             core.engine.update_from_response(completion.usage)

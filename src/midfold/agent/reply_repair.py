@@ -22,7 +22,7 @@ UNREADABLE = "unreadable_arguments"
 _PLAIN = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _NOT_PLAIN = re.compile(r"[^a-zA-Z0-9_-]")
 _QUESTION = Message("user", (Text("?"),))
-"""What stands before a reply while it is looked at by itself."""
+"""The request before a reply that is validated by itself."""
 
 
 def repair_reply(

@@ -17,7 +17,7 @@ from midfold.usage import Bust
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """How an agent is doing."""
+    """The state of an agent: its session, its model and its window."""
 
     session_id: str
     conversation_id: str
@@ -35,7 +35,7 @@ class Status:
     compressions: int
     folds: int
     preparation: str
-    """how far the next fold is: idle, preparing, ready or discarded"""
+    """the phase of the next fold: idle, preparing, ready or discarded"""
     waits: str
     """why a fold that is due is put off, if it is"""
     caching: str
@@ -50,13 +50,13 @@ class Status:
 
     @property
     def percent(self) -> float:
-        """How full the window is."""
+        """The part of the window that is full."""
         return min(100.0, 100 * self.tokens / self.window_tokens) if self.window_tokens else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """What was used and what it cost: by this session, and by the whole conversation."""
+    """Usage and cost of this session, and of the whole conversation."""
 
     session: CanonicalUsage
     chain: CanonicalUsage
@@ -71,7 +71,7 @@ class Spending:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What a compression would do. Where a model would write the summary, `forecast` says what that takes."""
+    """The effect that a compression would have; `forecast` is the cost of a summary by a model."""
 
     messages_before: int
     messages_after: int

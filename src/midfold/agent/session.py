@@ -81,7 +81,7 @@ class Conversation:
         """whether this one wrote to the session or opened it again, and so is the one to end it"""
         self._may_have_open_calls = False
         self._own_count = 0
-        """how many messages the store has of this very session, unless somebody else goes on with it"""
+        """messages that the store has of this very session, unless another writer goes on with it"""
         self._systems: list[str] = []
         """the system prompts before the folds that were made here; the store hides credentials in its own"""
         self._messages = PrefixCache(self._read)

@@ -45,7 +45,7 @@ class Options(TypedDict, total=False):
     context_length: int | None
     """the window; by default what is known of the model"""
     max_output: int | None
-    """how long a reply may be, in tokens"""
+    """the longest reply, in tokens"""
     workspace: Path | str
     """where tools work; the current directory if not given"""
     allow: Sequence[Path | str]
@@ -57,7 +57,7 @@ class Options(TypedDict, total=False):
     session: str | None
     """the session to go on with"""
     source: str
-    """who runs it, as sessions are listed: chat, if not given"""
+    """the program that runs it, as sessions are listed: chat, if not given"""
     tools: Sequence[Tool]
     """beside the built-in ones"""
     built_in_tools: bool
@@ -66,9 +66,9 @@ class Options(TypedDict, total=False):
     approve: Approve | None
     """answers whether a tool may run; without it, the event has to be answered"""
     instructions: str | None
-    """in place of our own words at the start of the system prompt"""
+    """instead of our own words at the start of the system prompt"""
     policy: CompressionPolicy | None
-    """how to compress; the window is filled in"""
+    """for compression; the window is filled in"""
     enabled: bool
     """whether to compress without being asked"""
     engine: str | ContextEngine
@@ -76,7 +76,7 @@ class Options(TypedDict, total=False):
     summarizer: Summarizer | str | None
     """main, the model of the conversation, if not given; provider/model; a callable; `None` is the digest"""
     budgets: Budgets | None
-    """how much tool output enters the context"""
+    """limits of tool output in the context"""
     cache_ttl: str
     """5m or 1h, for providers that cache prompts"""
     max_steps: int

@@ -41,7 +41,7 @@ class SummaryWriter:
 
     @property
     def summarizer(self) -> Summarizer | None:
-        """What an engine asks; `None` is the digest."""
+        """The summariser that an engine asks; `None` is the digest."""
         return self if self.models else self._own
 
     @property

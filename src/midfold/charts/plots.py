@@ -45,7 +45,7 @@ class Dot:
 
 @dataclass(frozen=True, slots=True)
 class HistogramSeries:
-    """How many rows lie between each edge and the next; `style` is a class of the style sheet."""
+    """The number of rows between each edge and the next; `style` is a class of the style sheet."""
 
     name: str
     counts: Sequence[int]
@@ -67,7 +67,7 @@ class HistogramChart:
     title: str
     axis: str
     unit: str
-    """what is counted"""
+    """the unit of the counts"""
     edges: Sequence[float]
     series: Sequence[HistogramSeries]
     format_value: Callable[[float], str]

@@ -15,7 +15,7 @@ from midfold.store import Condition, Session, SessionKind, Store, StoredMessage,
 from midfold.wire import DEFAULT_DIALECT, parse
 
 ID_CHARS = 8
-"""How much of an id is shown."""
+"""The part of an id that is shown."""
 LATEST = "latest"
 _PAGE = 200
 _MOST_NAMED = 5
@@ -168,7 +168,7 @@ _AROUND = 3
 
 
 class ExcerptRange(TypedDict):
-    """Which messages are asked for."""
+    """The messages that are asked for."""
 
     last: int | None
     everything: bool
@@ -189,7 +189,7 @@ class SessionView:
     start: int
     total: int
     damaged: int
-    """how many of all messages cannot be read"""
+    """the number of messages that cannot be read"""
     is_system_damaged: bool = False
 
 

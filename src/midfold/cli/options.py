@@ -1,4 +1,4 @@
-"""What options and arguments of several commands have in common: their types, and options by one name."""
+"""Options and argument types that several commands share."""
 
 import re
 import time

@@ -1,8 +1,8 @@
 """Standard output and standard error, and text made safe for them.
 
-A closed standard output is told from any other broken pipe: a worker that dies breaks one as well, and so
-does a tool or a server. Only where nobody reads standard output any more is there nothing left to say; every
-other broken pipe is a failure.
+A closed standard output is not like other broken pipes: a worker that dies breaks one as well, and so does a
+tool or a server. Only where nobody reads standard output any more is there nothing left to say; every other
+broken pipe is a failure.
 """
 
 import codecs
@@ -73,7 +73,7 @@ def _rewrap(stream: TextIO, kind: type[io.FileIO]) -> TextIO:
     stream.flush()
     file = kind(raw.fileno(), "wb", closefd=False)
     return io.TextIOWrapper(
-        # Without a buffer where Python was told to have none.
+        # Without a buffer where Python runs with none.
         file if stream.buffer is raw else io.BufferedWriter(file),
         encoding=stream.encoding,
         errors=stream.errors,

@@ -1,4 +1,4 @@
-"""What of a configuration may be shown. Keys and passwords never reach a screen, a log or an error."""
+"""Configuration made fit to be shown: keys and passwords never reach a screen, a log or an error."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ _CREDENTIAL_IN_URL = re.compile(r"([?&][^=&\s]*(?:pass|secret|token|key)[^=&\s]*
 
 
 def is_secret(names: Sequence[str]) -> bool:
-    """Tell whether these names announce a credential. `tokens` does, `max_tokens` does not."""
+    """Whether these names announce a credential. `tokens` does, `max_tokens` does not."""
     return any(_names_credential(name) for name in names)
 
 

@@ -61,14 +61,14 @@ _ANYTHING = SettingKind("names with values of any kind", lambda _value: True, de
 
 
 class CacheTtl(StrEnum):
-    """How long a provider keeps a cached prefix."""
+    """The time that a provider keeps a cached prefix."""
 
     FIVE_MINUTES = "5m"
     ONE_HOUR = "1h"
 
 
 class AuxiliaryMode(StrEnum):
-    """Which model does the work beside the conversation."""
+    """The choice of the model for the work beside the conversation."""
 
     AUTO = "auto"
     SAME_AS_MAIN = "same-as-main"
@@ -87,7 +87,7 @@ class CompressionSettings(FoldSettings):
 
 @dataclass(frozen=True, slots=True)
 class ContextSettings:
-    """Who decides what stays in the context."""
+    """The engine that decides what stays in the context."""
 
     engine: Annotated[str, _ENGINE, "the context engine"] = "compressor"
 
@@ -110,7 +110,7 @@ class CustomModels:
 
 @dataclass(frozen=True, slots=True)
 class SummarizerSettings:
-    """What is known about the model that writes summaries."""
+    """Facts about the model that writes summaries."""
 
     context_length: Annotated[int | None, or_null(TOKENS), "window of the model for summaries"] = None
 
@@ -126,7 +126,7 @@ class AuxiliarySettings:
 
 @dataclass(frozen=True, slots=True)
 class ToolOutputSettings:
-    """How much of a tool's output enters the context."""
+    """Limits of tool output in the context."""
 
     result_chars: Annotated[int, _CHARS, "a longer result is offloaded"] = 100_000
     turn_chars: Annotated[int, _CHARS, "when a turn holds more, its largest results are offloaded"] = 200_000
@@ -207,7 +207,7 @@ def find_setting(names: Names) -> Setting | None:
 
 
 def make_settings(values: Mapping[Names, object], origins: Mapping[str, str]) -> Settings:
-    """Put converted values in the place of defaults. The entries of a mapping join its default entries."""
+    """Replace defaults by converted values. The entries of a mapping join its default entries."""
     given: dict[str, object] = {}
     for names, value in values.items():
         _plant(given, names, value)

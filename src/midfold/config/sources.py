@@ -24,7 +24,7 @@ _VERY_NEAR = 0.8
 
 @dataclass(frozen=True, slots=True)
 class CheckedSettings:
-    """What was read, and everything that is wrong with it. What is wrong has no effect on `settings`."""
+    """The settings that were read, and all problems with them. Wrong values have no effect on `settings`."""
 
     settings: Settings
     file: Path | None

@@ -1,6 +1,6 @@
 """The contracts between hosts and context engines.
 
-A host tells the engine what each call used, asks it whether to compress, and lets it. One engine is active
+A host reports the usage of each call, asks the engine whether to compress, and lets it. One engine is active
 at a time and serves one conversation. A `ContextEngine` returns a list. A `FoldingEngine` also says which
 messages went, what stands for them and what it saved, so that a host can store, show and undo its folds.
 """
@@ -130,7 +130,7 @@ class EngineSetup:
     """Everything that an engine is built from."""
 
     policy: CompressionPolicy = field(default_factory=CompressionPolicy)
-    """how to compress, and the window to compress for"""
+    """the settings of a compression, and the window to compress for"""
     model: str = ""
     summarizer: Summarizer | None = None
     """`None` is the built-in digest"""
@@ -197,7 +197,7 @@ class FoldingEngine(ContextEngine):
         keep_last: int | None = None,
         most_tokens: int | None = None,
     ) -> Compression[object]:
-        """Compress, and tell what was done.
+        """Compress, and report what was done.
 
         `keep_last` exchanges stay as they are; `most_tokens` is a ceiling for the whole request.
         """
@@ -212,7 +212,7 @@ class FoldingEngine(ContextEngine):
         keep_last: int | None = None,
         most_tokens: int | None = None,
     ) -> Compression[object]:
-        """Compress in async code, and tell what was done; the event loop never waits."""
+        """Compress in async code, and report what was done; the event loop never waits."""
 
     def compress(
         self, messages: Sequence[object], current_tokens: int | None = None, focus_topic: str | None = None

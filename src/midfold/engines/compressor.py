@@ -167,7 +167,7 @@ class ContextCompressor(MeteredEngine):
     ) -> Compression[object]:
         """Compress, and report what was done; interrupting it leaves everything as it was.
 
-        A fold that was prepared ahead is put in place at once; its `reason` says so. With `keep_last`, that
+        A fold that was prepared ahead is applied at once; its `reason` says so. With `keep_last`, that
         many exchanges (a request and all that follows it) stay as they are, and what is before them is
         folded, as a person asked for it. `most_tokens` is a ceiling for the whole request, set by a refusal.
         """
@@ -317,7 +317,7 @@ class ContextCompressor(MeteredEngine):
         )
 
     def _skip_flow(self, run: Run) -> Compression[object] | None:
-        """Do what needs no flow: refuse, or put the prepared fold in place if it belongs here and helps."""
+        """Do what needs no flow: refuse, or apply the prepared fold if it belongs here and helps."""
         if run.refusal:
             return self._remember(run.unchanged(run.refusal), run)
         preparation = self._background.preparation

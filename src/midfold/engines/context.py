@@ -1,4 +1,4 @@
-"""What fills the window now, by section: one value for library, commands, chat and gateway."""
+"""The content of the window by section: one value for library, commands, chat and gateway."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -20,14 +20,14 @@ class Section(StrEnum):
     HEAD = "head"
     SUMMARY = "summary"
     MIDDLE = "middle"
-    """what the next fold would take"""
+    """the messages that the next fold would take"""
     TAIL = "tail"
     """the newest messages, and the newest request wherever it stands"""
 
 
 @dataclass(frozen=True, slots=True)
 class SectionShare:
-    """How much of the window a section takes."""
+    """The tokens and messages of a section of the window."""
 
     section: Section
     tokens: int
@@ -36,19 +36,19 @@ class SectionShare:
 
 @dataclass(frozen=True, slots=True)
 class ContextBreakdown:
-    """What fills the window. The sections add up to `tokens`; `tools` says what of it came through tools."""
+    """The content of the window. The sections add up to `tokens`; `tools` is what came through tools."""
 
     tokens: int
     context_length: int | None
     threshold_tokens: int | None
     """where the next fold is due; `None` where the window is not known"""
     sections: tuple[SectionShare, ...]
-    """those that are there, in the order in which they are sent"""
+    """in the order in which they are sent, without empty ones"""
     tools: tuple[ToolShare, ...]
 
     @property
     def free_tokens(self) -> int | None:
-        """What still fits, as far as the window is known."""
+        """The room that is left; `None` where the window is not known."""
         return None if self.context_length is None else max(0, self.context_length - self.tokens)
 
     @property

@@ -136,7 +136,7 @@ def _call_of(part: Part) -> str:
 
 
 def _replace(change: _Change) -> Iterator[Replacement]:
-    """Put the first new message in place of the old ones, and the others behind it."""
+    """Replace the old messages by the first new one, and insert the others behind it."""
     made = [Message(message.role, message.parts) for message in change.new]
     if len(change.old):
         yield Replacement(change.old, made.pop(0) if made else None)
@@ -231,7 +231,7 @@ def read_result(returned: object, run: Run, *, engine: str, count: Count) -> Com
 
 
 def _settle_dialect(run: Run, returned: list[object]) -> Run:
-    """Read the old messages as the new ones prove that they are spelled: plain words fit several dialects."""
+    """Read the old messages in the dialect that the new ones prove: plain words fit several."""
     items = run.request.messages
     try:
         dialect = detect([*items, *returned]) if items or returned else run.request.dialect

@@ -34,7 +34,7 @@ def fit_keywords(function: Callable[..., object], keywords: Mapping[str, object]
 
 
 class ItemSnapshot:
-    """What wire items hold at one moment, so that code that changes them in place is caught at it.
+    """The content of wire items at one moment, so that code that changes them in place is caught at it.
 
     It has the values of every object and list inside of them; the values themselves are shared.
     """

@@ -163,7 +163,7 @@ class HostedEngine(MeteredEngine):
             return self._take(await asyncio.wrap_future(compressing), run)
 
     def undo(self, messages: Sequence[object] | None = None) -> list[object] | None:
-        """Take the last compression back, once; the engine is told."""
+        """Undo the last compression, once, and report it to the engine."""
         restored = None if messages is None else super().undo(messages)
         if restored is not None:
             self._ask_engine("undo returns a list or None", None, self.engine.undo, messages)

@@ -1,4 +1,4 @@
-"""How large a request is, how fast the conversation grows, and whether folding it pays yet.
+"""Measures of a conversation: the size of a request, its growth, and whether folding it pays yet.
 
 A request is read and counted once, and corrected by what providers report.
 """
@@ -68,7 +68,7 @@ class Meter:
 
 
 _MEMORY = 0.9
-"""What older turns weigh against the newest: about the last twenty count."""
+"""The weight of older turns against the newest: about the last twenty count."""
 _FEWEST_TURNS = 10
 """A conversation whose beginning nobody saw is expected to go on for at least as long as this."""
 _INSTRUCTIONS_TOKENS = 1_000
@@ -76,7 +76,7 @@ _INSTRUCTIONS_TOKENS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How a conversation grows, and how much of it comes from a cache."""
+    """The growth of a conversation, and the part of it that comes from a cache."""
 
     turns: int = 0
     last_tokens: int = 0
@@ -85,7 +85,7 @@ class Pace:
     cached_part: float = 0.0
 
     def observe(self, used: CanonicalUsage) -> "Pace":
-        """Take in a call; one that did not grow comes after a fold or a failure, and tells nothing."""
+        """Take in a call; one that did not grow comes after a fold or a failure, and does not count."""
         grown = used.prompt_tokens - self.last_tokens
         seen = replace(self, turns=self.turns + 1, last_tokens=used.prompt_tokens)
         if not self.last_tokens or grown <= 0:

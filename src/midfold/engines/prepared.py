@@ -1,4 +1,4 @@
-"""Zero wait: the next fold is prepared beside the conversation and put in place when it is due.
+"""Zero wait: the next fold is prepared beside the conversation and applied when it is due.
 
 A preparation goes through a handful of pure steps from one value to the next. `Background` makes them one at
 a time, under a lock, so that a prepared fold is applied once or never, and a result that comes late or for
@@ -59,7 +59,7 @@ MOST_WORKERS = 3
 
 
 class Phase(StrEnum):
-    """How far a preparation is."""
+    """The phase of a preparation."""
 
     IDLE = "idle"
     PREPARING = "preparing"
@@ -80,7 +80,7 @@ class Preparation:
     """why the last one was given up"""
     rests_until: float = -inf
     in_vain: int = 0
-    """how many in a row failed, or were made for a history that changed"""
+    """the number in a row that failed, or were made for a history that changed"""
 
 
 def begin(preparation: Preparation, now: float) -> Preparation:
@@ -164,10 +164,10 @@ Launch: TypeAlias = Callable[[Work, Report], None]
 
 
 def launch(work: Work, report: Report) -> None:
-    """Do `work` in a thread beside the caller; an async caller is told on its event loop."""
+    """Do `work` in a thread beside the caller; an async caller gets the result on its event loop."""
     loop = running_loop()
 
-    def tell(done: "Future[Compression[Message]]") -> None:
+    def deliver(done: "Future[Compression[Message]]") -> None:
         error = done.exception()
         outcome = done.result() if error is None else error
         if loop is None:
@@ -178,7 +178,7 @@ def launch(work: Work, report: Report) -> None:
         except RuntimeError:  # the loop has ended; the engine may live on in another
             report(outcome)
 
-    start_thread(work, "midfold-prepare").add_done_callback(tell)
+    start_thread(work, "midfold-prepare").add_done_callback(deliver)
 
 
 class Background:

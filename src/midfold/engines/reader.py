@@ -1,4 +1,4 @@
-"""Reads a growing conversation once: what was read and counted before is found again, whoever holds it."""
+"""Reads a growing conversation once: messages that were read and counted before are found again."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -9,8 +9,6 @@ from midfold.messages import NO_HASH, Message, MessageCache, MessageDigest, dige
 from midfold.summaries.ledger import LedgerCache
 from midfold.tokens import TokenCounter, serialize_tools
 from midfold.wire import DEFAULT_DIALECT, Request, detect, parse
-
-"""What plain words of user and assistant count as."""
 
 
 @dataclass(slots=True)
@@ -31,9 +29,9 @@ class Reader:
     digests: list[MessageDigest] = field(default_factory=list)
     tokens: int = 0
     _remembered: int = 0
-    """how many messages the memory has read"""
+    """the number of messages that the memory has read"""
     _last: "_LastItems" = field(default_factory=lambda: _LastItems())
-    _spelled_tools: str = ""
+    _serialized_tools: str = ""
     _tools_tokens: int = 0
 
     def read(self, items: Sequence[object]) -> list[Message]:
@@ -79,7 +77,7 @@ class Reader:
         self._remembered = ready
 
     def _is_settled(self, items: Sequence[object], same: int) -> bool:
-        """Whether new items leave the dialect as it is; plain words count as chat until told otherwise."""
+        """Whether new items leave the dialect as it is; plain words alone count as chat."""
         if not same and not (self.messages and self.cache.knows(items[0], self.dialect)):
             return False
         return self.dialect != DEFAULT_DIALECT or detect(items[same:]) == DEFAULT_DIALECT
@@ -87,12 +85,12 @@ class Reader:
     def count_system_and_tools(self, system: object, tools: Sequence[object] | None) -> int:
         """Count what travels beside the messages; tool schemas are counted anew only when they change.
 
-        Hosts change the schema of a tool in place, so that only what it says tells whether it did.
+        Hosts change the schema of a tool in place, so its content is compared, not its identity.
         """
-        spelled = serialize_tools(list(tools or ()))
-        if spelled != self._spelled_tools:
-            self._spelled_tools = spelled
-            self._tools_tokens = self.count.count_schemas(spelled)
+        serialized = serialize_tools(list(tools or ()))
+        if serialized != self._serialized_tools:
+            self._serialized_tools = serialized
+            self._tools_tokens = self.count.count_schemas(serialized)
         words = Request(self.dialect, [], system).system_text
         return self._tools_tokens + self.count.count_text(words)
 
@@ -151,7 +149,7 @@ class _Values:
         self._in_dicts: list[object] = []
         self._in_lists: list[object] = []
         self._ends = [(0, 0, 0, 0)]
-        """how many of each there are, after each item"""
+        """the number of each kind, after each item"""
 
     def __len__(self) -> int:
         return len(self._ends) - 1

@@ -1,7 +1,7 @@
 """The ladder of answers to a provider's failure: the next step to try, and when to stop.
 
-It does nothing itself. The sender of the request carries each step out, sends it again, and tells the ladder
-when that failed too; so gateway, agent and summariser climb the same one.
+It does nothing itself. The sender of the request carries each step out, sends it again, and reports to the
+ladder when that failed too; so gateway, agent and summariser climb the same one.
 """
 
 from collections.abc import Generator
@@ -58,7 +58,7 @@ class Attempt:
     output_cap: int | None = None
     """the output that the request asked for, where it asked for any"""
     media_bytes: int = 0
-    """what images and other blobs weigh in the request"""
+    """of images and other blobs in the request"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class OffloadMedia:
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """Validate the history and mend what breaks the provider's rules."""
+    """Validate the history and repair what breaks the provider's rules."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +174,7 @@ def _shorten(attempt: Attempt, climbed: list[RecoveryStep]) -> RecoveryStep:
 
 
 def _without_total(attempt: Attempt) -> Attempt:
-    """Tell a total from a prompt: some providers state only what prompt and output cap come to."""
+    """Distinguish a total from a prompt: some providers state only what prompt and output cap come to."""
     stated, limit, cap = attempt.failure.input_tokens, attempt.failure.limit, attempt.output_cap
     is_prompt = attempt.failure.kind is FailureKind.PROMPT_TOO_LONG
     if not is_prompt or stated is None or limit is None or not cap:

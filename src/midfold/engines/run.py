@@ -80,7 +80,7 @@ class Run:
 
     @property
     def overhead_tokens(self) -> int:
-        """What travels beside the messages."""
+        """The part of the request beside the messages."""
         return self.tokens - sum(self.sizes)
 
     def tokens_with(self, messages: Sequence[Message], count: Count) -> int:

@@ -30,7 +30,7 @@ AskAsync: TypeAlias = Callable[[SummaryRequest], Awaitable[str]]
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long a summariser is waited for."""
+    """The time that a summariser may take."""
 
     answer_seconds: float = 60.0
     fold_seconds: float = 180.0

@@ -1,4 +1,4 @@
-"""What a compression kept, measured without any model.
+"""Measures of what a compression kept, without any model.
 
 Probes are exact strings that a good compression keeps in context or can give back. They are read from files
 or derived from a transcript, and never by the code that writes summaries: a measure that shares rules with

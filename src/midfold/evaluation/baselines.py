@@ -29,7 +29,7 @@ _NONCE = "position"
 
 @dataclass(frozen=True, slots=True)
 class MethodOutcome:
-    """What a method made of a conversation."""
+    """The result of a method on a conversation."""
 
     items: list[object]
     tokens: int
@@ -37,7 +37,7 @@ class MethodOutcome:
     """processor time beyond reading and counting the conversation once"""
     summary: str | None = None
     stubs: tuple[str, ...] = ()
-    """what was put in place of results and arguments"""
+    """the texts that replace results and arguments"""
     find: Find | None = None
 
 
@@ -55,7 +55,7 @@ def fold_by_digest(conversation: MeasuredConversation, ceiling: int) -> MethodOu
 def fold_by_position(conversation: MeasuredConversation, ceiling: int) -> MethodOutcome:
     """Make the digest's fold with another summary of the same size, one that knows nothing but positions.
 
-    It is put in place of the digest, because a summary that passes through a compression is repaired there.
+    It replaces the digest, because a summary that passes through a compression is repaired there.
     """
     result = _compress(conversation, ceiling)
     started = time.process_time()

@@ -1,4 +1,4 @@
-"""What must be true of any compression, whatever it kept: nothing made up, legal, and no credential in it."""
+"""Checks of any compression, whatever it kept: nothing made up, legal, and no credential in it."""
 
 import re
 from collections import Counter
@@ -48,7 +48,7 @@ def _plain_strings(text: str) -> frozenset[str]:
 
 
 def _plain(said: str) -> str:
-    """Spell a number without separators, so that 1,234 is 1234."""
+    """Write a number without separators, so that 1,234 is 1234."""
     return said.replace(",", "")
 
 

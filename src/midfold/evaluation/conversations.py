@@ -41,7 +41,7 @@ class MeasuredConversation:
 
     @property
     def lead(self) -> int:
-        """How many system messages the list begins with."""
+        """The number of system messages at the start."""
         return next(
             (index for index, message in enumerate(self.messages) if message.role not in _LEADING_ROLES),
             len(self.messages),
@@ -62,7 +62,7 @@ class MeasuredConversation:
         return [error.code for error in found]
 
     def must_keep_tokens(self) -> int:
-        """What system prompt, tools and all must-keep strings take, once each."""
+        """Count the tokens of system prompt, tools and all must-keep strings, once each."""
         answers = dict.fromkeys(probe.answer for probe in self.probes if probe.must_keep)
         system = self.overhead_tokens + sum(self.sizes[: self.lead])
         return system + sum(map(self.count.count_text, answers))

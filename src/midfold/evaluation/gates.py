@@ -20,7 +20,7 @@ NAMES = (*FLOORS, *CAPS, *CHAINS, *ProbeKind)
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """What a figure of midfold's digest has to reach; without a ratio it holds for the first one measured."""
+    """A bound for a figure of midfold's digest; without a ratio it holds for the first one measured."""
 
     name: str
     value: float

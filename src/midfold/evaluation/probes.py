@@ -25,14 +25,14 @@ from midfold.evaluation.signals import (
     shell_blocks,
     written_in_patch,
 )
-from midfold.evaluation.texts import SEPARATOR, holds, read_texts, spellings
+from midfold.evaluation.texts import SEPARATOR, escaped_forms, holds, read_texts
 from midfold.messages import Location, Message, Text, ToolCall, ToolResult, pair_calls
 from midfold.redact import find_secrets
 from midfold.transcripts import decode_json
 
 
 class ProbeKind(StrEnum):
-    """What a probe asks about."""
+    """The subject of a probe."""
 
     FIRST_REQUEST = "first_request"
     FINAL_REQUEST = "final_request"
@@ -49,7 +49,7 @@ class ProbeKind(StrEnum):
 
 
 class Zone(StrEnum):
-    """Where the string stands; head and tail stay as they are in most methods, so only the middle tells."""
+    """Where the string stands; head and tail stay as they are in most methods, so only the middle differs."""
 
     HEAD = "head"
     MIDDLE = "middle"
@@ -70,7 +70,7 @@ WEIGHTS = {
     ProbeKind.TOOL_ARGUMENT: 1,
     ProbeKind.NUMBER: 1,
 }
-"""What forgetting one costs: the task and a rule most, a figure that can be looked up least."""
+"""The cost of forgetting one: the task and a rule most, a figure that can be looked up least."""
 MUST_KEEP = frozenset(
     {ProbeKind.FIRST_REQUEST, ProbeKind.FINAL_REQUEST, ProbeKind.CONSTRAINT, ProbeKind.FILE_EDITED}
 )
@@ -173,7 +173,7 @@ def derive_probes(messages: Sequence[Message]) -> list[Probe]:
 
 
 class _Zones:
-    """Tells where a string stands."""
+    """Finds the zone of a string."""
 
     def __init__(self, messages: Sequence[Message]) -> None:
         tail = min(_TAIL_MESSAGES, len(messages) // 4)
@@ -181,10 +181,10 @@ class _Zones:
         self._tail = _join(messages[len(messages) - tail :])
 
     def zone_of(self, answer: str) -> Zone:
-        spelled = spellings(answer)
-        if holds(self._head, spelled):
+        forms = escaped_forms(answer)
+        if holds(self._head, forms):
             return Zone.HEAD
-        return Zone.TAIL if holds(self._tail, spelled) else Zone.MIDDLE
+        return Zone.TAIL if holds(self._tail, forms) else Zone.MIDDLE
 
 
 def _join(messages: Sequence[Message]) -> str:
@@ -330,7 +330,7 @@ def _figures(index: int, text: str) -> Iterator[_Candidate]:
 
 
 def _around(text: str, match: Match[str]) -> str:
-    """Quote the line around a match, with a blank in its place."""
+    """Quote the line around a match, with a blank instead of the match."""
     before = text[max(0, match.start() - _CLUE_CHARS) : match.start()].rpartition("\n")[2]
     after = text[match.end() : match.end() + _CLUE_CHARS].partition("\n")[0]
     return f"{before}____{after}"

@@ -59,7 +59,7 @@ class MethodFigures:
     tokens_before: int
     tokens_after: int
     fill: float
-    """how much of the ceiling is used, where it was met"""
+    """the part of the ceiling that is used, where it was met"""
     kept_per_1000: float
     """middle probes in context for each 1,000 tokens"""
     cpu_ms: float
@@ -68,7 +68,7 @@ class MethodFigures:
 
 @dataclass(frozen=True, slots=True)
 class ChainFigures:
-    """What is left after chains of one length; must-keep strings where they are owed."""
+    """Retention after chains of one length; must-keep strings where they are owed."""
 
     method: str
     ratio: float

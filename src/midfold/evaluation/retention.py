@@ -1,4 +1,4 @@
-"""What became of each probe: in context, in context where it belongs, one search away, or lost."""
+"""The fate of each probe: in context, in context where it belongs, one search away, or lost."""
 
 import re
 from collections.abc import Sequence
@@ -12,14 +12,14 @@ from midfold.evaluation.texts import (
     ContextEntry,
     Find,
     SourceTexts,
+    escaped_forms,
     holds,
     read_strings,
-    spellings,
 )
 from midfold.messages import Location, Message, ToolCall
 
 SEARCH_HITS = 5
-"""How many matches of a search somebody looks at."""
+"""The number of search matches that a reader looks at."""
 _LEAST_CLUE_CHARS = 3
 _COMPANION_CHARS = range(6, 601)  # shorter ones stand anywhere by chance
 _QUOTED = re.compile(r'"([^"\n]{3,})"|`([^`\n]{3,})`')
@@ -27,7 +27,7 @@ _BLANK_CONTEXT_CHARS = 30
 
 
 class ProbeFate(StrEnum):
-    """What became of a probe; the first that holds."""
+    """The fate of a probe; the first that holds."""
 
     ASSOCIATED = "associated"
     """word for word, in one entry with its call, its file or its message index"""
@@ -53,7 +53,7 @@ class ProbeVerdict:
 
 @dataclass(frozen=True, slots=True)
 class Belongings:
-    """What an entry has to name for a probe to stand where it belongs."""
+    """Messages and strings of which an entry has to name one for a probe to stand where it belongs."""
 
     indices: frozenset[int]
     """the messages that hold it, and those that their calls and results stand in"""
@@ -70,7 +70,7 @@ def classify(
     source: SourceTexts,
     find: Find | None,
 ) -> list[ProbeVerdict]:
-    """Tell the fate of each probe in a compressed conversation.
+    """Find the fate of each probe in a compressed conversation.
 
     `belongings` are those of `probes`, in order. Without `find` nothing that left can be had again.
     """
@@ -89,16 +89,14 @@ def find_belongings(conversation: MeasuredConversation) -> list[Belongings]:
 def _judge(
     probe: Probe, context: CompressedContext, belongs: Belongings, source: SourceTexts, find: Find | None
 ) -> ProbeVerdict:
-    spelled = spellings(probe.answer)
-    if holds(context.joined, spelled):
-        entries = [entry for entry in context.entries if holds(entry.text, spelled)]
+    forms = escaped_forms(probe.answer)
+    if holds(context.joined, forms):
+        entries = [entry for entry in context.entries if holds(entry.text, forms)]
         is_placed = any(_places(entry, belongs) for entry in entries)
         return ProbeVerdict(probe, ProbeFate.ASSOCIATED if is_placed else ProbeFate.VERBATIM)
     if find is None:
         return ProbeVerdict(probe, ProbeFate.LOST)
-    if any(
-        holds(source.texts[index], spelled) for clue in clues(probe) for index in find(clue)[:SEARCH_HITS]
-    ):
+    if any(holds(source.texts[index], forms) for clue in clues(probe) for index in find(clue)[:SEARCH_HITS]):
         return ProbeVerdict(probe, ProbeFate.RETRIEVABLE, by_question=True)
     return ProbeVerdict(probe, ProbeFate.RETRIEVABLE if find(probe.answer) else ProbeFate.LOST)
 
@@ -110,12 +108,12 @@ def _places(entry: ContextEntry, belongs: Belongings) -> bool:
     return (
         not belongs.indices.isdisjoint(entry.references())
         or any(re.search(rf"(?<!\w){re.escape(tool)}(?!\w)", entry.text) for tool in belongs.tools)
-        or any(holds(entry.text, spellings(companion)) for companion in belongs.companions)
+        or any(holds(entry.text, escaped_forms(companion)) for companion in belongs.companions)
     )
 
 
 def clues(probe: Probe) -> list[str]:
-    """Return the words of a question that somebody would search with, the most telling first.
+    """Return the words of a question that a reader would search with, the most informative first.
 
     They are what it quotes; of a line with a blank, what stands beside the blank.
     """
@@ -125,8 +123,8 @@ def clues(probe: Probe) -> list[str]:
         before, blank, after = quote.partition("____")
         pieces = (before[-_BLANK_CONTEXT_CHARS:], after[:_BLANK_CONTEXT_CHARS]) if blank else (quote,)
         words += [piece.rstrip("…").strip() for piece in pieces]
-    telling = [word for word in words if len(word) >= _LEAST_CLUE_CHARS]
-    return sorted(telling, key=len, reverse=True)[:1]
+    informative = [word for word in words if len(word) >= _LEAST_CLUE_CHARS]
+    return sorted(informative, key=len, reverse=True)[:1]
 
 
 class _Calls:
@@ -145,7 +143,7 @@ class _Calls:
     def belongings(self, probe: Probe) -> Belongings:
         holders = {*self._source.holders(probe.answer), *probe.evidence}
         own = [call for index in sorted(holders) for call in self._own_calls(index)]
-        made = [call for call in own if holds(call.arguments, spellings(probe.answer))]
+        made = [call for call in own if holds(call.arguments, escaped_forms(probe.answer))]
         answered = [call for index in sorted(holders) for call in self._calls.get(index, ())]
         companions = [
             value

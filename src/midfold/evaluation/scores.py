@@ -13,12 +13,12 @@ from midfold.evaluation.checks import find_inventions, find_problems
 from midfold.evaluation.conversations import MeasuredConversation, make_conversation
 from midfold.evaluation.probes import TASK, Probe, ProbeKind
 from midfold.evaluation.retention import Belongings, ProbeVerdict, classify, find_belongings
-from midfold.evaluation.texts import CompressedContext, holds, index_context, spellings
+from midfold.evaluation.texts import CompressedContext, escaped_forms, holds, index_context
 from midfold.redact import find_secrets
 from midfold.wire import parse
 
 LENGTHS = (1, 2, 5, 10)
-"""How many folds the chains have."""
+"""Lengths of the chains, in folds."""
 MUST_KEEP_PART = 0.6
 """Must-keep strings are owed only where they and the system prompt take at most this part of the ceiling."""
 
@@ -108,7 +108,7 @@ def follow_up(
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """How many of some probes are in context."""
+    """The number of probes that were asked for, and of those in context."""
 
     kept: int = 0
     asked: int = 0
@@ -123,14 +123,14 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class ChainResult:
-    """What is left at the end of a chain of folds, in all zones."""
+    """Retention at the end of a chain of folds, in all zones."""
 
     conversation: str
     method: str
     ratio: float
     length: int
     folds: int
-    """how many of the folds changed something"""
+    """the number of folds that changed something"""
     everything: Tally
     task: Tally
     constraints: Tally
@@ -197,5 +197,5 @@ def cut_pieces(conversation: MeasuredConversation, count: int, ratio: float) -> 
 
 
 def _tally(probes: Sequence[Probe], context: CompressedContext) -> Tally:
-    kept = sum(holds(context.joined, spellings(probe.answer)) for probe in probes)
+    kept = sum(holds(context.joined, escaped_forms(probe.answer)) for probe in probes)
     return Tally(kept, len(probes))

@@ -1,4 +1,4 @@
-"""What marks a rule, an error, an identifier or a figure in a text, and what a tool call is about.
+"""Signs of a rule, an error, an identifier or a figure in a text, and the subject of a tool call.
 
 Languages and tools have no common vocabulary, so words, names and keys are read for what they commonly mean.
 """
@@ -68,7 +68,7 @@ def find_rules(text: str) -> Iterator[str]:
 
 
 def find_errors(text: str) -> Iterator[str]:
-    """Yield the lines that tell what went wrong."""
+    """Yield the lines that say what went wrong."""
     for match in _ERROR_LINE.finditer(text):
         line = match[0].strip()
         if len(line) in _ERROR_CHARS:

@@ -34,9 +34,9 @@ class SourceTexts:
         return SEPARATOR.join([self.beside, *self.texts])
 
     def holders(self, wanted: str) -> list[int]:
-        """Return the messages that hold a string in any spelling."""
-        spelled = spellings(wanted)
-        return [index for index, text in enumerate(self.texts) if holds(text, spelled)]
+        """Return the messages that hold a string in any form."""
+        forms = escaped_forms(wanted)
+        return [index for index, text in enumerate(self.texts) if holds(text, forms)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class ContextEntry:
 
 @dataclass(frozen=True, slots=True)
 class CompressedContext:
-    """What the next model reads: as a whole, and by entries."""
+    """The context that the next model reads: as a whole, and by entries."""
 
     joined: str
     entries: tuple[ContextEntry, ...]
@@ -82,7 +82,7 @@ def index_context(messages: Sequence[Message], summary: str | None, beside: str 
 
 
 def read_texts(message: Message) -> Iterator[str]:
-    """Yield every text of a message; JSON arguments also as the strings that they spell."""
+    """Yield every text of a message; JSON arguments also as the strings in them."""
     for part in message.parts:
         match part:
             case Text(text) | Reasoning(text) | Opaque(_, text):
@@ -109,7 +109,7 @@ def read_strings(value: object) -> Iterator[str]:
                 waiting += reversed(values)
 
 
-def spellings(wanted: str) -> tuple[str, ...]:
+def escaped_forms(wanted: str) -> tuple[str, ...]:
     """Return a string as it is and as JSON escapes it."""
     return tuple(
         dict.fromkeys(
@@ -118,9 +118,9 @@ def spellings(wanted: str) -> tuple[str, ...]:
     )
 
 
-def holds(text: str, spelled: Sequence[str]) -> bool:
-    """Whether a text holds a string in one of its spellings."""
-    return any(spelling in text for spelling in spelled)
+def holds(text: str, forms: Sequence[str]) -> bool:
+    """Whether a text holds a string in one of its forms."""
+    return any(form in text for form in forms)
 
 
 def split_points(summary: str) -> list[str]:

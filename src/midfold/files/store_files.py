@@ -84,7 +84,7 @@ def all_holds() -> tuple[Hold, ...]:
 
 
 def identify(facts: os.stat_result) -> _Identity:
-    """Return what tells a file from all others."""
+    """Return device and inode, which identify a file."""
     return facts.st_dev, facts.st_ino
 
 

@@ -34,7 +34,7 @@ _SHORT_TASK_CHARS = 200
 
 @dataclass(frozen=True, slots=True)
 class FoldChoice:
-    """What is folded, what is shortened, and how much room the summary has."""
+    """The spans to fold, the parts to shorten, and the room of the summary."""
 
     head_stop: int
     spans: tuple[Span, ...]
@@ -42,7 +42,7 @@ class FoldChoice:
     repairs: Repairs
     frame: SummaryFrame
     frame_tokens: int
-    """what a summary takes before it says anything"""
+    """tokens of a summary without its words"""
     folded_tokens: int
     summary_tokens: int
     """room for the whole summary message"""

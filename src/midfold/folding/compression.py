@@ -27,7 +27,7 @@ N = TypeVar("N")
 
 @dataclass(frozen=True, slots=True)
 class Compression(Generic[M]):
-    """What a compression did, or why it did nothing.
+    """The result of a compression, or the reason why it did nothing.
 
     `messages` are the new ones: values from the core, wire items from engines and the API. Everything that
     left the context is still in `before`.
@@ -103,7 +103,7 @@ class Compression(Generic[M]):
 
     @property
     def fates(self) -> list[Fate]:
-        """What became of each message of the old list, by its index."""
+        """The fate of each message of the old list, by its index."""
         fates = [Fate.KEPT] * len(self.before)
         for step in self.fold.walk(self.before) if self.fold else ():
             if step.index is not None and step.message is None:

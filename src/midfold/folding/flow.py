@@ -110,7 +110,7 @@ def _compress(job: CompressionJob) -> Flow[Message]:
 
 
 def _fold(job: CompressionJob, choice: FoldChoice, pruned: Pruned) -> Flow[Message]:
-    """Have the summary written and put it in its place, unless that cannot save enough."""
+    """Have the summary written and put it in, unless that cannot save enough."""
     # What a fold saves whose summary says nothing; where that is too little, nobody is asked.
     frame_tokens = choice.summary_tokens - choice.body_tokens
     refusal = _why_vain(job, choice.folded_tokens - frame_tokens - job.edits_delta(choice.edits))
@@ -168,7 +168,7 @@ def _warn_of_focus(job: CompressionJob, draft: Draft, fold: Fold) -> str | None:
 
 
 def _fit(job: CompressionJob, choice: FoldChoice, draft: Draft) -> Fold:
-    """Put the summary in its place; where it is larger than its room, shorten it until it fits."""
+    """Put the summary in; where it is larger than its room, shorten it until it fits."""
     budget = choice.body_tokens
     for _ in range(_FIT_ROUNDS):
         message = choice.frame.wrap(draft.write(max(budget, 0)))
@@ -250,7 +250,7 @@ def _unchanged(job: CompressionJob, reason: str, state: CompressionState) -> Com
 
 
 def _counts(edits: Iterable[Edit], pruned: Pruned) -> PruneCounts:
-    """Count what is still to be seen of the pruning; duplicates are told apart only where all of it is."""
+    """Count what is still to be seen of the pruning; duplicates are counted apart only where all of it is."""
     kept = set(edits)
     if all(edit in kept for edit in pruned.edits):
         return pruned.counts

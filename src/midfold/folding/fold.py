@@ -104,7 +104,7 @@ class Insert:
 
 
 class Fate(StrEnum):
-    """What became of a message."""
+    """The fate of a message."""
 
     KEPT = "kept"
     SHORTENED = "shortened"
@@ -136,7 +136,7 @@ class WalkStep:
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """What a compression does to a list.
+    """The changes of a compression to a list.
 
     `replacements` take messages out and put summaries in, in order, without overlaps; `edits` shorten
     messages that stay; `inserts` repair what a provider would refuse; `note` is added, once, to the
@@ -148,7 +148,7 @@ class Fold:
     inserts: tuple[Insert, ...] = ()
     note: str | None = None
     lead: int = 0
-    """how many system messages stood at the start of the list"""
+    """the number of system messages at the start of the list"""
     silent: tuple[int, ...] = ()
     """the messages before `stop` that say nothing a digest covers"""
     prefix_digest: bytes = b""
@@ -316,7 +316,7 @@ def splice(fold: Fold, messages: Sequence[Message]) -> list[Message]:
 
 
 def replace_spans(spans: Sequence[Span], at: int, summary: Message | None) -> tuple[Replacement, ...]:
-    """Take the spans out, and put the summary in at `at`: in place of the span there, if there is one."""
+    """Take the spans out, and put the summary in at `at`: it replaces the span there, if there is one."""
     replacements = [Replacement(span) for span in join_spans(spans)]
     if summary is None:
         return tuple(replacements)

@@ -21,7 +21,7 @@ NO_MINIMUM_FROM = 0.85
 
 @dataclass(frozen=True, slots=True)
 class CompressionJob:
-    """What is compressed, how, and what travels beside it."""
+    """The messages to compress, the policy, and the rest of the request."""
 
     layout: Layout
     policy: CompressionPolicy
@@ -63,7 +63,7 @@ class CompressionJob:
 
     @property
     def fixed_tokens(self) -> int:
-        """What no compression can remove: system messages, newest request, calls that wait for results."""
+        """The part that always stays: system messages, newest request, calls that wait for results."""
         layout = self.layout
         total = len(layout.messages)
         waiting = Span(total if layout.waiting is None else max(layout.waiting, layout.request.stop), total)
@@ -71,7 +71,7 @@ class CompressionJob:
 
     @property
     def room(self) -> int:
-        """What is left for messages beside those that stay in any case."""
+        """The room for messages beside the fixed ones."""
         return max(0, self.policy.target_tokens - self.overhead_tokens - self.fixed_tokens)
 
     def find_refusal(self) -> str | None:
@@ -137,19 +137,19 @@ class CompressionJob:
 
     @property
     def note(self) -> str | None:
-        """What a fold adds to the system prompt."""
+        """The sentence that a fold adds to the system prompt."""
         return prompts.SYSTEM_NOTE if self.policy.add_system_note else None
 
     @property
     def note_tokens(self) -> int:
-        """What the note takes, where the system prompt is among the messages and does not have it yet."""
+        """The size of the note, where the system prompt is among the messages and does not have it yet."""
         system = self.layout.messages[0] if self.layout.lead else None
         if system is None or self.note is None or self.note in system.text:
             return 0
         return self.count(add_note(system, self.note)) - self.layout.sizes[0]
 
     def edit_delta(self, edit: Edit) -> int:
-        """How many tokens an edit adds; negative when it saves."""
+        """Return the tokens that an edit adds; negative when it saves."""
         if id(edit) not in self._deltas:
             edited = edit.apply(self.layout.messages[edit.index])
             # The edit is kept with its figure: once it were gone, another one could get its id.
@@ -157,5 +157,5 @@ class CompressionJob:
         return self._deltas[id(edit)][1]
 
     def edits_delta(self, edits: Sequence[Edit]) -> int:
-        """How many tokens these edits add together."""
+        """Return the tokens that these edits add together."""
         return sum(map(self.edit_delta, edits))

@@ -1,4 +1,4 @@
-"""What may be folded: head, tail, the newest request, and the spans between them, cut where it is legal.
+"""The layout of a conversation: head, tail, newest request, and the spans to fold, cut where it is legal.
 
 The output of a fold reads head, summary, newest request, recent tail. The newest request stays word for word
 and after the summary, wherever it stood: the fold may lie on both sides of it.
@@ -38,7 +38,7 @@ class Layout:
     pairing: Pairing
     cuts: list[bool]
     lead: int
-    """how many messages the system prompt takes"""
+    """the number of messages of the system prompt"""
     summary: int | None
     """where an earlier summary stands"""
     previous: str | None
@@ -46,7 +46,7 @@ class Layout:
     folded_before: FoldedNumbers
     """the messages that it stands for"""
     numbers: list[int]
-    """what each message is known by in the whole conversation"""
+    """the number of each message in the whole conversation"""
     request: Span
     """the newest request with whatever cannot be parted from it; empty when the user said nothing"""
     waiting: int | None
@@ -161,7 +161,7 @@ def _head_stop(layout: Layout, wanted: int) -> int:
     stop = max(min(limits), layout.head_start)
     while stop > layout.head_start and not layout.cuts[stop]:
         stop -= 1
-    # Without a head the summary takes the place of the earlier one.
+    # Without a head the summary replaces the earlier one.
     return stop if stop > layout.head_start else layout.lead
 
 

@@ -1,4 +1,4 @@
-"""How to compress: the settings of a compression, and the budgets that follow from them.
+"""Settings of a compression, and the budgets that follow from them.
 
 All budgets are tokens. A policy is made from configuration once and passed in; nothing here changes.
 """
@@ -13,10 +13,10 @@ from midfold.summaries import Template
 THRESHOLD_FLOOR_TOKENS = 64_000
 """Windows under 128,000 would otherwise be folded before there is anything to fold."""
 THRESHOLD_CAP = 0.85
-"""Whatever the setting, a request must still fit when the threshold is reached."""
+"""At any setting, a request must still fit when the threshold is reached."""
 TARGET_OF_THRESHOLD = 0.5
 TAIL_SLACK = 1.5
-"""How far the tail may exceed its budget rather than cut inside a group."""
+"""The factor by which the tail may exceed its budget rather than cut inside a group."""
 CEILING_TAIL = 0.15
 """The tail's part of a hard ceiling; what it does not take goes to the digest."""
 SUMMARY_RATIO = 0.20
@@ -29,7 +29,7 @@ _SCALE_ABOVE = 0.05
 
 
 class Strategy(StrEnum):
-    """How much is folded."""
+    """The extent of a compression: pruning, folding, or both as needed."""
 
     STAGED = "staged"
     FOLD = "fold"
@@ -37,7 +37,7 @@ class Strategy(StrEnum):
 
 
 class Style(StrEnum):
-    """What stays of an old tool result."""
+    """The form in which an old tool result stays."""
 
     STUB = "stub"
     EXCERPT = "excerpt"
@@ -45,7 +45,7 @@ class Style(StrEnum):
 
 
 class Budget(StrEnum):
-    """How a summary's budget follows from what it replaces."""
+    """The rule by which a summary's budget follows from what it replaces."""
 
     RATIO = "ratio"
     SCALED = "scaled"
@@ -58,7 +58,7 @@ _TARGET_RATIO = number("a number from 0.1 to 0.8", lambda value: 0.1 <= value <=
 
 @dataclass(frozen=True, slots=True)
 class FoldSettings:
-    """What people may set about a compression, declared once for all who take such settings."""
+    """The settings of a compression, declared once for every surface that takes them."""
 
     threshold: Annotated[float, _THRESHOLD, "part of the window at which compression starts"] = 0.5
     target_ratio: Annotated[float, _TARGET_RATIO, "part of the threshold kept for the newest messages"] = 0.2
@@ -105,14 +105,14 @@ class CompressionPolicy(FoldSettings):
 
     @property
     def target_tokens(self) -> int:
-        """What a compression aims at; with a ceiling, the ceiling itself."""
+        """The size that a compression aims at; with a ceiling, the ceiling itself."""
         if self.max_tokens is not None:
             return self.max_tokens
         return int(self.threshold_tokens * TARGET_OF_THRESHOLD)
 
     @property
     def tail_budget_tokens(self) -> int:
-        """How much of the newest messages stays as it is."""
+        """The budget of the newest messages, which stay as they are."""
         if self.max_tokens is not None:
             return int(self.max_tokens * CEILING_TAIL)
         if self.budget is Budget.FIXED:
@@ -120,7 +120,7 @@ class CompressionPolicy(FoldSettings):
         return int(self.threshold_tokens * self.target_ratio)
 
     def summary_budget_tokens(self, folded_tokens: int) -> int:
-        """How long a model-written summary of `folded_tokens` may be."""
+        """Return the most that a model-written summary of `folded_tokens` may take."""
         if self.budget is Budget.FIXED:
             return min(self.summary_tokens, folded_tokens // 2)
         ratio = SUMMARY_RATIO if self.budget is Budget.RATIO else _scaled_ratio(folded_tokens)
@@ -132,7 +132,7 @@ class CompressionPolicy(FoldSettings):
 
 
 def free_summary_tokens(folded_tokens: int) -> int:
-    """How long a summary of `folded_tokens` is where nothing limits it."""
+    """Return the length of a summary of `folded_tokens` where nothing limits it."""
     return min(max(int(folded_tokens * SUMMARY_RATIO), SUMMARY_FLOOR_TOKENS), folded_tokens // 2)
 
 

@@ -7,7 +7,7 @@ from midfold.folding.policy import CompressionPolicy
 from midfold.folding.state import CompressionState
 
 APPROACH = 0.85
-"""Of the threshold: where the user is told that a compression is near."""
+"""Of the threshold: where the user reads that a compression is near."""
 INEFFECTIVE_LIMIT = 2
 """Vain passes in a row after which automatic compression pauses; also the most in `VAIN_WINDOW_TURNS`."""
 VAIN_WINDOW_TURNS = 10
@@ -18,7 +18,7 @@ MANY_FOLDS = 2
 
 
 class Tier(IntEnum):
-    """How full the window is, in the steps at which something happens."""
+    """The fill of the window, in the steps at which something happens."""
 
     CALM = 0
     NOTED = 65
@@ -37,7 +37,7 @@ class Decision:
 
 
 def tier_of(tokens: int, context_length: int) -> Tier:
-    """Place a request among the tiers; an unknown window is calm."""
+    """Return the tier of a request; an unknown window is calm."""
     if context_length <= 0:
         return Tier.CALM
     percent = 100 * tokens / context_length

@@ -71,7 +71,7 @@ _NOTE = re.compile(rf"\[persisted-output {_REFERENCE}: {_SIZE}, `{_READER}` read
 
 @dataclass(frozen=True, slots=True)
 class PruneCounts:
-    """How many parts of each kind are said more briefly.
+    """The number of shortened parts of each kind.
 
     `duplicates` are results that point to a later copy, `results` all other results.
     """
@@ -164,7 +164,7 @@ _NO_BRACKETS = str.maketrans("[]", "()")
 
 
 def _is_reference(media: Media) -> bool:
-    """Tell an address or a provider's file id from data."""
+    """Whether the source is an address or a provider's file id, not data."""
     return not media.mime or media.source.startswith(("http://", "https://"))
 
 
@@ -344,7 +344,7 @@ def _find_offloaded(text: str, redact: Callable[[str], str]) -> _OffloadedResult
 def _write_offloaded_stub(
     call: ToolCall | None, result: ToolResult, offloaded: _OffloadedResult, redact: Callable[[str], str]
 ) -> str:
-    """Say in one line what was put aside, and where it is."""
+    """Say in one line what was offloaded, and where it is."""
     shown = ToolResult(result.call_id, redact(offloaded.preview), result.is_error, (), result.name)
     call = call or ToolCall(result.call_id, name_of(None, result), "")
     writers = dict.fromkeys((call.name, kind_of(call)), _say_offloaded)

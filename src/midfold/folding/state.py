@@ -1,4 +1,4 @@
-"""What a compression remembers from one to the next: values in, a new value out."""
+"""State that one compression hands to the next: values in, a new value out."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
@@ -15,7 +15,7 @@ class CompressionState:
     ineffective: int = 0
     """passes in a row that saved too little"""
     paused_at_tokens: int | None = None
-    """how large the request was when automatic compression paused; `None` while it runs"""
+    """the size of the request when automatic compression paused; `None` while it runs"""
     turn: int = 0
     last_pass_turn: int | None = None
     """the turn of the last pass, whatever came of it"""
@@ -24,7 +24,7 @@ class CompressionState:
     is_warned: bool = False
     """the approach warning has been shown and not been cleared"""
     pins: tuple[str, ...] = ()
-    """what the user pinned by hand"""
+    """sentences that the user pinned by hand"""
     unpinned: frozenset[str] = frozenset()
     """sentences that are not to be pinned though they set a rule"""
 

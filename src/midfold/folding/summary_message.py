@@ -22,7 +22,7 @@ _MOST_RANGES = 1_000
 
 @dataclass(frozen=True, slots=True)
 class FoldedNumbers:
-    """What a summary stands for, by the numbers of the whole conversation."""
+    """The messages that a summary stands for, by the numbers of the whole conversation."""
 
     spans: tuple[Span, ...] = ()
     added: tuple[int, ...] = ()
@@ -62,7 +62,7 @@ def frame_summary(body: str, task: str, folded: FoldedNumbers) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SummaryFrame:
-    """What code says around the words of one summary."""
+    """The text that code writes around the words of one summary."""
 
     task: str
     folded: FoldedNumbers

@@ -1,7 +1,7 @@
-"""Which result answers which call.
+"""Pairs tool results with the calls that they answer.
 
 Ids are not enough: real transcripts repeat them, leave them empty or lose them. A result belongs to the
-open call with its id, and where the ids do not tell, to the oldest open call of the same group.
+open call with its id, and where the ids do not decide, to the oldest open call of the same group.
 """
 
 from collections import deque
@@ -79,7 +79,7 @@ class _Matcher:
         """Give the result to the call that it answers, if there is one."""
         call = self._take(self._group_by_id.get(call_id)) or self._take(self._missed.get(call_id))
         if call is None:
-            # Ids cannot tell: either side lacks one.
+            # Ids cannot decide: either side lacks one.
             call = self._take(self._group_by_id.get("") if call_id else self._group)
         if call is None:
             return False

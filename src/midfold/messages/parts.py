@@ -133,7 +133,7 @@ class Opaque:
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """The place of a part that was taken out, so that the other parts keep their positions."""
+    """A part that was taken out; it stays so that the other parts keep their positions."""
 
     tag: ClassVar[str] = "removed"
 
@@ -170,7 +170,7 @@ class Message:
     """One wire item.
 
     `raw` is the caller's own object and is handed back by identity while `edited` is empty; `None` marks a
-    message made here, which its dialect spells when it is rendered. `edited` holds the positions of the
+    message made here, which its dialect writes when it is rendered. `edited` holds the positions of the
     parts that differ from `raw`.
     """
 
@@ -274,15 +274,15 @@ def _canonical_arguments(arguments: str) -> str:
 
 
 def _canonical_object(fields: dict[str, object]) -> str:
-    spelled = []
+    entries = []
     for key in sorted(fields):
         value = fields[key]
         # Nearly all arguments are texts and numbers, and to encode each would cost more than to hash it.
         if type(value) is str:
-            spelled.append(f"{len(key)}:{key}s{len(value)}:{value}")
+            entries.append(f"{len(key)}:{key}s{len(value)}:{value}")
         else:
-            spelled.append(f"{len(key)}:{key}{_canonical_value(value)}")
-    return "".join(spelled)
+            entries.append(f"{len(key)}:{key}{_canonical_value(value)}")
+    return "".join(entries)
 
 
 def _canonical_value(value: object) -> str:

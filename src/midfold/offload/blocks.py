@@ -1,4 +1,4 @@
-"""What stands in the conversation for a result that is not there as a whole."""
+"""Blocks that stand in the conversation for results that are not there as a whole."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ _MAX_PATH_CHARS = 260
 
 @dataclass(frozen=True, slots=True)
 class Original:
-    """How large a result was before it was offloaded or cut."""
+    """The size of a result before it was offloaded or cut."""
 
     chars: int
     bytes: int

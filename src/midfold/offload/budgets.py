@@ -1,4 +1,4 @@
-"""How much of a tool's output may enter the context."""
+"""Limits of tool output in the context."""
 
 import math
 from collections.abc import Mapping
@@ -41,7 +41,7 @@ class Budgets:
 
     @property
     def block_chars(self) -> int:
-        """What a block takes at most; offloading a result that is no longer would not make it shorter."""
+        """The most that a block takes; offloading a result that is no longer would not make it shorter."""
         return self.preview_chars + FRAME_CHARS
 
     def cut_chars(self, tool: str, results: int = 1) -> int:

@@ -15,7 +15,7 @@ _UNSAFE = re.compile(r"[^a-z0-9]+")
 
 
 def is_reference(text: str) -> bool:
-    """Tell a reference from anything else, a path above all."""
+    """Whether a text is a reference, not anything else, a path above all."""
     return _IS_REFERENCE.fullmatch(text) is not None
 
 
@@ -25,12 +25,12 @@ def name_owner(tenant: str, session: str) -> str:
 
 
 def name_folder(kind: str, name: str) -> str:
-    """Return the name of the folder of a tenant or a session, which tells nothing of theirs."""
+    """Return the name of the folder of a tenant or a session, which reveals nothing of theirs."""
     return f"{kind}-{digest_of(name)[:_HASH_CHARS]}"
 
 
 def is_folder_of(kind: str, name: str) -> bool:
-    """Tell the name of such a folder from others."""
+    """Whether this is the name of such a folder."""
     return re.fullmatch(rf"{kind}-[0-9a-f]{{{_HASH_CHARS}}}", name, re.ASCII) is not None
 
 

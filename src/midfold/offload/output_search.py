@@ -24,7 +24,7 @@ _MARGIN_CHARS = max(_SHOWN_CHARS, MAX_PATTERN_CHARS)
 
 @dataclass(frozen=True, slots=True)
 class OutputMatch:
-    """A place that matches: where it is, and what its line says around it."""
+    """A match: its position, and the line around it."""
 
     reference: str
     offset: int

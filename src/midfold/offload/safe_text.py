@@ -21,7 +21,7 @@ class SafeText(str):
 
     @property
     def size(self) -> int:
-        """How many bytes it has."""
+        """The size of the text in bytes."""
         return sum(map(len, self.chunks))
 
 

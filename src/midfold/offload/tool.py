@@ -29,7 +29,7 @@ _REFERENCE_CHARS = 80
 
 
 def read_tool_schema() -> dict[str, object]:
-    """Return name, description and parameters as JSON schema, for whoever spells it as an API wants it."""
+    """Return name, description and parameters as JSON schema; the caller renders them for its API."""
     schema: dict[str, object] = json.loads(read_text("midfold.offload", "texts/tool.json"))
     return schema
 

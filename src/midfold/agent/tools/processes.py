@@ -43,7 +43,7 @@ class ProcessMark:
 
 
 def end_all(leader: int, mark: ProcessMark, *, rest_seconds: float = 0.0) -> bool:
-    """End everything that a command started; true where a process had to be told to.
+    """End everything that a command started; true where a process had to be signalled.
 
     `leader` is the command's own process, which leads a session and a group. What is about to end by itself
     has `rest_seconds` for it.

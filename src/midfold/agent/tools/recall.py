@@ -14,7 +14,7 @@ from midfold.wire import parse
 
 MAX_HITS = 20
 AROUND_CHARS = 20_000
-"""What one call shows of old messages at most."""
+"""The most that one call shows of old messages."""
 _MESSAGE_CHARS = 4_000
 
 

@@ -17,7 +17,7 @@ _TYPES: dict[object, str] = {str: "string", int: "integer", float: "number", boo
 
 
 class ToolFailed(Exception):
-    """A tool cannot do what it was asked; the text is told to the model."""
+    """A tool cannot do what it was asked; the model reads the text."""
 
 
 @dataclass(frozen=True, slots=True)

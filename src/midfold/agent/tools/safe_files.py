@@ -15,7 +15,7 @@ from midfold.files import BelongsToStore, is_held, is_store_name, write_atomical
 # A folder that may be passed through need not be one that may be listed.
 _FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-"""How a file is opened: a link is refused, and a pipe does not block."""
+"""Flags to open a file with: a link is refused, and a pipe does not block."""
 
 
 @contextmanager

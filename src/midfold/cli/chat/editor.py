@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from midfold.cli.chat.slash.base import Suggestion
 
 Complete = Callable[[str], "Sequence[Suggestion]"]
-"""What the line so far may be completed to."""
+"""Returns the completions of the line so far."""
 _MORE = "\\"
 """At the end of a line: the next one belongs to it."""
 

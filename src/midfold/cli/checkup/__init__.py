@@ -1,4 +1,4 @@
-"""What `midfold doctor` looks at, a subject in each file."""
+"""The checks of `midfold doctor`, a subject in each file."""
 
 from midfold.cli.checkup.database import check_store
 from midfold.cli.checkup.findings import Finding, Severity

@@ -1,4 +1,4 @@
-"""What a check says: how things are, what to do about it, and how that can be done at once."""
+"""Findings of a check: the state of a thing, the advice about it, and its repair."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Severity(StrEnum):
-    """How bad it is; only problems make the doctor leave with status 1."""
+    """The severity of a finding; only problems make the doctor leave with status 1."""
 
     OK = "ok"
     WARN = "warn"
@@ -15,7 +15,7 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One line. `repair` mends it without losing anything, and says what was done."""
+    """One line. `repair` loses nothing, and says what it did."""
 
     area: str
     level: Severity

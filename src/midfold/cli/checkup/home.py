@@ -31,7 +31,7 @@ _PINS, _PINNED = "pins", re.compile(r"[0-9a-f]{32}\.json", re.ASCII)
 _REPLACED = re.compile(r"\.learnt_limits\.json\.[a-z0-9_]{8}", re.ASCII)
 _REPLACED_PINS = re.compile(r"\.[0-9a-f]{32}\.json\.[a-z0-9_]{8}", re.ASCII)
 _LITTLE_BYTES, _HARDLY_ANY_BYTES = 500_000_000, 50_000_000
-# Nothing is being written for so long: whoever wrote it is gone.
+# Nothing is being written for so long: its writer is gone.
 _LEFT_SECONDS = 3_600.0
 _MOST_NAMED = 4
 
@@ -72,7 +72,7 @@ def _walk(folder: Path) -> Iterator[Path]:
 def _find_outputs(root: Path) -> list[Path]:
     """Return the files that a sink wrote, and their folders."""
     files = [
-        root / file.place.tenant / file.place.session / file.name
+        root / file.folder.tenant / file.folder.session / file.name
         for file in walk(root)
         if is_temporary(file.name) or is_reference(file.name.removesuffix(SUFFIX))
     ]

@@ -1,4 +1,4 @@
-"""Tool output that was put aside: what no session knows, and what sessions know and is gone.
+"""Offloaded tool output: files that no session knows, and references whose files are gone.
 
 Output is removed only if it names this store for its own, the store is there and sound, its session is not in
 it any more, and no message mentions it.
@@ -19,11 +19,11 @@ from midfold.store import StoreFacts, find_in_bodies, read_facts
 _AREA = "outputs"
 _MARK = "persisted-output reference="
 _IN_BODY = re.compile(rf"{_MARK}\\?\"({REFERENCE})")
-# However a message spells a reference, this is in it.
+# However a message writes a reference, this is in it.
 _ENDING = re.compile(r"-([0-9a-f]{32})")
 # Output may be kept before its session is written; after a day that has happened, or never will.
 _UNKNOWN_SECONDS = 86_400.0
-# Nothing is being written for so long: whoever wrote it is gone.
+# Nothing is being written for so long: its writer is gone.
 _LEFT_SECONDS = 3_600.0
 
 
@@ -40,10 +40,10 @@ def check_outputs(root: Path, store: Path, *, is_sound: bool) -> Iterator[Findin
         mentioned = find_in_bodies(store, _MARK, _IN_BODY)
         forgotten = _find_forgotten(root, files, facts)
         # Reading every message takes long, and is seldom called for.
-        spelled = find_in_bodies(store, "-", _ENDING) if forgotten else set()
+        mentioned = find_in_bodies(store, "-", _ENDING) if forgotten else set()
     except StoreError:
         return  # the store has findings of its own
-    yield from _check_forgotten(root, [file for file in forgotten if _ending_of(file) not in spelled])
+    yield from _check_forgotten(root, [file for file in forgotten if _ending_of(file) not in mentioned])
     gone = mentioned - {file.name.removesuffix(SUFFIX) for file in files}
     if gone:
         yield Finding(
@@ -72,7 +72,7 @@ def _find_forgotten(root: Path, files: Sequence[OffloadedFile], facts: StoreFact
     return [
         file
         for file in files
-        if file.place not in known
+        if file.folder not in known
         and _is_older(file, _UNKNOWN_SECONDS)
         and sink.store_of(file) == facts.store_id
     ]
@@ -81,7 +81,7 @@ def _find_forgotten(root: Path, files: Sequence[OffloadedFile], facts: StoreFact
 def _check_forgotten(root: Path, files: Sequence[OffloadedFile]) -> Iterator[Finding]:
     if files:
         size = format_size(sum(file.size for file in files))
-        sessions = count_of(len({file.place for file in files}), "session")
+        sessions = count_of(len({file.folder for file in files}), "session")
         yield Finding(
             _AREA,
             Severity.WARN,
@@ -102,6 +102,6 @@ def _ending_of(file: OffloadedFile) -> str:
 def _remove(root: Path, files: Sequence[OffloadedFile]) -> str:
     sink = FileSink(root)
     gone = [file for file in files if sink.remove(file)]
-    for place in {file.place for file in gone}:
-        sink.remove_folder(place)
+    for folder in {file.folder for file in gone}:
+        sink.remove_folder(folder)
     return count_of(len(gone), "file")

@@ -1,4 +1,4 @@
-"""What is set and installed: the settings, SQLite, the extras and the tokenizer."""
+"""Checks of the installation: the settings, SQLite, the extras and the tokenizer."""
 
 import os
 from collections.abc import Iterator

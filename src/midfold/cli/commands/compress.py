@@ -121,7 +121,7 @@ def command(
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """What came out, how long it took, and what a model was asked, or would be."""
+    """The result, its time, and the requests that a model got, or would get."""
 
     result: Compression[object]
     elapsed_ms: float

@@ -76,7 +76,7 @@ def fold_to_a_tenth(request: Request) -> Compression[object]:
 
 
 def print_demo(result: Compression[object], seconds: float, console: Console) -> None:
-    """Tell the story: how much, what by index, what survived and what can be found again."""
+    """Print the story: how much, what by index, what survived and what can be found again."""
     _print_story(result, seconds, console)
     _print_survivors(result, console)
 

@@ -38,7 +38,7 @@ class Inspection:
     context: ContextBreakdown
     faults: tuple[Fault, ...]
     profile: str
-    """Whose rules the faults break."""
+    """The provider profile whose rules the faults break."""
 
 
 @click.command(epilog=_EPILOG)

@@ -69,7 +69,7 @@ def export_command(name: str, output: str | None, form: str | None, tip: bool) -
 
 
 class ImportOptions(TypedDict):
-    """How files are read, and what becomes of them."""
+    """Options for reading files and storing them."""
 
     title: str | None
     row: int | None

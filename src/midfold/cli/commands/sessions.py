@@ -102,7 +102,7 @@ def show(name: str, full: bool, as_json: bool, **wanted: Unpack[ExcerptRange]) -
 
 
 class SearchOptions(TypedDict):
-    """What a search is narrowed to."""
+    """The filters of a search."""
 
     role: str | None
     tool: str | None

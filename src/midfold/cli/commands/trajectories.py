@@ -48,7 +48,7 @@ A file for --config holds any of the settings, for instance:
 
 
 class Flags(TypedDict):
-    """What was asked for beside the input."""
+    """The options beside the input."""
 
     output: Path | None
     config_file: Path | None

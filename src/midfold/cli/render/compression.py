@@ -1,4 +1,4 @@
-"""How a compression looks to a person: before and after by index."""
+"""A compression for a terminal: before and after by index."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What fills the window: as a bar, on one line, and as tables of who and what is in it."""
+"""The content of the window: as a bar, on one line, and as tables by section and by tool."""
 
 from pathlib import PurePath
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""How an evaluation looks in a terminal."""
+"""Tables of an evaluation for a terminal."""
 
 from rich.console import Console
 from rich.text import Text

@@ -58,14 +58,14 @@ def count_of(number: int, noun: str) -> str:
 
 
 def format_cost(cost: Cost) -> str:
-    """Spell dollars with as many digits as tell something; what is not known is said to be unknown."""
+    """Format dollars with their informative digits; an unknown price is said to be unknown."""
     if cost.dollars is None or not cost.is_complete:
         return "cost unknown"
     return f"${cost.dollars:,.2f}" if cost.dollars >= 1 else f"${cost.dollars:.4f}"
 
 
 def format_dollars(dollars: Decimal | None) -> str:
-    """Spell dollars with as many digits as tell something."""
+    """Format dollars with their informative digits."""
     if dollars is None:
         return "unknown"
     sign, amount = ("-" if dollars < 0 else ""), abs(dollars)

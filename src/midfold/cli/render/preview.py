@@ -1,4 +1,4 @@
-"""What a model adds to a compression on the command line: its price beforehand, its progress, its bill."""
+"""The model's part of a compression on the command line: its price beforehand, its progress, its bill."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -40,7 +40,7 @@ def open_summarizer(model: str, base_url: str | None) -> Iterator[BlockingSummar
 def announced(
     summarize: Callable[[SummaryRequest], str], what: str, console: Console
 ) -> Callable[[SummaryRequest], str]:
-    """Say what is being waited for, while it is, to whoever sits at a terminal."""
+    """Say on a terminal what is being waited for, while it is."""
 
     def ask(request: SummaryRequest) -> str:
         with console.status(Text(printable(f"summarising {what}…", 100)), spinner="dots"):

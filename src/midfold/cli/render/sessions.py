@@ -1,4 +1,4 @@
-"""How sessions look to a person: conversations, chains, what a search found, and messages."""
+"""Sessions for a terminal: conversations, chains, search hits and messages."""
 
 from collections.abc import Iterator, Sequence
 from typing import assert_never

@@ -1,4 +1,4 @@
-"""How a run over many trajectories looks in a terminal: on its way, and in the end."""
+"""A run over many trajectories for a terminal: its progress, and its results."""
 
 import time
 from collections import Counter
@@ -23,7 +23,7 @@ _LEAST_OCTAVE = 10
 
 @contextmanager
 def show_progress(console: Console) -> Iterator[Callable[[BatchProgress], None]]:
-    """Show how far a run is: a bar to whoever sits at a terminal, a line now and then to a log."""
+    """Show how far a run is: a bar on a terminal, a line now and then in a log."""
     if not console.is_terminal:
         yield _say_now_and_then(console)
         return
@@ -75,7 +75,7 @@ def print_result(result: BatchResult, console: Console, *, is_rehearsal: bool, r
 
 
 def format_count(number: float) -> str:
-    """Spell a large number with as many digits as tell something."""
+    """Format a large number with its informative digits."""
     for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if number >= size:
             return f"{number / size:.1f}{letter}"
@@ -83,14 +83,14 @@ def format_count(number: float) -> str:
 
 
 def format_seconds(seconds: float) -> str:
-    """Spell a time to come: 42 s, 3 min, 5 h."""
+    """Format a time to come: 42 s, 3 min, 5 h."""
     if seconds < 100:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 6_000 else f"{seconds / 3_600:.1f} h"
 
 
 def format_bill(bill: SummaryBill) -> str:
-    """Spell what models cost so far; what has no price is said to have none."""
+    """Format the cost of models so far; calls without a price are said to have none."""
     calls = _count_of(bill.calls, "call")
     if bill.unpriced_calls == bill.calls:
         return f"{calls}, cost unknown"

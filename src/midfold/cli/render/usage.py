@@ -1,4 +1,4 @@
-"""How usage looks to a person: what was used, what it cost, what the cache and the folds brought."""
+"""Usage for a terminal: tokens, cost, and the gain of the cache and the folds."""
 
 from collections.abc import Iterator, Sequence
 

@@ -1,4 +1,4 @@
-"""How much is kept, of each session, each tenant and in all, and whether there is room for more."""
+"""Disk usage of each session, each tenant and in all, and the room for more."""
 
 import errno
 import os
@@ -19,7 +19,7 @@ _BLOCK_BYTES = 4_096
 
 @dataclass(frozen=True, slots=True)
 class Quotas:
-    """What may be kept, in bytes, and for how long where no store keeps the session."""
+    """The most that is kept, in bytes, and for how long where no store keeps the session."""
 
     session_bytes: int = 256 << 20
     tenant_bytes: int = 1 << 30
@@ -39,7 +39,7 @@ class SessionFolder:
 class OffloadedFile:
     """A file below the folders of a session, temporary ones among them."""
 
-    place: SessionFolder
+    folder: SessionFolder
     name: str
     size: int
     modified_seconds: float
@@ -58,19 +58,19 @@ class DiskUsage:
         self._tenants: Counter[str] = Counter()
 
     @contextmanager
-    def reserve(self, place: SessionFolder, size: int) -> Iterator[None]:
+    def reserve(self, folder: SessionFolder, size: int) -> Iterator[None]:
         """Count `size` bytes as used if the block succeeds; `EDQUOT` where there is no room for them."""
         size = _in_blocks(size)
         with self._lock:
             self._count_if_stale()
-            if self._is_over(place, size):
+            if self._is_over(folder, size):
                 raise OSError(errno.EDQUOT, "the quota for kept output is used up")
-            self._add(place, size)
+            self._add(folder, size)
         try:
             yield
         except BaseException:
             with self._lock:
-                self._add(place, -size)
+                self._add(folder, -size)
             raise
 
     def forget(self) -> None:
@@ -78,17 +78,17 @@ class DiskUsage:
         with self._lock:
             self._counted_at = None
 
-    def _is_over(self, place: SessionFolder, size: int) -> bool:
+    def _is_over(self, folder: SessionFolder, size: int) -> bool:
         quotas = self._quotas
         return (
-            self._sessions[place] + size > quotas.session_bytes
-            or self._tenants[place.tenant] + size > quotas.tenant_bytes
+            self._sessions[folder] + size > quotas.session_bytes
+            or self._tenants[folder.tenant] + size > quotas.tenant_bytes
             or self._tenants.total() + size > quotas.total_bytes
         )
 
-    def _add(self, place: SessionFolder, size: int) -> None:
-        self._sessions[place] += size
-        self._tenants[place.tenant] += size
+    def _add(self, folder: SessionFolder, size: int) -> None:
+        self._sessions[folder] += size
+        self._tenants[folder.tenant] += size
 
     def _count_if_stale(self) -> None:
         now = self._clock()
@@ -98,7 +98,7 @@ class DiskUsage:
         self._sessions.clear()
         self._tenants.clear()
         for file in walk(self._root):
-            self._add(file.place, _in_blocks(file.size))
+            self._add(file.folder, _in_blocks(file.size))
         self._counted_at = now
 
 
@@ -114,8 +114,8 @@ def walk(root: Path) -> Iterator[OffloadedFile]:
             for entry in _scan(Path(session.path)):
                 with suppress(FileNotFoundError):
                     status = entry.stat(follow_symlinks=False)
-                    place = SessionFolder(tenant.name, session.name)
-                    yield OffloadedFile(place, entry.name, status.st_size, status.st_mtime)
+                    folder = SessionFolder(tenant.name, session.name)
+                    yield OffloadedFile(folder, entry.name, status.st_size, status.st_mtime)
 
 
 def _folders(directory: Path, kind: str) -> Iterator[os.DirEntry[str]]:

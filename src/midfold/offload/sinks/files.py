@@ -25,7 +25,7 @@ from midfold.redact import redact as hide_credentials
 # What the names of files begin with that are still being written.
 _TEMPORARY = ".tmp-"
 _SWEEP_SECONDS = 3600.0
-# Nothing is written for so long: whoever wrote it is gone.
+# Nothing is written for so long: its writer is gone.
 _TEMPORARY_SECONDS = 3600.0
 _IS_TEMPORARY = re.compile(rf"{re.escape(_TEMPORARY)}[0-9a-f]{{16}}", re.ASCII)
 _DAY_SECONDS = 86_400.0
@@ -34,7 +34,7 @@ _DEFAULT_QUOTAS = Quotas()
 
 @dataclass(frozen=True, slots=True)
 class SweptFiles:
-    """What a sweep removed."""
+    """The files that a sweep removed."""
 
     files: int = 0
     bytes: int = 0
@@ -44,8 +44,8 @@ class FileSink:
     """All output that is offloaded below `root`, a directory of its own that need not exist.
 
     Threads and processes may share it. With `store`, the id of the store of its sessions, output stays
-    as long as they do: whoever deletes a session clears its output. Without, it goes when it is too old. That
-    and what a killed process left behind is swept when something is written, once an hour at most.
+    as long as they do: the caller that deletes a session clears its output. Without, it goes when it is too
+    old. That and what a killed process left behind is swept when something is written, once an hour at most.
     """
 
     def __init__(
@@ -75,8 +75,8 @@ class FileSink:
         old = [file for file, age in _ages(walk(self.root), now) if age > self._max_age(file)]
         unowned = [file for file in old if is_temporary(file.name) or self.store_of(file) == ""]
         gone = [file for file in unowned if self.remove(file)]
-        for place in {file.place for file in gone}:
-            self.remove_folder(place)
+        for folder in {file.folder for file in gone}:
+            self.remove_folder(folder)
         if gone:
             self.usage.forget()
         return SweptFiles(len(gone), sum(file.size for file in gone))
@@ -86,15 +86,15 @@ class FileSink:
         if self._swept_at is None or abs(self.clock() - self._swept_at) >= _SWEEP_SECONDS:
             self.sweep()
 
-    def remove_folder(self, place: SessionFolder) -> None:
+    def remove_folder(self, folder: SessionFolder) -> None:
         """Remove the folder of a session if it is empty."""
-        with suppress(OSError), private_directory(self.root, place.tenant) as tenant:
-            os.rmdir(place.session, dir_fd=tenant)
+        with suppress(OSError), private_directory(self.root, folder.tenant) as tenant:
+            os.rmdir(folder.session, dir_fd=tenant)
 
     def store_of(self, file: OffloadedFile) -> str | None:
         """Say which store keeps the session of a file, empty for none; `None` if the file is none of ours."""
         try:
-            with private_directory(self.root, file.place.tenant, file.place.session) as directory:
+            with private_directory(self.root, file.folder.tenant, file.folder.session) as directory:
                 return read_store(directory, file.name)
         except OSError:
             return None
@@ -102,7 +102,7 @@ class FileSink:
     def remove(self, file: OffloadedFile) -> bool:
         """Remove a file, and say whether that was possible."""
         try:
-            with private_directory(self.root, file.place.tenant, file.place.session) as directory:
+            with private_directory(self.root, file.folder.tenant, file.folder.session) as directory:
                 os.unlink(file.name, dir_fd=directory)
         except OSError:
             return False
@@ -113,7 +113,7 @@ class FileSink:
 
 
 def is_temporary(name: str) -> bool:
-    """Tell the names of files that are still being written."""
+    """Whether this is the name of a file that is still being written."""
     return _IS_TEMPORARY.fullmatch(name) is not None
 
 
@@ -136,7 +136,7 @@ class FileSession:
     def __init__(self, sink: FileSink, session: str, tenant: str) -> None:
         self._sink = sink
         self._owner = name_owner(tenant, session)
-        self._place = SessionFolder(name_folder("tenant", tenant), name_folder("session", session))
+        self._folder = SessionFolder(name_folder("tenant", tenant), name_folder("session", session))
 
     def write(self, key: str, text: str, *, tool: str = "") -> str:
         """Keep a text, credentials replaced; raises `OSError`, `EDQUOT` where a quota is used up."""
@@ -156,7 +156,7 @@ class FileSession:
                 # What is still in use does not grow old.
                 os.utime(name, (sink.clock(), sink.clock()), dir_fd=directory)
             else:
-                with sink.usage.reserve(self._place, record.size):
+                with sink.usage.reserve(self._folder, record.size):
                     _write_record(directory, name, record.parts)
         return record.reference
 
@@ -192,20 +192,20 @@ class FileSession:
         """Return the file of a reference that this session gave."""
         if not is_reference(reference):
             raise ValueError(f"not a reference: {reference!r}")
-        place = self._place
-        return str(self._sink.root / place.tenant / place.session / (reference + SUFFIX))
+        folder = self._folder
+        return str(self._sink.root / folder.tenant / folder.session / (reference + SUFFIX))
 
     def clear(self) -> None:
         """Remove all that this session keeps, and nothing else."""
         with suppress(FileNotFoundError), self._directory() as directory:
             for name in _list(directory):
                 os.unlink(name, dir_fd=directory)
-        self._sink.remove_folder(self._place)
+        self._sink.remove_folder(self._folder)
         self._sink.usage.forget()
 
     @contextmanager
     def _directory(self, *, create: bool = False) -> Iterator[int]:
-        names = (self._place.tenant, self._place.session)
+        names = (self._folder.tenant, self._folder.session)
         with private_directory(self._sink.root, *names, create=create) as directory:
             yield directory
 

@@ -1,4 +1,4 @@
-"""How an offloaded text lies in its file: the text itself, then a line that describes it, then a seal.
+"""The file of an offloaded text: the text itself, then a line that describes it, then a seal.
 
     the text, in chunks of CHUNK_CHARS characters, as UTF-8
     {"owner": …, "key": …, "chunks": [[end of the first in bytes, line breaks up to there, SHA-256], …], …}
@@ -41,7 +41,7 @@ class OutputRecord:
 
     @property
     def size(self) -> int:
-        """How many bytes the file has."""
+        """The size of the file in bytes."""
         return sum(map(len, self.parts))
 
 

@@ -1,4 +1,4 @@
-"""What a slash command is, and what it has at hand."""
+"""Slash commands, and the context that they work in."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from midfold.providers import Provider, read_providers
 
 
 class NextStep(Enum):
-    """What follows a command."""
+    """The step after a command."""
 
     PROMPT = "the next prompt"
     GO_ON = "the turn that was not finished"
@@ -23,7 +23,7 @@ class NextStep(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ChatContext:
-    """What a command works with."""
+    """The objects that a command works with."""
 
     agent: Agent
     console: Console
@@ -43,7 +43,7 @@ class ChatContext:
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """What a line may be completed with: `text` comes in place of the last `replaces` characters."""
+    """A completion of a line: `text` replaces the last `replaces` characters."""
 
     text: str
     meaning: str = ""
@@ -57,7 +57,7 @@ class UsageProblem(Exception):
 Run = Callable[[ChatContext, str], NextStep | None]
 """Runs a command with what was written after its name; `None` is the next prompt."""
 Offer = Callable[[ChatContext], Sequence[Suggestion]]
-"""What may follow the name of a command."""
+"""Offers the words that may follow the name of a command."""
 
 
 def no_choices(_chat: ChatContext) -> Sequence[Suggestion]:

@@ -21,7 +21,7 @@ _MOST_PIN_CHARS = 300
 
 @dataclass(frozen=True, slots=True)
 class CompressRequest:
-    """What `/compress` is asked for."""
+    """The arguments of `/compress`."""
 
     focus: str | None
     keep_last: int | None

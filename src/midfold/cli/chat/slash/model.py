@@ -18,7 +18,7 @@ _USAGE = "/model NAME [--base-url URL] [--context-length N]"
 
 @dataclass(frozen=True, slots=True)
 class ModelTarget:
-    """Which model is meant."""
+    """The model that `/model` asks for."""
 
     name: str
     base_url: str | None = None

@@ -1,4 +1,4 @@
-"""What a person sees of an agent: its words as they come, a line for each tool, how full the window is.
+"""Views of an agent: its words as they come, a line for each tool, how full the window is.
 
 Nothing is imported here: a pipe needs none of what a terminal does.
 """

@@ -1,4 +1,4 @@
-"""What every way of showing an agent has in common."""
+"""The protocol of all views of an agent."""
 
 from contextlib import AbstractContextManager
 from typing import Protocol

@@ -93,7 +93,7 @@ def describe(why: Why) -> str:
 
 
 def format_times(count: int) -> str:
-    """Spell how often."""
+    """Format a number of times."""
     return "once" if count == 1 else f"{count:,} times"
 
 

@@ -1,6 +1,6 @@
 """Markdown of a model as lines for a terminal, also while it is incomplete.
 
-The markup is the model's, so nothing of it may reach the terminal but letters: links are spelled out, HTML is
+The markup is the model's, so nothing of it may reach the terminal but letters: links are written out, HTML is
 text, and what the parser makes of entities is cleaned once more.
 """
 
@@ -54,7 +54,7 @@ class MarkdownStream:
     _source: str = ""
     """the text from the beginning of the open block"""
     _seen: tuple[str, int] = ("", 0)
-    """what was laid out, and how wide the terminal was"""
+    """the text that was laid out, and the width of the terminal"""
     _open: list[Line] = field(default_factory=list)
     _given: int = 0
     """lines of the open block that were given out"""
@@ -157,7 +157,7 @@ class _CodeBlock(CodeBlock):
 
 
 class _Markdown(Markdown):
-    """Markdown in which HTML is text, and links and images are spelled out."""
+    """Markdown in which HTML is text, and links and images are written out."""
 
     elements = {  # noqa: RUF012 - as the original has it
         **Markdown.elements,
