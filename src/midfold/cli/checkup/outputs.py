@@ -40,10 +40,10 @@ def check_outputs(root: Path, store: Path, *, is_sound: bool) -> Iterator[Findin
         mentioned = find_in_bodies(store, _MARK, _IN_BODY)
         forgotten = _find_forgotten(root, files, facts)
         # Reading every message takes long, and is seldom called for.
-        mentioned = find_in_bodies(store, "-", _ENDING) if forgotten else set()
+        endings = find_in_bodies(store, "-", _ENDING) if forgotten else set()
     except StoreError:
         return  # the store has findings of its own
-    yield from _check_forgotten(root, [file for file in forgotten if _ending_of(file) not in mentioned])
+    yield from _check_forgotten(root, [file for file in forgotten if _ending_of(file) not in endings])
     gone = mentioned - {file.name.removesuffix(SUFFIX) for file in files}
     if gone:
         yield Finding(
