@@ -3,7 +3,7 @@
 import pytest
 
 import midfold
-from midfold.engines.context import Section, context_breakdown
+from midfold.engines.context_breakdown import Section, context_breakdown
 from midfold.folding.policy import CompressionPolicy
 from midfold.messages import Message, Text
 from midfold.testing import conversation

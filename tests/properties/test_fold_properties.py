@@ -10,10 +10,11 @@ from midfold.api import compress
 from midfold.errors import DialectError, StaleFold, SummaryUnavailable
 from midfold.folding.flow import compress as compress_flow
 from midfold.folding.fold import apply
-from midfold.folding.layout import lay_out, make_plan
+from midfold.folding.layout import lay_out
 from midfold.folding.policy import CompressionPolicy, Strategy, Style
 from midfold.folding.run import run
 from midfold.folding.summary_message import find_summary
+from midfold.folding.tail import make_plan
 from midfold.messages import (
     Media,
     Reasoning,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from midfold.tokens.vocabularies import find_family, load_counter
+from midfold.tokens.tokenizers import find_family, load_counter
 
 
 @pytest.mark.parametrize(

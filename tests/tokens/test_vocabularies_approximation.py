@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from midfold.messages import Message, Reasoning, Text, ToolCall, ToolResult
 from midfold.tokens.counting import count_tokens
-from midfold.tokens.vocabularies import approximate_tokens
+from midfold.tokens.tokenizers import approximate_tokens
 
 _random = random.Random(7)
 

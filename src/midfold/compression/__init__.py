@@ -1,4 +1,4 @@
-"""The door that scripts know: `midfold.compression.redact.redact`. The code is in `midfold.redact`."""
+"""A stable alias for scripts: `midfold.compression.redact.redact`. The compressor is in `midfold.folding`."""
 
 from midfold.compression import redact
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from midfold.engines.base import ContextEngine, EngineSetup, FoldingEngine
 from midfold.engines.compressor import ContextCompressor
-from midfold.engines.context import ContextBreakdown, Section, context_breakdown, section_breakdown
+from midfold.engines.context_breakdown import ContextBreakdown, Section, context_breakdown, section_breakdown
 from midfold.engines.guards import describe_error
 from midfold.engines.hosting import NOTHING_YET, open_engine
 from midfold.engines.prepared import PREPARED_AHEAD, Background

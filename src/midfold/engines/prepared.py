@@ -1,4 +1,4 @@
-"""Zero wait: the next fold is prepared beside the conversation and applied when it is due.
+"""Background compression: the next fold is prepared beside the conversation and applied when it is due.
 
 A preparation goes through a handful of pure steps from one value to the next. `Background` makes them one at
 a time, under a lock, so that a prepared fold is applied once or never, and a result that comes late or for

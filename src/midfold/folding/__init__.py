@@ -1,4 +1,6 @@
-"""The fold: which messages go, what stands in for them, and how the list reads afterwards. All of it pure.
+"""Compression (compaction) of a conversation: old tool output is pruned, a span is folded into a summary.
+
+Which messages go, what stands in for them, and how the list reads afterwards: all of it pure.
 
 Nothing here asks a clock, opens a socket or knows a provider. A compression is a generator that asks for a
 summary and returns a value; its driver does the asking.
@@ -20,7 +22,7 @@ from midfold.folding.fold import (
     replace_spans,
     splice,
 )
-from midfold.folding.layout import count_head, group_around, lay_out, legal_cuts, make_plan
+from midfold.folding.layout import count_head, group_around, lay_out, legal_cuts
 from midfold.folding.losses import Loss, list_losses
 from midfold.folding.policy import (
     FOLD_SETTINGS,
@@ -54,6 +56,7 @@ from midfold.folding.summary_message import (
     number_messages,
     read_folded_numbers,
 )
+from midfold.folding.tail import make_plan
 from midfold.summaries import DIGEST, SummaryRequest
 
 __all__ = [

@@ -6,19 +6,19 @@ from itertools import accumulate
 
 from midfold.folding.fold import Edit, Span
 from midfold.folding.job import CompressionJob
-from midfold.folding.layout import (
-    FoldPlan,
-    Layout,
-    make_ceiling_plan,
-    shorten_fold,
-    spans_between,
-    stops_between,
-)
+from midfold.folding.layout import Layout
 from midfold.folding.policy import TAIL_SLACK, Style, free_summary_tokens
 from midfold.folding.prune import NOTHING_PRUNED, PruneCounts, Pruned, least_tokens, prune
 from midfold.folding.repair import Repairs
 from midfold.folding.summary_message import FoldedNumbers, SummaryFrame
-from midfold.folding.tail import shrink_tail
+from midfold.folding.tail import (
+    FoldPlan,
+    make_ceiling_plan,
+    shorten_fold,
+    shrink_tail,
+    spans_between,
+    stops_between,
+)
 from midfold.messages import ToolResult, join_digests, own_digest
 from midfold.summaries import active_task
 from midfold.summaries.tool_calls import excerpt

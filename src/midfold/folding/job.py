@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from midfold.folding.fold import Edit, Fold, Span, add_note, replace_spans
-from midfold.folding.layout import MIN_TAIL_MESSAGES, FoldPlan, Layout, make_ceiling_plan, make_plan
+from midfold.folding.layout import Layout
 from midfold.folding.policy import CompressionPolicy, Strategy
 from midfold.folding.repair import Repairs, repair
 from midfold.folding.state import CompressionState
+from midfold.folding.tail import MIN_TAIL_MESSAGES, FoldPlan, make_ceiling_plan, make_plan
 from midfold.messages import Message, MessageDigest, Text
 from midfold.ports import Count
 from midfold.summaries import prompts

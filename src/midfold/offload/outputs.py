@@ -81,7 +81,7 @@ def shown_tool(tool: str) -> str:
 
 
 def split(text: str) -> Iterator[str]:
-    """CutResult a text into its chunks."""
+    """Cut a text into its chunks."""
     return (text[start : start + CHUNK_CHARS] for start in range(0, len(text), CHUNK_CHARS))
 
 

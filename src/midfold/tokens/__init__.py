@@ -20,8 +20,8 @@ from midfold.tokens.savings import (
     savings_by_call,
     total_savings,
 )
+from midfold.tokens.tokenizers import approximate_tokens, find_family, load_counter
 from midfold.tokens.usage import CanonicalUsage
-from midfold.tokens.vocabularies import approximate_tokens, find_family, load_counter
 from midfold.tokens.windows import Window, next_tier, resolve_window
 
 __all__ = [

@@ -11,7 +11,7 @@ from typing import assert_never
 
 from midfold.messages import Media, Message, Opaque, Part, Reasoning, Removed, Text, ToolCall, ToolResult
 from midfold.tokens.images import count_media
-from midfold.tokens.vocabularies import find_family, load_counter
+from midfold.tokens.tokenizers import find_family, load_counter
 
 # Hidden thinking travels encrypted, as base64: four characters hold three bytes, and four or five bytes make
 # a token.

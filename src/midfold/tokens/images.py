@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import ceil
 
 from midfold.messages import Media
-from midfold.tokens.vocabularies import find_family
+from midfold.tokens.tokenizers import find_family
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,6 @@ from pathlib import Path
 from midfold.errors import ConfigError, MidfoldError
 from midfold.trajectories.chunks import DIGEST_LIMITS, MODEL_LIMITS, ListedRow
 from midfold.trajectories.compressor import TrajectoryCompressor
-from midfold.trajectories.folder import WorkFolder
 from midfold.trajectories.manifest import make_entry
 from midfold.trajectories.pool import run_pool
 from midfold.trajectories.reader import Selection, check_extras, make_sampler, read_chunks
@@ -23,6 +22,7 @@ from midfold.trajectories.runs import Batch, BatchProgress, BatchResult, ChunkRe
 from midfold.trajectories.sources import FileForm, InputFile, find_sources, fingerprint, form_for
 from midfold.trajectories.tokenizer import fingerprint_tokenizer
 from midfold.trajectories.work import process, run_lanes
+from midfold.trajectories.work_folder import WorkFolder
 
 FORMAT = 1
 _MOST_EXAMPLES = 10

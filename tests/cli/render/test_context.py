@@ -1,7 +1,7 @@
 """The window as a bar."""
 
 from midfold.cli.render.context import context_bar, section_grid
-from midfold.engines.context import ContextBreakdown, Section, SectionShare
+from midfold.engines.context_breakdown import ContextBreakdown, Section, SectionShare
 
 CONTEXT = ContextBreakdown(
     tokens=40_000,

@@ -1,4 +1,4 @@
-"""Rows of folds in SQLite: finding a fold, or a session, for a history that a client sends once more."""
+"""Rows of folds in SQLite: writing a fold, and finding one for a history that a client sends again."""
 
 import sqlite3
 from collections import Counter
@@ -9,7 +9,7 @@ from midfold.folding import Fold
 from midfold.store.codec import DamagedRow, damage_noticed, read_value
 from midfold.store.continuation import Continuation
 from midfold.store.fold_json import fold_from_json
-from midfold.store.sqlite.seals import is_fold_sealed, seal_fold
+from midfold.store.sqlite.checksums import add_checksum, is_fold_intact
 from midfold.store.sqlite.session_rows import find_session, find_tip
 from midfold.store.values import Condition, KnownHistory, StoredFold
 
@@ -31,7 +31,7 @@ def insert_fold(
     connection.execute(
         "INSERT INTO folds (tenant, session, child, prefix_digest, body, facts, created_at)"
         " VALUES (?, ?, ?, ?, ?, ?, ?)",
-        (tenant, session, child, plan.prefix_digest, seal_fold(plan.fold, plan.facts), plan.facts, now),
+        (tenant, session, child, plan.prefix_digest, add_checksum(plan.fold, plan.facts), plan.facts, now),
     )
 
 
@@ -150,7 +150,7 @@ def _stored(row: Sequence[object]) -> StoredFold:
     try:
         with damage_noticed("fold"):
             read = fold_from_json(str(body)), read_value(str(facts))
-        if is_fold_sealed(str(body), str(facts)):
+        if is_fold_intact(str(body), str(facts)):
             fold, known = read
         else:
             condition = Condition.DAMAGED

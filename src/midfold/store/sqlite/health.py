@@ -9,8 +9,8 @@ from midfold.messages import link, own_digest
 from midfold.store.codec import DamagedRow, read_body, read_value
 from midfold.store.fold_json import fold_from_json
 from midfold.store.sqlite import index
+from midfold.store.sqlite.checksums import CHECKED, LOST_CHECKSUM, is_fold_intact, is_intact
 from midfold.store.sqlite.driver import any_text, driver, name_damage
-from midfold.store.sqlite.seals import LOST_SEAL, SEALED, is_fold_sealed, is_sealed
 from midfold.store.values import Area, Problem
 
 _MANY_TIPS = """
@@ -53,7 +53,7 @@ def find_problems(connection: sqlite3.Connection, *, deep: bool = True) -> list[
 def find_damage(connection: sqlite3.Connection) -> list[Problem]:
     """Look for what only a fault of the disk, or somebody's hand, can have done."""
     with any_text(connection):
-        return _run(connection, [_check_file, _check_index, _check_seals, _check_values])
+        return _run(connection, [_check_file, _check_index, _check_checksums, _check_values])
 
 
 def find_index_problems(connection: sqlite3.Connection) -> list[Problem]:
@@ -133,21 +133,21 @@ def _check_ranges(connection: sqlite3.Connection) -> Iterator[Problem]:
         )
 
 
-def _check_seals(connection: sqlite3.Connection) -> Iterator[Problem]:
+def _check_checksums(connection: sqlite3.Connection) -> Iterator[Problem]:
     """Compare every message with the sum that was written with it."""
     rows = connection.execute(
-        f"SELECT s.id, {SEALED} FROM messages m LEFT JOIN sessions s ON s.key = m.session"  # noqa: S608
+        f"SELECT s.id, {CHECKED} FROM messages m LEFT JOIN sessions s ON s.key = m.session"  # noqa: S608
         " WHERE m.seal IS NOT NULL AND m.seal <> ?",
-        (LOST_SEAL,),
+        (LOST_CHECKSUM,),
     )
     for session_id, *row in rows:
-        if not is_sealed(row):
+        if not is_intact(row):
             yield Problem(Area.MESSAGES, f"message {row[1]} of session {session_id} is not what was stored")
 
 
 def _check_messages(connection: sqlite3.Connection) -> Iterator[Problem]:
     """Compare messages with their sums, then work out again what their digests say."""
-    damaged = list(_check_seals(connection))
+    damaged = list(_check_checksums(connection))
     yield from damaged
     if not damaged:
         yield from _check_chains(connection)
@@ -160,7 +160,7 @@ def _check_values(connection: sqlite3.Connection) -> Iterator[Problem]:
             yield from _complain(read_value, value)
     for key, body, facts in connection.execute("SELECT key, body, facts FROM folds"):
         yield from _complain(fold_from_json, body)
-        if not is_fold_sealed(str(body), str(facts)):
+        if not is_fold_intact(str(body), str(facts)):
             yield Problem(Area.MESSAGES, f"fold {key} is not what was stored")
 
 
@@ -180,7 +180,7 @@ def _check_chains(connection: sqlite3.Connection) -> Iterator[Problem]:
     )
     session, before = None, b""
     for session_id, key, seq, dialect, body, is_exact, digest, chained, seal, is_own in rows:
-        if seal == LOST_SEAL:  # what comes behind a lost message is taken as it is
+        if seal == LOST_CHECKSUM:  # what comes behind a lost message is taken as it is
             session = None
             continue
         if is_exact and not _agrees(dialect, body, digest, before if key == session else None, chained):

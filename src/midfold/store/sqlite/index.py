@@ -14,8 +14,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from midfold.faults import faultpoint
 from midfold.store.codec import DamagedRow, stored_texts
 from midfold.store.search.words import INDEX_VERSION, WORD, index_words
+from midfold.store.sqlite.checksums import CHECKED, LOST_CHECKSUM, is_intact
 from midfold.store.sqlite.driver import any_text, primary_code, unguarded
-from midfold.store.sqlite.seals import LOST_SEAL, SEALED, is_sealed
 
 # What is indexed in one transaction, since others wait for it: some ten milliseconds of work.
 MAX_MESSAGES = 500
@@ -23,7 +23,7 @@ _MAX_CHARS = 1 << 18
 # Whoever takes words out for longer than this without another part is gone.
 _HOLE_SECONDS = 60.0
 
-_INDEXED = f"SELECT {SEALED} FROM messages m JOIN message_words_docsize USING (id) WHERE m.id = ?"  # noqa: S608
+_INDEXED = f"SELECT {CHECKED} FROM messages m JOIN message_words_docsize USING (id) WHERE m.id = ?"  # noqa: S608
 _WAITING = "FROM messages WHERE id > (SELECT coalesce(max(id), 0) FROM message_words_docsize)"
 _VERSION = "search_index_version"
 _PURGE = "search_index_purge"
@@ -36,7 +36,7 @@ _SAMPLED_MESSAGES = 200
 _SAMPLED_WORDS = 3
 _MESSAGES = "SELECT id, CAST(dialect AS BLOB), CAST(body AS BLOB) FROM messages ORDER BY id"
 _SAMPLED = f"""
-    SELECT id, CAST(dialect AS BLOB), CAST(body AS BLOB), {SEALED}
+    SELECT id, CAST(dialect AS BLOB), CAST(body AS BLOB), {CHECKED}
     FROM messages m JOIN message_words_docsize USING (id)
 """  # noqa: S608 - constants only
 _ANY_ERROR, _READ_ONLY = 1, 8  # SQLite's primary result codes
@@ -99,7 +99,7 @@ def remove_messages(connection: sqlite3.Connection, messages: Iterable[int]) -> 
             found = connection.execute(_INDEXED, (rowid,)).fetchone()
             if found is None:
                 continue
-            if found[-1] != LOST_SEAL and not is_sealed(found):
+            if found[-1] != LOST_CHECKSUM and not is_intact(found):
                 return False
             words.append((rowid, _words(*found[-3:-1])))
     for rowid, indexed in words:
@@ -262,7 +262,7 @@ def check_words(connection: sqlite3.Connection) -> Iterator[str]:
             break
         rowid, dialect, body, *sealed = found
         text = _words(dialect.decode(errors="replace"), body.decode(errors="replace"))
-        words = WORD.findall(text) if is_sealed(sealed) else []
+        words = WORD.findall(text) if is_intact(sealed) else []
         lost += not all(
             _holds(connection, rowid, word) for word in sorted(set(words), key=len)[-_SAMPLED_WORDS:]
         )

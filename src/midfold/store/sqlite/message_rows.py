@@ -10,7 +10,7 @@ from midfold.messages import link, own_digest
 from midfold.store.codec import DamagedRow, read_body
 from midfold.store.rows import SAID, MessageRow, PreparedRows
 from midfold.store.sqlite import index
-from midfold.store.sqlite.seals import SEALED, sum_of
+from midfold.store.sqlite.checksums import CHECKED, checksum
 from midfold.store.sqlite.session_rows import SessionRow, check_count, find_open
 
 # The ranges a session took over, in order, and behind them its own messages.
@@ -25,7 +25,7 @@ _VIEW = """
         ON m.tenant = ?1 AND m.session = pieces.source AND m.seq >= pieces.start AND m.seq < pieces.stop
     {join} ORDER BY pieces.position, m.seq LIMIT ?4 OFFSET ?5
 """
-RECORD = f"{SEALED}, s.id, m.tokens, m.finish_reason, m.is_redacted, m.created_at"
+RECORD = f"{CHECKED}, s.id, m.tokens, m.finish_reason, m.is_redacted, m.created_at"
 """The columns of a stored message."""
 # The body is wanted only where it says something else than what was said.
 _REFS = _VIEW.format(
@@ -155,7 +155,7 @@ def _columns(
             row.tools,
             row.dialect,
             row.body,
-            sum_of(session.key, seq, row.origin, row.role, row.tools, row.dialect, row.body),
+            checksum(session.key, seq, row.origin, row.role, row.tools, row.dialect, row.body),
             row.tokens,
             row.finish_reason,
             int(row.is_redacted),

@@ -30,8 +30,8 @@ from midfold.messages import (
 )
 from midfold.store.codec import DamagedRow, pack_exact, read_body, read_value
 from midfold.store.fold_json import fold_to_json
+from midfold.store.sqlite.checksums import add_checksum
 from midfold.store.sqlite.driver import APPLICATION_ID, roll_back
-from midfold.store.sqlite.seals import seal_fold
 from midfold.wire import parse, render
 
 # The first schema named parts by their classes.
@@ -268,7 +268,7 @@ def _rewrite_fold(connection: sqlite3.Connection, stored: _StoredFold) -> None:
         fold = fold.identified([Message(role, ()) for _, _, role, _ in rows], _digests(rows))
     except (DamagedRow, KeyError, TypeError, ValueError, IndexError):
         return
-    body = seal_fold(pack_exact(fold_to_json(fold), None), stored.facts)
+    body = add_checksum(pack_exact(fold_to_json(fold), None), stored.facts)
     connection.execute(
         "UPDATE folds SET body = ?, prefix_digest = ? WHERE key = ?", (body, fold.prefix_digest, stored.key)
     )

@@ -14,9 +14,9 @@ from midfold.errors import MidfoldError, SessionNotFound
 from midfold.messages import Message, Text
 from midfold.store.codec import DAMAGED_TEXT, DamagedRow, read_value
 from midfold.store.rows import MADE, SAID
+from midfold.store.sqlite.checksums import CHECKED_COLUMNS, LOST_CHECKSUM, is_intact
 from midfold.store.sqlite.message_rows import RECORD, RECORDS, MessageRange
 from midfold.store.sqlite.row_scan import UNREADABLE, each_row
-from midfold.store.sqlite.seals import LOST_SEAL, SEALED_COLUMNS, is_sealed
 from midfold.store.sqlite.session_rows import SESSION_ROW, SessionRow, find_branch, find_session
 from midfold.store.values import Condition, StoredMessage
 from midfold.wire import DEFAULT_DIALECT, render
@@ -195,11 +195,11 @@ def _check_complete(session_id: str, rows: Sequence[tuple[Any, ...]], ranges: Se
 
 
 def _record(row: Sequence[Any]) -> StoredMessage:
-    sealed = row[:SEALED_COLUMNS]
+    sealed = row[:CHECKED_COLUMNS]
     _session, seq, origin, role, tools, dialect, body, seal = sealed
-    session_id, tokens, finish_reason, is_redacted, created_at = row[SEALED_COLUMNS:]
-    if not is_sealed(sealed):
-        condition = Condition.LOST if seal == LOST_SEAL else Condition.DAMAGED
+    session_id, tokens, finish_reason, is_redacted, created_at = row[CHECKED_COLUMNS:]
+    if not is_intact(sealed):
+        condition = Condition.LOST if seal == LOST_CHECKSUM else Condition.DAMAGED
         return make_mark(session_id, seq, role, dialect, created_at, condition=condition, origin=origin)
     try:
         item = read_value(body)
@@ -310,9 +310,9 @@ def _scan(
     return {
         _position_of(row): _record(_with_id(row, ids))
         for row in rows
-        if _position_of(row) in wanted and is_sealed(row[:SEALED_COLUMNS])
+        if _position_of(row) in wanted and is_intact(row[:CHECKED_COLUMNS])
     }
 
 
 def _with_id(row: Sequence[Any], ids: dict[int, str]) -> tuple[Any, ...]:
-    return (*row[:SEALED_COLUMNS], ids.get(row[0], "?"), *row[SEALED_COLUMNS:])
+    return (*row[:CHECKED_COLUMNS], ids.get(row[0], "?"), *row[CHECKED_COLUMNS:])

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from midfold.store.sqlite.progress_mark import ProgressMark
 
 MAX_LOG_BYTES = 48 << 20
-"""From here on the log is folded into the file even if that takes waiting for readers."""
+"""From here on the log is checkpointed into the file even if that takes waiting for readers."""
 
 _CHECKPOINT_WAIT_SECONDS = 0.2
 _SECONDS_BETWEEN_CHECKPOINTS = 1.0
 
 
 class WriteAheadLog:
-    """The log of a store: folded into the file when nobody writes, and when it is too long."""
+    """The log of a store: checkpointed when nobody writes, and when it is too long."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path, mark: "ProgressMark | None") -> None:
         self._connection = connection
@@ -31,7 +31,7 @@ class WriteAheadLog:
         self._next_look = 0.0
         self._changes = 0
         self._is_counted = False
-        self._folding: threading.Thread | None = None
+        self._checkpointing: threading.Thread | None = None
 
     def note_end(self) -> None:
         """Do what belongs to the end of a transaction, before it is committed."""
@@ -54,16 +54,16 @@ class WriteAheadLog:
         in the log, a part stays there until next time. Another file of the same name is left alone: `is_ours`
         tells.
         """
-        if self._mark is not None and (self._folding is None or not self._folding.is_alive()):
-            self._folding = threading.Thread(
+        if self._mark is not None and (self._checkpointing is None or not self._checkpointing.is_alive()):
+            self._checkpointing = threading.Thread(
                 target=self._fold, args=(is_ours,), name="midfold-log", daemon=True
             )
-            self._folding.start()
+            self._checkpointing.start()
 
     def close(self) -> None:
         """Finish; SQLite folds the log into the file when the last connection goes."""
-        if self._folding is not None:
-            self._folding.join()
+        if self._checkpointing is not None:
+            self._checkpointing.join()
         if self._mark is not None:
             self._mark.note(self._connection)
             self._mark.close()

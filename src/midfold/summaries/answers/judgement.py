@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from midfold.summaries.answers.faults import (
+from midfold.summaries.answers.defects import (
     is_call,
     is_data,
     is_error,

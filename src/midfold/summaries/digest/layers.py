@@ -25,8 +25,7 @@ from midfold.summaries.digest.entries import (
     kind_of_item,
 )
 from midfold.summaries.ledger.values import Rule
-from midfold.summaries.ledger.words import weigh_line, weigh_sentence
-from midfold.summaries.rules import find_rules, is_rule
+from midfold.summaries.ledger.words import find_rules, is_rule, weigh_line, weigh_sentence
 from midfold.summaries.sections import FOLDED_HEADING, split_sections
 from midfold.summaries.tool_calls.output import find_failure
 

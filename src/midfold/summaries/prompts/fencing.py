@@ -16,6 +16,7 @@ from midfold.texts import read_text
 
 _PACKAGE = "midfold.summaries.prompts"
 SUMMARY_MARKER = "[CONTEXT COMPACTION — REFERENCE ONLY]"
+"""The first words of `prefix.md`, by which a summary is recognised; a test keeps them equal."""
 _HEADING = re.compile(r"^## ", re.MULTILINE)
 _OPENING = re.compile(r"<<<MIDFOLD (\S+)>>>\n")
 

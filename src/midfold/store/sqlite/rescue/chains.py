@@ -5,7 +5,7 @@ from collections.abc import Container
 
 from midfold.messages import EMPTY_CHAIN, link, own_digest
 from midfold.store.codec import DamagedRow, read_body
-from midfold.store.sqlite.seals import LOST_SEAL
+from midfold.store.sqlite.checksums import LOST_CHECKSUM
 
 _SAID = """
     SELECT id, session, seq, role, dialect, body, seal, is_exact, digest, chain FROM messages
@@ -27,7 +27,7 @@ def mend_chains(connection: sqlite3.Connection, roots: Container[int]) -> dict[i
     for rowid, key, seq, role, dialect, body, seal, is_exact, digest, chained in connection.execute(_SAID):
         if key != session:
             session, before = key, EMPTY_CHAIN if seq == 0 and key in roots else None
-        if seal == LOST_SEAL:
+        if seal == LOST_CHECKSUM:
             before = None
             continue
         own = _own_digest(dialect, body) if is_exact else digest

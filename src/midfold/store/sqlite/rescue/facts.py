@@ -7,8 +7,8 @@ from pathlib import Path
 from sqlite3 import Connection
 
 from midfold.store.sqlite.access import name_store, read_key
+from midfold.store.sqlite.checksums import LOST_CHECKSUM
 from midfold.store.sqlite.driver import open_reader, translated
-from midfold.store.sqlite.seals import LOST_SEAL
 from midfold.store.values import StoreFacts
 
 
@@ -18,7 +18,9 @@ def read_facts(path: Path, now: float) -> StoreFacts:
         store_id = name_store(read_key(connection))
         (schema,) = connection.execute("PRAGMA user_version").fetchone()
         (messages,) = connection.execute("SELECT count(*) FROM messages").fetchone()
-        (lost,) = connection.execute("SELECT count(*) FROM messages WHERE seal = ?", (LOST_SEAL,)).fetchone()
+        (lost,) = connection.execute(
+            "SELECT count(*) FROM messages WHERE seal = ?", (LOST_CHECKSUM,)
+        ).fetchone()
         (leases,) = connection.execute(
             "SELECT count(*) FROM leases WHERE holder IS NOT NULL AND expires_at < ?", (now,)
         ).fetchone()

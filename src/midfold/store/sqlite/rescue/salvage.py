@@ -11,12 +11,18 @@ from pathlib import Path
 
 from midfold.store.codec import pack_value
 from midfold.store.sqlite import index
+from midfold.store.sqlite.checksums import LOST_CHECKSUM
 from midfold.store.sqlite.database import Database
 from midfold.store.sqlite.migrations import has_old_folds, upgrade_to_2, upgrade_to_3
 from midfold.store.sqlite.records import make_mark_item
 from midfold.store.sqlite.rescue.chains import mend_chains
 from midfold.store.sqlite.rescue.copies import copied
-from midfold.store.sqlite.rescue.families import RescuedSession, make_kin, put_in_order, read_kin
+from midfold.store.sqlite.rescue.session_trees import (
+    RescuedSession,
+    make_session,
+    put_in_order,
+    read_session,
+)
 from midfold.store.sqlite.rescue.tables import (
     CALL_COLUMNS,
     FOLD_COLUMNS,
@@ -28,7 +34,6 @@ from midfold.store.sqlite.rescue.tables import (
     is_placed,
     is_sound,
 )
-from midfold.store.sqlite.seals import LOST_SEAL
 from midfold.store.values import LostMessages, Salvaged
 from midfold.wire import DEFAULT_DIALECT
 
@@ -63,7 +68,7 @@ class _Rescue:
     def __init__(self, connection: sqlite3.Connection, tables: Tables) -> None:
         self._connection = connection
         self._tables = tables
-        self._kin = {key: read_kin(row) for key, row in tables.sessions().items()}
+        self._sessions = {key: read_session(row) for key, row in tables.sessions().items()}
         self._messages: dict[int, _Messages] = {}
         self._ids: set[int] = set()
 
@@ -73,15 +78,15 @@ class _Rescue:
         self._write_meta()
         self._write_sound_messages()
         unnamed = self._name_strays()
-        self._kin = put_in_order(self._kin)
+        self._sessions = put_in_order(self._sessions)
         self._believe_counts()
-        lost = [each for key in sorted(self._kin) if (each := self._mark_lost(key))]
-        roots = {key for key, kin in self._kin.items() if kin.kind in ("root", "subagent")}
+        lost = [each for key in sorted(self._sessions) if (each := self._mark_lost(key))]
+        roots = {key for key, session in self._sessions.items() if session.kind in ("root", "subagent")}
         for key, link in mend_chains(self._connection, roots).items():
-            self._kin[key] = replace(self._kin[key], last_chain=link)
+            self._sessions[key] = replace(self._sessions[key], last_chain=link)
         unfolded = self._write_ranges()
-        for kin in self._kin.values():
-            values = tuple(getattr(kin, name) for name in SESSION_COLUMNS.split(", "))
+        for session in self._sessions.values():
+            values = tuple(getattr(session, name) for name in SESSION_COLUMNS.split(", "))
             insert(self._connection, "sessions", SESSION_COLUMNS, values)
         folds, calls = self._write_folds(unfolded), self._write_calls()
         self._write_rest()
@@ -89,14 +94,16 @@ class _Rescue:
             upgrade_to_2(self._connection)
         upgrade_to_3(self._connection)
         return Salvaged(
-            conversations=len({(kin.tenant, kin.conversation) for kin in self._kin.values()}),
+            conversations=len(
+                {(session.tenant, session.conversation) for session in self._sessions.values()}
+            ),
             messages=len(self._ids) - sum(len(each.positions) for each in lost),
             lost=tuple(lost),
             lost_folds=folds,
             lost_calls=calls,
-            unfolded=tuple(self._kin[key].id for key in unfolded),
+            unfolded=tuple(self._sessions[key].id for key in unfolded),
             unnamed=unnamed,
-            has_read_nothing=not self._kin,
+            has_read_nothing=not self._sessions,
         )
 
     def _write_meta(self) -> None:
@@ -122,36 +129,36 @@ class _Rescue:
 
     def _write_message(self, known: _Messages, row: TableRow) -> None:
         rowid = row[0] if row[0] not in self._ids else self._free_id(max(self._ids), None)
-        kin = self._kin.get(row[2])
-        tenant = kin.tenant if kin else row[1] if isinstance(row[1], str) else ""
+        session = self._sessions.get(row[2])
+        tenant = session.tenant if session else row[1] if isinstance(row[1], str) else ""
         insert(self._connection, "messages", MESSAGE_COLUMNS, (rowid, tenant, *row[2:10], *_mended(row)))
         self._ids.add(rowid)
         known.ids[row[3]] = rowid
 
     def _name_strays(self) -> tuple[str, ...]:
         """Make sessions for messages whose own cannot be read."""
-        strays = [key for key, known in self._messages.items() if key not in self._kin and known.ids]
+        strays = [key for key, known in self._messages.items() if key not in self._sessions and known.ids]
         for key in strays:
             [(tenant, dialect)] = self._connection.execute(
                 "SELECT tenant, dialect FROM messages WHERE session = ? LIMIT 1", (key,)
             )
-            self._kin[key] = make_kin(key, tenant, dialect)
-        return tuple(self._kin[key].id for key in strays)
+            self._sessions[key] = make_session(key, tenant, dialect)
+        return tuple(self._sessions[key].id for key in strays)
 
     def _believe_counts(self) -> None:
         """Find out how many messages each session has."""
         longest = self._tables.longest()
-        for key, kin in self._kin.items():
+        for key, session in self._sessions.items():
             known = self._messages.setdefault(key, _Messages())
             least = max(known.ids, default=-1) + 1
-            claims = [kin.next_seq, longest.get(key, 0)]
+            claims = [session.next_seq, longest.get(key, 0)]
             most = max([least, *(claim for claim in claims if claim - len(known.ids) <= _MOST_MISSING)])
-            self._kin[key] = replace(kin, next_seq=most, own_from=min(kin.own_from, most))
+            self._sessions[key] = replace(session, next_seq=most, own_from=min(session.own_from, most))
 
     def _mark_lost(self, key: int) -> LostMessages | None:
         """Put marks in the places of messages that are lost."""
-        kin, known = self._kin[key], self._messages[key]
-        missing = [seq for seq in range(kin.next_seq) if seq not in known.ids]
+        session, known = self._sessions[key], self._messages[key]
+        missing = [seq for seq in range(session.next_seq) if seq not in known.ids]
         for seq in missing:
             row = known.damaged.get(seq)
             rowid = row[0] if row and row[0] not in self._ids else None
@@ -159,24 +166,24 @@ class _Rescue:
                 before = known.ids.get(seq - 1, 0)
                 after = min((known.ids[each] for each in known.ids if each > seq), default=None)
                 rowid = self._free_id(before, after)
-            self._write_mark(kin, seq, rowid, row)
+            self._write_mark(session, seq, rowid, row)
             known.ids[seq] = rowid
             self._ids.add(rowid)
         # Marks of an earlier rescue were told of then.
-        fresh = [seq for seq in missing if seq not in known.damaged or known.damaged[seq][9] != LOST_SEAL]
-        return LostMessages(kin.conversation, kin.id, tuple(fresh)) if fresh else None
+        fresh = [seq for seq in missing if seq not in known.damaged or known.damaged[seq][9] != LOST_CHECKSUM]
+        return LostMessages(session.conversation, session.id, tuple(fresh)) if fresh else None
 
-    def _write_mark(self, kin: RescuedSession, seq: int, rowid: int, row: TableRow | None) -> None:
+    def _write_mark(self, session: RescuedSession, seq: int, rowid: int, row: TableRow | None) -> None:
         role = row[5] if row and isinstance(row[5], str) else "user"
-        dialect = kin.dialect or DEFAULT_DIALECT
+        dialect = session.dialect or DEFAULT_DIALECT
         mark = make_mark_item(role, dialect)
-        at = row[16] if row and isinstance(row[16], float) else kin.started_at
-        body = (kin.key, seq, "said", role, "", dialect, pack_value(mark, None), LOST_SEAL)
+        at = row[16] if row and isinstance(row[16], float) else session.started_at
+        body = (session.key, seq, "said", role, "", dialect, pack_value(mark, None), LOST_CHECKSUM)
         insert(
             self._connection,
             "messages",
             MESSAGE_COLUMNS,
-            (rowid, kin.tenant, *body, None, None, 0, 0, _digest(row), None, at),
+            (rowid, session.tenant, *body, None, None, 0, 0, _digest(row), None, at),
         )
 
     def _free_id(self, before: int, after: int | None) -> int:
@@ -187,29 +194,29 @@ class _Rescue:
 
     def _write_ranges(self) -> list[int]:
         """Write what sessions took over; return those that take over all, as nobody knows what."""
-        found = self._tables.ranges({key: (key, kin.tenant) for key, kin in self._kin.items()})
+        found = self._tables.ranges({key: (key, session.tenant) for key, session in self._sessions.items()})
         pieces: dict[int, list[tuple[int, int, int]]] = {}
         unfolded: list[int] = []
-        for key in sorted(self._kin):
-            kin = self._kin[key]
+        for key in sorted(self._sessions):
+            session = self._sessions[key]
             taken_over = self._valid_ranges(found[key])
-            parent = pieces.get(kin.parent) if kin.parent is not None else None
-            if kin.kind in ("continuation", "branch") and parent and not taken_over:
+            parent = pieces.get(session.parent) if session.parent is not None else None
+            if session.kind in ("continuation", "branch") and parent and not taken_over:
                 taken_over = parent
                 unfolded.append(key)
             for position, piece in enumerate(taken_over or ()):
                 columns = "tenant, session, position, source, start, stop"
-                insert(self._connection, "ranges", columns, (kin.tenant, key, position, *piece))
-            own = (key, kin.own_from, kin.next_seq)
-            pieces[key] = [*(taken_over or ()), *([own] if kin.own_from < kin.next_seq else [])]
+                insert(self._connection, "ranges", columns, (session.tenant, key, position, *piece))
+            own = (key, session.own_from, session.next_seq)
+            pieces[key] = [*(taken_over or ()), *([own] if session.own_from < session.next_seq else [])]
         return unfolded
 
     def _valid_ranges(self, rows: Iterable[TableRow]) -> list[tuple[int, int, int]] | None:
         """Return ranges if all of them can be true."""
         valid: list[tuple[int, int, int]] = []
         for number, (position, source, start, stop) in enumerate(rows):
-            kin = self._kin.get(source)
-            if position != number or kin is None or not 0 <= start < stop <= kin.next_seq:
+            session = self._sessions.get(source)
+            if position != number or session is None or not 0 <= start < stop <= session.next_seq:
                 return None
             valid.append((source, start, stop))
         return valid
@@ -219,12 +226,12 @@ class _Rescue:
         seen: set[int] = set()
         for row in self._tables.folds().values():
             session, child = row[2], row[3]
-            parts = self._kin.get(session), self._kin.get(child)
+            parts = self._sessions.get(session), self._sessions.get(child)
             if None in parts or child in seen or child in unfolded:
                 continue
             seen.add(child)
             created, announced = (each if isinstance(each, float) else None for each in row[7:9])
-            values = (row[0], self._kin[child].tenant, *row[2:7], created or 0.0, announced)
+            values = (row[0], self._sessions[child].tenant, *row[2:7], created or 0.0, announced)
             insert(self._connection, "folds", FOLD_COLUMNS, values)
         return max(0, self._tables.count("folds") - len(seen))
 
@@ -232,11 +239,11 @@ class _Rescue:
         """Write the calls; return how many are lost."""
         seen: set[tuple[str, str]] = set()
         for row in self._tables.calls().values():
-            kin = self._kin.get(row[2])
-            if kin is None or (kin.tenant, row[3]) in seen:
+            session = self._sessions.get(row[2])
+            if session is None or (session.tenant, row[3]) in seen:
                 continue
-            seen.add((kin.tenant, row[3]))
-            insert(self._connection, "calls", CALL_COLUMNS, (row[0], kin.tenant, *row[2:]))
+            seen.add((session.tenant, row[3]))
+            insert(self._connection, "calls", CALL_COLUMNS, (row[0], session.tenant, *row[2:]))
         return max(0, self._tables.count("calls") - len(seen))
 
     def _write_rest(self) -> None:

@@ -7,10 +7,10 @@ from typing import Any, TypeAlias
 
 from midfold.store.codec import DamagedRow, read_value
 from midfold.store.fold_json import fold_from_json
+from midfold.store.sqlite.checksums import LOST_CHECKSUM, is_fold_intact, is_intact
 from midfold.store.sqlite.migrations import read_old_fold
 from midfold.store.sqlite.rescue.pages import read_leaves
 from midfold.store.sqlite.row_scan import UNREADABLE, each_row
-from midfold.store.sqlite.seals import LOST_SEAL, is_fold_sealed, is_sealed
 
 TableRow: TypeAlias = tuple[Any, ...]
 
@@ -115,9 +115,9 @@ def is_sound(row: TableRow) -> bool:
     return (
         is_placed(row)
         and row[4] in _ORIGINS
-        and row[9] != LOST_SEAL
+        and row[9] != LOST_CHECKSUM
         and all(isinstance(each, str) for each in row[5:9])
-        and is_sealed(row[2:10])
+        and is_intact(row[2:10])
         and _reads(read_value, row[8])
     )
 
@@ -143,7 +143,7 @@ def _is_fold(row: TableRow) -> bool:
         and isinstance(row[4], bytes)
         and (_reads(fold_from_json, row[5]) or _reads(read_old_fold, row[5]))
         and _reads(read_value, row[6])
-        and is_fold_sealed(row[5], row[6])
+        and is_fold_intact(row[5], row[6])
     )
 
 

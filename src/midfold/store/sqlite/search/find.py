@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from midfold.store.codec import DamagedRow, clean_text, stored_texts
 from midfold.store.search.query import Query
-from midfold.store.sqlite.seals import is_sealed
+from midfold.store.sqlite.checksums import is_intact
 from midfold.store.sqlite.search.conditions import (
     LAST_ID,
     ROW_CONDITIONS,
@@ -86,7 +86,7 @@ class FoundMessage:
     def is_sound(self) -> bool:
         """Whether it is what was stored."""
         columns = (self.session, self.seq, self.origin, self.role, self.tools, self.dialect, self.body)
-        return is_sealed((*columns, self.seal))
+        return is_intact((*columns, self.seal))
 
 
 class Coverage(StrEnum):

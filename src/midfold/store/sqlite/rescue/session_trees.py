@@ -36,7 +36,7 @@ class RescuedSession:
     base_digest: bytes | None
 
 
-def read_kin(row: TableRow) -> RescuedSession:
+def read_session(row: TableRow) -> RescuedSession:
     """Read a session; what cannot be as it is becomes what it is most likely to have been."""
     key, tenant, session_id, conversation, parent, kind, source, model, title, dialect, system = row[:11]
     started_at, ended_at, end_reason, undone_at, own_from, next_seq, last_chain, base_digest = row[11:]
@@ -65,20 +65,20 @@ def read_kin(row: TableRow) -> RescuedSession:
     )
 
 
-def make_kin(key: int, tenant: str, dialect: str | None) -> RescuedSession:
+def make_session(key: int, tenant: str, dialect: str | None) -> RescuedSession:
     """Make a session for messages whose own cannot be read any more."""
     name = f"rescued-{key}"
-    return read_kin(
+    return read_session(
         (key, tenant, name, name, None, "root", "rescue", None, None, dialect, None, 0.0, *[None] * 7)
     )
 
 
-def put_in_order(kin: dict[int, RescuedSession]) -> dict[int, RescuedSession]:
+def put_in_order(session: dict[int, RescuedSession]) -> dict[int, RescuedSession]:
     """Return the sessions with chains that hold together."""
     ordered: dict[int, RescuedSession] = {}
     names: set[tuple[str, str]] = set()
-    for key in sorted(kin):
-        each = kin[key]
+    for key in sorted(session):
+        each = session[key]
         if (each.tenant, each.id) in names:
             each = replace(each, id=f"{each.id}-{key}")
         names.add((each.tenant, each.id))
