@@ -95,7 +95,7 @@ class Agent:
                 self._wait(batches.aclose())
 
     async def arun(self, prompt: str | None = None) -> AsyncGenerator[Event, None]:
-        """Do what `run` does, awaited."""
+        """Run as `run` does, awaited."""
         async with aclosing(self._batches(prompt)) as batches:
             async for batch in batches:
                 for event in batch:
@@ -265,17 +265,17 @@ class Agent:
     # Reports
 
     def status(self) -> Status:
-        """Say how full the window is, and what is under way."""
+        """Report the session, the model, the fill of the window and the work under way."""
         # While a run is under way the engine is at work in another thread, and is not to be disturbed.
         core = self._core
         return report_status(core, core.tokens if self._runner.is_busy else core.estimate())
 
     def context(self) -> Breakdown:
-        """Say what fills the window."""
+        """Report the content of the window by section."""
         return self._core.break_down()
 
     def usage(self) -> Spending:
-        """Say what was used, and what it cost."""
+        """Report usage and cost."""
         return report_spending(self._core)
 
     # The end
@@ -288,7 +288,7 @@ class Agent:
             self._thread.close()
 
     async def aclose(self) -> None:
-        """Do what `close` does, awaited."""
+        """Close as `close` does, awaited."""
         if self._is_closed:
             return
         self._is_closed = True

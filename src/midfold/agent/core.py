@@ -135,7 +135,7 @@ class Core:
         )
 
     def offer(self, tools: Sequence[Tool]) -> None:
-        """Say which tools the model may call; of two with one name the later one counts.
+        """Set the tools that the model may call; of two with one name the later one counts.
 
         Those of the engine come after them, unless their name is taken.
         """

@@ -166,7 +166,7 @@ class CompressionStarted:
 class CompressionFinished:
     """A compression is over, whether it changed anything or not; the two lines are for people.
 
-    `was_prepared` says that the fold was made beside the conversation and only had to be put in place.
+    `was_prepared` says that the fold was made beside the conversation and only had to be applied.
     """
 
     why: Why

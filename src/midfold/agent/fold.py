@@ -60,7 +60,7 @@ async def fold(
     conversation = core.conversation
     is_asked = why is Why.COMMAND and keep_last is None
     if is_asked and not core.engine.has_content_to_compress(conversation.items):
-        return _leave(core, why, NOTHING_YET, emit)
+        return _leave_unchanged(core, why, NOTHING_YET, emit)
     await commit(conversation.check_alone)  # before anything is paid for
     emit(CompressionStarted(why, core.estimate()))
     for problem in await run_in_thread(_save_first, core):
@@ -72,7 +72,7 @@ async def fold(
         except EngineContractError as error:
             emit(Notice(Level.WARNING, Topic.ENGINE, describe_fault(error)))
             await run_in_thread(core.try_save_state)
-            return _leave(core, why, str(error), emit)
+            return _leave_unchanged(core, why, str(error), emit)
         if result.changed:
             facts: dict[str, object] = {"why": str(why), **({"focus": focus} if focus else {})}
             await shield_until_done(_commit(core, why, result, lease, facts, emit))
@@ -99,7 +99,7 @@ async def _compress(
         raise EngineContractError(engine.name, promise) from error
 
 
-def _leave(core: Core, why: Why, reason: str, emit: Emit) -> Compression[object]:
+def _leave_unchanged(core: Core, why: Why, reason: str, emit: Emit) -> Compression[object]:
     """Leave the conversation as it is, and say why."""
     result = unchanged(core, reason)
     emit(_report(why, result))
@@ -323,7 +323,7 @@ def _count_messages(core: Core, model: ActiveModel) -> int:
 
 @asynccontextmanager
 async def _hold_lease(store: Store, session_id: str) -> AsyncIterator[Lease]:
-    """Hold a session until the end of the block; raises `SessionBusy` where somebody alive has it."""
+    """Hold a session until the end of the block; raises `SessionBusy` where a live process has it."""
     held = HeldLease(store, session_id)
     try:
         await commit(_acquire, store, session_id, held)

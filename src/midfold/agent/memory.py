@@ -78,7 +78,7 @@ class Memory:
 
         Raises `MemoryFull`, and `OSError` where the file is there but cannot be read: it is left alone.
         """
-        wanted = _tidy(entry)
+        wanted = _normalize_entry(entry)
         text = self._text(target)
         if not wanted or wanted in (found for _, found in _find_entries(text)):
             return
@@ -97,7 +97,7 @@ class Memory:
         holders = [entry for _, entry in _find_entries(text) if part in entry] if part else []
         if len(holders) != 1:
             return None
-        self._change(target, partial(_take_out, holders[0]))
+        self._change(target, partial(_remove_line, holders[0]))
         return holders[0]
 
     def flush(self) -> None:
@@ -144,7 +144,7 @@ class Memory:
         self._unsaved.pop(target, None)
 
 
-def _tidy(entry: str) -> str:
+def _normalize_entry(entry: str) -> str:
     """Return an entry in one line, without credentials: it is stored, and sent with every request."""
     return redact(" ".join(entry.encode("utf-8", "replace").decode().split()))
 
@@ -164,7 +164,7 @@ def _append(entry: str, text: str) -> str:
     return f"{text}{gap}{_BULLET}{entry}\n"
 
 
-def _take_out(entry: str, text: str) -> str:
+def _remove_line(entry: str, text: str) -> str:
     """Take the line of an entry out, where it is still there."""
     lines = text.split("\n")
     number = next((number for number, found in _find_entries(text) if found == entry), None)

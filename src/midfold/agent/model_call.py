@@ -104,7 +104,7 @@ class ModelCall:
             core.read_cache.admit(reply.messages, conversation.dialect)
         reason = completion.finish_reason or completion.finish.value
         problem = await run_in_thread(conversation.add_reply, items, call, finish_reason=reason)
-        self._settle(completion, call, seconds, problem)
+        self._report_usage(completion, call, seconds, problem)
         return reply
 
     async def _receive(self) -> Completion:
@@ -154,7 +154,9 @@ class ModelCall:
             conversation = self._core.conversation
             await commit(conversation.append, conversation.render([beginning]), finish_reason="incomplete")
 
-    def _settle(self, completion: Completion, call: Call, seconds: float, problem: StoreError | None) -> None:
+    def _report_usage(
+        self, completion: Completion, call: Call, seconds: float, problem: StoreError | None
+    ) -> None:
         """Report the usage of a call to the engine and the host."""
         core = self._core
         if completion.raw_usage is not None:
@@ -181,7 +183,7 @@ class ModelCall:
         self._warn_unrecorded(await commit(self._core.conversation.add_reply, (), call, finish_reason=None))
 
     def _make_call(self, completion: Completion, seconds: float) -> Call:
-        """Read what a reply used, and what it says about the prompt cache."""
+        """Read the usage of a reply, and what it says about the prompt cache."""
         core = self._core
         bust = core.cache.observe(completion.usage)
         facts = {

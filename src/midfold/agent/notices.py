@@ -1,4 +1,4 @@
-"""Notices from places that cannot emit events: hooks of engines, and calls that wait to be repeated."""
+"""Notices from code that cannot emit events: hooks of engines, and calls that wait to be repeated."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""The provider's prompt cache for one conversation: only what is new of it is looked at for each request."""
+"""The provider's prompt cache for one conversation: a request costs only its new messages."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -14,7 +14,7 @@ _SYSTEM_ROLES = ("system", "developer")
 
 
 class PrefixCache(Generic[_T]):
-    """Remembers what was made of each message of a list that grows, so that only new ones cost.
+    """Remembers the value made of each message of a growing list, so that only new ones cost.
 
     Messages are known by identity: it is for those that nobody changes in place, as in a conversation here.
     """
@@ -26,7 +26,7 @@ class PrefixCache(Generic[_T]):
         self._made: list[_T] = []
 
     def of(self, items: Sequence[object]) -> list[_T]:
-        """Return what was made of these messages."""
+        """Return the values made of these messages."""
         known = self._count_known(items)
         del self._items[known:], self._made[known:]
         new = items[known:]
@@ -60,7 +60,7 @@ class ConversationCache(PromptCache):
         *,
         folds: int = 0,
     ) -> tuple[list[Any], System]:
-        """Return what `PromptCache.mark` would, at a cost that does not grow with the conversation."""
+        """Mark as `PromptCache.mark` does, at a cost that does not grow with the conversation."""
         beside = digest_request((), system, tools)
         prefix = replace(beside, messages=tuple(self._digests.of(messages)))
         self._sent = SentRequest(self.model, prefix, self._clock(), folds)
@@ -77,7 +77,7 @@ class ConversationCache(PromptCache):
         return [*marked[:lead], *messages[lead:start], *marked[lead:]], marked_system
 
     def observe(self, usage: object) -> Bust | None:
-        """Do what `PromptCache.observe` does, and keep in mind whether the cache is cold."""
+        """Observe as `PromptCache.observe` does, and remember whether the cache is cold."""
         bust = super().observe(usage)
         self.is_cold = bust is not None
         return bust

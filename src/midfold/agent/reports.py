@@ -81,7 +81,7 @@ class Preview:
     reason: str
     forecast: Forecast | None
     result: Compression[Message]
-    """with facts in place of the summary's words"""
+    """with facts instead of the summary's words"""
 
     @property
     def changed(self) -> bool:
@@ -89,7 +89,7 @@ class Preview:
 
 
 def report_status(core: Core, tokens: int) -> Status:
-    """Say how the agent is doing, whose next request takes `tokens`."""
+    """Report the state of the agent, whose next request takes `tokens`."""
     conversation, engine, model = core.conversation, core.engine, core.model
     status = engine.get_status()
     preparation = status.get("preparation")

@@ -94,7 +94,7 @@ class Runner:
 
 
 async def _next_batch(queue: "asyncio.Queue[Event | None]") -> list[Event]:
-    """Return what has been emitted, nothing at the end; a question ends a batch, as it wants an answer."""
+    """Return the events so far, none at the end; a question ends a batch, as it wants an answer."""
     batch: list[Event] = []
     while not batch or not queue.empty():
         event = await queue.get()

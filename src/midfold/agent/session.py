@@ -190,7 +190,7 @@ class Conversation:
         self._store.record_call(self.id, call)
 
     def check_alone(self) -> None:
-        """Raise `ContinuedElsewhere` where somebody else went on with the session.
+        """Raise `ContinuedElsewhere` where another writer went on with the session.
 
         One that was only closed is opened again.
         """

@@ -89,7 +89,7 @@ class Options(TypedDict, total=False):
 
 
 def options_from(settings: Settings) -> Options:
-    """Return what the settings say; raises `ConfigError` for a provider that is set up wrongly."""
+    """Return the options from the settings; raises `ConfigError` for a provider that is set up wrongly."""
     output = settings.tool_output
     return Options(
         context_length=settings.model.context_length,

@@ -123,7 +123,7 @@ class _ToolRun:
         self.result = replace(result, text=offloaded.text)
 
     async def _answer(self) -> ToolResult:
-        """Return what the tool says, or why it does not."""
+        """Return the output of the tool, or the reason why it has none."""
         try:
             text = await self._run_tool()
         except ToolFailed as error:

@@ -94,7 +94,7 @@ def draw_lines(labels: Sequence[str], series: Sequence[LineSeries]) -> str:
     step = (_WIDTH - 2 * _MARGIN) / max(1, len(labels) - 1)
     columns = [_MARGIN + step * index for index in range(len(labels))]
     shapes = [*_part_scale()]
-    shapes += [_below(x, label) for x, label in zip(columns, labels, strict=True)]
+    shapes += [_tick_label(x, label) for x, label in zip(columns, labels, strict=True)]
     for number, one in enumerate(series):
         points = [(x, _height(part)) for x, part in zip(columns, one.values, strict=True) if part is not None]
         shapes.append(polyline(points, f"line s{number}"))
@@ -111,7 +111,7 @@ def draw_dots(dots: Sequence[Dot]) -> str:
     scale = (_WIDTH - 2 * _MARGIN) / max(high - low, 0.1)
     shapes = [*_part_scale()]
     shapes += [
-        _below(_MARGIN + (power - low) * scale, f"{10**power:,}")
+        _tick_label(_MARGIN + (power - low) * scale, f"{10**power:,}")
         for power in range(int(low), int(high) + 1)
         if power >= low
     ]
@@ -169,7 +169,7 @@ def _part_scale() -> Iterator[str]:
         yield text(_MARGIN - 6, y + 4, f"{part * 100:.0f} %", "soft small", "end")
 
 
-def _below(x: float, label: str) -> str:
+def _tick_label(x: float, label: str) -> str:
     return text(x, _PLOT_HEIGHT - _MARGIN + 18, label, "soft small", "middle")
 
 

@@ -115,7 +115,7 @@ class Overview:
 
 def list_conversations(store: Store, *, limit: int, source: str | None = None) -> list[Overview]:
     """List conversations, the newest first."""
-    return [_look_at(store, tip) for tip in store.conversations(source=source, limit=limit)]
+    return [_read_overview(store, tip) for tip in store.conversations(source=source, limit=limit)]
 
 
 def describe(store: Store, session: Session) -> str:
@@ -137,7 +137,7 @@ def find_branches(sessions: Iterable[Session], conversation: str) -> list[Sessio
     return found
 
 
-def _look_at(store: Store, tip: Session) -> Overview:
+def _read_overview(store: Store, tip: Session) -> Overview:
     return Overview(
         tip=tip,
         sessions=len(store.chain(tip.id)),

@@ -53,11 +53,11 @@ class _LazyGroup(click.Group):
             formatter.write_dl(list(COMMANDS.items()))
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        with _past_click():  # prints the help
+        with _raise_past_click():  # prints the help
             return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> object:
-        with _past_click():
+        with _raise_past_click():
             return super().invoke(ctx)
 
 
@@ -72,7 +72,7 @@ def cli() -> None:
 
 
 @contextmanager
-def _past_click() -> Iterator[None]:
+def _raise_past_click() -> Iterator[None]:
     """Carry a broken pipe past click, which would leave with status 1 and say nothing."""
     try:
         yield
@@ -90,25 +90,25 @@ def main() -> None:
         flush_output()
         sys.exit(status)
     except click.exceptions.Abort:
-        _leave("interrupted", 130)
+        _exit_with("interrupted", 130)
     except click.ClickException as error:
         _leave_usage(error)
     except MidfoldError as error:
-        _leave(str(error), 2)
+        _exit_with(str(error), 2)
     except _PipeBroke as broke:
         drop_output()
         if isinstance(broke.__cause__, OutputClosed):
             sys.exit(0)
-        _leave("a pipe to another process broke before the work was done", 2)
+        _exit_with("a pipe to another process broke before the work was done", 2)
     except OSError as error:
         drop_output()
         where = f"{error.filename}: " if error.filename else ""
-        _leave(f"{where}{error.strerror or error}", 2)
+        _exit_with(f"{where}{error.strerror or error}", 2)
     except Exception as error:
         if os.environ.get("MIDFOLD_TRACEBACK"):
             raise
         what = printable(f"{type(error).__name__}: {error}", _MOST_ERROR_CHARS - 60)
-        _leave(f"internal error: {what} (MIDFOLD_TRACEBACK=1 shows where)", 70)
+        _exit_with(f"internal error: {what} (MIDFOLD_TRACEBACK=1 shows where)", 70)
 
 
 def _leave_usage(error: click.ClickException) -> None:
@@ -117,9 +117,9 @@ def _leave_usage(error: click.ClickException) -> None:
         sys.exit(error.exit_code)
     context = error.ctx if isinstance(error, click.UsageError) else None
     advice = f" Try {context.command_path} --help" if context else ""
-    _leave(error.format_message() + advice, error.exit_code)
+    _exit_with(error.format_message() + advice, error.exit_code)
 
 
-def _leave(reason: str, status: int) -> None:
+def _exit_with(reason: str, status: int) -> None:
     click.echo(f"midfold: {printable(reason, _MOST_ERROR_CHARS)}", err=True)
     sys.exit(status)

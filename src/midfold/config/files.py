@@ -32,7 +32,7 @@ class BrokenFile(Exception):
 
 
 def read_tree(file: Path) -> Mapping[object, object]:
-    """Return what a file says; an empty file says nothing. A file that is not called `.toml` is YAML."""
+    """Return the values of a file; an empty file has none. A file that is not called `.toml` is YAML."""
     parse, form = (parse_toml, "TOML") if file.suffix == ".toml" else (parse_yaml, "YAML")
     try:
         tree = parse(read_bytes(file).decode("utf-8-sig"))

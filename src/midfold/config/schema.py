@@ -30,7 +30,7 @@ from midfold.settings import (
 )
 
 DEFAULT = "default"
-"""The origin of what nobody set."""
+"""The origin of values that were not set."""
 
 _T = TypeVar("_T")
 
@@ -178,7 +178,7 @@ class Settings:
         return self.compression.summary_model or custom
 
     def policy(self, context_length: int, **overrides: object) -> CompressionPolicy:
-        """Return how to compress in a window of so many tokens; `overrides` are fields of the policy."""
+        """Return the policy for a window of so many tokens; `overrides` are fields of the policy."""
         chosen = {name: attrgetter(name)(self.compression) for name in FOLD_SETTINGS}
         summarizer_window = self.auxiliary.compression.context_length
         policy = CompressionPolicy(
@@ -210,7 +210,7 @@ def make_settings(values: Mapping[Names, object], origins: Mapping[str, str]) ->
     """Replace defaults by converted values. The entries of a mapping join its default entries."""
     given: dict[str, object] = {}
     for names, value in values.items():
-        _plant(given, names, value)
+        _set_in_tree(given, names, value)
     return replace(_changed(Settings(), given), origins=MappingProxyType(dict(origins)))
 
 
@@ -222,7 +222,7 @@ def _leaves(names: Names, value: object) -> Iterator[tuple[Names, object]]:
         yield names, value
 
 
-def _plant(tree: dict[str, object], names: Names, value: object) -> None:
+def _set_in_tree(tree: dict[str, object], names: Names, value: object) -> None:
     *branches, leaf = names
     for name in branches:
         branch = tree.get(name)

@@ -33,7 +33,7 @@ class CheckedSettings:
 
 @dataclass(frozen=True, slots=True)
 class _Given:
-    """A value that somebody set, and where."""
+    """A value that was set, and its origin."""
 
     names: Names
     value: object
@@ -98,11 +98,11 @@ def _find_file(environment: Mapping[str, str]) -> Path | None:
 
 
 def _from_file(file: Path) -> list[_Given]:
-    return [_Given(names, value, file.name) for names, value in _take_apart((), read_settings_file(file))]
+    return [_Given(names, value, file.name) for names, value in _flatten((), read_settings_file(file))]
 
 
 def read_settings_file(file: Path) -> Mapping[object, object]:
-    """Return what a YAML or TOML file says."""
+    """Return the settings of a YAML or TOML file."""
     # PyYAML is needed for files and variables alone: without one of them, nobody pays for it.
     from midfold.config.files import read_tree
 
@@ -121,7 +121,7 @@ def _from_environment(environment: Mapping[str, str]) -> list[_Given]:
 
 def _from_variable(variable: str, text: str) -> Iterator[tuple[Names, object]]:
     names = tuple(variable.removeprefix(PREFIX).lower().split("__"))
-    return _take_apart(names, text if is_secret(names) else _parse_variable(names, text))
+    return _flatten(names, text if is_secret(names) else _parse_variable(names, text))
 
 
 def _parse_variable(names: Names, text: str) -> object:
@@ -139,7 +139,7 @@ def _parse_variable(names: Names, text: str) -> object:
 
 def _from_flags(flags: Mapping[str, object]) -> list[_Given]:
     used = {key: value for key, value in flags.items() if value is not None}
-    return [_Given(names, value, f"flag --{_flag(names)}") for names, value in _take_apart((), used)]
+    return [_Given(names, value, f"flag --{_flag(names)}") for names, value in _flatten((), used)]
 
 
 def _flag(names: Names) -> str:
@@ -148,12 +148,12 @@ def _flag(names: Names) -> str:
     return word.replace("_", "-")
 
 
-def _take_apart(names: Names, value: object) -> Iterator[tuple[Names, object]]:
+def _flatten(names: Names, value: object) -> Iterator[tuple[Names, object]]:
     """Go down to single values. In a section `a.b: 1` is `a: {b: 1}`; names elsewhere keep their dots."""
     if isinstance(value, Mapping) and value and _may_hold_names(names):
         for name, item in value.items():
             below = str(name).split(".") if names in SECTIONS else [str(name)]
-            yield from _take_apart((*names, *below), item)
+            yield from _flatten((*names, *below), item)
     elif names not in _CONTAINERS or value not in (None, {}):
         yield names, value
 
@@ -180,7 +180,7 @@ def _misplaced(given: _Given) -> ConfigError:
 
 
 def _find_nearest(names: Names) -> str:
-    """Say what was probably meant: a neighbour, the same key in full, or the same name in another section."""
+    """Guess the intended name: a neighbour, the same key in full, or the same name in another section."""
     *section, name = names
     neighbours = _names_in(tuple(section))
     keys = [each.key for each in SETTINGS]

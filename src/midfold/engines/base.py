@@ -95,7 +95,7 @@ class ContextEngine(ABC):
         return json.dumps({"error": f"unknown tool: {name}"})
 
     def get_status(self) -> dict[str, object]:
-        """Return what a status line shows."""
+        """Return the figures of a status line."""
         used = 100 * self.last_prompt_tokens / self.context_length if self.context_length else 0
         return {
             "last_prompt_tokens": self.last_prompt_tokens,

@@ -173,7 +173,7 @@ class ContextCompressor(MeteredEngine):
         """
         run = self._open(messages, current_tokens, focus_topic, keep_last, most_tokens)
         ask = self._caller.for_fold(self._summarizer or no_summary)
-        return self._skip_flow(run) or self._take(folding.run(self._flow(run), ask), run)
+        return self._skip_flow(run) or self._explain_digest(folding.run(self._flow(run), ask), run)
 
     async def acompress_result(
         self,
@@ -187,7 +187,7 @@ class ContextCompressor(MeteredEngine):
         """Compress in async code, and report what was done."""
         run = self._open(messages, current_tokens, focus_topic, keep_last, most_tokens)
         ask = self._caller.for_fold_async(self._summarizer or no_summary)
-        return self._skip_flow(run) or self._take(await folding.arun(self._flow(run), ask), run)
+        return self._skip_flow(run) or self._explain_digest(await folding.arun(self._flow(run), ask), run)
 
     def cancel_preparation(self) -> None:
         """Give up the fold that is prepared or ready; an answer that still comes is ignored."""
@@ -217,7 +217,7 @@ class ContextCompressor(MeteredEngine):
         return words
 
     def get_status(self) -> dict[str, object]:
-        """Return what a status line shows, how far the next fold is, and why it waits if it does."""
+        """Return the figures of a status line, the phase of the next fold, and why it waits if it does."""
         own = {"preparation": self._background.describe(), "waits": self._why_wait(self.last_prompt_tokens)}
         return super().get_status() | own
 
@@ -341,8 +341,8 @@ class ContextCompressor(MeteredEngine):
         flow = run.flow(self._meter.reader, use_model=can_ask and not run.is_emergency)
         return render_flow(flow, run.request, run.state)
 
-    def _take(self, outcome: Compression[object], run: Run) -> Compression[object]:
-        """Say so where the digest stood in for a summary that was not ready."""
+    def _explain_digest(self, outcome: Compression[object], run: Run) -> Compression[object]:
+        """Add the reason where the digest stood in for a summary that was not ready."""
         why = self._why_not_ask(run.is_manual) if outcome.summarizer == DIGEST else None
         if why is not None and outcome.warning is None:
             outcome = replace(outcome, warning=f"{why}; the built-in digest stands in")

@@ -86,7 +86,7 @@ def section_breakdown(
     *,
     memory_tokens: int = 0,
 ) -> ContextBreakdown:
-    """Do what `context_breakdown` does for a request that was counted before."""
+    """Break down a request that was counted before, as `context_breakdown` does."""
     tokens: Counter[Section] = Counter()
     items: Counter[Section] = Counter()
     for section, size in zip(_sections(messages, whole.sizes, policy), whole.sizes, strict=True):

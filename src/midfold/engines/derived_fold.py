@@ -1,7 +1,7 @@
 """A fold derived from two lists: the one that a plain engine was given, and the one that it returned.
 
 Engines of the plain contract return a list and say nothing about it. Messages that are the same object or
-equal stayed; runs of other messages stand for the runs of old ones that they are found in place of.
+equal stayed; runs of other messages replace the runs of old ones that stood there.
 """
 
 from bisect import bisect_left
@@ -39,7 +39,7 @@ class NotAFold(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """Old messages and the new ones in their place; either may be none."""
+    """Old messages and the new ones that replace them; either may be none."""
 
     old: Span
     new: Sequence[Message]
@@ -68,7 +68,7 @@ def derive_fold(before: Sequence[Message], after: Sequence[Message]) -> Fold | N
 
 
 def _find_note(before: Sequence[Message], after: Sequence[Message]) -> str | None:
-    """Return what was added to the system prompt."""
+    """Return the text that was added to the system prompt."""
     if len(before) != len(after) or any(map(_differ, before[1:], after[1:])):
         raise NotAFold("it changed the system prompt")
     if not before or not _differ(before[0], after[0]):
@@ -149,7 +149,7 @@ def _align(before: Sequence[Message], after: Sequence[Message], lead: int) -> li
     """Say of each new message behind the system prompt which old one it is: by identity, then equality."""
     indices = {id(before[index].raw): index for index in range(len(before) - 1, lead - 1, -1)}
     known = [indices.get(id(message.raw)) for message in after[lead:]]
-    anchors = _rising([(index, match) for index, match in enumerate(known, lead) if match is not None])
+    anchors = _longest_rise([(index, match) for index, match in enumerate(known, lead) if match is not None])
     found: dict[int, int] = dict(anchors)
     start = (lead, lead)
     for stop in [*anchors, (len(after), len(before))]:
@@ -182,14 +182,14 @@ def _match_equal(
         same = olds.get(canonical_bytes(after[index]), ())
         if len(same) == 1 and not _differ(after[index], before[same[0]]):
             pairs.append((index, same[0]))
-    return found | dict(_rising(pairs))
+    return found | dict(_longest_rise(pairs))
 
 
 def _differ(one: Message, other: Message) -> bool:
     return one.raw is not other.raw and (one.role != other.role or one.raw != other.raw)
 
 
-def _rising(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+def _longest_rise(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     """Return as many of the pairs as rise in both numbers; the first ones rise already."""
     tails: list[int] = []
     ends: list[int] = []

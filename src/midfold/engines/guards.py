@@ -16,7 +16,7 @@ _ERROR_CHARS = 300
 
 
 def describe_error(error: BaseException, *, hide: str = "") -> str:
-    """Name an error of somebody else's code in one line; its words may quote credentials."""
+    """Name an error of another author's code in one line; its words may quote credentials."""
     words = str(error).replace(hide, _HIDDEN) if hide else str(error)
     return one_line(redact(f"{type(error).__name__}: {words}"), _ERROR_CHARS)
 

@@ -143,7 +143,7 @@ class HostedEngine(MeteredEngine):
         if run.refusal:
             return run.unchanged(run.refusal)
         with self._noting_faults(run):
-            return self._take(self._compress(run), run)
+            return self._accept(self._compress(run), run)
 
     async def acompress_result(
         self,
@@ -160,7 +160,7 @@ class HostedEngine(MeteredEngine):
             return run.unchanged(run.refusal)
         with self._noting_faults(run):
             compressing = start_thread(lambda: self._compress(run), "midfold-engine")
-            return self._take(await asyncio.wrap_future(compressing), run)
+            return self._accept(await asyncio.wrap_future(compressing), run)
 
     def undo(self, messages: Sequence[object] | None = None) -> list[object] | None:
         """Undo the last compression, once, and report it to the engine."""
@@ -224,7 +224,7 @@ class HostedEngine(MeteredEngine):
         return answer(name, dict(args), **fit_keywords(answer, info))
 
     def get_status(self) -> dict[str, object]:
-        """Return what a status line shows, and what the engine adds to it."""
+        """Return the figures of a status line, and those that the engine adds."""
         own = super().get_status()
         added: object = self._ask_engine("get_status returns a mapping", own, self.engine.get_status)
         return {**added, **own} if isinstance(added, dict) else own
@@ -279,7 +279,7 @@ class HostedEngine(MeteredEngine):
             self.adopt(run.in_vain("").state)
             raise
 
-    def _take(self, returned: object, run: Run) -> Compression[object]:
+    def _accept(self, returned: object, run: Run) -> Compression[object]:
         """Go on with the list that the engine returned, unless it is rejected."""
         self._read_figures()
         try:

@@ -49,7 +49,7 @@ class Meter:
         return max(self._calibration.estimate(counted), last_prompt_tokens, counted)
 
     def expect(self, messages_tokens: int | None) -> None:
-        """Say how large the messages are that the next report is about; `None` where that is not known."""
+        """Set the size of the messages that the next report is about; `None` where it is not known."""
         self._sent_tokens = None if messages_tokens is None else messages_tokens + self._beside_tokens
 
     def why_wait(self, tokens: int, policy: CompressionPolicy, *, uses_model: bool) -> str:

@@ -141,7 +141,7 @@ def commit(preparation: Preparation, ticket: int) -> Preparation:
 
 
 def prepare_from(policy: CompressionPolicy) -> int:
-    """Return how large a request is when its fold is begun; one that is applied has to end below that."""
+    """Return the size of a request at which its fold is begun; one that is applied has to end below that."""
     return int(policy.threshold_tokens * PREPARE_FROM)
 
 
@@ -209,44 +209,44 @@ class Background:
 
     def start(self, work: Work) -> None:
         """Start a preparation where none is under way; at once, whatever `work` will take."""
-        started = self._swap(self._begin)
+        started = self._advance(self._begin)
         if started is None:
             return
         try:
-            self._launch(lambda: self._do(work), lambda outcome: self._settle(started.ticket, outcome))
+            self._launch(lambda: self._run_work(work), lambda outcome: self._finish(started.ticket, outcome))
         except RuntimeError as error:  # no thread is to be had
-            self._leave()
-            self._settle(started.ticket, error)
+            self._release_worker()
+            self._finish(started.ticket, error)
 
     def discard(self, why: str) -> None:
         """Give up what is under way or ready; its result, should it still come, is ignored."""
-        self._swap(lambda preparation: discard(preparation, why))
+        self._advance(lambda preparation: discard(preparation, why))
 
     def discard_stale(self) -> None:
         """Give up what is under way or ready, since it was made for another history."""
-        self._swap(discard_stale)
+        self._advance(discard_stale)
 
     def conclude(self) -> None:
         """Give up what is under way or ready, since a compression came first."""
-        self._swap(conclude)
+        self._advance(conclude)
 
     def commit(self, ticket: int) -> bool:
         """Use up the fold that is ready under this ticket; true for one caller and no other."""
-        return self._swap(lambda preparation: commit(preparation, ticket)) is not None
+        return self._advance(lambda preparation: commit(preparation, ticket)) is not None
 
     def forget(self) -> None:
         """Be as new, but for the tickets: what was asked for in another conversation stays ignored."""
-        self._swap(lambda preparation: Preparation(ticket=preparation.ticket))
+        self._advance(lambda preparation: Preparation(ticket=preparation.ticket))
 
     def describe(self) -> dict[str, object]:
-        """Return what a status line shows; `seconds` is how long the one under way has been."""
+        """Return the figures of a status line; `seconds` is the age of the preparation under way."""
         preparation = self.preparation
         is_under_way = preparation.phase is Phase.PREPARING
         seconds = round(self._clock() - preparation.since, 1) if is_under_way else 0.0
         return {"phase": str(preparation.phase), "seconds": seconds, "why": preparation.why}
 
-    def _swap(self, step: Callable[[Preparation], Preparation]) -> Preparation | None:
-        """Make a step, and return what came of it; `None` when it changed nothing."""
+    def _advance(self, step: Callable[[Preparation], Preparation]) -> Preparation | None:
+        """Make a step, and return the state after it; `None` when it changed nothing."""
         with self._lock:
             before = self._expire(self._preparation)
             self._preparation = step(before)
@@ -264,29 +264,29 @@ class Background:
         self._workers += begun is not preparation
         return begun
 
-    def _do(self, work: Work) -> Compression[Message]:
+    def _run_work(self, work: Work) -> Compression[Message]:
         try:
             return work()
         finally:
-            self._leave()
+            self._release_worker()
 
-    def _leave(self) -> None:
+    def _release_worker(self) -> None:
         with self._lock:
             self._workers -= 1
 
-    def _settle(self, ticket: int, outcome: Outcome) -> None:
-        """Take what came out of a preparation; one that the digest had to write is a failure."""
+    def _finish(self, ticket: int, outcome: Outcome) -> None:
+        """Receive the outcome of a preparation; one that the digest had to write is a failure."""
         if isinstance(outcome, BaseException):
             self._give_up(ticket, f"{type(outcome).__name__}: {outcome}")
         elif outcome.fold is None:
-            self._swap(lambda preparation: postpone(preparation, ticket, self._rest()))
+            self._advance(lambda preparation: postpone(preparation, ticket, self._rest()))
         elif outcome.summarizer == DIGEST:
             self._give_up(ticket, outcome.warning or "the summariser gave nothing")
         else:
-            self._swap(lambda preparation: arrive(preparation, ticket, outcome))
+            self._advance(lambda preparation: arrive(preparation, ticket, outcome))
 
     def _give_up(self, ticket: int, why: str) -> None:
-        self._swap(lambda preparation: fail(preparation, ticket, why, self._rest()))
+        self._advance(lambda preparation: fail(preparation, ticket, why, self._rest()))
 
     def _rest(self) -> float:
         return self._clock() + self._cooldown_seconds

@@ -42,14 +42,14 @@ class Reader:
             same = 0
         if same < len(items):
             read = self.cache.read_items(items[same:], self.dialect)
-            self._take(same, read.messages)
+            self._continue_from(same, read.messages)
             self._last.replace(same, items[same:], read.hashes)
         elif same < len(self.messages):
-            self._take(same, [])
+            self._continue_from(same, [])
             self._last.replace(same, [], [])
         return self.messages
 
-    def _take(self, same: int, new: Sequence[Message]) -> None:
+    def _continue_from(self, same: int, new: Sequence[Message]) -> None:
         """Go on from message `same` with other ones; what both have in common is not forgotten."""
         old = self.messages[same:]
         alike = 0
@@ -99,7 +99,7 @@ class _LastItems:
     """The items of the last list, to notice which of them are still there, and as they were.
 
     An item that is shown again has its values compared by identity from then on, since every turn asks this
-    of every message; the first time its hash tells.
+    of every message; the first time its hash decides.
     """
 
     def __init__(self) -> None:
@@ -124,7 +124,7 @@ class _LastItems:
         self._items[start:] = items
         self._hashes[start:] = hashes
         self._values.cut(start)
-        if NO_HASH in hashes:  # then only its values tell, from the start
+        if NO_HASH in hashes:  # then only its values decide, from the start
             for item in items:
                 self._values.add(item)
 
@@ -177,7 +177,7 @@ class _Values:
             del self._in_dicts[in_dicts:], self._in_lists[in_lists:], self._ends[count + 1 :]
 
     def count_unchanged(self, count: int) -> int:
-        """Return how many of the first `count` items hold the same values as they did."""
+        """Count the items, of the first `count`, that hold the same values as they did."""
         if self._is_unchanged(0, count):
             return count
         return next(index for index in range(count) if not self._is_unchanged(index, index + 1))

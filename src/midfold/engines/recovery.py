@@ -98,7 +98,7 @@ Ladder: TypeAlias = Generator[RecoveryStep, Attempt, GiveUp]
 
 
 def recover(attempt: Attempt, *, is_compression_enabled: bool = True) -> Ladder:
-    """Yield what to try after `attempt`, at most three times in all, and return why it ends.
+    """Yield the steps to try after `attempt`, at most three in all, and return why it ends.
 
     Carry a step out, send the request, and send the new `Attempt` in here if it failed again; after a
     success, close the generator. A step that changed nothing need not be sent to the provider: send the

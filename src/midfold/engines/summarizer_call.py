@@ -92,19 +92,19 @@ class SummarizerCaller:
                     return await answer if isinstance(answer, Awaitable) else answer
             except TimeoutError:
                 if limit.expired():
-                    raise self._late(until) from None
+                    raise self._timeout_error(until) from None
                 raise
 
         return ask
 
     def _seconds_left(self, until: float) -> float:
-        """Return how long the next answer may take; raises where the fold has used up all its time."""
+        """Return the seconds that the next answer may take; raises where the fold used up its time."""
         left = until - self._clock()
         if left <= 0:
-            raise self._late(until)
+            raise self._timeout_error(until)
         return min(self._patience.answer_seconds, left) * _GRACE
 
-    def _late(self, until: float) -> SummaryUnavailable:
+    def _timeout_error(self, until: float) -> SummaryUnavailable:
         if self._clock() >= until:
             return SummaryUnavailable(f"not all was read within {self._patience.fold_seconds:g} s")
         return SummaryUnavailable(f"no answer within {self._patience.answer_seconds:g} s")
@@ -116,7 +116,7 @@ class SummarizerCaller:
             if future.done():  # the summariser's own
                 raise
             future.cancel()
-            raise self._late(until) from None
+            raise self._timeout_error(until) from None
 
     def _start(self, summarize: Summarizer, request: SummaryRequest) -> Future[Answer]:
         """Ask in a thread, unless too many were asked that never answered."""

@@ -38,7 +38,7 @@ def find_inventions(summary: str | None, source: SourceTexts) -> list[str]:
     return [
         said
         for said in dict.fromkeys(match[0].rstrip(_LAST_CHARS) for match in _EXACT.finditer(body))
-        if _plain(said) not in known and not _is_in(said, source.joined)
+        if _plain(said) not in known and not _occurs(said, source.joined)
     ]
 
 
@@ -52,7 +52,7 @@ def _plain(said: str) -> str:
     return said.replace(",", "")
 
 
-def _is_in(said: str, text: str) -> bool:
+def _occurs(said: str, text: str) -> bool:
     """Whether a text has a string in other surroundings, or a path with the other slashes."""
     return said in text or _plain(said) in text or said.replace("/", "\\") in text
 
@@ -63,7 +63,7 @@ def find_problems(
     messages: Sequence[Message],
     summary: str | None,
 ) -> tuple[str, ...]:
-    """Say what is wrong with the list, a line each; rules that the old list broke, too, are left out."""
+    """List the faults of the list, a line each; rules that the old list broke, too, are left out."""
     return (
         *_new_faults(conversation, items),
         *_broken_pairs(conversation, messages),
@@ -105,6 +105,6 @@ def _request_problems(
 
 
 def _is_request(message: Message) -> bool:
-    """Whether the user asks for something here; a summary speaks in the user's place."""
+    """Whether the user asks for something here; a summary speaks for the user."""
     words = message.text.strip()
     return message.role == "user" and bool(words) and not words.startswith(SUMMARY_MARKER)

@@ -323,13 +323,15 @@ def _fields(index: int, text: str, call: CallFacts) -> Iterator[_Candidate]:
 def _figures(index: int, text: str) -> Iterator[_Candidate]:
     for name, match in find_identifiers(text):
         yield _Candidate(
-            ProbeKind.IDENTIFIER, index, match[0], f'Which {name} fills "{_around(text, match)}"?'
+            ProbeKind.IDENTIFIER, index, match[0], f'Which {name} fills "{_quote_line(text, match)}"?'
         )
     for match in find_numbers(text):
-        yield _Candidate(ProbeKind.NUMBER, index, match[0], f'Which figure fills "{_around(text, match)}"?')
+        yield _Candidate(
+            ProbeKind.NUMBER, index, match[0], f'Which figure fills "{_quote_line(text, match)}"?'
+        )
 
 
-def _around(text: str, match: Match[str]) -> str:
+def _quote_line(text: str, match: Match[str]) -> str:
     """Quote the line around a match, with a blank instead of the match."""
     before = text[max(0, match.start() - _CLUE_CHARS) : match.start()].rpartition("\n")[2]
     after = text[match.end() : match.end() + _CLUE_CHARS].partition("\n")[0]

@@ -75,7 +75,7 @@ def classify(
     `belongings` are those of `probes`, in order. Without `find` nothing that left can be had again.
     """
     return [
-        _judge(probe, context, belongs, source, find)
+        _find_fate(probe, context, belongs, source, find)
         for probe, belongs in zip(probes, belongings, strict=True)
     ]
 
@@ -86,13 +86,13 @@ def find_belongings(conversation: MeasuredConversation) -> list[Belongings]:
     return [calls.belongings(probe) for probe in conversation.probes]
 
 
-def _judge(
+def _find_fate(
     probe: Probe, context: CompressedContext, belongs: Belongings, source: SourceTexts, find: Find | None
 ) -> ProbeVerdict:
     forms = escaped_forms(probe.answer)
     if holds(context.joined, forms):
         entries = [entry for entry in context.entries if holds(entry.text, forms)]
-        is_placed = any(_places(entry, belongs) for entry in entries)
+        is_placed = any(_names_origin(entry, belongs) for entry in entries)
         return ProbeVerdict(probe, ProbeFate.ASSOCIATED if is_placed else ProbeFate.VERBATIM)
     if find is None:
         return ProbeVerdict(probe, ProbeFate.LOST)
@@ -101,7 +101,7 @@ def _judge(
     return ProbeVerdict(probe, ProbeFate.RETRIEVABLE if find(probe.answer) else ProbeFate.LOST)
 
 
-def _places(entry: ContextEntry, belongs: Belongings) -> bool:
+def _names_origin(entry: ContextEntry, belongs: Belongings) -> bool:
     """Whether an entry says where the string belongs; a message that was kept does by being there."""
     if not entry.is_summary:
         return True

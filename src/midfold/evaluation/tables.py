@@ -26,7 +26,7 @@ class Table:
 
 
 def headline(report: Report) -> str:
-    """Say what was measured with."""
+    """Describe the conditions of the measurement."""
     if not report.figures:
         return "nothing was measured"
     one = report.figures[0]
@@ -82,7 +82,7 @@ def more_table(figures: Sequence[MethodFigures]) -> Table:
 
 
 def check_table(figures: Sequence[MethodFigures]) -> Table:
-    """Count what should not be there."""
+    """Count the faults of each method."""
     headings = ("method", "invented", "unsound", "over ceiling", "unstable", "secrets")
     rows = [
         (
@@ -132,7 +132,7 @@ def chain_table(chains: Sequence[ChainFigures]) -> Table:
 
 
 def must_keep_note(figures: MethodFigures) -> str:
-    """Say which conversations owe their must-keep strings."""
+    """Name the conversations that owe their must-keep strings."""
     return (
         f"must-keep over {_count(figures.owing, 'conversation')}; exempt, because system prompt and must-keep"
         f" strings take more than {_percent(MUST_KEEP_PART)} of the ceiling: {figures.exempt:,}"

@@ -3,7 +3,7 @@
 When a process closes any handle on a file, POSIX takes away all locks that it has on that file, whoever took
 them. After that the next process to leave believes itself the last one and removes the log under the writer.
 So whatever opens a file by its name asks here first. A file is known by device and inode: a link, a mount or
-another spelling of its name leads to the same one.
+another form of its name leads to the same one.
 """
 
 import errno
@@ -46,16 +46,16 @@ class Hold:
 
     def settle(self) -> None:
         """Note the files as they are: the connection that writes has them open, and none will be added."""
-        self._seen = self._look()
+        self._seen = self._find_identities()
         self._is_settled = True
 
     def identities(self) -> set[_Identity]:
-        """Return which files these are; before all are open, by a look at what is there by now."""
+        """Return the identities of these files; before all are open, of those that exist by now."""
         if not self._is_settled:
-            self._seen = self._seen | self._look()
+            self._seen = self._seen | self._find_identities()
         return self._seen
 
-    def _look(self) -> set[_Identity]:
+    def _find_identities(self) -> set[_Identity]:
         found = set()
         for suffix in _PARTS:
             with suppress(OSError):
@@ -79,7 +79,7 @@ _holds: tuple[Hold, ...] = ()
 
 
 def all_holds() -> tuple[Hold, ...]:
-    """Return what is held; the very same object as long as nothing changes."""
+    """Return the held files; the very same object as long as nothing changes."""
     return _holds
 
 

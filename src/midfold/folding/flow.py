@@ -106,23 +106,23 @@ def _compress(job: CompressionJob) -> Flow[Message]:
         return _finish(job, job.make_fold(edits, choice.repairs), replace(pruned, edits=edits), None)
     if job.is_short:
         return _unchanged(job, "there is too little to fold", note_attempt(job.state))
-    return _vain(job, "nothing can be folded")
+    return _ineffective(job, "nothing can be folded")
 
 
 def _fold(job: CompressionJob, choice: FoldChoice, pruned: Pruned) -> Flow[Message]:
     """Have the summary written and put it in, unless that cannot save enough."""
     # What a fold saves whose summary says nothing; where that is too little, nobody is asked.
     frame_tokens = choice.summary_tokens - choice.body_tokens
-    refusal = _why_vain(job, choice.folded_tokens - frame_tokens - job.edits_delta(choice.edits))
+    refusal = _why_too_small(job, choice.folded_tokens - frame_tokens - job.edits_delta(choice.edits))
     if refusal is not None:
-        return _vain(job, refusal)
+        return _ineffective(job, refusal)
     draft = yield from draft_summary(_summary_job(job, choice), use_model=job.use_model)
-    fold = _fit(job, choice, draft)
+    fold = _fit_summary(job, choice, draft)
     warning = draft.warning or _warn_of_focus(job, draft, fold)
     return _finish(job, fold, pruned, replace(draft, warning=warning))
 
 
-def _why_vain(job: CompressionJob, saved: int) -> str | None:
+def _why_too_small(job: CompressionJob, saved: int) -> str | None:
     """Say why saving so many tokens is not worth a pass, if that is so; under a ceiling everything is."""
     if saved <= 0:
         return "the result would not be smaller"
@@ -167,7 +167,7 @@ def _warn_of_focus(job: CompressionJob, draft: Draft, fold: Fold) -> str | None:
     return draft.check_focus(body, lambda: [text for message in folded for text in texts_of(message)])
 
 
-def _fit(job: CompressionJob, choice: FoldChoice, draft: Draft) -> Fold:
+def _fit_summary(job: CompressionJob, choice: FoldChoice, draft: Draft) -> Fold:
     """Put the summary in; where it is larger than its room, shorten it until it fits."""
     budget = choice.body_tokens
     for _ in range(_FIT_ROUNDS):
@@ -184,9 +184,9 @@ def _fit(job: CompressionJob, choice: FoldChoice, draft: Draft) -> Fold:
 def _finish(job: CompressionJob, fold: Fold, pruned: Pruned, draft: Draft | None) -> Compression[Message]:
     """Accept the fold if it is worth it; a result that is not smaller is thrown away."""
     tokens_after = job.tokens_after(fold)
-    refusal = _why_vain(job, job.tokens_before - tokens_after)
+    refusal = _why_too_small(job, job.tokens_before - tokens_after)
     if refusal is not None:
-        return _vain(job, refusal)
+        return _ineffective(job, refusal)
     is_fold = fold.summary is not None
     return Compression(
         messages=splice(fold, job.layout.messages),
@@ -207,7 +207,7 @@ def _finish(job: CompressionJob, fold: Fold, pruned: Pruned, draft: Draft | None
 
 
 def _check(job: CompressionJob, fold: Fold, draft: Draft) -> Retention:
-    """Say what survived, in the summary or beside it."""
+    """Check which facts survived, in the summary or beside it."""
     beside = [message for message in splice(fold, job.layout.messages) if message is not fold.summary]
     return draft.check(
         fold.summary.text if fold.summary else "",
@@ -232,7 +232,7 @@ def _warning(job: CompressionJob, tokens_after: int, draft: Draft | None) -> str
     return draft.warning if draft else None
 
 
-def _vain(job: CompressionJob, reason: str) -> Compression[Message]:
+def _ineffective(job: CompressionJob, reason: str) -> Compression[Message]:
     """Leave everything as it was, and remember that a pass was of no use."""
     state = note_outcome(job.state, effective=False, is_fold=False, tokens=job.tokens_before)
     return _unchanged(job, reason, state)
@@ -250,7 +250,7 @@ def _unchanged(job: CompressionJob, reason: str, state: CompressionState) -> Com
 
 
 def _counts(edits: Iterable[Edit], pruned: Pruned) -> PruneCounts:
-    """Count what is still to be seen of the pruning; duplicates are counted apart only where all of it is."""
+    """Count the pruning that is still to be seen; duplicates are counted apart only where all of it is."""
     kept = set(edits)
     if all(edit in kept for edit in pruned.edits):
         return pruned.counts

@@ -218,7 +218,7 @@ class Fold:
         yield from self._walk_system(messages[:lead])
         edits = {edit.index: edit for edit in self.edits}
         gone = self.touched.difference(edits)
-        coming = deque(self._coming())
+        coming = deque(self._incoming())
         unknown: list[int] = []
         for index, known in enumerate(self._find(messages, lead), lead):
             if known is None:
@@ -246,7 +246,7 @@ class Fold:
             else:
                 yield WalkStep(message, index, MessageSource.OLD)
 
-    def _coming(self) -> list[tuple[int, WalkStep]]:
+    def _incoming(self) -> list[tuple[int, WalkStep]]:
         """List the messages that come in, each with the index that it stands before.
 
         A stub result belongs to the call before it, so that it comes before a summary at the same index.
@@ -260,7 +260,7 @@ class Fold:
         return sorted([*stubs, *summaries], key=lambda coming: coming[0])
 
     def _find(self, messages: Sequence[Message], lead: int) -> list[int | None]:
-        """Return which message each one behind the system prompt is, by the indices of this fold.
+        """Return the index in this fold of each message behind the system prompt.
 
         `None` is one that says nothing and was not there when the fold was made.
         """
@@ -311,7 +311,7 @@ def apply(
 
 
 def splice(fold: Fold, messages: Sequence[Message]) -> list[Message]:
-    """Do what `apply` does without asking whether the fold belongs to these messages."""
+    """Apply a fold without asking whether it belongs to these messages."""
     return [step.message for step in fold.walk(messages) if step.message is not None]
 
 
@@ -333,7 +333,7 @@ def add_note(system: Message, note: str) -> Message:
 
 
 def count_leading_system(messages: Sequence[Message]) -> int:
-    """Return how many messages at the start are the system prompt, and silent ones between them.
+    """Count the messages at the start that are the system prompt, and silent ones between them.
 
     As in a chain of digests, a message that says nothing ends no system prompt.
     """

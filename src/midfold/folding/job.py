@@ -97,7 +97,7 @@ class CompressionJob:
         return make_plan(self.layout, self.policy, self.tail_budget)
 
     def repair(self, spans: Sequence[Span]) -> Repairs:
-        """Find what the messages that stay need to be legal, once those of `spans` are gone."""
+        """Find the repairs that the messages that stay need, once those of `spans` are gone."""
         gone = {index for span in spans for index in span}
         return repair(self.layout.messages, gone, self.layout.pairing, self.layout.waiting)
 

@@ -90,7 +90,7 @@ def lay_out(messages: Sequence[Message], sizes: Sequence[int], policy: Compressi
 
 
 def count_head(sizes: Sequence[int], lead: int, policy: CompressionPolicy) -> int:
-    """Return how many messages the head wants: so many, or with fixed budgets what fits its tokens."""
+    """Return the length of the head: so many messages, or with fixed budgets what fits its tokens."""
     if policy.budget is not Budget.FIXED:
         return policy.protect_first_n
     return sum(total <= policy.head_tokens for total in accumulate(sizes[lead:]))
@@ -113,7 +113,7 @@ def legal_cuts(messages: Sequence[Message], pairing: Pairing) -> list[bool]:
     if waiting is not None:
         blocked[waiting + 1] += 1
     depths = list(accumulate(blocked[: len(messages) + 1]))
-    inside_thought = _inside_thought(messages)
+    inside_thought = _mark_reasoning(messages)
     return [depth == 0 and not inside_thought[index] for index, depth in enumerate(depths)]
 
 
@@ -144,17 +144,17 @@ def _only_results(message: Message) -> bool:
     return all(isinstance(part, ToolResult) for part in message.parts)
 
 
-def _only_thinks(message: Message) -> bool:
+def _is_reasoning_only(message: Message) -> bool:
     return all(isinstance(part, Reasoning) for part in message.parts)
 
 
-def _inside_thought(messages: Sequence[Message]) -> list[bool]:
+def _mark_reasoning(messages: Sequence[Message]) -> list[bool]:
     """Mark the indices before which a thought, sent as an item of its own, has not yet come to its end."""
     marks = [False] * (len(messages) + 1)
     thinking = False
     for index, message in enumerate(messages):
         parts = message.parts
-        starts = bool(parts) and isinstance(parts[0], Reasoning) and _only_thinks(message)
+        starts = bool(parts) and isinstance(parts[0], Reasoning) and _is_reasoning_only(message)
         marks[index] = thinking and message.role == "assistant" and not starts
         thinking = message.role == "assistant" and (starts or thinking)
     return marks

@@ -37,17 +37,17 @@ def list_losses(result: Compression[object], most: int = 20) -> list[Loss]:
         return []
     before = result.before
     pairing = pair_calls(before)
-    ledger = collect(before, _touched(result, pairing), pairing, redact=redact)
-    factors = find_factors(ledger, _left(result), len(before))
+    ledger = collect(before, _changed_indices(result, pairing), pairing, redact=redact)
+    factors = find_factors(ledger, _remaining_messages(result), len(before))
     entries = compose(ledger, pins=(), factors=factors, most_lines=_MOST_LINES)
-    said = [text for message in _left(result) for text in texts_of(message)]
+    said = [text for message in _remaining_messages(result) for text in texts_of(message)]
     # Placeholders of an engine carry an id that nobody else can write.
     text = _PLACEHOLDER_ID.sub(r"\1]", "\n".join([result.summary or "", *said]))
     losses = [loss for entry in entries for loss in _lost(entry, text)]
     return sorted(losses, key=lambda loss: -loss.worth)[:most]
 
 
-def _touched(result: Compression[object], pairing: Pairing) -> list[int]:
+def _changed_indices(result: Compression[object], pairing: Pairing) -> list[int]:
     """List the messages that changed or left, and those whose calls their results answer; no old summary."""
     fold = result.fold
     touched = set(fold.touched) if fold else set()
@@ -55,7 +55,7 @@ def _touched(result: Compression[object], pairing: Pairing) -> list[int]:
     return [index for index in sorted(touched | callers) if find_body(result.before[index].text) is None]
 
 
-def _left(result: Compression[object]) -> Iterable[Message]:
+def _remaining_messages(result: Compression[object]) -> Iterable[Message]:
     """Return the messages that stay, as they stay."""
     if result.fold is None:
         return result.before

@@ -85,7 +85,7 @@ FOLD_SETTINGS = {setting.key: setting for setting in list_settings(FoldSettings(
 class CompressionPolicy(FoldSettings):
     """The settings of a compression, and the window that it is for.
 
-    With `max_tokens` the request has a hard ceiling, system prompt and tools included, in place of threshold
+    With `max_tokens` the request has a hard ceiling, system prompt and tools included, instead of threshold
     and target. The three fixed budgets count only with `Budget.FIXED`. A fold that waits until it pays never
     waits where room is short.
     """

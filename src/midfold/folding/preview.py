@@ -13,7 +13,7 @@ M = TypeVar("M")
 
 @dataclass(frozen=True, slots=True)
 class Rehearsal(Generic[M]):
-    """The questions of a flow, and its result with other words in place of the model's."""
+    """The questions of a flow, and its result with other words instead of the model's."""
 
     requests: tuple[SummaryRequest, ...]
     result: Compression[M]

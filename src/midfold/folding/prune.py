@@ -83,7 +83,7 @@ class PruneCounts:
 
     @classmethod
     def of_edits(cls, edits: Iterable[Edit]) -> "PruneCounts":
-        """Count what edits shorten; a duplicate is a result like others here."""
+        """Count the parts that edits shorten; a duplicate is a result like others here."""
         parts = [part for edit in edits for _, part in edit.parts]
         return cls(
             results=sum(isinstance(part, ToolResult) for part in parts),
@@ -258,14 +258,14 @@ class _Pruner:
             if len(pointer) < len(text):
                 self.counts["duplicates"] += 1
                 return pointer
-        said = self._brief(asked_at, result)
+        said = self._write_brief(asked_at, result)
         if len(said) < len(text):
             self.counts["results"] += 1
             return said
         self._keep(here, text)
         return text
 
-    def _brief(self, asked_at: Location | None, result: ToolResult) -> str:
+    def _write_brief(self, asked_at: Location | None, result: ToolResult) -> str:
         """Say a result in the chosen style; what comes out may turn out longer."""
         match self.style:
             case Style.STUB:

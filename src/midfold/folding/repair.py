@@ -32,7 +32,7 @@ class Repairs:
 def repair(
     messages: Sequence[Message], gone: Container[int], pairing: Pairing, waiting: int | None
 ) -> Repairs:
-    """Find what is wrong among the messages that stay; a call from `waiting` on may still get its result."""
+    """Find the faults among the messages that stay; a call from `waiting` on may still get its result."""
     callers = {result: call for call, result in pairing.answers.items()}
     drops: list[int] = []
     edits: list[Edit] = []

@@ -10,7 +10,7 @@ R = TypeVar("R")
 
 
 def as_unavailable(error: Exception) -> SummaryUnavailable:
-    """Report whatever a summariser raised as a summary that cannot be had."""
+    """Report any error of a summariser as an unavailable summary."""
     if isinstance(error, SummaryUnavailable):
         return error
     unavailable = SummaryUnavailable(f"{type(error).__name__}: {error}")

@@ -59,14 +59,14 @@ def state_to_json(state: CompressionState) -> dict[str, object]:
 def state_from_json(value: object) -> CompressionState:
     """Read a state; what cannot be read in it is as at the beginning."""
     found: Mapping[str, object] = value if isinstance(value, dict) else {}
-    turns = (_whole(turn) for turn in _list(found, "vain_turns"))
+    turns = (_read_count(turn) for turn in _list(found, "vain_turns"))
     return CompressionState(
-        count=_whole(found.get("count")) or 0,
-        folds=_whole(found.get("folds")) or 0,
-        ineffective=_whole(found.get("ineffective")) or 0,
-        paused_at_tokens=_whole(found.get("paused_at_tokens")),
-        turn=_whole(found.get("turn")) or 0,
-        last_pass_turn=_whole(found.get("last_pass_turn")),
+        count=_read_count(found.get("count")) or 0,
+        folds=_read_count(found.get("folds")) or 0,
+        ineffective=_read_count(found.get("ineffective")) or 0,
+        paused_at_tokens=_read_count(found.get("paused_at_tokens")),
+        turn=_read_count(found.get("turn")) or 0,
+        last_pass_turn=_read_count(found.get("last_pass_turn")),
         vain_turns=tuple(turn for turn in turns if turn is not None),
         is_warned=found.get("is_warned") is True,
         pins=tuple(_texts(found, "pins")),
@@ -74,7 +74,7 @@ def state_from_json(value: object) -> CompressionState:
     )
 
 
-def _whole(value: object) -> int | None:
+def _read_count(value: object) -> int | None:
     return value if type(value) is int and value >= 0 else None
 
 

@@ -43,7 +43,7 @@ class FoldedNumbers:
 
 
 def make_summary_message(body: str, folded_digest: bytes, key: bytes) -> Message:
-    """Make the message that stands for what was folded; its fence is known only to who knows the key."""
+    """Make the message that stands for the folded ones; only the owner of the key can make its fence."""
     nonce = blake2b(folded_digest, key=key, digest_size=_NONCE_BYTES).hexdigest()
     return Message("user", (Text(prompts.wrap_summary(body, nonce)),))
 
@@ -114,7 +114,7 @@ def number_messages(count: int, summary: int | None, folded: FoldedNumbers) -> l
 
 
 def read_folded_numbers(body: str) -> FoldedNumbers:
-    """Read what a summary says it stands for; nothing where it does not say so."""
+    """Read the numbers of the messages that a summary stands for; none where it does not name them."""
     said = split_sections(body).get(FOLDED_HEADING, "").partition("(")[0]
     ranges = _RANGE.findall(said)[:_MOST_RANGES]
     spans = [Span(int(first), int(last or first) + 1) for plus, first, last in ranges if not plus]

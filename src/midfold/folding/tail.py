@@ -125,7 +125,7 @@ def spans_between(layout: Layout, start: int, stop: int) -> tuple[Span, ...]:
 
 
 def _spans(layout: Layout, start: int, stop: int) -> tuple[Span, ...]:
-    """Return what to fold; an earlier summary alone is nothing, since there is no news to add to it."""
+    """Return the spans to fold; an earlier summary alone is none, since there is no news to add to it."""
     pieces = spans_between(layout, start, stop)
     if layout.summary is not None and layout.summary < start:
         pieces = (Span(layout.summary, layout.summary + 1), *pieces)

@@ -113,7 +113,7 @@ class MessageCache:
         hashed: Sequence["_Hashed"],
         found: list[Message | None],
     ) -> None:
-        """Read what is not known, and fill it in; an item that comes twice is read once."""
+        """Read the unknown items, and fill them in; an item that comes twice is read once."""
         first: dict[bytes, int] = {}
         for index in new:
             first.setdefault(hashed[index].digest or str(index).encode(), index)

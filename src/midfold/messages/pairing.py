@@ -77,16 +77,18 @@ class _Matcher:
 
     def answer(self, result: Location, call_id: str) -> bool:
         """Give the result to the call that it answers, if there is one."""
-        call = self._take(self._group_by_id.get(call_id)) or self._take(self._missed.get(call_id))
+        call = self._take_open_call(self._group_by_id.get(call_id)) or self._take_open_call(
+            self._missed.get(call_id)
+        )
         if call is None:
             # Ids cannot decide: either side lacks one.
-            call = self._take(self._group_by_id.get("") if call_id else self._group)
+            call = self._take_open_call(self._group_by_id.get("") if call_id else self._group)
         if call is None:
             return False
         self.answers[call] = result
         return True
 
-    def _take(self, queue: deque[Location] | None) -> Location | None:
+    def _take_open_call(self, queue: deque[Location] | None) -> Location | None:
         while queue:
             call = queue.popleft()
             if call not in self.answers:

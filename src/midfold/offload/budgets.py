@@ -30,7 +30,7 @@ class Budgets:
     per_tool: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({"read_file": math.inf}))
 
     def limit_of(self, tool: str) -> float:
-        """Return how long a result of `tool` may be; what the reader promises to give always may."""
+        """Return the longest result of `tool`; the length that the reader promises is always allowed."""
         limit = self.per_tool.get(tool, self.result_chars)
         return max(limit, _READER_CHARS) if tool == READER else limit
 

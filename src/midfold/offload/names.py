@@ -20,7 +20,7 @@ def is_reference(text: str) -> bool:
 
 
 def name_owner(tenant: str, session: str) -> str:
-    """Return what stands for a session in names and records."""
+    """Return the name of a session in file names and records."""
     return digest_of(tenant, session)
 
 
@@ -55,5 +55,5 @@ def digest_of(*texts: str) -> str:
 
 
 def _prefix(name: str) -> str:
-    """Return what is harmless of a name, for people who look at the files."""
+    """Return the harmless part of a name, for people who look at the files."""
     return _UNSAFE.sub("_", name[:200].lower())[:_PREFIX_CHARS].strip("_")

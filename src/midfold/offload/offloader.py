@@ -95,7 +95,7 @@ def enforce(
         if not plan.steps:
             return replace(done, over_budget=plan.over_budget)
         # A cut leaves more than was planned for, so that more results may have to go.
-        done = _carry_out(plan, done, offloader)
+        done = _apply_plan(plan, done, offloader)
 
 
 def apply(
@@ -108,7 +108,7 @@ def apply(
     locate: Locate = str,
 ) -> OffloadedMessages:
     """Carry out a plan that was made for these messages, and nothing else."""
-    done = _carry_out(plan, OffloadedMessages(list(messages)), _Offloader(sink, budgets, redact, locate))
+    done = _apply_plan(plan, OffloadedMessages(list(messages)), _Offloader(sink, budgets, redact, locate))
     return replace(done, over_budget=plan.over_budget)
 
 
@@ -129,7 +129,7 @@ def offload_result(
     return offloader.offload(ToolResult(call_id, text), tool, budgets.cut_chars(tool))
 
 
-def _carry_out(plan: OffloadPlan, done: OffloadedMessages, offloader: "_Offloader") -> OffloadedMessages:
+def _apply_plan(plan: OffloadPlan, done: OffloadedMessages, offloader: "_Offloader") -> OffloadedMessages:
     messages, offloaded, cut = list(done.messages), dict(done.offloaded), dict(done.cut)
     for step in plan.steps:
         shortened = offloader.offload(step.result, step.tool, step.cut_chars)

@@ -55,14 +55,14 @@ class OutputSink(Sink, Protocol):
         ...
 
     def outputs(self) -> list[OutputInfo]:
-        """Return what is offloaded, the newest first."""
+        """Return the offloaded texts, the newest first."""
         ...
 
 
 def describe(
     reference: str, text: str, *, breaks: int, tool: str, call_id: str, at_seconds: float
 ) -> OutputInfo:
-    """Say what the index says of a text with so many line breaks."""
+    """Describe a text with so many line breaks for the index."""
     first_line = text[:_OPENING_CHARS].lstrip().partition("\n")[0]
     return OutputInfo(
         reference,

@@ -130,7 +130,7 @@ class _Planner:
         total = sum(given.chars for given in turn)
         steps: list[OffloadStep] = []
         rest: list[_Given] = []
-        for given in filter(self._may_go, turn):
+        for given in filter(self._may_offload, turn):
             if given.chars > self.budgets.limit_of(given.tool):
                 steps.append(self._step(given, OffloadReason.RESULT, len(turn)))
                 total -= given.chars - self.budgets.block_chars
@@ -144,7 +144,7 @@ class _Planner:
                 total -= given.chars - self.budgets.block_chars
         return OffloadPlan(tuple(steps), int(total > self.budgets.turn_chars))
 
-    def _may_go(self, given: _Given) -> bool:
+    def _may_offload(self, given: _Given) -> bool:
         return given.chars > self.budgets.block_chars and given.at not in self.settled
 
     def _step(self, given: _Given, reason: OffloadReason, results: int) -> OffloadStep:

@@ -31,15 +31,15 @@ def sanitize(text: str, redact: Callable[[str], str] = hide_credentials) -> Safe
         return text
     clean = redact(text)
     try:
-        return _let_pass(clean)
+        return _encode(clean)
     except UnicodeEncodeError:
-        return _let_pass(_HALF_CHARACTERS.sub("\N{REPLACEMENT CHARACTER}", clean))
+        return _encode(_HALF_CHARACTERS.sub("\N{REPLACEMENT CHARACTER}", clean))
 
 
-def _let_pass(text: str) -> SafeText:
+def _encode(text: str) -> SafeText:
     chunks = tuple(piece.encode() for piece in split(text))
     if any(b"\0" in chunk for chunk in chunks):
-        return _let_pass(text.replace("\0", "\N{SYMBOL FOR NULL}"))
+        return _encode(text.replace("\0", "\N{SYMBOL FOR NULL}"))
     safe = SafeText(text)
     safe.chunks = chunks
     return safe

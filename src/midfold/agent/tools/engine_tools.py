@@ -16,7 +16,7 @@ def engine_tools(
     info: Callable[[], Mapping[str, object]],
     on_fault: Callable[[EngineContractError], None],
 ) -> Iterator[Tool]:
-    """Yield what an engine offers; `info` returns the facts that go with each call.
+    """Yield the tools of an engine; `info` returns the facts that go with each call.
 
     A tool that no provider would take is reported and left out.
     """

@@ -102,15 +102,15 @@ class _Walk:
 
     def files(self, most: int) -> Iterator[_Found]:
         count = 0
-        for visited, (path, facts) in enumerate(self._all()):
+        for visited, (path, facts) in enumerate(self._walk_files()):
             if count == most or visited >= MAX_VISITED:
                 self.is_cut = True
                 return
-            if not stat.S_ISLNK(facts.st_mode) and self._fits(path):
+            if not stat.S_ISLNK(facts.st_mode) and self._matches_pattern(path):
                 count += 1
                 yield _Found(path, facts.st_size)
 
-    def _all(self) -> Iterator[tuple[Path, os.stat_result]]:
+    def _walk_files(self) -> Iterator[tuple[Path, os.stat_result]]:
         if _is_file(self._start):
             yield self._start, self._start.lstat()
             return
@@ -124,7 +124,7 @@ class _Walk:
                         if identify(facts) not in held:
                             yield self._start / folder / name, facts
 
-    def _fits(self, path: Path) -> bool:
+    def _matches_pattern(self, path: Path) -> bool:
         if not self._pattern or path == self._start:
             return True
         below = str(path.relative_to(self._start))

@@ -23,7 +23,7 @@ def _read_tool(workspace: Workspace) -> Tool:
         limit: how many lines to return at most
         """
         found = workspace.find(path)
-        return _show(workspace.name(found), workspace.read_text(found), max(offset, 1), max(limit, 1))
+        return _number_lines(workspace.name(found), workspace.read_text(found), max(offset, 1), max(limit, 1))
 
     return read_file
 
@@ -69,7 +69,7 @@ def _edit_tool(workspace: Workspace) -> Tool:
     return edit_file
 
 
-def _show(name: str, text: str, offset: int, limit: int) -> str:
+def _number_lines(name: str, text: str, offset: int, limit: int) -> str:
     """Number lines from `offset` on, as many as there is room for, and say what is left out."""
     if not text:
         return f"[{name} is empty]"

@@ -48,26 +48,26 @@ def end_all(leader: int, mark: ProcessMark, *, rest_seconds: float = 0.0) -> boo
     `leader` is the command's own process, which leads a session and a group. What is about to end by itself
     has `rest_seconds` for it.
     """
-    if _are_gone(leader, mark, rest_seconds) or not _reach(leader, mark, signal.SIGTERM):
+    if _wait_until_gone(leader, mark, rest_seconds) or not _signal_all(leader, mark, signal.SIGTERM):
         return False
-    if not _are_gone(leader, mark, GRACE_SECONDS):
+    if not _wait_until_gone(leader, mark, GRACE_SECONDS):
         for _ in range(_MOST_ROUNDS):
-            if not _reach(leader, mark, signal.SIGKILL):
+            if not _signal_all(leader, mark, signal.SIGKILL):
                 break
     return True
 
 
-def _are_gone(leader: int, mark: ProcessMark, seconds: float) -> bool:
+def _wait_until_gone(leader: int, mark: ProcessMark, seconds: float) -> bool:
     """Wait until nothing is left, for so long at most."""
     latest = time.monotonic() + seconds
-    while _reach(leader, mark, _NO_SIGNAL):
+    while _signal_all(leader, mark, _NO_SIGNAL):
         if time.monotonic() >= latest:
             return False
         time.sleep(_POLL_SECONDS)
     return True
 
 
-def _reach(leader: int, mark: ProcessMark, number: int) -> bool:
+def _signal_all(leader: int, mark: ProcessMark, number: int) -> bool:
     """Send a signal to all that is left; false where nothing is."""
     if not (_PROCESSES / "self" / "stat").exists():
         return _send(os.killpg, leader, number)
@@ -86,7 +86,7 @@ def _find(leader: int, mark: ProcessMark) -> Iterator[int]:
     for folder in _PROCESSES.iterdir():
         if folder.name.isdecimal():
             with suppress(OSError):  # it has ended, or is somebody else's
-                if _is_alive_in(folder, leader) or _carries(folder, mark):
+                if _is_alive_in(folder, leader) or _has_mark(folder, mark):
                     yield int(folder.name)
 
 
@@ -96,7 +96,7 @@ def _is_alive_in(folder: Path, session: int) -> bool:
     return int(fields[3]) == session and fields[0] not in (b"Z", b"X")
 
 
-def _carries(folder: Path, mark: ProcessMark) -> bool:
+def _has_mark(folder: Path, mark: ProcessMark) -> bool:
     entry = f"{VARIABLE}=".encode()
     values = (folder / "environ").read_bytes().split(b"\0")
     marks = [value.removeprefix(entry) for value in values if value.startswith(entry)]

@@ -117,7 +117,7 @@ def fit_arguments(arguments: Arguments, parameters: Sequence[Parameter]) -> dict
     ]
     if missing:
         raise ToolFailed(f"the argument {missing[0]!r} is missing")
-    return {key: _fit(known[key], value) for key, value in given.items()}
+    return {key: _convert_argument(known[key], value) for key, value in given.items()}
 
 
 def format_arguments(arguments: Arguments) -> str:
@@ -125,7 +125,7 @@ def format_arguments(arguments: Arguments) -> str:
     return "\n".join(f"{name}: {value}" for name, value in arguments.items())
 
 
-def _fit(parameter: Parameter, value: object) -> object:
+def _convert_argument(parameter: Parameter, value: object) -> object:
     if value is None:
         return None
     if parameter.kind == "array":

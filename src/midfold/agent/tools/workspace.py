@@ -1,7 +1,7 @@
 """The workspace: the folders that file tools may enter, and nothing beside them.
 
 A path is judged by where it really leads, so a link is as good as its target. What is opened is the very file
-that was judged: a link that takes its place, or that of a folder on the way, in between is not followed.
+that was judged: a link that replaces it, or a folder on the way, in between is not followed.
 Midfold's own files are out of bounds wherever they are: those of its home folder, and by device and inode
 those of every session store that is open.
 """
@@ -60,9 +60,9 @@ class PrivateHome:
 
         Where the workspace lies inside the home, or is the home, only what is ours there is off limits.
         """
-        if not (way := self._way_to(path)):
+        if not (way := self._names_below_home(path)):
             return False
-        inner = self._way_to(self.root)
+        inner = self._names_below_home(self.root)
         if inner and len(inner) > 1 and path.is_relative_to(self.root):
             return False
         name = way[1].casefold() if len(way) > 1 else ""
@@ -71,12 +71,16 @@ class PrivateHome:
         return _is_own(name) if inner else True
 
     def visible(self, folder: os.stat_result, names: Iterable[str]) -> list[str]:
-        """Return what may be seen of a folder: in the home, nothing that is off limits."""
+        """Return the visible entries of a folder: in the home, nothing that is off limits."""
         if identify(folder) != _identify(self.home):
             return list(names)
-        return [name for name in names if not _is_own(name.casefold())] if self._way_to(self.root) else []
+        return (
+            [name for name in names if not _is_own(name.casefold())]
+            if self._names_below_home(self.root)
+            else []
+        )
 
-    def _way_to(self, path: Path) -> tuple[str, ...]:
+    def _names_below_home(self, path: Path) -> tuple[str, ...]:
         """Return the names from the home to a path, its own first; none where it is not inside.
 
         Folders are compared by device and inode, so that no link, mount or spelling leads past this.
@@ -103,9 +107,9 @@ class Workspace:
         cls, root: Path | str, allowed: Iterable[Path | str] = (), *, home: Path | str | None = None
     ) -> "Workspace":
         """Resolve the folders, which need not exist; `home` is midfold's own, and out of bounds."""
-        real = _real(Path(root))
-        private = None if home is None else PrivateHome(_real(Path(home)), real)
-        return cls(real, tuple(_real(Path(each)) for each in allowed), private)
+        real = _real_path(Path(root))
+        private = None if home is None else PrivateHome(_real_path(Path(home)), real)
+        return cls(real, tuple(_real_path(Path(each)) for each in allowed), private)
 
     def find(self, path: str) -> Path:
         """Return where a path leads, or raise `ToolFailed` where that is out of bounds.
@@ -115,7 +119,7 @@ class Workspace:
         if not path or "\0" in path:
             raise ToolFailed("the path is empty or not a path")
         try:
-            real = _real(self.root / Path(path).expanduser())
+            real = _real_path(self.root / Path(path).expanduser())
         except (OSError, RuntimeError) as error:
             raise ToolFailed(f"{path!r} cannot be resolved: {error}") from None
         if not any(real.is_relative_to(folder) for folder in (self.root, *self.allowed)):
@@ -182,7 +186,7 @@ class Workspace:
             raise self._failed(path, error) from None
 
     def visible(self, folder: int, names: Iterable[str]) -> list[str]:
-        """Return which entries of an open folder may be seen: none of midfold's home."""
+        """Return the visible entries of an open folder: none of midfold's home."""
         return list(names) if self.private is None else self.private.visible(os.fstat(folder), names)
 
     @contextmanager
@@ -216,7 +220,7 @@ class Workspace:
         return ToolFailed(f"{self.name(path)}: {error.strerror or type(error).__name__}")
 
 
-def _real(path: Path) -> Path:
+def _real_path(path: Path) -> Path:
     return Path(os.path.realpath(path))
 
 

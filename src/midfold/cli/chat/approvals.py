@@ -71,12 +71,12 @@ class Approvals:
             request.answer(False, reason.strip() if word.lower() in ("n", "no") else said)
 
     def _show_and_ask(self, request: ApprovalRequested) -> tuple[str, bool]:
-        """Show what would be done, a page at a time; return the answer, and whether all of it was seen.
+        """Show the call, a page at a time; return the answer, and whether all of it was seen.
 
         Only the last page offers a yes. Before it, whatever is not a no shows the next one.
         """
         parts = list(pages(show_whole(request.preview), _PAGE_ROWS))
-        self.view.say(_introduce(request))
+        self.view.say(_render_heading(request))
         for number, part in enumerate(parts, 1):
             self.view.say(*part)
             if number == len(parts):
@@ -87,7 +87,7 @@ class Approvals:
         return self.editor.ask(_QUESTION).strip(), True
 
 
-def _introduce(request: ApprovalRequested) -> Text:
+def _render_heading(request: ApprovalRequested) -> Text:
     lines, chars = request.preview.count("\n") + 1, len(request.preview)
     size = f" ({lines:,} lines, {chars:,} characters)" if lines > 1 or chars > _LONG_CHARS else ""
     return Text(f"{printable(request.name)} asks before it runs{size}:", style="yellow")

@@ -22,11 +22,11 @@ _MORE = "\\"
 
 
 class Editor(Protocol):
-    """Asks a person, or reads what somebody piped in."""
+    """Asks a person, or reads from a pipe."""
 
     @property
     def can_ask(self) -> bool:
-        """Whether somebody is there to answer a question."""
+        """Whether a person is there to answer a question."""
         ...
 
     def read(self, status: Text) -> str:

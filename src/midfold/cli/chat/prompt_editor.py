@@ -55,7 +55,7 @@ class PromptEditor:
 
 
 class _History(FileHistory):
-    """Earlier prompts; a credential that somebody typed is not among them."""
+    """Earlier prompts, without credentials that were typed."""
 
     def load_history_strings(self) -> Iterable[str]:
         try:
@@ -107,7 +107,7 @@ def _bind_keys() -> KeyBindings:
 
     @keys.add("escape", "enter")
     @keys.add("escape", "c-j")  # the same, typed before the prompt was there
-    def _break(event: KeyPressEvent) -> None:
+    def _insert_newline(event: KeyPressEvent) -> None:
         event.current_buffer.insert_text("\n")
 
     return keys

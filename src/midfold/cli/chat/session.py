@@ -47,13 +47,17 @@ class Chat:
         is_well = True
         while (line := self._read()) is not None:
             after = (
-                self._obey(line) if is_command(line) else NextStep.GO_ON if line.strip() else NextStep.PROMPT
+                self._run_command(line)
+                if is_command(line)
+                else NextStep.GO_ON
+                if line.strip()
+                else NextStep.PROMPT
             )
             if after is NextStep.QUIT:
                 break
             if after is NextStep.GO_ON:
                 is_well = self._take_turn(None if is_command(line) else line)
-        self._leave()
+        self._end_session()
         return 0 if is_well or self.editor.can_ask else 1
 
     def _read(self) -> str | None:
@@ -73,7 +77,7 @@ class Chat:
         self._has_warned = False
         return line
 
-    def _obey(self, line: str) -> NextStep:
+    def _run_command(self, line: str) -> NextStep:
         try:
             return run_command(self.context, line)
         except UsageProblem as problem:
@@ -83,7 +87,7 @@ class Chat:
         except KeyboardInterrupt:
             self.context.view.say(Text("interrupted", style="yellow"))
         except Exception as error:  # noqa: BLE001 - a bug of ours should not end the talk
-            self._survive(error)
+            self._report_crash(error)
         return NextStep.PROMPT
 
     def _take_turn(self, prompt: str | None) -> bool:
@@ -101,18 +105,18 @@ class Chat:
         except OutputClosed:  # nobody reads any more
             raise
         except Exception as error:  # noqa: BLE001 - a bug of ours should not end the talk
-            self._survive(error)
+            self._report_crash(error)
         if not self.editor.can_ask:
             view.say(status_line(agent.status(), agent.usage()))
         return is_done
 
-    def _survive(self, error: Exception) -> None:
-        """Say what went wrong inside of us, and go on; with `MIDFOLD_TRACEBACK` set, leave with it."""
+    def _report_crash(self, error: Exception) -> None:
+        """Report an error of our own code, and go on; with `MIDFOLD_TRACEBACK` set, raise it."""
         if os.environ.get("MIDFOLD_TRACEBACK"):
             raise error
         self.context.view.say(failure(f"internal error: {type(error).__name__}: {error}"))
 
-    def _leave(self) -> None:
+    def _end_session(self) -> None:
         agent = self.context.agent
         self.context.view.say(*farewell(agent.status(), agent.usage()))
 
@@ -135,7 +139,7 @@ def start(
         if session is not None:
             _resume(agent, session)
         if prompt is None:
-            return _talk(agent, settings, is_resumed=session is not None, everything=everything)
+            return _run_chat(agent, settings, is_resumed=session is not None, everything=everything)
         warn_of(agent.store)
         text = sys.stdin.read() if prompt == _FROM_INPUT else prompt
         if not text.strip():
@@ -168,7 +172,7 @@ def _resume(agent: Agent, name: str) -> None:
         raise click.UsageError(str(problem)) from None
 
 
-def _talk(agent: Agent, settings: Settings, *, is_resumed: bool, everything: bool) -> int:
+def _run_chat(agent: Agent, settings: Settings, *, is_resumed: bool, everything: bool) -> int:
     """Hold a conversation, on a terminal or over pipes."""
     console = make_console()
     is_terminal = sys.stdin.isatty() and console.is_terminal

@@ -1,4 +1,4 @@
-"""Doing something with an agent while somebody watches, who may stop it."""
+"""Work of an agent that a person watches and may stop."""
 
 import signal
 from collections.abc import Callable, Iterator

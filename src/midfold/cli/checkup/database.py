@@ -147,7 +147,7 @@ def _rescue(path: Path) -> str:
 
 
 def _describe_losses(saved: Salvaged) -> Iterator[str]:
-    """Say what was lost, and where."""
+    """Report the lost messages, and where they were."""
     if saved.is_whole:
         yield "nothing was lost"
     if saved.has_read_nothing:

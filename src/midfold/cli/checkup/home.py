@@ -129,7 +129,7 @@ def _open_to_others(paths: list[Path], mode: int) -> list[Path]:
 
 
 def _check_left_over(paths: list[Path]) -> Iterator[Finding]:
-    """Find what a process that was killed while writing left behind."""
+    """Find temporary files of a process that was killed while writing."""
     now = time.time()
     left = [path for path in paths if _is_left_over(path, now)]
     if left:
@@ -143,7 +143,7 @@ def _check_left_over(paths: list[Path]) -> Iterator[Finding]:
 
 
 def _is_left_over(path: Path, now: float) -> bool:
-    """Whether a temporary file is one that nobody is writing any more."""
+    """Whether no process writes a temporary file any more."""
     status = path.lstat()
     return stat.S_ISREG(status.st_mode) and now - status.st_mtime > _LEFT_SECONDS
 

@@ -106,7 +106,7 @@ def command(
     loaded = load_transcript(transcript, row=row, dialect=dialect)
     options["pins"] = not no_pins
     is_for_show = only_plan or preview
-    outcome = _rehearse(loaded, options) if is_for_show else _compress(loaded, options)
+    outcome = _dry_run(loaded, options) if is_for_show else _compress(loaded, options)
     if preview:
         _report_preview(outcome, loaded, options, as_json=as_json)
     elif only_plan:
@@ -151,7 +151,7 @@ def _run(
     return _Outcome(result, (time.perf_counter() - started) * 1000)
 
 
-def _rehearse(loaded: Transcript, options: CompressOptions) -> _Outcome:
+def _dry_run(loaded: Transcript, options: CompressOptions) -> _Outcome:
     """Find out what would be done, and what a model would be asked; nothing is sent."""
     started = time.perf_counter()
     rehearsal = rehearse(_plan(loaded, options))

@@ -230,7 +230,7 @@ def delete(name: str, branches: bool, yes: bool, as_json: bool) -> int:
             raise click.UsageError(
                 f"{_name_branches(children)} branched from it; --branches deletes them, too."
             )
-        if not yes and not _confirm(_ask_about(store, session, children)):
+        if not yes and not _confirm(_deletion_question(store, session, children)):
             click.echo("nothing was deleted", err=True)
             return 1
         deleted = delete_session(store, open_own_outputs(store), session.id, branches=branches)
@@ -289,7 +289,7 @@ def _confirm(question: str) -> bool:
         raise click.UsageError("there is nobody to ask; --yes deletes without asking.") from None
 
 
-def _ask_about(store: Store, session: Session, children: list[Session]) -> str:
+def _deletion_question(store: Store, session: Session, children: list[Session]) -> str:
     chain = store.chain(session.id)
     messages = store.count_history(session.id)
     words = printable(describe(store, chain[-1]), 60) or session.id[:ID_CHARS]

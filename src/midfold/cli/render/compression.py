@@ -54,7 +54,7 @@ def print_compression(result: Compression[object], source: str, elapsed_ms: floa
     if result.changed:
         saved = f"saved {result.saved_tokens:,} in {elapsed_ms / 1000:.1f} s"
         console.print(f"{result.tokens_before:,} → {result.tokens_after:,} tokens, {saved}", soft_wrap=True)
-        console.print(_how(result), style="dim", soft_wrap=True)
+        console.print(_describe_method(result), style="dim", soft_wrap=True)
         if result.retention and result.retention.facts:
             console.print(_kept(result.retention), style="dim", soft_wrap=True)
     else:
@@ -119,7 +119,7 @@ def _kept(retention: Retention) -> str:
     return f"{said}{invented}"
 
 
-def _how(result: Compression[object]) -> str:
+def _describe_method(result: Compression[object]) -> str:
     spans = ", ".join(f"{span.start}–{span.stop - 1}" for span in result.folded)
     if result.summarizer:
         return f"messages {spans} folded by the {result.summarizer} into {result.summary_tokens:,} tokens"

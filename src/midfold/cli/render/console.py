@@ -1,4 +1,4 @@
-"""The one place that makes a console, so that every command prints alike wherever its output goes."""
+"""The one module that makes a console, so that every command prints alike wherever its output goes."""
 
 import io
 import sys

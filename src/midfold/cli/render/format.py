@@ -37,7 +37,7 @@ def format_date(at: float) -> str:
 
 
 def format_size(count: float) -> str:
-    """Say how much that is."""
+    """Format a number of bytes."""
     if count < 1_000:
         return f"{count:.0f} bytes"
     for prefix in SIZE_PREFIXES:
@@ -53,7 +53,7 @@ def show_line(text: str, most: int = 60) -> str:
 
 
 def count_of(number: int, noun: str) -> str:
-    """Say how many there are of something."""
+    """Format a count with its noun."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 

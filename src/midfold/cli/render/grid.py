@@ -30,11 +30,11 @@ class Grid:
             for index in range(len(self.headings))
         ]
         natural[0] = max(natural[0], _NAME_CELLS)
-        widths = _fit(natural, width, self.words)
+        widths = _fit_columns(natural, width, self.words)
         return [_line(row[: len(widths)], widths, self.words) for row in table]
 
 
-def _fit(natural: Sequence[int], width: int, words: Sequence[int]) -> list[int]:
+def _fit_columns(natural: Sequence[int], width: int, words: Sequence[int]) -> list[int]:
     """Leave out columns from the right until the words can be shortened enough, and shorten them."""
     least = [
         min(cells, _LEAST_NAME_CELLS) if index in words else cells for index, cells in enumerate(natural)

@@ -63,7 +63,7 @@ def print_preview(
 def print_calls(calls: Sequence[SummaryCall], console: Console) -> None:
     """Print the bill: a line for each call."""
     for call in calls:
-        words = f"{call.model}: {_used(call)}, {format_cost(call.cost)}, {call.seconds:.1f} s"
+        words = f"{call.model}: {_format_usage(call)}, {format_cost(call.cost)}, {call.seconds:.1f} s"
         console.print(Text(printable(words, 200)), style="dim", soft_wrap=True)
 
 
@@ -96,7 +96,7 @@ def as_bill(calls: Sequence[SummaryCall]) -> list[dict[str, object]]:
     ]
 
 
-def _used(call: SummaryCall) -> str:
+def _format_usage(call: SummaryCall) -> str:
     usage = call.usage
     if not usage.total_tokens:
         return "no usage reported"

@@ -150,7 +150,7 @@ def _lines(message: Message, *, full: bool) -> Iterator[Text]:
 
 
 def _say(part: Part) -> tuple[str, str]:
-    """Return how a part is coloured and what it says."""
+    """Return the style and the text of a part."""
     match part:
         case Words(text):
             return "", text

@@ -25,7 +25,7 @@ _LEAST_OCTAVE = 10
 def show_progress(console: Console) -> Iterator[Callable[[BatchProgress], None]]:
     """Show how far a run is: a bar on a terminal, a line now and then in a log."""
     if not console.is_terminal:
-        yield _say_now_and_then(console)
+        yield _log_progress(console)
         return
     columns = (TextColumn("{task.percentage:>3.0f} %"), BarColumn(), TextColumn("{task.description}"))
     bar = Progress(*columns, console=console, transient=True)
@@ -103,7 +103,7 @@ def _count_of(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def _say_now_and_then(console: Console) -> Callable[[BatchProgress], None]:
+def _log_progress(console: Console) -> Callable[[BatchProgress], None]:
     said = time.monotonic()
 
     def watch(progress: BatchProgress) -> None:

@@ -23,7 +23,7 @@ _MOST_TOOLS = 10
 
 
 def format_bill(bill: Bill) -> str:
-    """Say what calls cost, and what is missing from that."""
+    """Format the cost of calls, and what is missing from it."""
     if bill.dollars is None:
         return "cost unknown"
     if bill.is_complete:
@@ -47,8 +47,8 @@ def print_totals(totals: Totals, console: Console) -> None:
 def bucket_grid(usage: CanonicalUsage) -> Grid:
     """List tokens by bucket; what is part of another bucket stands beside it."""
     beside = {
-        "into the cache": _part(usage.cache_write_1h_tokens, "for an hour"),
-        "output": _part(usage.reasoning_tokens, "thinking"),
+        "into the cache": _format_part(usage.cache_write_1h_tokens, "for an hour"),
+        "output": _format_part(usage.reasoning_tokens, "thinking"),
     }
     rows = [
         [
@@ -101,7 +101,7 @@ def tool_grid(tools: Sequence[ToolShare]) -> Grid:
 
 
 def bar_legend() -> Text:
-    """Say what the colours of the bars are."""
+    """Explain the colours of the bars."""
     legend = Text()
     for name, colour in _COLOURS.items():
         legend.append("■ ", style=colour).append(f"{name}  ", style="dim")
@@ -109,7 +109,7 @@ def bar_legend() -> Text:
     return legend
 
 
-def _part(tokens: int, what: str) -> str:
+def _format_part(tokens: int, what: str) -> str:
     return f"{tokens:,} of it {what}" if tokens else ""
 
 
@@ -220,7 +220,9 @@ def print_insights(insights: Insights, by: str, console: Console) -> None:
     facts = f"{format_date(insights.since)[:10]} to {format_date(insights.until)[:10]} · {talks}"
     console.print(Text.assemble((period, "bold"), "  ", (facts, "dim")), soft_wrap=True)
     print_totals(insights.totals, console)
-    groups = {"day": _busy_days(insights), "model": insights.models, "source": insights.sources}[by]
+    groups = {"day": _days_from_first_call(insights), "model": insights.models, "source": insights.sources}[
+        by
+    ]
     print_grid(group_grid(by, groups, console.width), console)
     console.print(bar_legend(), soft_wrap=True)
     if insights.tools:
@@ -230,7 +232,7 @@ def print_insights(insights: Insights, by: str, console: Console) -> None:
         console.print(Text(note, style="dim"), soft_wrap=True)
 
 
-def _busy_days(insights: Insights) -> tuple[Group, ...]:
+def _days_from_first_call(insights: Insights) -> tuple[Group, ...]:
     """Leave out the days before the first call."""
     first = next(index for index, day in enumerate(insights.days) if day.totals.calls)
     return insights.days[first:]

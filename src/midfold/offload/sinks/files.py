@@ -92,7 +92,7 @@ class FileSink:
             os.rmdir(folder.session, dir_fd=tenant)
 
     def store_of(self, file: OffloadedFile) -> str | None:
-        """Say which store keeps the session of a file, empty for none; `None` if the file is none of ours."""
+        """Return the store of the session of a file, empty for none; `None` if the file is none of ours."""
         try:
             with private_directory(self.root, file.folder.tenant, file.folder.session) as directory:
                 return read_store(directory, file.name)
@@ -180,7 +180,7 @@ class FileSession:
             yield output
 
     def outputs(self) -> list[OutputInfo]:
-        """Return what is offloaded, the newest first; what is damaged is left out."""
+        """Return the offloaded texts, the newest first; damaged ones are left out."""
         try:
             with self._directory() as directory:
                 found = list(_read_infos(directory, self._owner))

@@ -73,7 +73,7 @@ class MemorySink:
         yield output
 
     def outputs(self) -> list[OutputInfo]:
-        """Return what is offloaded, the newest first."""
+        """Return the offloaded texts, the newest first."""
         with self._lock:
             infos = [output.info for output in self._outputs.values()]
         return sorted(infos, key=lambda info: (-info.at_seconds, info.reference))

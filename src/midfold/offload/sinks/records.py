@@ -111,7 +111,7 @@ def open_record(directory: int, reference: str, owner: str) -> Iterator[FileOutp
 
 
 def read_store(directory: int, name: str) -> str | None:
-    """Say which store the session of a file is kept in; `None` for a file that is none of ours, or damaged.
+    """Return the store of the session of a file; `None` for a file that is none of ours, or damaged.
 
     Nothing is said about whose session it is: this is for those who clear up.
     """

@@ -74,7 +74,7 @@ def run_command(chat: ChatContext, line: str) -> NextStep:
 
 
 def complete(chat: ChatContext, line: str) -> Sequence[Suggestion]:
-    """Say what a line so far may become."""
+    """Return the completions of a line so far."""
     if not line.startswith("/") or "\n" in line:
         return ()
     name, space, argument = line[1:].partition(" ")

@@ -53,7 +53,7 @@ def switch(chat: ChatContext, argument: str) -> None:
         chat.say(start_line(agent.status()), remark(f"{_USAGE} goes on with another one"))
         return
     wanted = read_model_target(argument)
-    reference = _refer(chat, wanted)
+    reference = _resolve_model(chat, wanted)
     is_done = False
     try:
         with chat.view.working(f"switching to {printable(wanted.name)}"), stoppable(agent, chat.view):
@@ -69,7 +69,7 @@ def switch(chat: ChatContext, argument: str) -> None:
     chat.say(start_line(agent.status()))
 
 
-def _refer(chat: ChatContext, wanted: ModelTarget) -> ModelRef:
+def _resolve_model(chat: ChatContext, wanted: ModelTarget) -> ModelRef:
     """Say where and how a model is asked: at the address of the model so far, just as that one is.
 
     Its provider is who has the key. A name with another provider that has an address says itself how.

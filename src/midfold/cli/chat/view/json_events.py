@@ -70,7 +70,7 @@ class JsonView:
 
 
 def describe_start(status: Status) -> Fields:
-    """Return what a run begins with."""
+    """Return the facts at the start of a run."""
     return {
         "session_id": status.session_id,
         "model": status.model,
@@ -81,7 +81,7 @@ def describe_start(status: Status) -> Fields:
 
 
 def describe_end(status: Status, spending: Spending) -> Fields:
-    """Return what a run came to."""
+    """Return the facts at the end of a run."""
     return {
         "session_id": status.session_id,
         "usage": asdict(spending.chain),

@@ -73,7 +73,7 @@ def event_lines(event: Event) -> Iterator[Text]:
 def compression_lines(
     compression: Compression[object], why: Why, *, was_prepared: bool = False
 ) -> Iterator[Text]:
-    """Yield what a compression did, in the words that every command uses; its warning is a notice."""
+    """Describe a compression in the words that every command uses; its warning is a notice."""
     words = summarize_manual_compression(
         compression.originals, compression.messages, compression.tokens_before, compression.tokens_after
     )
@@ -88,7 +88,7 @@ def compression_lines(
 
 
 def describe(why: Why) -> str:
-    """Say what a compression is for."""
+    """Describe the reason for a compression."""
     return _WHY[why]
 
 
@@ -146,7 +146,7 @@ _PREPARATIONS = {"preparing": "the next fold is being prepared", "ready": "the n
 
 
 def start_line(status: Status) -> Text:
-    """Say what a chat starts with."""
+    """Describe the start of a chat."""
     facts = [
         _format_window(status),
         f"caching {printable(status.caching)}",
@@ -157,7 +157,7 @@ def start_line(status: Status) -> Text:
 
 
 def status_line(status: Status, spending: Spending) -> Text:
-    """Say how things stand."""
+    """Describe the state of an agent."""
     line = Text(f"{printable(status.model, _MOST_MODEL_CHARS)} ", style="bold").append_text(pressure(status))
     for fact in _status_facts(status, spending):
         line.append(f" · {fact}", style="not bold")
@@ -178,7 +178,7 @@ def pressure(status: Status) -> Text:
 
 
 def farewell(status: Status, spending: Spending) -> list[Text]:
-    """Say what a session came to, and how to go on with it; nothing where nothing was said."""
+    """Sum a session up, and say how to go on with it; nothing where nothing was said."""
     if not status.messages:
         return []
     tokens = f"{spending.chain.total_tokens:,} tokens"

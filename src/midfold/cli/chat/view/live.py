@@ -74,7 +74,7 @@ class LiveView:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Leave the screen to somebody else, until the block ends."""
+        """Leave the screen to the caller until the block ends."""
         with self._lock:
             was_drawing, self._is_drawing = self._is_drawing, False
             self._finish_words()
@@ -86,22 +86,22 @@ class LiveView:
                 self._is_drawing = was_drawing
 
     def show(self, event: Event) -> None:
-        """Show what happened."""
+        """Show an event."""
         with self._lock:
             if isinstance(event, TextDelta):
                 self._add_words(event.text)
             elif isinstance(event, ReasoningDelta):
-                self._think(event.text)
+                self._show_thinking(event.text)
             else:
                 self._finish_words()
-                self._follow(event)
+                self._track(event)
                 self.say(*event_lines(event))
 
     def say(self, *lines: Text) -> None:
         """Show lines that stay."""
         if lines:
             with self._lock:
-                self._give(chain.from_iterable(map(self._lay_out, lines)), are_words=False)
+                self._write_lines(chain.from_iterable(map(self._lay_out, lines)), are_words=False)
 
     def set_status(self, status: Status, spending: Spending) -> None:
         self._status = status_line(status, spending)
@@ -115,14 +115,14 @@ class LiveView:
             self._begin("answering")
         self._words.feed(self._cleaner.feed(text))
         if not self._region.is_live:
-            self._give(self._words.take(), are_words=True)
+            self._write_lines(self._words.take(), are_words=True)
 
-    def _think(self, text: str) -> None:
+    def _show_thinking(self, text: str) -> None:
         if not self._thought:
             self._begin("thinking")
         self._thought = (self._thought + clean(text))[-_THOUGHT_CHARS:]
 
-    def _follow(self, event: Event) -> None:
+    def _track(self, event: Event) -> None:
         """Keep in mind what is under way."""
         if isinstance(event, ToolStarted):
             if not self._tools:
@@ -151,9 +151,9 @@ class LiveView:
 
     def _finish_words(self) -> None:
         self._words.feed(self._cleaner.finish())
-        self._give(self._words.finish(), are_words=True)
+        self._write_lines(self._words.finish(), are_words=True)
 
-    def _give(self, lines: Iterable[Line], *, are_words: bool) -> None:
+    def _write_lines(self, lines: Iterable[Line], *, are_words: bool) -> None:
         """Write lines that stay, with room between the agent's words and everything else."""
         final = list(lines)
         if not final:
@@ -184,7 +184,7 @@ class LiveView:
         while not stop.wait(_FRAME_SECONDS):
             with self._lock:
                 if self._is_drawing and self._region.is_live:
-                    self._give(self._words.take(), are_words=True)
+                    self._write_lines(self._words.take(), are_words=True)
                     self._region.draw(self._open_lines())
 
     def _open_lines(self) -> list[Line]:

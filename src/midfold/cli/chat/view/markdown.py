@@ -75,11 +75,11 @@ class MarkdownStream:
         if seen == self._seen or not self._source:
             return []
         *complete, last = _split(self._source)
-        final = [line for block in complete for line in self._give_rest(render(block.source, self.console))]
+        final = [line for block in complete for line in self._emit_rest(render(block.source, self.console))]
         self._open = render(last.source, self.console)
         if last.kind != _TABLE:
             ready = max(self._given, len(self._open) - self.window_lines)
-            final += self._give(self._open, ready)
+            final += self._emit_lines(self._open, ready)
         self._source = last.source
         self._seen = (last.source, seen[1])
         return final
@@ -91,17 +91,17 @@ class MarkdownStream:
 
     def finish(self) -> list[Line]:
         """Return all that was not given out; what is fed next is another text."""
-        final = self.take() + self._give_rest(self._open)
+        final = self.take() + self._emit_rest(self._open)
         self._source, self._open, self._is_first = "", [], True
         return final
 
-    def _give_rest(self, lines: Sequence[Line]) -> list[Line]:
+    def _emit_rest(self, lines: Sequence[Line]) -> list[Line]:
         """Give out all of a block; another one follows."""
-        given = self._give(lines, len(lines))
+        given = self._emit_lines(lines, len(lines))
         self._given = 0
         return given
 
-    def _give(self, lines: Sequence[Line], stop: int) -> list[Line]:
+    def _emit_lines(self, lines: Sequence[Line], stop: int) -> list[Line]:
         """Give out lines of a block, an empty one before the first unless it is the first of all."""
         given = list(lines[self._given : stop])
         gap: list[Line] = [[]] if given and self._given == 0 and not self._is_first else []

@@ -1,4 +1,4 @@
-"""Words of a model or a tool, made safe for a terminal, and shown whole where somebody has to judge them."""
+"""Words of a model or a tool, made safe for a terminal, and shown whole where a person has to judge them."""
 
 import re
 import unicodedata
@@ -34,7 +34,7 @@ class Cleaner:
         self._held = ""
 
     def feed(self, piece: str) -> str:
-        """Return what can be shown so far."""
+        """Return the text that can be shown so far."""
         text = self._held + piece
         found = _UNFINISHED.search(text, max(0, len(text) - _MOST_HELD_CHARS))
         cut = found.start() if found else len(text)
@@ -42,7 +42,7 @@ class Cleaner:
         return clean(text[:cut])
 
     def finish(self) -> str:
-        """Return what is left; nothing follows it."""
+        """Return the rest; nothing follows it."""
         rest, self._held = self._held, ""
         return clean(rest)
 
@@ -64,7 +64,7 @@ def show_whole(text: str) -> list[Text]:
 
     What cannot be seen is marked, long runs of blanks and empty lines are counted instead.
     """
-    return [row for line in _count_empty(text.split("\n")) for row in _break(line)]
+    return [row for line in _count_empty(text.split("\n")) for row in _wrap_line(line)]
 
 
 def pages(rows: list[Text], most: int) -> Iterator[list[Text]]:
@@ -87,11 +87,11 @@ def _reveal_line(line: str) -> Text:
         if _BLANKS.fullmatch(piece):
             revealed.append(f"[{len(piece):,} blanks]", style=_REMARK)
         else:
-            revealed.append("".join(map(_reveal, piece)))
+            revealed.append("".join(map(_escape_character, piece)))
     return revealed
 
 
-def _reveal(character: str) -> str:
+def _escape_character(character: str) -> str:
     if character == " " or (character.isascii() and character.isprintable()):
         return character
     is_unseen = unicodedata.category(character) in _UNSEEN or character in _FILLERS
@@ -99,7 +99,7 @@ def _reveal(character: str) -> str:
     return _UNSEEN_MARK if is_unseen or is_selector else character
 
 
-def _break(line: Text) -> Iterator[Text]:
+def _wrap_line(line: Text) -> Iterator[Text]:
     for start in range(0, max(len(line), 1), _ROW_CHARS):
         lead = Text("  > ", style=_REMARK) if start else Text("  ")
         yield lead + line[start : start + _ROW_CHARS]
