@@ -44,7 +44,7 @@ async def run_in_thread(work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwa
     """Do blocking work beside the event loop; a caller that is cancelled leaves it to its end."""
     future: Future[_T] = Future()
     future.set_running_or_notify_cancel()
-    call = partial(_settle, future, partial(_tame_errors, partial(work, *args, **kwargs)))
+    call = partial(_settle, future, partial(_wrap_fatal_errors, partial(work, *args, **kwargs)))
     _find_worker().jobs.put(partial(copy_context().run, call))
     return await asyncio.wrap_future(future)
 
@@ -93,7 +93,7 @@ class LoopThread:
         self._is_closing = False
         self._open: dict[object, Callable[[], bool]] = {}
         self._adopted: set[_Close] = set()
-        # The thread does not hold this object, so that one which is forgotten can be told.
+        # The thread does not hold this object, so that a forgotten one is noticed.
         work = (self._loop, self._stop, self._adopted)
         self._thread = threading.Thread(target=_run_loop, args=work, name=_LOOP_NAME, daemon=True)
         self._thread.start()
@@ -216,11 +216,11 @@ async def _track(coroutine: Coroutine[object, None, _T], tasks: list[asyncio.Tas
 def _settle(future: "Future[_T]", work: Callable[[], _T]) -> None:
     try:
         future.set_result(work())
-    except BaseException as error:  # noqa: BLE001 - the caller that waits is told, and nobody else
+    except BaseException as error:  # noqa: BLE001 - the waiting caller gets it, and nobody else
         future.set_exception(error)
 
 
-def _tame_errors(work: Callable[[], _T]) -> _T:
+def _wrap_fatal_errors(work: Callable[[], _T]) -> _T:
     """Do work whose errors only say that it failed; some would end the loop, or hang the caller."""
     try:
         return work()

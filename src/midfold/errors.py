@@ -64,7 +64,7 @@ class ExtraMissing(MidfoldError, ImportError):
 
 
 class DialectError(MidfoldError):
-    """Messages could not be read as any provider's spelling."""
+    """Messages could not be read as any provider's format."""
 
 
 class UnknownDialect(DialectError):

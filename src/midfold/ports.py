@@ -47,7 +47,7 @@ class Sink(Protocol):
     def write(self, key: str, text: str, *, tool: str = "") -> str:
         """Store `text` durably and return the reference under which `read` finds it.
 
-        `key` tells equal texts apart, as the id of a call does; the same text under the same key has the
+        `key` distinguishes equal texts, as the id of a call does; the same text under the same key has the
         same reference. `tool` is what gave the text, for those who look through what is kept.
         """
         ...

@@ -159,7 +159,7 @@ def _find_bad_byte(data: bytes, found: UnicodeDecodeError) -> int:
 
 
 def _is_json(line: bytes) -> bool:
-    """Tell the first of many lines of JSON from the first line of a document that spans them all."""
+    """Distinguish the first of many lines of JSON from the first line of a document that spans them all."""
     try:
         decode_json(line)
     except (ValueError, RecursionError):

@@ -8,7 +8,7 @@ class Timeouts:
     """In seconds. There is no limit to a whole call: a long answer that keeps coming is fine."""
 
     connect: float = 5.0
-    """For a connection: a free place in the pool, the address of the name, and the server's consent."""
+    """For a connection: a free slot in the pool, the address of the name, and the server's consent."""
     headers: float = 120.0
     """From the request to the first line of the answer; models that think first take their time."""
     idle: float = 90.0

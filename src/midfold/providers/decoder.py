@@ -125,7 +125,7 @@ def _brotli() -> _Codec:
         import brotli
 
         unpack = brotli.Decompressor()
-        # Older ones unpack all that they are given at once, and there is no telling how much that is.
+        # Older ones unpack all that they are given at once, and nobody knows how much that is.
         unpack.process(b"", output_buffer_limit=PIECE_BYTES)
     except (ModuleNotFoundError, TypeError):
         raise Undecodable("the content encoding 'br' is read with brotli 1.2 or later installed") from None

@@ -121,7 +121,7 @@ def _own_key(provider: Provider, address: str, environ: Mapping[str, str]) -> Ap
 
 
 def _check_headers(headers: Mapping[str, str]) -> Mapping[str, str]:
-    """Refuse what is not allowed, and spell names as our own are spelled: none is to be sent twice."""
+    """Refuse what is not allowed, and write names in the case of our own: none is to be sent twice."""
     for name, value in headers.items():
         if name.lower() not in _ALLOWED_HEADERS:
             raise ConfigError("headers", name, hint=f"one of {', '.join(sorted(_ALLOWED_HEADERS))}")

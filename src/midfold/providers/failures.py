@@ -60,7 +60,7 @@ def describe_broken(endpoint: Endpoint, reason: str, *, may_pass: bool = True) -
 def read_retry_after(headers: Mapping[str, str]) -> float | None:
     """Return the seconds that a provider asks to wait: given as such, in milliseconds, or as a date.
 
-    A date is compared with the provider's own clock, where it tells the time.
+    A date is compared with the provider's own clock, where it reports the time.
     """
     milliseconds = _seconds(headers.get("retry-after-ms", ""))
     if milliseconds is not None:
@@ -112,10 +112,12 @@ def _facts(endpoint: Endpoint) -> ProviderFacts:
 
 
 def _describe_redirect(headers: Mapping[str, str]) -> str:
-    """Name where a redirect leads, without what a query may hold."""
+    """Name the target of a redirect, without its query."""
     target = urlsplit(headers.get("Location", ""))
-    place = f"{target.scheme}://{target.hostname}{target.path}" if target.hostname else target.path
-    return f"it redirects to {place or 'nowhere'}, which is not followed; set the base URL to where it leads"
+    address = f"{target.scheme}://{target.hostname}{target.path}" if target.hostname else target.path
+    return (
+        f"it redirects to {address or 'nowhere'}, which is not followed; set the base URL to where it leads"
+    )
 
 
 def _seconds(text: str) -> float | None:

@@ -192,7 +192,7 @@ class Answer:
         self.reason = response.reason or ""
         self.headers: Mapping[str, str] = response.headers
         self.raw_headers = response.raw_headers
-        """In the server's order and spelling, as often as it sent each."""
+        """The headers as the server wrote and ordered them, as often as it sent each."""
         self._content = response.content
         self._idle_seconds = timeouts.idle
         self.error_seconds = timeouts.error_body
@@ -301,7 +301,7 @@ def _adding(headers: Mapping[str, str]) -> aiohttp.ClientMiddlewareType:
 
 @contextmanager
 def _ending_with_its_connection(response: aiohttp.ClientResponse) -> Iterator[None]:
-    """Fail the body when the connection is lost: after a malformed chunk nobody else tells the reader."""
+    """Fail the body when the connection is lost: after a malformed chunk nothing else stops the reader."""
 
     def fail(lost: asyncio.Future[None] | None) -> None:
         if lost is not None:

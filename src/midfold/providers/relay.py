@@ -178,7 +178,7 @@ class RelayAnswer:
         self.reason = answer.reason
         """The words beside the status."""
         self.headers = answer_headers(answer.raw_headers)
-        """Those for the client, in the upstream's order and spelling, each as often as it came."""
+        """The headers for the client, as the upstream wrote and ordered them, each as often as it came."""
         self.has_begun = False
         """Whether the caller was given some of the body."""
         self._answer = answer

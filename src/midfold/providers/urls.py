@@ -1,7 +1,7 @@
 """Base URLs: tidy ones from the operator, and strict ones from anybody else.
 
 An address that a stranger may choose is a way into the network behind us and a way out for our keys. So it is
-a public host by https or nothing. Names are judged twice: here by their spelling, and again by the addresses
+a public host by https or nothing. Names are judged twice: here by their text, and again by the addresses
 they turn out to have, when a connection is made.
 """
 
@@ -16,7 +16,7 @@ _UNFIT = re.compile(r"[^!-~]|\\")
 _LOGIN = re.compile(r"(?<=//)[^/?#]*@")
 _QUERY = re.compile(r"[?#].*", re.DOTALL)
 _NAME = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9-]{2,63}")
-# Every spelling of an IPv4 address that some resolver takes ends in a number: 2130706433, 0x7f.1, 0177.0.0.1.
+# Every form of an IPv4 address that some resolver takes ends in a number: 2130706433, 0x7f.1, 0177.0.0.1.
 _NUMBER = re.compile(r"\d+|0x[\da-f]*")
 _PRIVATE_SUFFIXES = (
     ".localhost",
@@ -116,7 +116,7 @@ def _split(url: str) -> SplitResult:
 
 
 def _read_address(url: str, host: str) -> IPv4Address | IPv6Address | None:
-    """Read a host that is an address; `None` for a name. Odd spellings of addresses are refused."""
+    """Read a host that is an address; `None` for a name. Odd forms of addresses are refused."""
     try:
         return ip_address(host)
     except ValueError:

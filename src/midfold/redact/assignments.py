@@ -1,6 +1,6 @@
 """Finds credentials by the name they are given: in settings, code, JSON, YAML, options, queries, sentences.
 
-The screen asks for a telling name, a sign of assignment and the beginning of a value; most of what a name
+The screen asks for a suspicious name, a sign of assignment and the beginning of a value; most of what a name
 such as `token` is set to in code never gets further. What does is read here, and judged by `secrets`.
 """
 

@@ -76,7 +76,7 @@ def find_keys(data: bytes) -> Iterator[Secret]:
 
 
 def _read_tail(data: bytes, word: int, stop: int) -> Secret | None:
-    """Read the key that ends at `stop` with a last line whose telling word is at `word`."""
+    """Read the key that ends at `stop` with a last line whose keyword is at `word`."""
     start = _line_start(data, word)
     first = _key_lines_before(data, start)
     return Secret(_KIND, first, stop) if first < start else None
@@ -98,7 +98,7 @@ def _key_lines_before(data: bytes, stop: int) -> int:
 
 
 def _line_start(data: bytes, word: int) -> int:
-    """Return where the line begins whose telling word is at `word`."""
+    """Return where the line begins whose keyword is at `word`."""
     if data.startswith(b"P", word):
         return word
     dashes = word - 1 if data[word - 1] == _SPACE else word

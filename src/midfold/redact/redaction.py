@@ -179,7 +179,7 @@ class Scanner:
     def _cut(self, start: int, stop: int) -> int:
         """Return where the part from `start` ends: at `stop`, or behind a long run or word that goes on.
 
-        A run counts only if its beginning is telling, so that a text which is all one run has parts, too.
+        A run counts only if its beginning is suspicious, so that a text which is all one run has parts, too.
         """
         data = self._data
         if not _LONG_RUN.match(data, stop):

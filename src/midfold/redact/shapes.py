@@ -32,7 +32,7 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class MiddleShape:
-    """One kind of credential of which only a sign in the middle is telling.
+    """One kind of credential that only a sign in the middle gives away.
 
     What comes before the sign has a fixed length.
     """
@@ -224,7 +224,7 @@ _SERVICES += _weak(
 WORD_SHAPES = (*_MODELS, *_CLOUDS, *_CODE, *_SERVICES)
 """The shapes that begin with their prefix."""
 
-# These begin with nothing telling, or go on for long before they are sure. They have to begin their run of
+# These begin with nothing suspicious, or go on for long before they are sure. They have to begin their run of
 # characters, so that of many possible beginnings in one run a single one is followed up.
 RUN_PREFIX = b"eyJ"
 """The beginning of the one shape that is not sure after any fixed number of characters."""

@@ -70,7 +70,7 @@ def _choice(byte: bytes) -> _Choice:
     return _Choice(shapes, re.compile("|".join(f"({shape.pattern})" for shape in shapes).encode()))
 
 
-# Of some, only a sign in the middle is telling: what comes before it is part of them. The screen looks for
+# Some are given away only by a sign in the middle: what comes before it is part of them. The screen looks for
 # the signs and back from each, a fixed number of characters, before it looks on. A sign without what belongs
 # before it is passed over at once, so that text full of signs is never read on from each.
 MIDDLE_SIGNS = "|".join(shape.evidence for shape in MIDDLE_SHAPES).encode()

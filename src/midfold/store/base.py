@@ -199,11 +199,11 @@ class Chains(Protocol):
         ...
 
     def folds(self, session_id: str | None = None, *, unannounced: bool = False) -> list[StoredFold]:
-        """List the folds of a chain, or of all, from the first to the newest; or those nobody was told of."""
+        """List the folds of a chain, or of all, from the first to the newest; or those not announced yet."""
         ...
 
     def mark_announced(self, child_id: str) -> None:
-        """Note that engine and memory were told of the fold that opened this session."""
+        """Note that the fold that opened this session was announced to engine and memory."""
         ...
 
 

@@ -96,5 +96,5 @@ class HeldLease:
 
 
 def name_holder() -> str:
-    """Name whoever holds a lease, for people and so that no two are alike."""
+    """Name the holder of a lease, for people and so that no two are alike."""
     return f"{socket.gethostname()}/{os.getpid()}/{threading.get_ident()}/{time.monotonic_ns()}"

@@ -55,7 +55,7 @@ def prepare(
     given = _as_list(messages)
     if not given:
         return PreparedRows((), None)
-    proven = _prove(given, dialect)
+    proven = _recognise(given, dialect)
     target = dialect or (proven.dialect if proven else DEFAULT_DIALECT)
     items = render_items(given, target)
     if len(items) == len(given):
@@ -184,7 +184,7 @@ def _as_list(messages: object) -> list[object]:
     return [messages]
 
 
-def _prove(given: Sequence[object], dialect: str | None) -> Recognition | None:
+def _recognise(given: Sequence[object], dialect: str | None) -> Recognition | None:
     """Find the dialect of wire items, or raise where the session has another.
 
     `Message` values can be rendered in any.

@@ -12,12 +12,12 @@ from midfold.folding import Fold
 from midfold.tokens import CanonicalUsage
 
 Item: TypeAlias = object
-"""A wire item, as a provider spells it."""
+"""A wire item, as a provider writes it."""
 
 LEASE_SECONDS = 45.0
 """A lease lasts this long unless it is renewed."""
 OWN = ""
-"""The tenant of whoever keeps only their own sessions."""
+"""The tenant of a user who keeps only their own sessions."""
 
 
 class SessionKind(StrEnum):
@@ -236,7 +236,7 @@ class StoreStatus:
     warning: str | None = None
     """what the person should know, although everything works"""
     store_id: str = ""
-    """what tells this store from others, wherever it is moved; empty where that goes with the process"""
+    """the store's own id, wherever it is moved; empty where it goes with the process"""
 
 
 class Area(StrEnum):
@@ -261,12 +261,12 @@ class StoreFacts:
     """`sessions` are all sessions of all tenants, each as tenant and id."""
 
     store_id: str
-    """what tells this store from others, wherever its file is moved"""
+    """the store's own id, wherever its file is moved"""
     schema: int
     sessions: frozenset[tuple[str, str]]
     messages: int
     lost: int
-    """messages in whose places a rescue put marks"""
+    """messages that a rescue replaced by marks"""
     stale_leases: int
     """leases that ran out without being given back"""
 

@@ -262,5 +262,5 @@ def _stub(media: Media) -> str:
 
 
 def _as_data(text: str) -> str:
-    """Spell labels inside a text so that none is taken for the beginning of another turn."""
+    """Rewrite labels inside a text so that none is taken for the beginning of another turn."""
     return _FORGED_LABEL.sub(r"(\1)", text.rstrip())

@@ -1,7 +1,7 @@
 """Conversations made to order: any dialect, any length, always the same for the same seed.
 
 They look like a coding agent's work because that is what fills windows: files read, commands run, errors met
-and mended, results of every size.
+and repaired, results of every size.
 """
 
 import json

@@ -23,7 +23,7 @@ class Dirt(StrEnum):
 
 
 def soil(items: list[object], dirt: frozenset[Dirt], chance: random.Random) -> list[object]:
-    """Return the items with one defect of each kind in `dirt`, as far as they offer a place for it."""
+    """Return the items with one defect of each kind in `dirt`, as far as they have room for it."""
     for kind in sorted(dirt):
         items = _soil_once(list(items), kind, chance)
     return items
@@ -53,11 +53,11 @@ def _soil_once(items: Items, kind: Dirt, chance: random.Random) -> Items:
 
 
 def _drop_one(items: Items, chance: random.Random, wanted: Callable[[Any], bool]) -> Items:
-    places = [place for place, item in enumerate(items) if wanted(item)]
-    if not places:
+    indices = [index for index, item in enumerate(items) if wanted(item)]
+    if not indices:
         return items
-    place = chance.choice(places)
-    return items[:place] + items[place + 1 :]
+    index = chance.choice(indices)
+    return items[:index] + items[index + 1 :]
 
 
 def _is_result(item: Any) -> bool:
@@ -84,7 +84,7 @@ def _has_block(item: Any, kind: str) -> bool:
 
 
 def _plain_turn(items: Items) -> dict[str, Any]:
-    """A turn of the assistant in the spelling of these items."""
+    """A turn of the assistant in the dialect of these items."""
     if items and "from" in items[0]:
         return {"from": "gpt", "value": "One more thing."}
     return {"role": "assistant", "content": "One more thing."}

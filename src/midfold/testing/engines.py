@@ -130,8 +130,8 @@ def _newest_request(messages: Sequence[Message]) -> str:
 
 
 def _is_in_order(old: Sequence[Message], new: Sequence[Message]) -> bool:
-    places = {digest(message): index for index, message in enumerate(old)}
-    survivors = [places[key] for message in new if (key := digest(message)) in places]
+    indices = {digest(message): index for index, message in enumerate(old)}
+    survivors = [indices[key] for message in new if (key := digest(message)) in indices]
     repeated = len(set(map(digest, old))) < len(old)
     return repeated or survivors == sorted(survivors)
 

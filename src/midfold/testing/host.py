@@ -64,9 +64,9 @@ def _chat(engine: ContextEngine, agent: Agent) -> None:
     events = list(agent.run(_USE_TOOLS))
     _check_events(engine, events)
     _check_answers(engine, events)
-    heard: list[Event] = []
-    was_folded = agent.compress(on_event=heard.append).changed
-    _check_events(engine, [*heard, *agent.run("Go on."), Done("", 0)])
+    received: list[Event] = []
+    was_folded = agent.compress(on_event=received.append).changed
+    _check_events(engine, [*received, *agent.run("Go on."), Done("", 0)])
     if was_folded:
         _promise(engine, "a compression can be taken back", agent.undo())
         _check_events(engine, list(agent.run("Go on with all of it.")))
@@ -143,7 +143,7 @@ def _is_json(text: str) -> bool:
 
 
 class _Script(Transport):
-    """A model that notes what it is told, and calls the tools of an engine when it is asked to."""
+    """A model that notes what it is asked, and calls the tools of an engine when it is asked to."""
 
     def __init__(self, engine: ContextEngine) -> None:
         super().__init__()

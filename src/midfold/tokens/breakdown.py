@@ -159,10 +159,10 @@ def _tool_shares(
             if isinstance(part, ToolCall):
                 calls.setdefault(_tool_name(part), []).append(Location(index, position))
     shares = []
-    for name, places in calls.items():
-        results = [part_tokens[answers[place]] for place in places if place in answers]
-        call_tokens = sum(part_tokens[place] for place in places)
-        shares.append(ToolShare(name, len(places), call_tokens, sum(results), max(results, default=0)))
+    for name, locations in calls.items():
+        results = [part_tokens[answers[call]] for call in locations if call in answers]
+        call_tokens = sum(part_tokens[call] for call in locations)
+        shares.append(ToolShare(name, len(locations), call_tokens, sum(results), max(results, default=0)))
     return tuple(sorted(shares, key=lambda share: share.tokens, reverse=True))
 
 

@@ -60,9 +60,9 @@ class TokenCounter:
         """Count the tools offered with a request by their JSON schemas."""
         return self.count_schemas(serialize_tools(tools))
 
-    def count_schemas(self, spelled: str) -> int:
-        """Count tools as `serialize_tools` spells them."""
-        return self._family.tools_tokens + self.count_text(spelled) if spelled else 0
+    def count_schemas(self, serialized: str) -> int:
+        """Count tools as `serialize_tools` writes them."""
+        return self._family.tools_tokens + self.count_text(serialized) if serialized else 0
 
     def _count_part(self, part: Part) -> int:
         match part:

@@ -75,7 +75,7 @@ def find_model(model: str) -> ModelFacts | None:
     """
     name = model.strip().lower()
     bare = bare_name(name)
-    found = _find_spelled(name) or _index().get(bare) or _index().get(_undated(bare))
+    found = _find_exact(name) or _index().get(bare) or _index().get(_undated(bare))
     return _as_tagged(name, found) if found else None
 
 
@@ -130,13 +130,13 @@ def _undated(name: str) -> str:
     return _DATE.sub("", name)
 
 
-def _find_spelled(name: str) -> ModelFacts | None:
+def _find_exact(name: str) -> ModelFacts | None:
     """Look up a name as it is written: with providers in front or without, or behind that of its vendor."""
     models = _snapshot().models
     behind_vendors = (f"{vendor}/{name.rpartition('/')[2]}" for vendor in VENDORS)
-    for spelling in (*_without_providers(name), *behind_vendors):
-        if spelling in models:
-            return _facts(spelling, models[spelling])
+    for candidate in (*_without_providers(name), *behind_vendors):
+        if candidate in models:
+            return _facts(candidate, models[candidate])
     return None
 
 

@@ -73,7 +73,7 @@ _ID_BYTES = 4
 
 @lru_cache(maxsize=256)
 def find_family(model: str | None) -> Family:
-    """Tell a model's family from its name, with or without a provider in front of it."""
+    """Find a model's family by its name, with or without a provider in front of it."""
     if not model:
         return _DEFAULT
     name = model.lower().rpartition("/")[2]  # the provider's name may say something else: ollama/qwen3
@@ -107,7 +107,7 @@ def load_counter(vocabulary: str) -> Callable[[str], int]:
 
 
 # Without a tokenizer, four characters a token would be wrong by a factor of two to four for Chinese and by a
-# third for numbers. So characters are told apart by class, and places where one class meets another, where
+# third for numbers. So characters are counted by class, and points where one class meets another, where
 # tokenizers cut, count too. The weights were fitted against o200k on agent transcripts in four languages, on
 # base64, hex and logs.
 _CLASS_BYTES = {

@@ -1,4 +1,4 @@
-"""Files of trajectories from one place to another: everything, or a sample, all at once or resumed.
+"""Compresses files of trajectories into others: everything, or a sample, all at once or resumed.
 
 sources ─▶ chunks ─▶ engine: workers here or on a cluster ─▶ work folder ─▶ output
              ▲                                                   │
@@ -58,8 +58,8 @@ def compress_files(
 ) -> BatchResult:
     """Compress a file into a file, or each file of a folder into one of the same name in another folder.
 
-    Nothing is at its place before all of it is done. Until then the work lies in `OUTPUT.work`, and `resume`
-    goes on with it after whatever ended it. `watch` is told after each chunk how far it is. Raises
+    No output is there before all of it is done. Until then the work lies in `OUTPUT.work`, and `resume`
+    goes on with it after whatever ended it. `watch` gets the progress after each chunk. Raises
     `ConfigError`, `ExtraMissing` and `OSError`; what rows hold raises nothing.
     """
     output = _settle(output)
@@ -68,7 +68,7 @@ def compress_files(
     forms = tuple(form_for(target, source) for target, source in zip(targets, sources, strict=True))
     _check(batch, sources, forms)
     selection = _select(batch, sources)
-    with WorkFolder(_beside(output, ".work")) as folder:
+    with WorkFolder(_side_path(output, ".work")) as folder:
         header = _describe(batch, selection, forms)
         if resume:
             folder.resume(header)
@@ -82,7 +82,7 @@ def compress_files(
             folder.complete()
         for file, (source, form, target) in enumerate(zip(sources, forms, targets, strict=True)):
             folder.deliver(file, source, form, target)
-        listed = _beside(output, ".rejects.jsonl")
+        listed = _side_path(output, ".rejects.jsonl")
         folder.deliver_listed(listed)
         folder.remove()
     return run.conclude(targets, listed if folder.totals.listed else None)
@@ -207,8 +207,8 @@ def _settle(output: Path) -> Path:
     return output
 
 
-def _beside(output: Path, ending: str) -> Path:
-    """Return a place for what goes with the output, inside of one that is a disk of its own.
+def _side_path(output: Path, ending: str) -> Path:
+    """Return a path next to the output, inside of one that is a disk of its own.
 
     Beside that is another disk, in a container one that does not outlive it. Readers of folders leave out
     names that begin with an underscore.

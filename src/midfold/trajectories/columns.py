@@ -157,7 +157,7 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _as_plain(table: pa.Table, column: str) -> pa.Table:
-    """Spell texts out that are numbered or shared: those that are written are all different."""
+    """Write texts in full that are numbered or shared: those that are written are all different."""
     index = table.schema.get_field_index(column)
     plain = _plain_field(table.schema.field(index))
     if plain.type == table.schema.field(index).type:

@@ -242,7 +242,7 @@ def _ask_blocking(summarize: "BlockingSummarizer", request: SummaryRequest) -> s
 
 
 def _read_failure(error: SummaryUnavailable) -> SummaryUnavailable | AnswerFailed:
-    """Tell failures apart: an answer that is empty, or breaks off, may be a better one the next time."""
+    """Classify a failure: an answer that is empty, or breaks off, may be a better one the next time."""
     from midfold.providers.summarizers import FailureCause, ModelFailed
 
     failed = error.__context__

@@ -244,7 +244,7 @@ def _estimate(text: str) -> int:
 
 
 def _user_words(passage: Passage) -> str:
-    """Return what the user says in a passage, as far as it tells the language to expect."""
+    """Return what the user says in a passage, as far as it shows the language to expect."""
     said = (passage.messages[index] for index in passage.indices)
     return "\n".join(message.text for message in said if message.role == "user")[:_USER_WORDS_CHARS]
 

@@ -40,7 +40,7 @@ _START_SECONDS = 120.0
 
 
 @dataclass(frozen=True, slots=True)
-class _Errand:
+class _Assignment:
     """A chunk that a worker has: its number among all of them, and what part of a file it is."""
 
     number: int
@@ -48,7 +48,7 @@ class _Errand:
 
 
 @dataclass(slots=True)
-class _Crew:
+class _Pool:
     """The workers: starting, idle, or busy with their chunks; and the answers that came before their turn.
 
     A worker is among the idle as often as it can take another chunk, and answers in the order of its chunks.
@@ -64,12 +64,12 @@ class _Crew:
     health: WorkerHealth = field(default_factory=WorkerHealth)
     starting: dict[Worker, float] = field(default_factory=dict)
     """those that are not ready, with the time at which they should be"""
-    hired: list[Worker] = field(default_factory=list)
+    workers: list[Worker] = field(default_factory=list)
     idle: deque[Worker] = field(default_factory=deque)
-    busy: dict[Worker, deque[_Errand]] = field(default_factory=dict)
+    busy: dict[Worker, deque[_Assignment]] = field(default_factory=dict)
     waiting: deque[Chunk] = field(default_factory=deque)
     """read, and given to nobody: one for each worker that is starting"""
-    lost: list[_Errand] = field(default_factory=list)
+    lost: list[_Assignment] = field(default_factory=list)
     """what workers had that died"""
     early: dict[int, ChunkResult] = field(default_factory=dict)
     given: int = 0
@@ -80,36 +80,36 @@ class _Crew:
         return bool(self.busy or self.lost or self.waiting)
 
     def give(self) -> None:
-        """Give a chunk to everybody who is idle, and start workers for more, as far ahead as is allowed.
+        """Give a chunk to every idle worker, and start workers for more, as far ahead as is allowed.
 
-        Nobody gets any while one is lost: the process that tries it again should have memory.
+        No worker gets any while one is lost: the process that tries it again should have memory.
         """
         while not self.lost:
             if self.idle and self._read(1):
                 self._send(self.idle.popleft(), self.waiting.popleft())
-            elif len(self.hired) < self.most_workers and self._read(len(self.starting) + 1):
-                self._hire()
+            elif len(self.workers) < self.most_workers and self._read(len(self.starting) + 1):
+                self._start()
             else:
                 return
 
     def collect(self) -> None:
-        """Wait until somebody is ready, and take what is; where all that is left was lost, recover it."""
+        """Wait until a worker is ready, and take its answer; where all that is left was lost, recover it."""
         if self.lost and not self.busy:
-            errand = min(self.lost, key=lambda lost: lost.number)
-            self.lost.remove(errand)
-            self.early[errand.number] = recover(
-                self.task, self.selection, errand.extent, self.health, start_seconds=self.start_seconds
+            assignment = min(self.lost, key=lambda lost: lost.number)
+            self.lost.remove(assignment)
+            self.early[assignment.number] = recover(
+                self.task, self.selection, assignment.extent, self.health, start_seconds=self.start_seconds
             )
             return
         until = min(self.starting.values(), default=None)
         seconds = None if until is None else max(0.0, until - time.monotonic())
         ready = wait([worker.pipe for worker in (*self.busy, *self.starting)], seconds)
         for worker in [worker for worker in self.starting if worker.pipe in ready]:
-            self._welcome(worker)
+            self._note_ready(worker)
         for worker in [worker for worker in self.busy if worker.pipe in ready]:
             self._receive(worker)
         for worker in [worker for worker, due in self.starting.items() if due <= time.monotonic()]:
-            self._dismiss(worker)
+            self._end(worker)
             self.health.note_failed_start(say_late(self.start_seconds))
 
     def hand_back(self) -> Iterator[ChunkResult]:
@@ -121,9 +121,9 @@ class _Crew:
 
     def let_go(self) -> None:
         """End all workers, whatever they are doing."""
-        for worker in self.hired:
+        for worker in self.workers:
             worker.process.kill()
-        for worker in self.hired:
+        for worker in self.workers:
             worker.end()
 
     def _read(self, number: int) -> bool:
@@ -138,20 +138,20 @@ class _Crew:
             self.waiting.append(chunk)
         return True
 
-    def _hire(self) -> None:
+    def _start(self) -> None:
         """Start another worker; there are never more than chunks."""
         try:
             worker = start_worker(self.task, partial(_work, task=self.task, selection=self.selection))
         except OSError as error:  # too many processes, or too little memory
             self.health.note_failed_start(error.strerror or str(error))
             return
-        self.hired.append(worker)
+        self.workers.append(worker)
         self.starting[worker] = time.monotonic() + self.start_seconds
 
-    def _welcome(self, worker: Worker) -> None:
+    def _note_ready(self, worker: Worker) -> None:
         trouble = worker.greet(self.start_seconds)
         if trouble is not None:
-            self._dismiss(worker)
+            self._end(worker)
             self.health.note_failed_start(trouble)
             return
         del self.starting[worker]
@@ -166,35 +166,35 @@ class _Crew:
             self.waiting.appendleft(chunk)
             self.idle = deque(each for each in self.idle if each is not worker)
             if worker not in self.busy:
-                self._bury(worker, worker.receive())
+                self._remove_dead(worker, worker.receive())
             return
-        self.busy.setdefault(worker, deque()).append(_Errand(self.given, chunk.extent))
+        self.busy.setdefault(worker, deque()).append(_Assignment(self.given, chunk.extent))
         self.given += 1
 
     def _receive(self, worker: Worker) -> None:
-        errand, answer = self.busy[worker][0], worker.receive()
+        assignment, answer = self.busy[worker][0], worker.receive()
         if isinstance(answer, WorkerEnded):
-            self._bury(worker, answer)
+            self._remove_dead(worker, answer)
             return
         if isinstance(answer, WorkerFailed):
             raise cannot_work(answer.reason)
-        if not isinstance(answer, ChunkResult) or answer.extent != errand.extent:
+        if not isinstance(answer, ChunkResult) or answer.extent != assignment.extent:
             raise cannot_work("the file has changed while it was read")
         self.health.note_answer()
-        self.early[errand.number] = answer
+        self.early[assignment.number] = answer
         self.busy[worker].popleft()
         if not self.busy[worker]:
             del self.busy[worker]
         self.idle.append(worker)
 
-    def _bury(self, worker: Worker, answer: object) -> None:
+    def _remove_dead(self, worker: Worker, answer: object) -> None:
         """Take a dead worker off the list; what it had is lost and will be recovered."""
         self.lost.extend(self.busy.pop(worker, ()))
-        self._dismiss(worker)
+        self._end(worker)
         self.health.note_death(answer.how if isinstance(answer, WorkerEnded) else "it closed its pipe")
 
-    def _dismiss(self, worker: Worker) -> None:
-        self.hired.remove(worker)
+    def _end(self, worker: Worker) -> None:
+        self.workers.remove(worker)
         self.starting.pop(worker, None)
         self.idle = deque(each for each in self.idle if each is not worker)
         worker.end()
@@ -208,16 +208,16 @@ def run_pool(
     Raises `MidfoldError` where workers cannot be started, or die whatever they are given.
     """
     lanes = _count_lanes(task, selection)
-    crew = _Crew(task, selection, read_chunks(selection), workers, lanes, start_seconds)
+    pool = _Pool(task, selection, read_chunks(selection), workers, lanes, start_seconds)
     try:
-        crew.give()
-        while crew.is_working:
-            crew.collect()
-            crew.give()  # before what is ready is handed back, so that nobody waits while it is written
-            yield from crew.hand_back()
-            crew.give()
+        pool.give()
+        while pool.is_working:
+            pool.collect()
+            pool.give()  # before what is ready is handed back, so that nobody waits while it is written
+            yield from pool.hand_back()
+            pool.give()
     finally:
-        crew.let_go()
+        pool.let_go()
 
 
 def _wrap(task: Task, selection: Selection, chunk: Chunk) -> Chunk | Position:

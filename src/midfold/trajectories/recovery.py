@@ -44,7 +44,7 @@ class _Trial:
 
 
 @dataclass(frozen=True, slots=True)
-class _Trying:
+class _TrialNotice:
     """The fresh process is about to try this row, or without one all rows together."""
 
     row: int | None
@@ -59,7 +59,7 @@ class _Death:
 
 
 @dataclass(slots=True)
-class _Inquest:
+class _FailedChunk:
     """The known facts about a chunk: which rows ended how many processes, and where to go on."""
 
     chunk: Chunk
@@ -107,13 +107,13 @@ def recover(
 
     Raises `MidfoldError` where the machine is to blame, and nothing else is under way meanwhile.
     """
-    inquest = _Inquest(read_again(selection, extent), extent.first_row)
+    failed = _FailedChunk(read_again(selection, extent), extent.first_row)
     while True:
-        found = _try_once(task, inquest.make_trial(), health, start_seconds)
+        found = _try_once(task, failed.make_trial(), health, start_seconds)
         if isinstance(found, ChunkResult):
             return found
         if found is not None:
-            inquest.note(found, health)
+            failed.note(found, health)
 
 
 def read_again(selection: Selection, extent: Extent) -> Chunk:
@@ -147,10 +147,10 @@ def _try_once(
 
 
 def _watch(worker: Worker, trial: _Trial, health: WorkerHealth) -> ChunkResult | _Death | None:
-    trying: _Trying | None = None
+    trying: _TrialNotice | None = None
     while True:
         answer = worker.receive()
-        if isinstance(answer, _Trying):
+        if isinstance(answer, _TrialNotice):
             if trying is None:
                 health.note_start()
             else:
@@ -177,11 +177,11 @@ def _work_with_care(pipe: Pipe, task: Task) -> None:
     without_model = replace(task, config=replace(task.config, model=None, base_url=None))
     for index, number in enumerate(trial.chunk.payload.numbers):
         if number >= trial.first_row:
-            pipe.send(_Trying(number))
+            pipe.send(_TrialNotice(number))
             faultpoint("trajectories.recovery", number)
             alone = replace(trial.chunk, payload=_pick(trial.chunk.payload, [index]), listed=())
             process(without_model, alone)
-    pipe.send(_Trying(None))
+    pipe.send(_TrialNotice(None))
     send_answer(pipe, partial(process, task, trial.chunk))
 
 

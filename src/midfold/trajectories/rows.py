@@ -29,7 +29,7 @@ _EMPTY: tuple[object, ...] = ([], "", "[]")
 _SYSTEM = "system"
 _KIND = re.compile(r"\s*[\[('\"\d].*", re.DOTALL)
 _BESIDE = (_SYSTEM, "tools")
-"""Columns that tell more about how messages are written."""
+"""Columns that say more about how messages are written."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,7 +69,7 @@ def find_sources(path: Path) -> tuple[InputFile, ...]:
 
 
 def fingerprint(source: InputFile) -> str:
-    """Return what tells that a file is still the one it was: its name, size, time of change and both ends.
+    """Return the facts by which a file is still the one it was: its name, size, time of change and both ends.
 
     The whole of it is not read, which would take as long as counting it.
     """
@@ -85,7 +85,7 @@ def fingerprint(source: InputFile) -> str:
 
 
 def form_for(output: Path, source: InputFile) -> FileForm:
-    """Tell from its name how a file is to be written; lines stay lines, and columns stay columns."""
+    """Choose by its name how a file is to be written; lines stay lines, and columns stay columns."""
     name = output.name.lower()
     form = next((form for ending, form in _ENDINGS.items() if name.endswith(ending)), None)
     if form is None:

@@ -60,7 +60,7 @@ def load_opening_counter(name: str) -> Callable[[str], int]:
 
 
 def fingerprint_tokenizer(name: str) -> str | None:
-    """Return what tells that a user's file is still the one it was; `None` for one of ours."""
+    """Return the fingerprint of a user's file; `None` for one of ours."""
     path = _find_file(name)
     return blake2b(path.read_bytes(), digest_size=_HASH_BYTES).hexdigest() if path else None
 

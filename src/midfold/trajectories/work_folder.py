@@ -5,8 +5,8 @@
     ├── 00000.part       the output of the first file so far, and so on
     └── listed.part      rows that somebody should know about
 
-When all chunks are there the manifest is renamed to complete.jsonl; from then on parts go to their places and
-nothing is read again, however often that is interrupted.
+When all chunks are there the manifest is renamed to complete.jsonl; from then on parts are moved into place
+and nothing is read again, however often that is interrupted.
 """
 
 import errno
@@ -72,7 +72,7 @@ class WorkFolder:
         if self.is_complete or (self.is_begun and add_up(self._path / _MANIFEST).position != START):
             hint = "no unfinished work there: go on with --resume, or remove that folder to start over"
             raise ConfigError("OUT", str(self._path), hint=hint)
-        # Whoever was killed within the first chunk leaves rows that no manifest speaks of.
+        # A run that was killed within the first chunk leaves rows that are in no manifest.
         for left in (*self._path.glob("*.part"), *self._path.glob("*.sealed")):
             left.unlink()
         replace_file(self._path / _MANIFEST, make_line(header))
@@ -115,7 +115,7 @@ class WorkFolder:
         (self._path / _MANIFEST).rename(self._path / _COMPLETE)
 
     def deliver(self, file: int, source: InputFile, form: FileForm, output: Path) -> None:
-        """Bring the output of one file to its place, in one step; nothing where it is there already."""
+        """Move the output of one file to its path, in one step; nothing where it is there already."""
         part = self._part_path(file)
         if not part.exists():
             return
@@ -128,7 +128,7 @@ class WorkFolder:
         faultpoint("trajectories.place.after")
 
     def deliver_listed(self, output: Path) -> None:
-        """Bring the list of rows to its place; where nobody needs to know anything there is none."""
+        """Move the list of rows to its path; where nobody needs to know anything there is none."""
         listed = self._path / _LISTED
         if listed.exists() and listed.stat().st_size:
             _move(listed, output)
@@ -136,7 +136,7 @@ class WorkFolder:
             output.unlink(missing_ok=True)
 
     def remove(self) -> None:
-        """Remove what is left when all is in its place; the mark that it was complete goes last."""
+        """Remove what is left when all is moved; the mark that it was complete goes last."""
         faultpoint("trajectories.remove.before")
         for path in sorted(self._path.iterdir(), key=lambda path: path.name == _COMPLETE):
             path.unlink()
@@ -173,7 +173,7 @@ def _seal(part: Path, source: InputFile, form: FileForm) -> Path:
 
 
 def _move(file: Path, target: Path) -> None:
-    """Bring a file to its place in one step; to another disk, which a link may lead to, by way of a copy."""
+    """Move a file to its path in one step; to another disk, which a link may lead to, by way of a copy."""
     try:
         file.replace(target)
     except OSError as error:

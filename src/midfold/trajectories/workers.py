@@ -1,6 +1,6 @@
 """A worker: a process with a pipe of its own, so that one that dies is noticed, and how it died can be said.
 
-A worker says that it is ready before it is given anything. So a death at the start is told from one at work,
+A worker says that it is ready before it is given anything. So a death at the start is known from one at work,
 and is never laid to the charge of a row. A worker whose parent dies ends by itself.
 
 One row in a million may end the process that reads it. Where every worker dies it is not the rows: a library

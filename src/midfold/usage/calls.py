@@ -123,7 +123,7 @@ def _kind_of(cost: Cost, charged: Decimal | None) -> CostKind:
 
 
 def _with_ttl(usage: CanonicalUsage, ttl: str | None) -> CanonicalUsage:
-    """Count all cache writes as lasting ones where that was asked for and the report does not tell."""
+    """Count all cache writes as lasting ones where that was asked for and the report does not say."""
     if ttl != "1h" or usage.cache_write_1h_tokens:
         return usage
     return replace(usage, cache_write_1h_tokens=usage.cache_write_tokens)

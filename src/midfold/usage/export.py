@@ -11,7 +11,7 @@ from midfold.usage.totals import Bill, Group, Totals
 
 
 def session_usage_as_dict(report: SessionUsage) -> dict[str, object]:
-    """Spell the report on a session or a chain."""
+    """Render the report on a session or a chain."""
     return {
         "session": report.session.id,
         "conversation": report.session.conversation_id,
@@ -29,7 +29,7 @@ def session_usage_as_dict(report: SessionUsage) -> dict[str, object]:
 
 
 def insights_as_dict(insights: Insights) -> dict[str, object]:
-    """Spell the report on a period."""
+    """Render the report on a period."""
     return {
         "since": _moment(insights.since),
         "until": _moment(insights.until),
@@ -45,7 +45,7 @@ def insights_as_dict(insights: Insights) -> dict[str, object]:
 
 
 def totals_as_dict(totals: Totals) -> dict[str, object]:
-    """Spell what some calls used, cost and saved."""
+    """Render the usage, cost and savings of some calls."""
     usage = totals.usage
     return {
         "calls": totals.calls,

@@ -201,7 +201,7 @@ class PromptCache:
     ) -> tuple[list[Any], System]:
         """Return what to send: with breakpoints where they help, else the same.
 
-        `folds` is how often the conversation was folded so far, which tells a fold from a mere change.
+        `folds` is how often the conversation was folded so far, which shows a fold apart from a mere change.
         """
         self._sent = SentRequest(self.model, digest_request(messages, system, tools), self._clock(), folds)
         if not self.is_on:
@@ -212,7 +212,7 @@ class PromptCache:
     def observe(self, usage: object) -> Bust | None:
         """Take in the report on the request that was marked last; return the bust it shows, if it does."""
         used, sent = normalize_usage(usage), self._sent
-        if not used.prompt_tokens:  # a stream that was cut, or a provider that tells nothing
+        if not used.prompt_tokens:  # a stream that was cut, or a provider that reports nothing
             self.seen = self.seen.add(used, self.model, None)
             return None
         bust = None

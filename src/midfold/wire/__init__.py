@@ -1,6 +1,6 @@
 """Provider formats: parsing, rendering, validating, API requests, errors, client session files.
 
-Provider spellings live here alone; every other package asks about the parts of a message.
+Provider formats live here alone; every other package asks about the parts of a message.
 
 `parse` and `render` are exact inverses for messages nobody edited: each comes back as the very same object.
 """

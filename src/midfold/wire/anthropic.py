@@ -107,8 +107,8 @@ def _read_media(block: Item) -> Part:
     mime = text_field(source, "media_type") or (_PLAIN_TEXT if source.get("type") == "text" else "")
     if data := text_field(source, "data"):
         return Media(kind, mime, data) if mime else media_from_data(kind, data)
-    place = text_field(source, "url") or text_field(source, "file_id")
-    return Media(kind, mime, place) if place else read_opaque(kind, block)
+    reference = text_field(source, "url") or text_field(source, "file_id")
+    return Media(kind, mime, reference) if reference else read_opaque(kind, block)
 
 
 _BLOCKS = Blocks(

@@ -1,6 +1,6 @@
 """From one dialect to another: explicit, lossy, and honest about it.
 
-Every other path keeps messages as they were spelled. Converting rebuilds them from their parts, repairs what
+Every other path keeps messages as they were written. Converting rebuilds them from their parts, repairs what
 the target would refuse (ids, holes, order), and lists each thing that did not survive.
 """
 
@@ -99,7 +99,7 @@ class _Repairs:
         self.losses.append(ConversionLoss(index, what))
 
     def _choose_ids(self) -> dict[Location, str]:
-        """Keep each call's id where it is legal and unused, else derive one from its place."""
+        """Keep each call's id where it is legal and unused, else derive one from its position."""
         calls = {
             Location(index, position): part.id
             for index, message in enumerate(self.messages)
@@ -203,10 +203,10 @@ class _Repairs:
 
 
 def _derive_id(here: Location, taken: Set[str]) -> str:
-    """Make an id of a call's place, one that no call of the conversation has."""
-    place = f"call_{here.message}_{here.part}"
-    numbered = (f"{place}_{number}" for number in count(2))
-    return next(call_id for call_id in chain([place], numbered) if call_id not in taken)
+    """Make an id of a call's position, one that no call of the conversation has."""
+    stem = f"call_{here.message}_{here.part}"
+    numbered = (f"{stem}_{number}" for number in count(2))
+    return next(call_id for call_id in chain([stem], numbered) if call_id not in taken)
 
 
 def _can_carry(kinds: frozenset[str], media: Media) -> bool:

@@ -1,9 +1,9 @@
-"""Everything of one provider's spelling in one value, and the walk that reading and writing share.
+"""Everything of one provider's format in one value, and the walk that reading and writing share.
 
 A dialect reads a wire item by walking its fields in a fixed order; each holds one part or a list of them. So
-every part has its place, and an edited one is written back by walking again: only the path to it is copied.
+every part has its path, and an edited one is written back by walking again: only the path to it is copied.
 
-One rule for edits: what is written says what the parts say. Every field of an edited part is spelled. A
+One rule for edits: what is written says what the parts say. Every field of an edited part is written. A
 removed part takes its key or list element with it, and a message with nothing left but thinking is not
 written at all. A part that cannot stand where the old one stood goes where its kind belongs. What a dialect
 cannot say is `Unwritable`, never left out in silence; `ToolResult.name` and `Media.detail` alone, which only
@@ -57,7 +57,7 @@ class Evidence(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A part that differs from what the raw item says at its place."""
+    """A part that differs from what the raw item says at its path."""
 
     path: Path
     old: Part
@@ -73,7 +73,7 @@ class Edits:
 
 
 RewritePart: TypeAlias = Callable[[object, Change], object]
-"""Turns the old value at a place into one that says the new part; `None` where that cannot stand there."""
+"""Turns the old value at a path into one that says the new part; `None` where that cannot stand there."""
 Add: TypeAlias = Callable[[Item, Part], Item]
 """Puts one more part into an item, where its kind belongs."""
 
@@ -103,7 +103,7 @@ class ToolOffer:
 
     @property
     def named(self) -> Item:
-        """Name and description, which every API spells alike."""
+        """Name and description, which every API writes alike."""
         return {"name": self.name} | ({"description": self.description} if self.description else {})
 
 
@@ -118,7 +118,7 @@ def _recognises_no_body(_body: Item, _messages: Sequence[object]) -> Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """One provider's spelling of messages, and all that depends on it.
+    """One provider's format of messages, and all that depends on it.
 
     A new dialect is a module with one of these and a line in `dialects.DIALECTS`; nothing else asks for the
     name of a dialect. `rules` and `api` name modules, which load when a request needs them.
@@ -136,7 +136,7 @@ class Dialect:
     """Write a message from its parts alone, in as many items as the dialect needs, as well as it can."""
     features: Features
     recognises_body: Callable[[Item, Sequence[object]], Evidence] = _recognises_no_body
-    """Tell from a request body, given its messages, who wrote it."""
+    """Recognise the writer of a request body, given its messages."""
     message_fields: tuple[str, ...] = ("messages",)
     """where a request body has its messages; the first that is there counts"""
     system_field: str | None = None
@@ -206,22 +206,22 @@ def as_item(raw: object) -> Item:
 
 
 def _locate(item: Item, walk: Walk) -> list[tuple[Path, Part]]:
-    places: list[tuple[Path, Part]] = []
+    located: list[tuple[Path, Part]] = []
     for key, parts in walk:
         if key == WHOLE_ITEM:
-            places += [((), part) for part in parts]
+            located += [((), part) for part in parts]
         elif isinstance(plain(item.get(key)), list):
-            places += [((key, position), part) for position, part in enumerate(parts)]
+            located += [((key, position), part) for position, part in enumerate(parts)]
         else:
-            places += [((key,), part) for part in parts]
-    return places
+            located += [((key,), part) for part in parts]
+    return located
 
 
-def _find_edits(places: Sequence[tuple[Path, Part]], message: Message) -> Edits:
+def _find_edits(located: Sequence[tuple[Path, Part]], message: Message) -> Edits:
     """Compare with what the raw item says: an edit that was taken back is none."""
-    pairs = zip(places, message.parts, strict=False)
+    pairs = zip(located, message.parts, strict=False)
     changes = [Change(path, old, new) for (path, old), new in pairs if new != old]
-    return Edits(changes, [part for part in message.parts[len(places) :] if not isinstance(part, Removed)])
+    return Edits(changes, [part for part in message.parts[len(located) :] if not isinstance(part, Removed)])
 
 
 def _lost_its_words(message: Message) -> bool:
@@ -230,9 +230,9 @@ def _lost_its_words(message: Message) -> bool:
 
 
 def patch(item: Item, edits: Edits, rewrite_part: RewritePart, add: Add) -> Item:
-    """Copy `item` along the paths to the changed parts and spell those anew."""
+    """Copy `item` along the paths to the changed parts and write those anew."""
     moved: list[Part] = []
-    # From the back, so that taking out a list element leaves the places before it as they are.
+    # From the back, so that taking out a list element leaves the indices before it as they are.
     for change in reversed(edits.changes):
         is_removed = isinstance(change.new, Removed)
         value = None if is_removed else rewrite_part(_value_at(item, change.path), change)
@@ -324,21 +324,21 @@ def _flat_json(values: Item) -> str | None:
 
     The encoder would take longer to set up for each than it takes to read all the rest of a message.
     """
-    spelled = []
+    fields = []
     for key, value in values.items():
         if type(key) is not str:
             return None
         if type(value) is str:
-            spelled.append(f"{_quote(key)}:{_quote(value)}")
+            fields.append(f"{_quote(key)}:{_quote(value)}")
         elif type(value) is int:
-            spelled.append(f"{_quote(key)}:{value}")
+            fields.append(f"{_quote(key)}:{value}")
         else:
             return None
-    return "{" + ",".join(spelled) + "}"
+    return "{" + ",".join(fields) + "}"
 
 
 def read_opaque(kind: str, value: object) -> Opaque:
-    """Keep what no reader knows, spelled so that clients may move cache markers and keys inside it."""
+    """Keep what no reader knows, written so that clients may move cache markers and keys inside it."""
     try:
         return Opaque(kind, _sorted_json(_without_markers(value)))
     except (TypeError, ValueError) as error:

@@ -21,7 +21,7 @@ from midfold.wire.dialect import (
 DIALECTS: dict[str, Dialect] = {
     module.DIALECT.name: module.DIALECT for module in (sharegpt, openai_responses, anthropic, openai_chat)
 }
-"""In the order in which they are tried: the most distinctive spelling first."""
+"""In the order in which they are tried: the most distinctive format first."""
 DEFAULT_DIALECT = openai_chat.DIALECT.name
 """The dialect of messages that could be anybody's."""
 
@@ -45,7 +45,7 @@ def detect(messages: Sequence[object]) -> str:
 
 
 def recognise(messages: Sequence[object]) -> Recognition:
-    """Name the dialect of a list of wire items, and how much they tell."""
+    """Name the dialect of a list of wire items, and how strong the evidence is."""
     if not messages:
         raise UnknownDialect("the list of messages is empty")
     hint: Recognition | None = None
@@ -66,7 +66,7 @@ def recognise(messages: Sequence[object]) -> Recognition:
 
 
 def _is_anybodys(raw: object) -> bool:
-    """Recognise plain words at a glance: there may be thousands before an item that tells anything."""
+    """Recognise plain words at a glance: there may be thousands before an item that shows anything."""
     return (
         type(raw) is dict
         and len(raw) == 2
@@ -195,7 +195,7 @@ def _message_key(body: Item) -> str:
 
 
 def _dialect_of(body: Item, messages: list[object]) -> str:
-    """Name the dialect: a body may tell more than its messages, unless one of them is proof."""
+    """Name the dialect: a body may show more than its messages, unless one of them is proof."""
     found = recognise(messages)
     for name, dialect in DIALECTS.items():
         evidence = dialect.recognises_body(body, messages)

@@ -31,7 +31,7 @@ def media_from_url(kind: str, url: str, *, detail: str = "") -> Media:
 
 
 def media_from_data(kind: str, data: str) -> Media:
-    """Read data that is bare base64, whose first bytes tell the type, or a data URL."""
+    """Read data that is bare base64, whose first bytes show the type, or a data URL."""
     if data.startswith(("data:", "http://", "https://")):
         return media_from_url(kind, data)
     types = (mime for start, mime in _TYPES_BY_BASE64_START.items() if data.startswith(start))

@@ -104,17 +104,17 @@ def _read_item(item: Item, kind: str) -> Part:
 
 
 def _read_image(block: Item) -> Part:
-    place = text_field(block, "image_url") or text_field(block, "file_id")
-    if not place:
+    reference = text_field(block, "image_url") or text_field(block, "file_id")
+    if not reference:
         return read_opaque(block["type"], block)
-    return media_from_url("image", place, detail=text_field(block, "detail"))
+    return media_from_url("image", reference, detail=text_field(block, "detail"))
 
 
 def _read_file(block: Item) -> Part:
     if data := text_field(block, "file_data"):
         return media_from_data("document", data)
-    place = text_field(block, "file_url") or text_field(block, "file_id")
-    return media_from_url("document", place) if place else read_opaque("input_file", block)
+    reference = text_field(block, "file_url") or text_field(block, "file_id")
+    return media_from_url("document", reference) if reference else read_opaque("input_file", block)
 
 
 _BLOCKS = Blocks(
@@ -306,8 +306,8 @@ def _build_input_block(part: Part) -> Item:
         case Text(text):
             return {"type": "input_text", "text": text}
         case Media("image", _, source, detail):
-            place = {"file_id": source} if is_file_id(part) else {"image_url": url_of(part)}
-            return {"type": "input_image", **place, "detail": detail or "auto"}
+            reference = {"file_id": source} if is_file_id(part) else {"image_url": url_of(part)}
+            return {"type": "input_image", **reference, "detail": detail or "auto"}
         case _:
             raise Unwritable(f"a {type(part).__name__} like this cannot stand in content")
 

@@ -1,7 +1,7 @@
 """ShareGPT: turns of `from` and `value`, with thinking, calls and results as tags inside the text.
 
 Tags count only in the words of who may use them: a question about `<think>` is a question. Read-only at part
-level: an edit spells the whole turn anew.
+level: an edit writes the whole turn anew.
 """
 
 import json

@@ -1,6 +1,6 @@
 """Every provider's report of what a call used, read into the same buckets.
 
-The shape is told by its keys, since gateways and compatible servers mix them. Servers also send nulls,
+The shape is known by its keys, since gateways and compatible servers mix them. Servers also send nulls,
 strings and nonsense: a figure that cannot be one counts 0, and nothing here raises.
 """
 
@@ -125,7 +125,7 @@ def _unwrap(raw: object) -> object:
 def _get(value: Any, path: str) -> Any:
     """Follow a dotted path through dicts, lists and objects; `None` where it ends early.
 
-    The members of a list are found by place, or by the TTL that they are about.
+    The members of a list are found by position, or by the TTL that they are about.
     """
     for name in path.split("."):
         try:

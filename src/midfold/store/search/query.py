@@ -7,7 +7,7 @@
     error -timeout         the one without the other; also: error NOT timeout
     (fold OR prune) cache  groups
 
-The three operators are spelled in capitals. Everything else is words to look for, and so is an operator, a
+The three operators are written in capitals. Everything else is words to look for, and so is an operator, a
 bracket or a quotation mark that does not fit: no text is an error.
 """
 
@@ -151,11 +151,11 @@ class _Group:
 
     wanted: list[_Found] = field(default_factory=list)
     unwanted: list[_Found] = field(default_factory=list)
-    spelled: list[_Found] = field(default_factory=list)
+    literal: list[_Found] = field(default_factory=list)
     """the unwanted with the word that says so, in case there is nothing that they are missing from"""
 
     def close(self) -> _Found | None:
-        wanted = self.wanted or self.spelled
+        wanted = self.wanted or self.literal
         if not wanted:
             return None
         found = _join(wanted, AllOf)
@@ -204,7 +204,7 @@ class _Parser:
             if found:
                 group.unwanted.append(found)
                 name = self._read_one(lexeme) if is_not and not group.wanted else None
-                group.spelled += [name, found] if name else [found]
+                group.literal += [name, found] if name else [found]
         elif found := self._read_one(lexeme):
             group.wanted.append(found)
 
@@ -217,17 +217,17 @@ class _Parser:
         text, is_prefix = lexeme.text, False
         if lexeme.kind is _Kind.WORD and _PREFIX.search(text):
             text, is_prefix = text[:-1], True
-        spellings = [segment(text).strip()]
+        forms = [segment(text).strip()]
         if text.isalnum() and (parts := split_identifier(text)):
-            spellings.append(parts)
-        words = len(WORD.findall(spellings[0]))
+            forms.append(parts)
+        words = len(WORD.findall(forms[0]))
         if not words:
             return None
         if words > self._words_left:
             self.is_cut = True
-            spellings, is_prefix = [_cut(spellings[0], self._words_left)], False
+            forms, is_prefix = [_cut(forms[0], self._words_left)], False
         self._words_left -= min(words, self._words_left)
-        return _join([_phrase(each, is_prefix) for each in spellings], AnyOf) if spellings[0] else None
+        return _join([_phrase(each, is_prefix) for each in forms], AnyOf) if forms[0] else None
 
     def _next(self) -> _Lexeme | None:
         if self._position == len(self._lexemes):

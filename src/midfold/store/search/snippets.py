@@ -59,8 +59,8 @@ def make_substring_snippet(texts: Iterable[str], substring: str, *, chars: int =
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
-    """Where to cut a text, and how many of the things looked for show there."""
+class _Cut:
+    """The start of a snippet in a text, and how many of the things looked for show there."""
 
     text: str
     start: int
@@ -68,15 +68,15 @@ class _Place:
 
 
 def _make(texts: Iterable[str], finders: Sequence[Finder], chars: int) -> Snippet:
-    places = [_best_place(text[:_SEARCHED_CHARS], finders, chars) for text in texts]
-    if not places:
+    cuts = [_best_cut(text[:_SEARCHED_CHARS], finders, chars) for text in texts]
+    if not cuts:
         return Snippet("", ())
-    best = max(places, key=lambda place: place.shown)
+    best = max(cuts, key=lambda cut: cut.shown)
     text = _cut(best.text, best.start, chars)
     return Snippet(text, join_spans(span for find in finders for span in find(text, _fold(text))))
 
 
-def _best_place(text: str, finders: Sequence[Finder], chars: int) -> _Place:
+def _best_cut(text: str, finders: Sequence[Finder], chars: int) -> _Cut:
     """Part a text into cells as long as a snippet, and choose the first that shows the most."""
     folded = _fold(text)
     cells: dict[int, set[int]] = {}
@@ -87,9 +87,9 @@ def _best_place(text: str, finders: Sequence[Finder], chars: int) -> _Place:
             cells.setdefault(cell, set()).add(index)
             starts[cell] = min(span.start, starts.get(cell, span.start))
     if not cells:
-        return _Place(text, 0, 0)
+        return _Cut(text, 0, 0)
     best = min(cells, key=lambda cell: (-len(cells[cell]), cell))
-    return _Place(text, starts[best], len(cells[best]))
+    return _Cut(text, starts[best], len(cells[best]))
 
 
 def _cut(text: str, start: int, chars: int) -> str:

@@ -77,13 +77,13 @@ def open_any_reader(path: Path, *, has_writer: bool) -> sqlite3.Connection:
         connection = open_reader(path)
         connection.execute("SELECT 1 FROM sqlite_master").fetchone()
     except (StoreUnavailable, driver.Error):
-        # In WAL mode even a reader wants to write beside the file, unless it is told that nobody does.
+        # In WAL mode even a reader wants to write beside the file, unless it knows that nobody does.
         return open_reader(path, immutable=True)
     return connection
 
 
 def name_store(key: bytes) -> str:
-    """Return what tells a store from others. Every store has a key of its own, which nobody must learn."""
+    """Return the id of a store. Every store has a key of its own, which nobody must learn."""
     return sha256(b"store\0" + key).hexdigest()[:_ID_CHARS]
 
 

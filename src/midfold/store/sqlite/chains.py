@@ -117,7 +117,7 @@ class SqliteChains(TenantStore):
         return self._database.read(list_folds, self._tenant, session_id, unannounced=unannounced)
 
     def mark_announced(self, child_id: str) -> None:
-        """Note that engine and memory were told of the fold that opened this session."""
+        """Note that the fold that opened this session was announced to engine and memory."""
         self._database.write(mark_announced, self._tenant, child_id, self._clock())
 
 

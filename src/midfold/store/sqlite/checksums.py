@@ -15,7 +15,7 @@ _SUM = re.compile(r',"sum":([0-9]+)}\Z')
 
 
 def checksum(*columns: object) -> int:
-    """Return what tells a damaged message from a sound one; a disk is no adversary."""
+    """Return the checksum by which a damaged message is found; a disk is no adversary."""
     return crc32("\n".join(map(str, columns)).encode("utf-8", "replace"))
 
 

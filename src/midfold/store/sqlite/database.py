@@ -244,7 +244,7 @@ class Database:
     def _try_again(self) -> None:
         self._open()
         if self._writer is not None:
-            # A reader that was told that nobody writes never looks for changes.
+            # A reader that was opened as if nobody writes never looks for changes.
             old, self._readers = self._readers, self._make_readers()
             old.close()
 

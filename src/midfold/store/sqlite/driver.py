@@ -34,7 +34,7 @@ SAFE_VERSION = (3, 51, 3)
 """From here on several processes may write to one file in WAL mode; before, a race could damage it."""
 BUSY_SECONDS = 5.0
 APPLICATION_ID = 0x6D666C64
-"""Spells `mfld` in the header of the file."""
+"""Reads `mfld` in the header of the file."""
 
 _WAL_BYTES_KEPT = 16 << 20
 # The same few pages are written by every append: the longer the log, the fewer of them go to the file.
@@ -152,20 +152,20 @@ def guard(connection: sqlite3.Connection) -> None:
     if set_limit is not None:
         for category, limit in _LIMITS.items():
             set_limit(category, limit)
-    _defend(connection, is_on=True)
+    _set_defensive(connection, is_on=True)
 
 
 @contextmanager
 def unguarded(connection: sqlite3.Connection) -> Iterator[None]:
     """Let the tables of a damaged index be taken away."""
-    _defend(connection, is_on=False)
+    _set_defensive(connection, is_on=False)
     try:
         yield
     finally:
-        _defend(connection, is_on=True)
+        _set_defensive(connection, is_on=True)
 
 
-def _defend(connection: sqlite3.Connection, *, is_on: bool) -> None:
+def _set_defensive(connection: sqlite3.Connection, *, is_on: bool) -> None:
     configure = getattr(connection, "setconfig", None)
     if configure is not None:
         configure(_DEFENSIVE, is_on)

@@ -51,7 +51,7 @@ class DatabaseFiles:
         """Raise `StoreReplaced` where other files, or none, have the names by now."""
         try:
             found = _look(self._path, self._beside)
-        except OSError:  # a process that may not look cannot tell, and the files stay open
+        except OSError:  # a process that may not look cannot know, and the files stay open
             return
         if found[0] != self.expected[0]:
             raise self._replaced()
@@ -159,7 +159,7 @@ def _identify(path: str) -> _Identity | None:
 
 
 def _watch(path: str) -> int | None:
-    """Return a handle that tells whether a file still has a name, where the system has such handles."""
+    """Return a handle that shows whether a file still has a name, where the system has such handles."""
     if _NO_ACCESS is None:
         return None
     try:

@@ -58,7 +58,7 @@ def find_fold(connection: sqlite3.Connection, tenant: str, chain: Sequence[bytes
 def list_folds(
     connection: sqlite3.Connection, tenant: str, session_id: str | None, *, unannounced: bool
 ) -> list[StoredFold]:
-    """List folds from the first to the newest: of one conversation or all, or those nobody was told of.
+    """List folds from the first to the newest: of one conversation or all, or those not announced yet.
 
     One that is damaged is among them, empty and marked.
     """
@@ -72,7 +72,7 @@ def list_folds(
 
 
 def mark_announced(connection: sqlite3.Connection, tenant: str, child_id: str, now: float) -> None:
-    """Note that engine and memory were told of a fold."""
+    """Note that a fold was announced to engine and memory."""
     connection.execute(
         "UPDATE folds SET announced_at = ? WHERE tenant = ? AND announced_at IS NULL"
         " AND child = (SELECT key FROM sessions WHERE tenant = ? AND id = ?)",

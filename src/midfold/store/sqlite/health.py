@@ -85,7 +85,7 @@ def _check_file(connection: sqlite3.Connection) -> Iterator[Problem]:
 
 def _refresh_index(connection: sqlite3.Connection) -> None:
     """Read in the index: what it remembers of before another process wrote would look like damage."""
-    with suppress(driver.Error):  # real damage is told by the checks
+    with suppress(driver.Error):  # real damage is reported by the checks
         connection.execute("SELECT rowid FROM message_words WHERE message_words MATCH 'midfold'").fetchone()
 
 
@@ -94,7 +94,7 @@ def _check_index(connection: sqlite3.Connection) -> Iterator[Problem]:
         for text in chain(index.check(connection), index.check_words(connection)):
             yield Problem(Area.INDEX, text)
     except (driver.Error, MemoryError, UnicodeDecodeError) as error:
-        # Damage to the tables that the index is kept in is told by the check of the file.
+        # Damage to the tables that the index is kept in is reported by the check of the file.
         yield Problem(Area.INDEX, f"the search index cannot be read: {name_damage(error)}")
 
 

@@ -20,7 +20,7 @@ from midfold.store.sqlite.driver import any_text, primary_code, unguarded
 # What is indexed in one transaction, since others wait for it: some ten milliseconds of work.
 MAX_MESSAGES = 500
 _MAX_CHARS = 1 << 18
-# Whoever takes words out for longer than this without another part is gone.
+# A process that takes words out for longer than this without another part is gone.
 _HOLE_SECONDS = 60.0
 
 _INDEXED = f"SELECT {CHECKED} FROM messages m JOIN message_words_docsize USING (id) WHERE m.id = ?"  # noqa: S608
@@ -196,7 +196,7 @@ def is_readable(connection: sqlite3.Connection) -> bool:
 
 
 def is_current(connection: sqlite3.Connection) -> bool:
-    """Whether the index was made by this version; a new database has to be told with `mark_current`."""
+    """Whether the index was made by this version; a new database has to be marked with `mark_current`."""
     row = connection.execute("SELECT value FROM meta WHERE name = ?", (_VERSION,)).fetchone()
     return row is not None and row[0] == INDEX_VERSION
 
@@ -249,7 +249,7 @@ def check(connection: sqlite3.Connection) -> Iterator[str]:
 def check_words(connection: sqlite3.Connection) -> Iterator[str]:
     """Look up some messages, spread over all, by words of theirs; yield a sentence when some are not found.
 
-    An index that lost its words can be perfectly sound as far as the database can tell.
+    An index that lost its words can be perfectly sound as far as the database knows.
     """
     (newest,) = connection.execute("SELECT coalesce(max(id), 0) FROM message_words_docsize").fetchone()
     step = newest // _SAMPLED_MESSAGES + 1
@@ -282,12 +282,12 @@ def _empty(connection: sqlite3.Connection) -> None:
     try:
         connection.execute("DROP TABLE message_words")
     except connection.DatabaseError:
-        _tear_out(connection)
+        _drop_damaged(connection)
     connection.execute(definition)
 
 
-def _tear_out(connection: sqlite3.Connection) -> None:
-    """Take away an index that is too damaged to be opened, and so to be dropped."""
+def _drop_damaged(connection: sqlite3.Connection) -> None:
+    """Remove an index that is too damaged to be opened, and so to be dropped by name."""
     with unguarded(connection):
         connection.execute("PRAGMA writable_schema = ON")
         connection.execute("DELETE FROM sqlite_schema WHERE name = 'message_words'")

@@ -247,7 +247,7 @@ def make_mark(
 
 
 def make_mark_item(role: str, dialect: object) -> object:
-    """Spell the mark of a damaged message as a wire item."""
+    """Render the mark of a damaged message as a wire item."""
     message = Message(role if role in _SPEAKERS else "user", (Text(DAMAGED_TEXT),))
     try:
         return render([message], str(dialect or DEFAULT_DIALECT))[0]

@@ -1,8 +1,8 @@
-"""Puts a damaged store aside and a rescued one in its place; what one process began another one finishes.
+"""Moves a damaged store away and a rescued one in its place; what one process began another one finishes.
 
 A rescued store that is whole has a name of its own. As long as there is a file of that name, the parts of the
-damaged store go aside, one after the other, and then it takes their place. Whoever opens the store meanwhile
-would see a file without its log, or none, and so finishes that first.
+damaged store are moved, one after the other, and then it takes their place. A process that opens the store
+meanwhile would see a file without its log, or none, and so finishes that first.
 """
 
 import os

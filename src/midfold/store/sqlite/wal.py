@@ -51,8 +51,8 @@ class WriteAheadLog:
         """Fold the log into the file beside writers and readers; nobody waits for it.
 
         It takes a connection of its own, and a thread that ends with it. Where a reader holds on to what is
-        in the log, a part stays there until next time. Another file of the same name is left alone: `is_ours`
-        tells.
+        in the log, a part stays there until next time. Another file of the same name, for which `is_ours` is
+        false, is left alone.
         """
         if self._mark is not None and (self._checkpointing is None or not self._checkpointing.is_alive()):
             self._checkpointing = threading.Thread(

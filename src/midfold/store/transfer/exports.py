@@ -24,7 +24,7 @@ FORMAT = "midfold.session"
 VERSION = 1
 
 _PRIVATE = 0o600
-# Nothing in a session without a dialect tells one from another.
+# Nothing in a session without a dialect shows which one it has.
 # Without a key placeholders name the kind alone, so that nobody can compare them with a guess.
 NO_KEY = b""
 # Legal in JSON, and yet a terminal may obey them or a reader of lines break there.
@@ -50,7 +50,7 @@ class ExportView(StrEnum):
 class Export:
     """A file's text. `losses` say in words what the form could not say.
 
-    `damaged` messages could not be read: in their places are marks that say so, which json also notes in the
+    `damaged` messages could not be read: marks stand for them, which json also notes in the
     `condition` of their records.
     """
 
@@ -85,9 +85,9 @@ def export_session(
     form: ExportFormat = ExportFormat.JSON,
     view: ExportView = ExportView.HISTORY,
 ) -> Export:
-    """Spell the conversation of a session: all that was said in it, or what its tip says."""
+    """Export the conversation of a session: all that was said in it, or what its tip says."""
     conversation = _read(store, session_id, view)
-    export = _spell(conversation, form)
+    export = _format(conversation, form)
     losses = [*export.losses]
     losses += ["the system prompt, which is damaged"] if conversation.is_system_damaged else []
     losses += [
@@ -97,7 +97,7 @@ def export_session(
     return replace(export, losses=tuple(losses), damaged=damaged)
 
 
-def _spell(conversation: "_Conversation", form: ExportFormat) -> Export:
+def _format(conversation: "_Conversation", form: ExportFormat) -> Export:
     match form:
         case ExportFormat.JSON:
             return Export(_as_json(conversation), len(conversation.records), ())
@@ -194,7 +194,7 @@ def _as_lines(conversation: _Conversation) -> Export:
 
 
 def _as_sharegpt(conversation: _Conversation) -> Export:
-    """Spell one row of a data set; the system prompt speaks first in it."""
+    """Render one row of a data set; the system prompt speaks first in it."""
     items = [decode_json(packed.body) for packed in conversation.items]
     messages = parse(items, conversation.dialect)
     system = decode_json(pack_value(conversation.system, NO_KEY))

@@ -64,7 +64,7 @@ def _read_bytes(path: str) -> bytes:
 
 def _from_transcript(transcript: Transcript, data: bytes) -> Incoming:
     request = transcript.request
-    # A request body has no lines of its own that could tell more than its messages do.
+    # A request body has no lines of its own that could say more than its messages do.
     known = read_times(data if request.raw is None else b"", request.messages)
     title = request.raw.get("title") if request.raw else None
     return Incoming(

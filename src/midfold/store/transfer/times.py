@@ -29,7 +29,7 @@ class FileTimes:
 def read_times(data: bytes, messages: Sequence[object]) -> FileTimes:
     """Find out when the messages of a file were said; what has no time of its own was said with the message
     before it. `data` was read as a transcript before, so that its size is known to be bearable; it may be
-    empty where the messages alone can tell."""
+    empty where the messages alone show it."""
     records = list(_decode(gzip.decompress(data) if data.startswith(_GZIP_MAGIC) else data))
     source = detect_session(records)
     known = {piece: at for said, at in _timed(records) for piece in _pieces(said)} if source else {}
@@ -77,7 +77,7 @@ def _look_up(message: object, known: Mapping[str, float]) -> float | None:
 
 
 def _pieces(message: object) -> Iterator[str]:
-    """Spell a message, and its blocks: one that stands on several lines was put together from them."""
+    """Yield a message and its blocks as JSON: one that stands on several lines was put together from them."""
     yield json.dumps(message, sort_keys=True)
     content = message.get("content") if isinstance(message, dict) else None
     for block in content if isinstance(content, list) else [content]:

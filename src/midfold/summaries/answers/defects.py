@@ -97,7 +97,7 @@ def without_call(said: str) -> str:
 
 
 def is_refusal(said: str, *, has_headings: bool) -> bool:
-    """Whether an answer declines; notes that tell of a refusal do not begin with one."""
+    """Whether an answer declines; notes about a refusal do not begin with one."""
     if has_headings:
         lines = content_lines(said)
         refusing = sum(_declines(line) for line in lines)

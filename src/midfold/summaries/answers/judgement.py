@@ -58,7 +58,7 @@ def judge_answer(
 ) -> Judgement:
     """Check an answer to `prompt`, which shows `turns`, and put right what can be.
 
-    `user_words` are messages of the user, which tell the language to expect. `is_cut` says that the provider
+    `user_words` are messages of the user, which show the language to expect. `is_cut` says that the provider
     reported to have stopped at a limit.
     """
     if not isinstance(answer, str):

@@ -1,6 +1,6 @@
-"""Tells whether notes are in another language than the one the user writes; only clear cases count.
+"""Finds notes that are in another language than the one the user writes; only clear cases count.
 
-Letters tell scripts apart. Languages in Latin letters are told by their small words, and only those words
+Letters show the script. Languages in Latin letters are known by their small words, and only those words
 count that one language of the list alone has.
 """
 

@@ -155,7 +155,7 @@ def format_indices(indices: Iterable[int]) -> str:
 
 
 def kind_of_item(heading: str, head: str) -> EntryKind:
-    """Tell what an item of an earlier summary is about, whatever the template was and whoever wrote it."""
+    """Name the kind of an item of an earlier summary, whatever its template and its author."""
     if heading == NOTED_HEADING:
         return EntryKind.EARLIER
     kinds = [kind for names in KIND_HEADINGS.values() for kind, name in names.items() if name == heading]

@@ -59,7 +59,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？])")
 
 
 def read_entries(body: str) -> list[DigestEntry]:
-    """Take an earlier summary apart, whoever wrote it; its rules are read by `read_rules`."""
+    """Take an earlier summary of any author apart; its rules are read by `read_rules`."""
     entries: list[DigestEntry] = []
     for heading, text in split_sections(body).items():
         if heading in _NOT_ENTRIES:

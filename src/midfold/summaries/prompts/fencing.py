@@ -72,7 +72,7 @@ def wrap_summary(body: str, nonce: str) -> str:
 def find_body(text: str) -> str | None:
     """Return the notes of a summary, ours or one with an older prefix; `None` for any other text.
 
-    Text after the end of the notes was put there by somebody who is not heard if the whole is taken for a
+    Text after the end of the notes was put there by somebody, and would be lost if the whole were taken for a
     summary, so such text is none.
     """
     prefix = next((prefix for prefix in known_prefixes() if text.startswith(prefix)), None)
@@ -84,7 +84,7 @@ def find_body(text: str) -> str | None:
         body, closing, after = rest[opening.end() - 1 :].partition(f"\n{_closing_line(opening[1])}")
         return body[1:] if closing and _is_ending(after.strip()) else None
     if prefix == SUMMARY_MARKER and _HEADING.search(text) is None:
-        # Whoever writes this marker writes a fence or headings; without them somebody only speaks of it.
+        # A summary with this marker has a fence or headings; without them the text only speaks of it.
         return None
     # A marker may be followed by an explanation on its line; one with a colon introduces the notes.
     explains = not prefix.endswith(":") and first_line != prefix and rest.lstrip().startswith("## ")

@@ -49,7 +49,7 @@ PATCHED_FILE = re.compile(
 
 
 def kind_of(call: ToolCall) -> str:
-    """Name the family of a call; empty where its name or its arguments do not tell."""
+    """Name the family of a call; empty where neither its name nor its arguments show it."""
     kind = family_of(call.name)
     if kind == "edit":
         kind = _EDITOR_COMMANDS.get(str(arguments_of(call).get("command")), kind)

@@ -200,7 +200,7 @@ def last_words(text: str) -> str:
 
 
 def _speaks(line: str) -> bool:
-    """Tell words from blanks, fences and status lines."""
+    """Recognise words among blanks, fences and status lines."""
     bare = line.strip()
     return bool(bare) and not bare.startswith("```") and _EXIT_LINE.match(bare) is None
 

@@ -75,7 +75,7 @@ def check_leases(store: Store) -> None:
 
 
 def check_expectations(store: Store) -> None:
-    """A caller that missed something is told, and a fold takes states, facts and a prompt with it."""
+    """A caller that missed something gets an error, and a fold takes states, facts and a prompt with it."""
     items = transcript(DIALECT, seed=7, turns=12, result_chars=2_000)
     session = store.create_session(dialect=DIALECT, system="be brief").id
     store.append(session, items, expected_count=0)
@@ -108,8 +108,8 @@ def check_expectations(store: Store) -> None:
     promise("a fold names both of its sessions, and was told to nobody", ends == (session, child, False))
     promise("it is among all that were told to nobody", kept in store.folds(unannounced=True))
     store.mark_announced(child)
-    told = [each.child_id for each in store.folds(unannounced=True)]
-    promise("a fold is told once", child not in told and store.folds(child)[0].is_announced)
+    unannounced = [each.child_id for each in store.folds(unannounced=True)]
+    promise("a fold is told once", child not in unannounced and store.folds(child)[0].is_announced)
     store.undo_continuation(child)
     promise("one that was taken back is not listed", store.folds(session) == [])
     refuses(StoreError, lambda: store.undo_continuation(session), "what was not folded is not taken back")

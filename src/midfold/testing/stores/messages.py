@@ -67,7 +67,7 @@ def check_ending(store: Store) -> None:
 
 
 def check_kinds(store: Store) -> None:
-    """Roots, branches and sub-agents are told apart."""
+    """Roots, branches and sub-agents are distinguished."""
     root = store.create_session(source="chat", model="m", title="t").id
     store.append(root, say("to begin with"))
     branch = store.create_session(parent_id=root, kind=SessionKind.BRANCH)
@@ -94,9 +94,9 @@ def check_kinds(store: Store) -> None:
     store.set_title(root, "another title")
     promise("a session can be named", store.session(root).title == "another title")
     prompt = [{"type": "text", "text": "You read meters."}]
-    told = store.create_session(system=prompt).id
-    promise("a system prompt is kept", (store.system(told), store.system(root)) == (prompt, None))
-    again = store.create_session(parent_id=told, kind=SessionKind.BRANCH).id
+    prompted = store.create_session(system=prompt).id
+    promise("a system prompt is kept", (store.system(prompted), store.system(root)) == (prompt, None))
+    again = store.create_session(parent_id=prompted, kind=SessionKind.BRANCH).id
     promise("a branch has the system prompt of its parent", store.system(again) == prompt)
 
 

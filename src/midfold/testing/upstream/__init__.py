@@ -1,7 +1,7 @@
 """A model provider on loopback that says and does what a test scripts: answers, delays, lies, broken lines.
 
 It is a real HTTP server, so that whatever a client meets on a bad day can be met in a test. `Upstream`
-serves; `script` holds what it can be told; `overflow` knows how real providers refuse what is too long.
+serves; `script` holds the answers it can give; `overflow` knows how real providers refuse what is too long.
 """
 
 from midfold.testing.upstream.overflow import PROVIDERS, overflow

@@ -17,7 +17,7 @@ _SIGNATURE = "c2NyaXB0ZWQ="
 
 
 def render(turn: ScriptedTurn) -> Json:
-    """Spell a whole reply."""
+    """Write a whole reply."""
     reply = turn.reply
     content: list[Json] = []
     if reply.reasoning:
@@ -30,7 +30,7 @@ def render(turn: ScriptedTurn) -> Json:
 
 
 def stream(turn: ScriptedTurn) -> Iterator[bytes]:
-    """Spell a reply as events, up to `message_stop` or to the error that broke it off."""
+    """Write a reply as events, up to `message_stop` or to the error that broke it off."""
     yield _event("message_start", message={**_envelope(turn), **_opening_usage(turn)})
     yield _event("ping")
     for index, (block, deltas) in enumerate(_blocks(turn)):
@@ -47,7 +47,7 @@ def stream(turn: ScriptedTurn) -> Iterator[bytes]:
 
 
 def render_error(error: ApiError, number: int) -> Json:
-    """Spell an error, as the body of an answer or as the event that breaks off a stream."""
+    """Write an error, as the body of an answer or as the event that breaks off a stream."""
     named = {"type": error.type, "message": error.message}
     return {"type": "error", "error": named, "request_id": f"req_{number}"}
 

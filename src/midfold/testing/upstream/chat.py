@@ -11,7 +11,7 @@ _FINISH: dict[str, str] = {FinishReason.CALLS: "tool_calls", FinishReason.FILTER
 
 
 def render(turn: ScriptedTurn) -> Json:
-    """Spell a whole reply."""
+    """Write a whole reply."""
     reply = turn.reply
     message: Json = {"role": "assistant", "content": reply.text or None, "refusal": None}
     if reply.reasoning:
@@ -24,7 +24,7 @@ def render(turn: ScriptedTurn) -> Json:
 
 
 def stream(turn: ScriptedTurn) -> Iterator[bytes]:
-    """Spell a reply as chunks, up to the one that says why it stopped, or to the error that broke it off."""
+    """Write a reply as chunks, up to the one that says why it stopped, or to the error that broke it off."""
     reply = turn.reply
     yield _chunk(turn, {"role": "assistant", "content": ""})
     for piece in in_pieces(reply.reasoning):
@@ -47,7 +47,7 @@ def stream(turn: ScriptedTurn) -> Iterator[bytes]:
 
 
 def render_error(error: ApiError, number: int) -> Json:  # noqa: ARG001 - one signature for all grammars
-    """Spell an error, as the body of an answer or as the event that breaks off a stream."""
+    """Write an error, as the body of an answer or as the event that breaks off a stream."""
     return {"error": {"message": error.message, "type": error.type, "param": None, "code": error.code}}
 
 

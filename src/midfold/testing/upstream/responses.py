@@ -14,18 +14,18 @@ _COMPLETE = (FinishReason.STOP, FinishReason.CALLS)
 
 
 def render(turn: ScriptedTurn) -> Json:
-    """Spell a whole reply."""
+    """Write a whole reply."""
     return _response(turn, _status(turn), _items(turn))
 
 
 def stream(turn: ScriptedTurn) -> Iterator[bytes]:
-    """Spell a reply as numbered events, up to the one that ends it or to the error that broke it off."""
+    """Write a reply as numbered events, up to the one that ends it or to the error that broke it off."""
     for number, event in enumerate(_events(turn)):
         yield write_event({**event, "sequence_number": number}, str(event["type"]))
 
 
 def render_error(error: ApiError, number: int) -> Json:  # noqa: ARG001 - one signature for all grammars
-    """Spell an error as the body of an answer."""
+    """Write an error as the body of an answer."""
     return {"error": {"message": error.message, "type": error.type, "param": None, "code": error.code}}
 
 

@@ -21,10 +21,10 @@ _WORDS_OF_API = {
 
 
 class Upstream:
-    """A provider that answers what it is told: `with Upstream([Reply("hello")]) as up: ...`.
+    """A provider that gives scripted answers: `with Upstream([Reply("hello")]) as up: ...`.
 
     A sequence is answered one by one, and what comes after its end is refused with a 500 that says so,
-    unless `then` tells what to answer; a single answer is given every time; a function is asked each time,
+    unless `then` is the answer; a single answer is given every time; a function is asked each time,
     in a thread, so that it may wait for the test (not for ever: leaving the block waits for it). Without a
     script the user's newest words come back.
 
@@ -140,7 +140,7 @@ class Upstream:
         try:
             answer = await self._choose(received)
             message = answer if isinstance(answer, Raw) else compose(answer, received, number)
-        except Exception as error:  # noqa: BLE001 - a mistake in a script has nobody else to be told to
+        except Exception as error:  # noqa: BLE001 - nobody else would see a mistake in a script
             answer = HttpStatus(500, f"the script of this upstream failed: {error!r}")
             message = compose(answer, received, number)
         ending = await line.send(message, answer.fault)

@@ -64,7 +64,7 @@ class Completion:
 
     @property
     def items(self) -> list[object]:
-        """The turn as the provider spelled it."""
+        """The turn as the provider wrote it."""
         return [message.raw for message in self.messages]
 
     @property
@@ -170,7 +170,7 @@ class Api:
 
 
 def base_body(request: Request, *handled: str) -> Item:
-    """Return the fields of the caller's own body that nothing here spells, and the model."""
+    """Return the fields of the caller's own body that nothing here writes, and the model."""
     kept = {key: value for key, value in (request.raw or {}).items() if key not in handled}
     return {**kept, "model": request.model}
 

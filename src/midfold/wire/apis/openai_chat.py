@@ -151,8 +151,8 @@ class ChatCollector:
     def _call_of(self, piece: Item) -> "_CallPieces":
         """Find the call that a piece belongs to: servers leave out the index, or count every call as 0."""
         index, call_id = piece.get("index"), text_of(piece.get("id"))
-        same_place = (call for call in reversed(self._calls) if index is None or call.index == index)
-        known = next(same_place, None)
+        same_index = (call for call in reversed(self._calls) if index is None or call.index == index)
+        known = next(same_index, None)
         if known and (not call_id or call_id == known.id):
             return known
         started = _CallPieces(len(self._calls), index)

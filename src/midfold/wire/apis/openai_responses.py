@@ -57,7 +57,7 @@ def read(body: Item, output_cap: int | None) -> Completion:
 
 
 def _is_cut_unsaid(body: Item, output_cap: int | None) -> bool:
-    """Tell a cut by its length where a server has no word for it: llama.cpp calls every reply completed."""
+    """Find a cut by its length where a server has no word for it: llama.cpp calls every reply completed."""
     if output_cap is None or "incomplete_details" in body:
         return False
     return normalize_usage(body, "openai_responses").output_tokens >= output_cap

@@ -67,7 +67,7 @@ def _fields_of(tool: Item) -> Item:
 
 
 def encode_body(body: Item) -> bytes:
-    """Write a body as JSON; SDK objects in it are spelled as the dicts they stand for.
+    """Write a body as JSON; SDK objects in it are written as the dicts they stand for.
 
     Lone surrogates, which no provider takes, become U+FFFD. Raises `DialectError` for what is not JSON.
     """

@@ -53,7 +53,7 @@ _MAX_MESSAGE_CHARS = 1_000
 _MESSAGE_LINES = 8
 # Where a name does not say that people are meant, a sentence does; names and codes have fewer words.
 _SENTENCE_SPACES = 3
-# What a prompt comes to that is counted in characters: enough to tell it from an output cap.
+# What a prompt comes to that is counted in characters: enough to know it from an output cap.
 _CHARS_PER_TOKEN = 4
 # Around the name of an output parameter, this much text is about it.
 _CHARS_BEFORE, _CHARS_AFTER = 60, 200
@@ -73,7 +73,7 @@ def classify(status: int | None, body: object) -> Failure:
     lines = read_lines(body)
     text = normalize([str(line) for line in lines])
     statuses = {status, *_find_statuses(text)}
-    found = _read_not_ours(text, statuses) or _read_ours(text, statuses) or _read_place(text, statuses)
+    found = _read_not_ours(text, statuses) or _read_ours(text, statuses) or _read_malformed(text, statuses)
     return replace(found, message=_message_for_people(lines), status=status, retry_after=_read_wait(lines))
 
 
@@ -121,7 +121,7 @@ def _read_ours(text: str, statuses: set[int | None]) -> Failure | None:
     if patterns.NEGATIVE_OUTPUT.search(text) or _is_content_field(text):
         return _PROMPT
     if patterns.FORMAT.search(text):
-        return _read_place(text, statuses)
+        return _read_malformed(text, statuses)
     facts = without_advice(without_noise(patterns.STATUS.sub(" ", text)))
     counts = read_counts(facts)
     return (
@@ -133,13 +133,13 @@ def _read_ours(text: str, statuses: set[int | None]) -> Failure | None:
     )
 
 
-def _read_place(text: str, statuses: set[int | None]) -> Failure:
-    """Recognise a history that a validator refuses: it names the place inside of a message.
+def _read_malformed(text: str, statuses: set[int | None]) -> Failure:
+    """Recognise a history that a validator refuses: it names a path inside of a message.
 
     What it says of an image there is about the image, and no rewriting of the message helps.
     """
-    is_placed = patterns.MESSAGE_PLACE.search(text) and not patterns.IMAGE.search(text)
-    return replace(_OTHER, malformed=bool(statuses & {400, 422} and is_placed))
+    has_path = patterns.MESSAGE_PATH.search(text) and not patterns.IMAGE.search(text)
+    return replace(_OTHER, malformed=bool(statuses & {400, 422} and has_path))
 
 
 def _is_content_field(text: str) -> bool:
@@ -172,7 +172,7 @@ def _is_sum_above(counts: Counts, limit: int) -> bool:
 
 
 def _read_characters(characters: int, limit: int, counts: Counts) -> Failure:
-    """Tell the kind of a text that counts the prompt in characters, by what they come to."""
+    """Find the kind of a text that counts the prompt in characters, by what they come to."""
     estimate = characters // _CHARS_PER_TOKEN
     if estimate >= limit:
         return replace(_PROMPT, limit=limit, is_limit_learnable=counts.is_window)

@@ -1,6 +1,6 @@
 """Says what the numbers of an error text count: a limit, what was sent, or the output that was asked for.
 
-Wordings are without end, but a number is told by its nearest words: those between it and the number before,
+Wordings are without end, but a number is known by its nearest words: those between it and the number before,
 and the unit behind it. Where two numbers are held against each other, the larger is a size and the smaller
 its limit, whatever they are called.
 """

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 MAX_PARSED_CHARS = 1_048_576
-"""A body this long may repeat the whole request, and only parsing it tells the error from the echo."""
+"""A body this long may repeat the whole request, and only parsing it separates the error from the echo."""
 _MAX_TEXT_CHARS = 8_192
 _MAX_LINES = 200
 _MAX_DEPTH = 24
@@ -62,7 +62,7 @@ class ErrorLine:
 
 @dataclass(frozen=True, slots=True)
 class _Object:
-    """An object that `text[start:stop]` spells."""
+    """An object that `text[start:stop]` is the text of."""
 
     start: int
     stop: int
@@ -177,7 +177,7 @@ def _as_json(token: re.Match[str]) -> str:
 
 # Escapes survive where a repr holds JSON, or JSON holds JSON that was cut.
 _ESCAPE = re.compile(r"\\{1,16}(?:([nrt])|u([0-9a-f]{4})|(?=[\"'`/]))", re.IGNORECASE)
-# Bytes beyond ASCII, as a repr of bytes spells them.
+# Bytes beyond ASCII, as a repr of bytes writes them.
 _HEX = re.compile(r"(?:\\{1,4}x[0-9a-f]{2})+", re.IGNORECASE)
 _URL = re.compile(r"https?://([\w.-]{1,100})[^\s\"'<>)\]}\\]{0,500}", re.IGNORECASE)
 _TAG = re.compile(

@@ -1,4 +1,4 @@
-"""Every wording by which providers' errors are told apart: a new error of a provider is a line here.
+"""Every wording by which providers' errors are recognised: a new error of a provider is a line here.
 
 The patterns match texts in the one form that `error_lines.normalize` makes: lower case, no quotes, no
 separators inside numbers. Each is bounded, so that no text takes long. The first half says what a text is
@@ -77,8 +77,8 @@ MALFORMED = _any_of(
     r"invalid signature in thinking|missing reasoning_content|reasoning_content\b.{0,60} passed back",
 )
 
-# A place inside of a message; what validators say of it is about how the history is written.
-MESSAGE_PLACE = _any_of(
+# A path inside of a message; what validators say of it is about how the history is written.
+MESSAGE_PATH = _any_of(
     r"\b(?:messages|input)\[\d{1,6}\]\.\w",
     r"\b(?:messages|input)\.\d{1,6}\.\w",
     r"^loc: (?:body )?(?:messages|input) \d{1,6} \w",

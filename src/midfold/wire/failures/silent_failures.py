@@ -53,7 +53,7 @@ def judge_reply(
     """Say what is wrong with a reply of status 200, or `None`.
 
     `body` is the whole body or one event of a stream, parsed or not. `usage` is a report in any provider's
-    spelling, `sent_tokens` our own count of the request. What is not known is left out.
+    format, `sent_tokens` our own count of the request. What is not known is left out.
     """
     error = find_silent_error(body)
     if error is not None:

@@ -72,7 +72,7 @@ class _Entry:
 
 
 def _open(index: int, line: Item) -> _Entry:
-    """Take a line out of its envelope, or tell what a line without one is by its keys."""
+    """Take a line out of its envelope, or recognise a line without one by its keys."""
     kind = line.get("type")
     if "payload" not in line:
         if kind is not None:

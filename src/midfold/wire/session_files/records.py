@@ -10,7 +10,7 @@ from midfold.wire.dialect import Item, describe
 
 @dataclass(frozen=True, slots=True)
 class SessionFile:
-    """A conversation as an agent recorded it, in the spelling of one provider."""
+    """A conversation as an agent recorded it, in the format of one provider."""
 
     dialect: str
     messages: list[object]

@@ -97,7 +97,7 @@ def find_errors(
 
 
 def continues_stored_history(body: Mapping[str, object] | None) -> bool:
-    """Tell a request body that goes on where the provider's stored conversation ends."""
+    """Recognise a request body that goes on where the provider's stored conversation ends."""
     return body is not None and any(body.get(key) is not None for key in _STORED)
 
 

@@ -41,7 +41,7 @@ class _Entry:
 
     @property
     def is_the_models(self) -> bool:
-        """Tells what a model answered from what it was given."""
+        """Whether a model answered this, or was given it."""
         if self.kind == "message":
             return self.item.get("role") == "assistant"
         return not self.kind.endswith("_output")

@@ -205,7 +205,7 @@ class Rules:
 
 
 def is_waiting(fault: Fault) -> bool:
-    """Tell a call that is open at the end of the list from one that the list went on without answering."""
+    """Whether a call is open at the end of the list, not one that the list went on without answering."""
     return fault.reason.endswith(STILL_WAITING)
 
 

@@ -1,4 +1,4 @@
-"""Makes digests agree with the messages they are about; the sum of a message does not cover them."""
+"""Makes digests agree with the messages they are about; the checksum of a message does not cover them."""
 
 import sqlite3
 from collections.abc import Container
@@ -17,12 +17,12 @@ _LAST = """
 """
 
 
-def mend_chains(connection: sqlite3.Connection, roots: Container[int]) -> dict[int, bytes]:
+def repair_chains(connection: sqlite3.Connection, roots: Container[int]) -> dict[int, bytes]:
     """Work digests out again where a message is stored as it was said; return the last link of each session.
 
     The chain of a session among `roots` begins with nothing. Behind a message that is lost it is believed.
     """
-    mended: list[tuple[bytes, bytes | None, int]] = []
+    repaired: list[tuple[bytes, bytes | None, int]] = []
     session, before = None, None
     for rowid, key, seq, role, dialect, body, seal, is_exact, digest, chained in connection.execute(_SAID):
         if key != session:
@@ -33,9 +33,9 @@ def mend_chains(connection: sqlite3.Connection, roots: Container[int]) -> dict[i
         own = _own_digest(dialect, body) if is_exact else digest
         right = chained if before is None or not own else link(before, own, role) or None
         if (own, right) != (digest, chained):
-            mended.append((own, right, rowid))
+            repaired.append((own, right, rowid))
         before = right or EMPTY_CHAIN
-    connection.executemany("UPDATE messages SET digest = ?, chain = ? WHERE id = ?", mended)
+    connection.executemany("UPDATE messages SET digest = ?, chain = ? WHERE id = ?", repaired)
     return dict(connection.execute(_LAST).fetchall())
 
 

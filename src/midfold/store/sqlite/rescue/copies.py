@@ -1,7 +1,7 @@
 """A copy of a damaged store to read from, so that the damaged file itself is never touched.
 
 Where the beginning of the file is damaged, the copy gets that of an empty store: the same version makes the
-same tables at the same places.
+same tables at the same positions.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Puts a damaged store aside and a rescued one in its place. Nothing of the damaged one is ever deleted."""
+"""Moves a damaged store away and a rescued one in its place. Nothing of the damaged one is ever deleted."""
 
 import glob
 import os
@@ -17,7 +17,7 @@ def parts_of(path: Path) -> list[Path]:
 
 
 def find_kept(path: Path) -> list[Path]:
-    """Return the damaged files that were put aside for the store at `path`."""
+    """Return the damaged files that were kept of the store at `path`."""
     kept = path.parent.glob(f"{glob.escape(path.name)}.{DAMAGED}-*")
     return sorted(each for each in kept if not each.name.endswith(SIDE_FILES))
 
@@ -25,7 +25,7 @@ def find_kept(path: Path) -> list[Path]:
 def replace_damaged(path: Path) -> Replaced:
     """Save what can be read of a damaged store into a new one that takes its place; nobody may use it.
 
-    The old file is only copied, and then moved aside with the files that belong to it.
+    The old file is only copied, and then moved away with the files that belong to it.
     """
     path = Path(os.path.realpath(path))
     fresh = path.with_name(f".{path.name}.{_RESCUED}")

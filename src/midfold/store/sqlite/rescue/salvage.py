@@ -15,7 +15,7 @@ from midfold.store.sqlite.checksums import LOST_CHECKSUM
 from midfold.store.sqlite.database import Database
 from midfold.store.sqlite.migrations import has_old_folds, upgrade_to_2, upgrade_to_3
 from midfold.store.sqlite.records import make_mark_item
-from midfold.store.sqlite.rescue.chains import mend_chains
+from midfold.store.sqlite.rescue.chains import repair_chains
 from midfold.store.sqlite.rescue.copies import copied
 from midfold.store.sqlite.rescue.session_trees import (
     RescuedSession,
@@ -82,7 +82,7 @@ class _Rescue:
         self._believe_counts()
         lost = [each for key in sorted(self._sessions) if (each := self._mark_lost(key))]
         roots = {key for key, session in self._sessions.items() if session.kind in ("root", "subagent")}
-        for key, link in mend_chains(self._connection, roots).items():
+        for key, link in repair_chains(self._connection, roots).items():
             self._sessions[key] = replace(self._sessions[key], last_chain=link)
         unfolded = self._write_ranges()
         for session in self._sessions.values():
@@ -131,7 +131,9 @@ class _Rescue:
         rowid = row[0] if row[0] not in self._ids else self._free_id(max(self._ids), None)
         session = self._sessions.get(row[2])
         tenant = session.tenant if session else row[1] if isinstance(row[1], str) else ""
-        insert(self._connection, "messages", MESSAGE_COLUMNS, (rowid, tenant, *row[2:10], *_mended(row)))
+        insert(
+            self._connection, "messages", MESSAGE_COLUMNS, (rowid, tenant, *row[2:10], *_repair_columns(row))
+        )
         self._ids.add(rowid)
         known.ids[row[3]] = rowid
 
@@ -156,7 +158,7 @@ class _Rescue:
             self._sessions[key] = replace(session, next_seq=most, own_from=min(session.own_from, most))
 
     def _mark_lost(self, key: int) -> LostMessages | None:
-        """Put marks in the places of messages that are lost."""
+        """Put marks where messages are lost."""
         session, known = self._sessions[key], self._messages[key]
         missing = [seq for seq in range(session.next_seq) if seq not in known.ids]
         for seq in missing:
@@ -169,7 +171,7 @@ class _Rescue:
             self._write_mark(session, seq, rowid, row)
             known.ids[seq] = rowid
             self._ids.add(rowid)
-        # Marks of an earlier rescue were told of then.
+        # Marks of an earlier rescue were reported then.
         fresh = [seq for seq in missing if seq not in known.damaged or known.damaged[seq][9] != LOST_CHECKSUM]
         return LostMessages(session.conversation, session.id, tuple(fresh)) if fresh else None
 
@@ -260,8 +262,8 @@ class _Rescue:
         index.rebuild(self._connection)
 
 
-def _mended(row: TableRow) -> tuple[object, ...]:
-    """Return the columns of a message that no sum covers, as they can be."""
+def _repair_columns(row: TableRow) -> tuple[object, ...]:
+    """Return the columns of a message that no checksum covers; unusable values are replaced."""
     tokens, finish_reason, is_redacted, is_exact, _, chain, created_at = row[10:]
     has_chain = isinstance(chain, bytes) and len(chain) in (0, _CHAIN_BYTES)
     return (

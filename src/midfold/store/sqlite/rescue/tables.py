@@ -44,7 +44,7 @@ class Tables:
         self._data = data
 
     def messages(self) -> Iterator[TableRow]:
-        """Yield the messages of which at least the place is known, some of them twice; see `is_sound`."""
+        """Yield the messages of which at least the position is known, some of them twice; see `is_sound`."""
         yield from self._scan("messages", "id", MESSAGE_COLUMNS)
         # A sum is proof enough for a row that no tree leads to; one without would prove nothing.
         yield from (row for row in self._leaves if is_sound(row) and row[9] is not None)

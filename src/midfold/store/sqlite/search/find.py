@@ -233,7 +233,7 @@ def _says(row: FoundMessage, wanted: str) -> bool:
     try:
         return any(wanted in text.casefold() for text in stored_texts(row.dialect, row.body))
     except DamagedRow:
-        return True  # as far as anybody can tell
+        return True  # as far as anybody knows
 
 
 class _Range(NamedTuple):
@@ -254,7 +254,7 @@ def _read_view(
 
 
 def _may_say(body: str, wanted: str) -> bool:
-    """Tell most messages that do not say it without reading their JSON.
+    """Sort out most messages that do not say it without reading their JSON.
 
     That escapes quotation marks, backslashes and unprintable characters, and may escape any letter.
     Where it has blanks is up to the encoder.
