@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from midfold.engines import ContextCompressor
+from midfold.folding import CompressionPolicy
 from midfold.folding.flow import compress
 from midfold.folding.fold import apply
-from midfold.folding.policy import CompressionPolicy
 from midfold.folding.run import run
 from midfold.folding.state import CompressionState
 from midfold.messages import Message, Text, ToolCall, ToolResult

@@ -1,4 +1,4 @@
-"""Declares a setting once: as a field with its default, the values it may have and its meaning.
+"""Declares settings once: each a field with its default, the values it may have and its meaning.
 
 Policies, the configuration file, options of calls and options of the command line are read off such fields,
 so that no two of them can disagree.
@@ -109,3 +109,64 @@ def or_null(kind: SettingKind) -> SettingKind:
 
 SWITCH = SettingKind("true or false", lambda value: isinstance(value, bool))
 TOKENS = whole("tokens")
+
+
+class Strategy(StrEnum):
+    """The extent of a compression: pruning, folding, or both as needed."""
+
+    STAGED = "staged"
+    FOLD = "fold"
+    PRUNE = "prune"
+
+
+class Style(StrEnum):
+    """The form in which an old tool result stays."""
+
+    STUB = "stub"
+    EXCERPT = "excerpt"
+    PLACEHOLDER = "placeholder"
+
+
+class Template(StrEnum):
+    """The headings of a summary."""
+
+    HANDOFF = "handoff"
+    PROGRESS = "progress"
+    BRIEF = "brief"
+
+
+class Budget(StrEnum):
+    """The rule by which a summary's budget follows from what it replaces."""
+
+    RATIO = "ratio"
+    SCALED = "scaled"
+    FIXED = "fixed"
+
+
+_THRESHOLD = number("a number above 0 and at most 1", lambda value: 0 < value <= 1)
+_TARGET_RATIO = number("a number from 0.1 to 0.8", lambda value: 0.1 <= value <= 0.8)
+
+
+@dataclass(frozen=True, slots=True)
+class FoldSettings:
+    """The settings of a compression, declared once for every surface that takes them."""
+
+    threshold: Annotated[float, _THRESHOLD, "part of the window at which compression starts"] = 0.5
+    target_ratio: Annotated[float, _TARGET_RATIO, "part of the threshold kept for the newest messages"] = 0.2
+    protect_last_n: Annotated[int, whole("messages"), "newest messages that are not pruned"] = 20
+    protect_first_n: Annotated[int, whole("messages", least=0), "first messages that are kept"] = 3
+    strategy: Annotated[Strategy, choice(Strategy), "how much is folded"] = Strategy.STAGED
+    style: Annotated[Style, choice(Style), "what stays of an old tool result"] = Style.STUB
+    template: Annotated[Template, choice(Template), "headings of a summary"] = Template.HANDOFF
+    pins: Annotated[bool, SWITCH, "whether the user's rules are kept word for word"] = True
+    budget: Annotated[Budget, choice(Budget), "how room is shared out"] = Budget.RATIO
+    head_tokens: Annotated[int, TOKENS, "first messages, with `budget: fixed`"] = 4_000
+    tail_tokens: Annotated[int, TOKENS, "newest messages, with `budget: fixed`"] = 16_000
+    summary_tokens: Annotated[int, TOKENS, "summary, with `budget: fixed`"] = 4_000
+    wait_until_it_pays: Annotated[
+        bool, SWITCH, "whether a fold waits while a warm cache makes it cost more than it saves"
+    ] = False
+
+
+FOLD_SETTINGS = {setting.key: setting for setting in list_settings(FoldSettings())}
+"""The declarations by name."""

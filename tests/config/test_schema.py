@@ -12,8 +12,7 @@ from midfold.cli.commands.config import format_value
 from midfold.config import SETTINGS, Settings, load_settings
 from midfold.config.schema import CompressionSettings
 from midfold.errors import ConfigError
-from midfold.folding import FOLD_SETTINGS
-from midfold.folding.policy import Budget, CompressionPolicy, Strategy, Style
+from midfold.folding import FOLD_SETTINGS, Budget, CompressionPolicy, Strategy, Style
 from midfold.summaries.sections import Template
 
 PAGE = Path(__file__).parents[2] / "docs" / "configuration.md"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from midfold.folding.policy import CompressionPolicy, Strategy
+from midfold.folding import CompressionPolicy, Strategy
 from midfold.wire import parse
 from support.clients import CLEARED, Habit, clear_results
 from support.simulation import Summarizer, find_requests

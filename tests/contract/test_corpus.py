@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from midfold.folding.policy import CompressionPolicy
+from midfold.folding import CompressionPolicy
 from midfold.tokens import TokenCounter
 from midfold.wire import convert, parse
 from support.clients import Habit

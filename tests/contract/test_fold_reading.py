@@ -4,9 +4,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from midfold.folding import CompressionPolicy, Strategy, Style
 from midfold.folding.flow import compress
 from midfold.folding.fold import apply
-from midfold.folding.policy import CompressionPolicy, Strategy, Style
 from midfold.folding.run import run
 from midfold.folding.state import CompressionState
 from midfold.messages import chain_digests

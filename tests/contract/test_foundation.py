@@ -6,9 +6,9 @@ import json
 import pytest
 
 from midfold.engines import ContextCompressor
+from midfold.folding import CompressionPolicy, Strategy
 from midfold.folding.flow import compress
 from midfold.folding.fold import apply
-from midfold.folding.policy import CompressionPolicy, Strategy
 from midfold.folding.run import run
 from midfold.folding.state import CompressionState
 from midfold.messages import chain_digests

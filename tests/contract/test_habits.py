@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from midfold.folding.policy import CompressionPolicy, Strategy, Style
+from midfold.folding import CompressionPolicy, Strategy, Style
 from midfold.testing import Dirt
 from support.clients import Habit, resend
 from support.simulation import Summarizer, find_requests

@@ -2,7 +2,7 @@
 
 import pytest
 
-from midfold.folding.policy import CompressionPolicy
+from midfold.folding import CompressionPolicy
 from support.clients import Habit
 from support.dict_store import DictStore, Shelf
 from support.simulation import Simulation, Summarizer, find_requests

@@ -7,7 +7,7 @@ import pytest
 
 from midfold.engines import ContextCompressor, ContextEngine, EngineSetup, FoldingEngine
 from midfold.errors import EngineUnable
-from midfold.folding.policy import CompressionPolicy, Strategy
+from midfold.folding import CompressionPolicy, Strategy
 from midfold.folding.state import CompressionState
 from midfold.testing import transcript
 

@@ -6,7 +6,7 @@ import pytest
 
 from midfold.engines import ContextCompressor, ContextEngine
 from midfold.errors import EngineContractError
-from midfold.folding.policy import CompressionPolicy, Strategy
+from midfold.folding import CompressionPolicy, Strategy
 from midfold.testing import check_engine, transcript
 from midfold.wire import parse
 from midfold.wire.validate import validate

@@ -4,7 +4,7 @@ import pytest
 
 import midfold
 from midfold.engines.context_breakdown import Section, context_breakdown
-from midfold.folding.policy import CompressionPolicy
+from midfold.folding import CompressionPolicy
 from midfold.messages import Message, Text
 from midfold.testing import conversation
 from midfold.tokens import TokenCounter

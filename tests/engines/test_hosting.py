@@ -9,8 +9,8 @@ import pytest
 from midfold.engines import ContextCompressor, ContextEngine, EngineSetup
 from midfold.engines.hosting import HostedEngine, fit_keywords, open_engine
 from midfold.errors import EngineContractError, EngineUnable
+from midfold.folding import CompressionPolicy
 from midfold.folding.losses import list_losses
-from midfold.folding.policy import CompressionPolicy
 from midfold.folding.state import CompressionState
 from midfold.testing import transcript
 from midfold.tokens.usage import CanonicalUsage

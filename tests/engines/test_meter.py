@@ -7,7 +7,7 @@ import pytest
 
 from midfold.engines import ContextCompressor
 from midfold.engines.meter import Pace, weigh_payback
-from midfold.folding.policy import CompressionPolicy, Strategy
+from midfold.folding import CompressionPolicy, Strategy
 from midfold.tokens import CanonicalUsage, TokenCounter, find_model
 from midfold.tokens.pricing import price_with
 from midfold.wire import parse

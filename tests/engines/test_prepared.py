@@ -19,9 +19,9 @@ from midfold.engines.prepared import (
     launch,
     prepare_from,
 )
+from midfold.folding import CompressionPolicy
 from midfold.folding.compression import Compression
 from midfold.folding.fold import Fold, Span
-from midfold.folding.policy import CompressionPolicy
 from midfold.folding.state import CompressionState
 from midfold.messages import Message, Text
 

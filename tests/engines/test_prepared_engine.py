@@ -9,9 +9,9 @@ import pytest
 
 from midfold.engines import ContextCompressor
 from midfold.engines.prepared import PREPARED_AHEAD, Background, is_prepared_for
+from midfold.folding import CompressionPolicy, Strategy
 from midfold.folding.compression import Compression
 from midfold.folding.fold import Edit, Fold, apply
-from midfold.folding.policy import CompressionPolicy, Strategy
 from midfold.folding.state import CompressionState
 from midfold.messages import Message, Reasoning, Text
 from midfold.summaries.prompts import find_body

@@ -21,9 +21,9 @@ from midfold.engines.prepared import (
 )
 from midfold.engines.run import Run
 from midfold.errors import StaleFold
+from midfold.folding import CompressionPolicy, Strategy
 from midfold.folding.compression import Compression
 from midfold.folding.fold import Fold, Replacement, Span
-from midfold.folding.policy import CompressionPolicy, Strategy
 from midfold.folding.state import CompressionState
 from midfold.messages import Message, Text
 from midfold.summaries.prompts import SUMMARY_MARKER

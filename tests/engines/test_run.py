@@ -6,7 +6,7 @@ import pytest
 
 from midfold.engines import ContextCompressor
 from midfold.errors import ConfigError
-from midfold.folding.policy import Budget, CompressionPolicy
+from midfold.folding import Budget, CompressionPolicy
 from midfold.testing import conversation, transcript
 from midfold.wire.validate import validate
 

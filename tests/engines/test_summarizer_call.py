@@ -10,7 +10,7 @@ import pytest
 from midfold.engines import ContextCompressor
 from midfold.engines.summarizer_call import MOST_HANGING, Patience, SummarizerCaller
 from midfold.errors import SummaryUnavailable
-from midfold.folding.policy import CompressionPolicy, Strategy
+from midfold.folding import CompressionPolicy, Strategy
 from midfold.summaries import SummaryRequest
 from midfold.testing import transcript
 

@@ -3,9 +3,9 @@
 import pytest
 
 from midfold.errors import SummaryUnavailable
+from midfold.folding import Budget, CompressionPolicy, Strategy
 from midfold.folding.flow import compress
 from midfold.folding.fold import Span
-from midfold.folding.policy import Budget, CompressionPolicy, Strategy
 from midfold.folding.run import run
 from midfold.messages import Media, Message, Text, ToolCall, ToolResult
 from midfold.testing import conversation

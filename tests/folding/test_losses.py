@@ -4,9 +4,9 @@ import json
 
 from midfold.api import compress
 from midfold.engines import ContextCompressor
+from midfold.folding import CompressionPolicy, Strategy
 from midfold.folding.fold import Fate
 from midfold.folding.losses import list_losses
-from midfold.folding.policy import CompressionPolicy, Strategy
 
 
 def user(words):

@@ -4,7 +4,7 @@ import pytest
 
 from midfold.api import compress
 from midfold.engines import ContextCompressor
-from midfold.folding.policy import CompressionPolicy, Strategy
+from midfold.folding import CompressionPolicy, Strategy
 from midfold.messages import Message, Text
 from midfold.summaries.digest.layers import read_rules
 from midfold.summaries.prompts import find_body

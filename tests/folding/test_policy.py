@@ -2,7 +2,7 @@
 
 import pytest
 
-from midfold.folding.policy import Budget, CompressionPolicy
+from midfold.folding import Budget, CompressionPolicy
 
 
 def test_the_worked_example_of_a_200_000_token_window():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from midfold.folding.policy import CompressionPolicy
+from midfold.folding import CompressionPolicy
 from midfold.folding.pressure import (
     Tier,
     advise,

@@ -1,7 +1,7 @@
 """A compression for show: everything that a model would be asked, and nothing sent."""
 
+from midfold.folding import CompressionPolicy
 from midfold.folding.flow import compress
-from midfold.folding.policy import CompressionPolicy
 from midfold.folding.preview import rehearse
 from midfold.testing import conversation
 from midfold.tokens import TokenCounter

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from midfold.folding import Style
 from midfold.folding.fold import Span
-from midfold.folding.policy import Style
 from midfold.folding.prune import PLACEHOLDER, PruneCounts, prune
 from midfold.messages import Media, Message, Reasoning, Text, ToolCall, ToolResult, pair_calls
 from midfold.redact import redact

@@ -1,8 +1,8 @@
 """A tail too large to keep: its largest results are cut, nothing else."""
 
+from midfold.folding import CompressionPolicy
 from midfold.folding.fold import Span
 from midfold.folding.layout import lay_out
-from midfold.folding.policy import CompressionPolicy
 from midfold.folding.tail import shrink_tail
 from midfold.messages import Message, Text, ToolCall, ToolResult
 

@@ -5,8 +5,8 @@ import re
 
 import pytest
 
+from midfold.folding import Style
 from midfold.folding.fold import Span
-from midfold.folding.policy import Style
 from midfold.folding.prune import PLACEHOLDER, prune
 from midfold.messages import Message, ToolCall, ToolResult
 from midfold.offload import READER, Budgets, MemorySink, OutputReader, enforce

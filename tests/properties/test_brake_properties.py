@@ -5,8 +5,8 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
+from midfold.folding import CompressionPolicy
 from midfold.folding.fold import Edit, Span
-from midfold.folding.policy import CompressionPolicy
 from midfold.folding.pressure import (
     INEFFECTIVE_LIMIT,
     VAIN_WINDOW_TURNS,

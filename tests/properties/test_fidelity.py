@@ -8,9 +8,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from midfold.api import compress
+from midfold.folding import CompressionPolicy, Strategy, Style
 from midfold.folding.flow import compress as compress_flow
 from midfold.folding.fold import Fate, count_leading_system
-from midfold.folding.policy import CompressionPolicy, Strategy, Style
 from midfold.folding.run import run
 from midfold.messages import Message, Reasoning, Text, ToolCall, ToolResult
 from midfold.summaries.prompts import find_body

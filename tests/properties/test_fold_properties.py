@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from midfold.api import compress
 from midfold.errors import DialectError, StaleFold, SummaryUnavailable
+from midfold.folding import CompressionPolicy, Strategy, Style
 from midfold.folding.flow import compress as compress_flow
 from midfold.folding.fold import apply
 from midfold.folding.layout import lay_out
-from midfold.folding.policy import CompressionPolicy, Strategy, Style
 from midfold.folding.run import run
 from midfold.folding.summary_message import find_summary
 from midfold.folding.tail import make_plan

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from midfold.engines import ContextCompressor
+from midfold.folding import CompressionPolicy, Strategy, Style
 from midfold.folding.flow import compress
-from midfold.folding.policy import CompressionPolicy, Strategy, Style
 from midfold.folding.run import run
 from midfold.messages import Message, Text, ToolCall, ToolResult, digest_messages
 from midfold.summaries.ledger import LedgerCache

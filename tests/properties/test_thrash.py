@@ -10,7 +10,7 @@ import pytest
 
 from midfold.engines import ContextCompressor
 from midfold.engines.prepared import Background
-from midfold.folding.policy import CompressionPolicy, Strategy
+from midfold.folding import CompressionPolicy, Strategy
 from midfold.folding.pressure import (
     INEFFECTIVE_LIMIT,
     REOPEN_GROWTH,

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from midfold.folding import CompressionPolicy, Strategy, Style
 from midfold.folding.compression import Compression
 from midfold.folding.flow import compress
-from midfold.folding.policy import CompressionPolicy, Strategy, Style
 from midfold.folding.run import run
 from midfold.folding.state import CompressionState
 from midfold.pipeline import render_compression

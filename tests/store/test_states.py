@@ -7,7 +7,7 @@ import pytest
 from midfold import faults
 from midfold.engines import ContextCompressor
 from midfold.errors import SessionNotFound, StoreError
-from midfold.folding.policy import CompressionPolicy, Strategy
+from midfold.folding import CompressionPolicy, Strategy
 from midfold.messages.digests import chain_digests
 from midfold.store import SessionKind, open_store
 from midfold.testing import transcript

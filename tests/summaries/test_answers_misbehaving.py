@@ -12,7 +12,7 @@ import pytest
 from midfold.engines import ContextCompressor
 from midfold.engines.summarizer_call import Patience
 from midfold.errors import ContextOverflow, ProviderUnavailable, RateLimited
-from midfold.folding.policy import CompressionPolicy, Strategy
+from midfold.folding import CompressionPolicy, Strategy
 from midfold.messages import Message, Text
 from midfold.redact import redact
 from midfold.summaries import prompts

@@ -9,8 +9,8 @@ from dataclasses import replace
 
 import pytest
 
+from midfold.folding import CompressionPolicy
 from midfold.folding.flow import compress
-from midfold.folding.policy import CompressionPolicy
 from midfold.folding.run import run
 from midfold.messages import Message, Text, ToolCall, ToolResult
 from midfold.summaries.digest import read_rules

@@ -6,8 +6,8 @@ import re
 import pytest
 
 from midfold.errors import ContextOverflow, SummaryUnavailable
+from midfold.folding import CompressionPolicy, Strategy
 from midfold.folding.flow import compress
-from midfold.folding.policy import CompressionPolicy, Strategy
 from midfold.folding.run import run
 from midfold.messages import Message, Text, ToolCall, ToolResult
 from midfold.summaries.prompts import find_body, neutralize

@@ -3,9 +3,9 @@
 import json
 
 from midfold.api import compress
+from midfold.folding import CompressionPolicy
 from midfold.folding.flow import compress as compress_flow
 from midfold.folding.fold import Span
-from midfold.folding.policy import CompressionPolicy
 from midfold.folding.summary_message import read_folded_numbers
 from midfold.messages import Message, Text, ToolCall, ToolResult
 from midfold.summaries.prompts import find_body

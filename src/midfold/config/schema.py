@@ -11,13 +11,14 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from operator import attrgetter
 from types import MappingProxyType
-from typing import Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 from midfold.config.masking import masked
-from midfold.folding import FOLD_SETTINGS, CompressionPolicy, FoldSettings
 from midfold.settings import (
+    FOLD_SETTINGS,
     SWITCH,
     TOKENS,
+    FoldSettings,
     Names,
     Setting,
     SettingKind,
@@ -28,6 +29,9 @@ from midfold.settings import (
     pattern,
     whole,
 )
+
+if TYPE_CHECKING:
+    from midfold.folding import CompressionPolicy
 
 DEFAULT = "default"
 """The origin of values that were not set."""
@@ -177,8 +181,11 @@ class Settings:
         custom = auxiliary.custom.compression if auxiliary.mode is AuxiliaryMode.CUSTOM else None
         return self.compression.summary_model or custom
 
-    def policy(self, context_length: int, **overrides: object) -> CompressionPolicy:
+    def policy(self, context_length: int, **overrides: object) -> "CompressionPolicy":
         """Return the policy for a window of so many tokens; `overrides` are fields of the policy."""
+        # Most commands read settings and never fold; loading the fold would double their start.
+        from midfold.folding import CompressionPolicy
+
         chosen = {name: attrgetter(name)(self.compression) for name in FOLD_SETTINGS}
         summarizer_window = self.auxiliary.compression.context_length
         policy = CompressionPolicy(

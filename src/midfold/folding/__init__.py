@@ -24,15 +24,7 @@ from midfold.folding.fold import (
 )
 from midfold.folding.layout import count_head, group_around, lay_out, legal_cuts
 from midfold.folding.losses import Loss, list_losses
-from midfold.folding.policy import (
-    FOLD_SETTINGS,
-    THRESHOLD_CAP,
-    Budget,
-    CompressionPolicy,
-    FoldSettings,
-    Strategy,
-    Style,
-)
+from midfold.folding.policy import THRESHOLD_CAP, CompressionPolicy
 from midfold.folding.pressure import (
     Tier,
     advise,
@@ -57,6 +49,7 @@ from midfold.folding.summary_message import (
     read_folded_numbers,
 )
 from midfold.folding.tail import make_plan
+from midfold.settings import FOLD_SETTINGS, Budget, FoldSettings, Strategy, Style
 from midfold.summaries import DIGEST, SummaryRequest
 
 __all__ = [

@@ -7,7 +7,7 @@ from itertools import accumulate
 from midfold.folding.fold import Edit, Span
 from midfold.folding.job import CompressionJob
 from midfold.folding.layout import Layout
-from midfold.folding.policy import TAIL_SLACK, Style, free_summary_tokens
+from midfold.folding.policy import TAIL_SLACK, free_summary_tokens
 from midfold.folding.prune import NOTHING_PRUNED, PruneCounts, Pruned, least_tokens, prune
 from midfold.folding.repair import Repairs
 from midfold.folding.summary_message import FoldedNumbers, SummaryFrame
@@ -20,6 +20,7 @@ from midfold.folding.tail import (
     stops_between,
 )
 from midfold.messages import ToolResult, join_digests, own_digest
+from midfold.settings import Style
 from midfold.summaries import active_task
 from midfold.summaries.tool_calls import excerpt
 

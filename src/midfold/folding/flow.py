@@ -21,12 +21,13 @@ from midfold.folding.compression import Compression, texts_of
 from midfold.folding.fold import Edit, Fold, splice
 from midfold.folding.job import CompressionJob
 from midfold.folding.layout import lay_out
-from midfold.folding.policy import CompressionPolicy, Strategy
+from midfold.folding.policy import CompressionPolicy
 from midfold.folding.pressure import note_attempt, note_outcome
 from midfold.folding.prune import PruneCounts, Pruned
 from midfold.folding.state import CompressionState
 from midfold.messages import Message, MessageDigest
 from midfold.ports import Count
+from midfold.settings import Strategy
 from midfold.summaries import Draft, Retention, SummaryJob, SummaryRequest, draft_summary
 from midfold.summaries.ledger import LedgerCache
 

@@ -5,12 +5,13 @@ from dataclasses import dataclass, field
 
 from midfold.folding.fold import Edit, Fold, Span, add_note, replace_spans
 from midfold.folding.layout import Layout
-from midfold.folding.policy import CompressionPolicy, Strategy
+from midfold.folding.policy import CompressionPolicy
 from midfold.folding.repair import Repairs, repair
 from midfold.folding.state import CompressionState
 from midfold.folding.tail import MIN_TAIL_MESSAGES, FoldPlan, make_ceiling_plan, make_plan
 from midfold.messages import Message, MessageDigest, Text
 from midfold.ports import Count
+from midfold.settings import Strategy
 from midfold.summaries import prompts
 from midfold.summaries.ledger import LedgerCache
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from midfold.folding.fold import Span, count_leading_system
-from midfold.folding.policy import Budget, CompressionPolicy
+from midfold.folding.policy import CompressionPolicy
 from midfold.folding.summary_message import (
     FoldedNumbers,
     find_summary,
@@ -18,6 +18,7 @@ from midfold.folding.summary_message import (
     read_summary,
 )
 from midfold.messages import Message, Pairing, Reasoning, ToolResult, is_request, newest_request, pair_calls
+from midfold.settings import Budget
 from midfold.summaries import prompts
 
 

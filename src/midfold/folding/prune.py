@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from midfold.folding.fold import Edit, Span
-from midfold.folding.policy import Style
 from midfold.messages import (
     Location,
     Media,
@@ -23,6 +22,7 @@ from midfold.messages import (
     ToolResult,
     pair_calls,
 )
+from midfold.settings import Style
 from midfold.summaries.tool_calls import (
     BUILT_IN,
     StubWriter,

@@ -4,11 +4,11 @@ Pure, as the fold is. A summary is written from the ledger of what happened; a m
 checked against it, and where there is no model the digest is made of it alone.
 """
 
+from midfold.settings import Template
 from midfold.summaries.draft import DIGEST, Draft, draft_summary
 from midfold.summaries.model_summary import SummaryRequest
 from midfold.summaries.sections import (
     FOLDED_HEADING,
-    Template,
     active_task,
     join_sections,
     quote_headings,

@@ -5,9 +5,9 @@ The active task is set by code: the newest request in the user's own words, what
 
 import re
 from collections.abc import Mapping, Sequence
-from enum import StrEnum
 
 from midfold.messages import Message, is_request, newest_request
+from midfold.settings import Template
 
 _HEADING = re.compile(r"^## +(\S.*)$", re.MULTILINE)
 FOLDED_HEADING = "Folded Messages"
@@ -24,14 +24,6 @@ _GO_AHEAD_WORDS = """
     да продолжай дальше давай
 """
 _GO_AHEADS = frozenset(_GO_AHEAD_WORDS.split())
-
-
-class Template(StrEnum):
-    """The headings of a summary."""
-
-    HANDOFF = "handoff"
-    PROGRESS = "progress"
-    BRIEF = "brief"
 
 
 HEADINGS: dict[Template, tuple[str, ...]] = {

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from midfold.messages import Message, Pairing
+from midfold.settings import Template
 from midfold.summaries.digest.composition import compose, find_factors
 from midfold.summaries.digest.entries import DigestEntry, EntryKind, cost, focus_on, lines_per_action
 from midfold.summaries.digest.layers import merge, read_entries, read_rules, request_entries
 from midfold.summaries.ledger.collection import LedgerCache, collect
 from midfold.summaries.ledger.values import Ledger, Rule
-from midfold.summaries.sections import Template
 
 _BYTES_PER_TOKEN = 3.3
 _USER_WORDS_CHARS = 8_000

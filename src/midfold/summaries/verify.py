@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from midfold.settings import Template
 from midfold.summaries.digest.entries import (
     MUST,
     NOTED_HEADING,
@@ -15,7 +16,7 @@ from midfold.summaries.digest.entries import (
     fill_digest,
     write_heads,
 )
-from midfold.summaries.sections import Template, join_sections, split_sections
+from midfold.summaries.sections import join_sections, split_sections
 
 _MOST_INVENTIONS = 50
 # What a summariser can make up and a reader will believe: figures, paths, addresses, ids.

@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from functools import cache
 from itertools import accumulate, islice
 
+from midfold.settings import Template
 from midfold.summaries.answers.notes import content_lines, find_titles, is_fence_open
-from midfold.summaries.sections import HEADINGS, Template
+from midfold.summaries.sections import HEADINGS
 from midfold.texts import read_text
 
 _DATA = re.compile(r"(?:```\w*\s{0,20})?(?:\{\s{0,20}[\"'}]|\[\s{0,20}[{\"\[\]])")

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from midfold.settings import Template
 from midfold.summaries.answers.defects import (
     is_call,
     is_data,
@@ -23,7 +24,6 @@ from midfold.summaries.answers.notes import (
     section_ends,
     without_thoughts,
 )
-from midfold.summaries.sections import Template
 
 OVERLONG = 1.5
 """Times its budget, from which on an answer is not taken as it is."""

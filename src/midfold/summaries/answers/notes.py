@@ -6,7 +6,8 @@ Headings are written as they were asked for, since everything after this reads n
 import re
 from functools import cache
 
-from midfold.summaries.sections import HEADINGS, Template
+from midfold.settings import Template
+from midfold.summaries.sections import HEADINGS
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _TERMINAL_CODE = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")

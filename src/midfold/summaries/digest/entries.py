@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from operator import truediv
 
+from midfold.settings import Template
 from midfold.summaries.ledger.values import Ledger
 from midfold.summaries.ledger.words import LEAST_LINES
-from midfold.summaries.sections import HEADINGS, Template, join_sections, quote_headings
+from midfold.summaries.sections import HEADINGS, join_sections, quote_headings
 from midfold.summaries.tool_calls.output import fit_sizes
 
 MUST = 1e6

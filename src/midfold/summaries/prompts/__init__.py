@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from hashlib import sha256
 
+from midfold.settings import Template
 from midfold.summaries.prompts.fencing import (
     SUMMARY_MARKER,
     fence,
@@ -18,7 +19,7 @@ from midfold.summaries.prompts.fencing import (
     read_paragraph,
     wrap_summary,
 )
-from midfold.summaries.sections import HEADINGS, SUBHEADINGS, Template
+from midfold.summaries.sections import HEADINGS, SUBHEADINGS
 from midfold.texts import read_text
 
 __all__ = [
