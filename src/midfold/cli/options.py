@@ -9,7 +9,7 @@ from typing import TypeVar
 import click
 
 from midfold.cli.render.format import SECONDS_BY_UNIT, SIZE_PREFIXES
-from midfold.folding import FOLD_SETTINGS
+from midfold.settings import FOLD_SETTINGS
 from midfold.wire import DIALECTS
 
 _Command = TypeVar("_Command", bound=Callable[..., object])

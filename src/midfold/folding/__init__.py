@@ -6,7 +6,7 @@ Nothing here asks a clock, opens a socket or knows a provider. A compression is 
 summary and returns a value; its driver does the asking.
 """
 
-from midfold.folding.compression import Compression, summarize_manual_compression, texts_of
+from midfold.folding.compression import Compression, summarize_manual_compression
 from midfold.folding.flow import MIN_SAVED_PART, MIN_SAVED_TOKENS, Flow, compress
 from midfold.folding.fold import (
     Edit,
@@ -108,7 +108,6 @@ __all__ = [
     "state_from_json",
     "state_to_json",
     "summarize_manual_compression",
-    "texts_of",
     "tier_of",
     "warn",
 ]

@@ -1,13 +1,13 @@
 """The result of a compression: its fold, the new messages, and the facts, also in words for people."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar, cast
 
 from midfold.folding.fold import Fate, Fold, MessageSource, Span
 from midfold.folding.prune import NOTHING_PRUNED, PruneCounts
 from midfold.folding.state import CompressionState
-from midfold.messages import Message, Opaque, Reasoning, Text, ToolCall, ToolResult
+from midfold.messages import Message, texts_of
 from midfold.summaries import Retention
 
 
@@ -143,25 +143,6 @@ def _match(message: Message, index: int, wanted: str) -> OriginalMatch | None:
             start = max(0, position - _SNIPPET_CHARS // 2)
             return OriginalMatch(index, text[start : position + len(wanted) + _SNIPPET_CHARS // 2])
     return None
-
-
-def texts_of(message: Message) -> Iterator[str]:
-    """Yield the texts of a message; arguments as they are written, and the strings in them."""
-    for part in message.parts:
-        if isinstance(part, ToolCall):
-            yield part.arguments
-            if "\\" in part.arguments:
-                yield "\n".join(_strings(part.parse_arguments()))
-        elif isinstance(part, Text | Reasoning | ToolResult | Opaque):
-            yield part.text
-
-
-def _strings(value: object) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict | list):
-        for inner in value.values() if isinstance(value, dict) else value:
-            yield from _strings(inner)
 
 
 def summarize_manual_compression(

@@ -17,7 +17,7 @@ from midfold.folding.choose import (
     prunes_in_vain,
     spare,
 )
-from midfold.folding.compression import Compression, texts_of
+from midfold.folding.compression import Compression
 from midfold.folding.fold import Edit, Fold, splice
 from midfold.folding.job import CompressionJob
 from midfold.folding.layout import lay_out
@@ -25,7 +25,7 @@ from midfold.folding.policy import CompressionPolicy
 from midfold.folding.pressure import note_attempt, note_outcome
 from midfold.folding.prune import PruneCounts, Pruned
 from midfold.folding.state import CompressionState
-from midfold.messages import Message, MessageDigest
+from midfold.messages import Message, MessageDigest, texts_of
 from midfold.ports import Count
 from midfold.settings import Strategy
 from midfold.summaries import Draft, Retention, SummaryJob, SummaryRequest, draft_summary

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from midfold.folding.compression import Compression, texts_of
-from midfold.messages import Message, Pairing, pair_calls
+from midfold.folding.compression import Compression
+from midfold.messages import Message, Pairing, pair_calls, texts_of
 from midfold.redact import redact
 from midfold.summaries.digest import DigestEntry, compose, find_factors
 from midfold.summaries.ledger import collect

@@ -33,6 +33,7 @@ from midfold.messages.parts import (
     ToolResult,
     is_request,
     newest_request,
+    texts_of,
 )
 
 __all__ = [
@@ -64,4 +65,5 @@ __all__ = [
     "newest_request",
     "own_digest",
     "pair_calls",
+    "texts_of",
 ]

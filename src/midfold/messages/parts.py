@@ -289,3 +289,22 @@ def _canonical_value(value: object) -> str:
     if isinstance(value, str):
         return f"s{len(value)}:{value}"
     return repr(value) if value is None or isinstance(value, (int, float)) else _sorted_json(value)
+
+
+def texts_of(message: Message) -> Iterator[str]:
+    """Yield the texts of a message; arguments as they are written, and the strings in them."""
+    for part in message.parts:
+        if isinstance(part, ToolCall):
+            yield part.arguments
+            if "\\" in part.arguments:
+                yield "\n".join(_strings(part.parse_arguments()))
+        elif isinstance(part, Text | Reasoning | ToolResult | Opaque):
+            yield part.text
+
+
+def _strings(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _strings(inner)

@@ -6,9 +6,8 @@ as `Sessions` and `Upkeep` are full without them.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol, Self, TypeAlias
+from typing import TYPE_CHECKING, Protocol, Self, TypeAlias
 
-from midfold.folding import Compression
 from midfold.store.values import (
     Call,
     ContinuedSession,
@@ -29,6 +28,9 @@ from midfold.store.values import (
     StoredMessage,
 )
 from midfold.tokens import CanonicalUsage
+
+if TYPE_CHECKING:  # a store that is only read loads no fold
+    from midfold.folding import Compression
 
 
 class Sessions(Protocol):
@@ -149,7 +151,7 @@ class Chains(Protocol):
         self,
         session_id: str,
         messages: Sequence[object],
-        compression: Compression[object],
+        compression: "Compression[object]",
         *,
         lease: Lease | None = None,
         system: object = None,
@@ -162,7 +164,7 @@ class Chains(Protocol):
         self,
         session_id: str,
         messages: Sequence[object],
-        compression: Compression[object],
+        compression: "Compression[object]",
         *,
         lease: Lease | None = None,
         system: object = None,

@@ -14,8 +14,7 @@ from hashlib import blake2b
 import msgspec
 
 from midfold.errors import MidfoldError, StoreError
-from midfold.folding import texts_of
-from midfold.messages import Message
+from midfold.messages import Message, texts_of
 from midfold.redact import find_secrets, redact
 from midfold.transcripts import decode_json
 from midfold.wire import parse, plain

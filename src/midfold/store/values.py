@@ -5,11 +5,13 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from midfold.errors import MessagesDamaged
-from midfold.folding import Fold
 from midfold.tokens import CanonicalUsage
+
+if TYPE_CHECKING:  # a store that is only read loads no fold
+    from midfold.folding import Fold
 
 Item: TypeAlias = object
 """A wire item, as a provider writes it."""
@@ -108,7 +110,7 @@ class StoredFold:
 
     session_id: str
     child_id: str
-    fold: Fold
+    fold: "Fold"
     facts: Mapping[str, object]
     created_at: float
     is_announced: bool

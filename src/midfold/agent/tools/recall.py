@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from midfold.agent.memory import Memory, MemoryFull, Target
 from midfold.agent.tools.registry import Tool, ToolFailed, tool
 from midfold.errors import StoreError
-from midfold.folding import texts_of
+from midfold.messages import texts_of
 from midfold.offload import OutputReader, OutputSink, read_tool_schema
 from midfold.store import Hit, Order, SessionStore
 from midfold.wire import parse

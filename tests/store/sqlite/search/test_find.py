@@ -6,8 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from midfold.folding.compression import texts_of
-from midfold.messages import Message, ToolCall
+from midfold.messages import Message, ToolCall, texts_of
 from midfold.store.codec import stored_texts
 from midfold.store.search.matching import matches, words_in
 from midfold.store.search.query import read_query
