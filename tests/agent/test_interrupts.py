@@ -7,12 +7,12 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, aclosing
 from pathlib import Path
 
 import pytest
 
-from midfold.agent import Agent, ApprovalRequested, Done, Interrupted, TextDelta, ToolStarted
+from midfold.agent import Agent, ApprovalRequested, Done, Interrupted, TextDelta, ToolFinished, ToolStarted
 from midfold.agent.model_call import BROKEN_OFF, STOPPED
 from midfold.agent.session import UNKNOWN_RESULT
 from midfold.agent.tool_calls import NOT_STARTED
@@ -276,3 +276,24 @@ def test_an_unanswered_question_in_a_killed_run_never_ran(make_agent, play, work
             if isinstance(event, ApprovalRequested):
                 break
         assert not (workspace / "made").exists()
+
+
+@pytest.mark.parametrize("stop", ["interrupt", "leave"])
+def test_stopped_at_the_end_of_a_writing_tool_the_next_one_does_not_start(tmp_path, workspace, stop):
+    async def run(url):
+        where = {"base_url": url, "home": tmp_path, "workspace": workspace}
+        async with Agent("local/scripted", summarizer=None, **where) as agent:
+            async with aclosing(agent.arun("write both")) as events:
+                async for event in events:
+                    if isinstance(event, ToolFinished) and stop == "leave":
+                        break
+                    if isinstance(event, ToolFinished):
+                        agent.interrupt()
+            return [result.text for message in agent.messages for result in message.results]
+
+    calls = tuple(
+        ToolCall(f"call_{name}", "write_file", json.dumps({"path": name, "content": "x"})) for name in "ab"
+    )
+    with Upstream([Reply("", calls), Reply("Done.")]) as up:
+        assert asyncio.run(run(up.url))[1] == NOT_STARTED
+    assert [path.name for path in workspace.iterdir()] == ["a"]

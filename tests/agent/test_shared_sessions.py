@@ -37,6 +37,19 @@ def test_a_session_that_somebody_else_went_on_with_takes_nothing_more(make_agent
         assert [message.text for message in agent.messages][2:] == ["Two.", "Noted.", "Three.", "Noted."]
 
 
+def test_a_refused_turn_leaves_a_session_that_somebody_else_ended_as_it_is(make_agent, play):
+    with Upstream(Reply("Noted.")) as up:
+        agent = make_agent(up)
+        play(agent, "One.")
+        other = make_agent(up, session=agent.session_id)
+        play(other, "Two.")
+        other.close()
+        ended = agent.store.session(agent.session_id)
+        with pytest.raises(ContinuedElsewhere):
+            play(agent, "Three.")
+        assert agent.store.session(agent.session_id) == ended
+
+
 def test_a_session_that_somebody_else_folded_is_named(make_agent, play):
     with Upstream(Reply("Noted.")) as up:
         agent = make_agent(up)

@@ -116,8 +116,8 @@ class Turn:
 def _open_turn(core: Core, prompt: str | None) -> None:
     """Store what the user says, behind an answer to every call that a crash left open."""
     conversation = core.conversation
-    if prompt is None:
-        conversation.check_alone()  # with words, storing them checks as much
+    # Before anything is written: storing words would reopen a session that another process has ended.
+    conversation.check_alone()
     conversation.close_open_calls()
     if prompt is None:
         return

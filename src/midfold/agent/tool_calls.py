@@ -46,7 +46,12 @@ async def run_tool_calls(core: Core, reply: Completion, emit: Emit) -> None:
     runs = [_ToolRun(core, call, emit, is_cut=is_cut) for call in reply.calls]
     try:
         for only_reads, neighbours in groupby(runs, key=lambda run: run.only_reads):
-            await _run_all(neighbours, most_at_once=MOST_AT_ONCE if only_reads else 1)
+            if only_reads:
+                await _run_together(neighbours)
+                continue
+            for run in neighbours:
+                # A group of its own: an interrupt at the end of one call must keep the next from starting.
+                await _run_together([run])
     except asyncio.CancelledError:
         await commit(core.conversation.answer, [run.result for run in runs])
         raise
@@ -57,9 +62,9 @@ async def run_tool_calls(core: Core, reply: Completion, emit: Emit) -> None:
         emit(Notice(Level.INFO, Topic.OUTPUT, text))
 
 
-async def _run_all(runs: Iterable["_ToolRun"], *, most_at_once: int) -> None:
-    """Run calls, which begin in their order."""
-    room = asyncio.Semaphore(most_at_once)
+async def _run_together(runs: Iterable["_ToolRun"]) -> None:
+    """Run calls side by side, which begin in their order."""
+    room = asyncio.Semaphore(MOST_AT_ONCE)
 
     async def run_one(run: "_ToolRun") -> None:
         async with room:

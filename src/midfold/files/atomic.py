@@ -39,7 +39,7 @@ def write_atomically(
                 while rest:
                     rest = rest[os.write(handle, rest) :]
             if mode is not None:
-                os.fchmod(handle, mode)
+                os.chmod(handle if os.chmod in os.supports_fd else temporary, mode)  # noqa: PTH101 - an open file
             checkpoint("write.after")
             checkpoint("fsync.before")
             os.fsync(handle)
