@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from midfold.messages import Location, Message, Pairing, Part, Text, ToolCall, ToolResult, is_request
+from midfold.provenance import Author
 from midfold.redact import redact
 from midfold.summaries.ledger.text_commands import CommandProtocol, find_protocol
 from midfold.summaries.ledger.tool_runs import read_tool_run
@@ -207,7 +208,9 @@ class _Reader:
         if spoken.strip():
             known = None if command else self.cache.find_words(part)
             words = known or read_words(spoken, self.redact)
-            self.statements.append(Statement(self.numbers[index], self.messages[index].role, words))
+            role = self.messages[index].role
+            author = Author.MODEL if role == "assistant" else Author.HOST
+            self.statements.append(Statement(self.numbers[index], role, words, author))
         if command:
             is_answered = index + 1 in self.protocol.observations
             result = ToolResult("", self.messages[index + 1].text) if is_answered else None

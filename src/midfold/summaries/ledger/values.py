@@ -4,6 +4,7 @@ from collections.abc import Container, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from midfold.provenance import Author
 from midfold.summaries.ledger.words import (
     LEAST_LINES,
     WeightedLines,
@@ -86,11 +87,12 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """Words of the user or the model."""
+    """Words of the user or the model, or of somebody who is quoted in their place."""
 
     index: int
     role: str
     words: Words
+    author: Author = Author.PERSON
 
     @property
     def text(self) -> str:
@@ -104,6 +106,7 @@ class Rule:
     index: int | None
     """`None` for one that was pinned by hand"""
     text: str
+    author: Author = Author.PERSON
 
 
 @dataclass(frozen=True, slots=True)
