@@ -1,0 +1,361 @@
+"""Whether notes are true: every entry of a digest judged by the labels of its conversation.
+
+An entry is wrong only where a label, or the conversation itself, says so; the rest is unknown, because the
+labels are not complete.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from midfold.evaluation.baselines import fold_by_digest
+from midfold.evaluation.conversations import MeasuredConversation
+from midfold.evaluation.failures import FailureHistory
+from midfold.evaluation.labels import ChangeLabel, ClosedLabel, FactLabel, Labels, OpenLabel, RuleLabel
+from midfold.evaluation.matching import covers, flatten, part_of_words, quotes, says_same
+from midfold.evaluation.notes import NoteEntry, NoteKind, read_notes
+from midfold.evaluation.origins import Origins
+from midfold.evaluation.retention import SEARCH_HITS
+from midfold.evaluation.scores import Tally, ceiling_of
+from midfold.evaluation.texts import SEPARATOR, Find, index_context
+from midfold.provenance import Author
+from midfold.wire import parse
+
+_SETS_RULES = (Author.PERSON, Author.PROJECT)
+_SHARED_WORDS = 0.5  # of an entry's or a label's words, from which both are about one thing
+_COVERED_WORDS = 0.7
+_CURRENT_WORDS = 0.75
+_QUOTED_CHARS = 240
+
+
+class NoteFault(StrEnum):
+    """The reason why an entry is wrong."""
+
+    NON_RULE = "a sentence that is no rule"
+    RULE_AUTHOR = "a rule that neither a person nor the project set"
+    LAPSED_RULE = "a rule that no longer holds"
+    GOAL_AUTHOR = "a goal that no person has"
+    OVERCOME = "a failure that was overcome"
+    PENDING_AUTHOR = "a request that no person made"
+    NOT_PENDING = "a request that is not open"
+    OUTDATED = "an outdated state without the current one"
+
+
+@dataclass(frozen=True, slots=True)
+class WrongEntry:
+    """An entry that misleads, and why."""
+
+    conversation: str
+    ratio: float
+    heading: str
+    fault: NoteFault
+    why: str
+    references: tuple[int, ...]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class SectionTally:
+    """The entries of one kind: shown, true by a label, wrong; the rest is unknown."""
+
+    shown: int = 0
+    true: int = 0
+    wrong: int = 0
+
+    def __add__(self, other: "SectionTally") -> "SectionTally":
+        return SectionTally(self.shown + other.shown, self.true + other.true, self.wrong + other.wrong)
+
+    @property
+    def unknown(self) -> int:
+        return self.shown - self.true - self.wrong
+
+    @property
+    def part_true(self) -> float | None:
+        """Of the entries that the labels know, the part that is true."""
+        known = self.true + self.wrong
+        return self.true / known if known else None
+
+    @property
+    def part_not_wrong(self) -> float | None:
+        return 1 - self.wrong / self.shown if self.shown else None
+
+
+@dataclass(frozen=True, slots=True)
+class FactVerdict:
+    """A labelled fact, and whether the context has it word for word."""
+
+    fact: FactLabel
+    is_kept: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TruthScore:
+    """All that the labels say of one fold."""
+
+    conversation: str
+    ratio: float
+    tokens_after: int
+    ceiling: int
+    entries: int
+    wrong: tuple[WrongEntry, ...]
+    rules: SectionTally
+    blocked: SectionTally
+    pending: SectionTally
+    rules_shown: Tally
+    """rules that hold at the end: under rules, or in a message that stayed"""
+    rules_anywhere: Tally
+    non_rules_shown: Tally
+    closed_shown: Tally
+    open_covered: Tally
+    outdated_alone: Tally
+    facts: tuple[FactVerdict, ...]
+    queries: Tally
+    """labelled queries about messages that left, and those that a search answers in its first matches"""
+
+    @property
+    def wrong_entries(self) -> int:
+        """The number of entries with a fault, each once."""
+        return len({(entry.heading, entry.references, entry.text) for entry in self.wrong})
+
+
+@dataclass(frozen=True, slots=True)
+class _Notes:
+    """A folded conversation as its successor reads it."""
+
+    entries: tuple[NoteEntry, ...]
+    kept: tuple[str, ...]
+    """messages that stayed"""
+    flat: str
+    """everything, on one line"""
+
+    def of_kind(self, *kinds: NoteKind) -> list[NoteEntry]:
+        return [entry for entry in self.entries if entry.kind in kinds]
+
+
+def judge_truth(conversation: MeasuredConversation, labels: Labels, ratio: float) -> TruthScore:
+    """Fold a labelled conversation by the digest, and judge what its successor would read."""
+    ceiling = ceiling_of(conversation, ratio)
+    outcome = fold_by_digest(conversation, ceiling)
+    request = conversation.request
+    context = index_context(parse(outcome.items, request.dialect), outcome.summary, request.system_text)
+    notes = _Notes(
+        entries=tuple(read_notes(outcome.summary or "", len(conversation.messages))),
+        kept=tuple(entry.text for entry in context.entries if not entry.is_summary),
+        flat=flatten(context.joined.replace(SEPARATOR, "\n")),
+    )
+    judge = _Judge(conversation, labels, ratio, notes)
+    return judge.score(outcome.tokens, ceiling, outcome.find)
+
+
+def find_facts(facts: Sequence[FactLabel], flat: str) -> tuple[FactVerdict, ...]:
+    """Look up facts in a flattened context."""
+    return tuple(FactVerdict(fact, quotes(flat, fact.answer)) for fact in facts)
+
+
+class _Judge:
+    """Goes through the entries of one fold."""
+
+    def __init__(
+        self, conversation: MeasuredConversation, labels: Labels, ratio: float, notes: _Notes
+    ) -> None:
+        self._conversation = conversation
+        self._labels = labels
+        self._ratio = ratio
+        self._notes = notes
+        self._origins = Origins(conversation, labels)
+        self._failures = FailureHistory(conversation)
+
+    def score(self, tokens: int, ceiling: int, find: Find | None) -> TruthScore:
+        labels, notes = self._labels, self._notes
+        wrong = [
+            *self._wrong_rules(),
+            *self._wrong_goals(),
+            *self._wrong_blocked(),
+            *self._wrong_pending(),
+            *self._outdated(),
+        ]
+        held = [rule for rule in labels.rules if rule.holds_at_end]
+        alone = [change for change in labels.changes if self._is_alone(change)]
+        return TruthScore(
+            conversation=self._conversation.name,
+            ratio=self._ratio,
+            tokens_after=tokens,
+            ceiling=ceiling,
+            entries=len(notes.entries),
+            wrong=tuple(wrong),
+            rules=self._tally_rules(wrong),
+            blocked=self._tally_open(wrong, NoteKind.BLOCKED),
+            pending=self._tally_open(wrong, NoteKind.PENDING),
+            rules_shown=Tally(sum(map(self._is_shown, held)), len(held)),
+            rules_anywhere=Tally(sum(self._is_anywhere(rule) for rule in held), len(held)),
+            non_rules_shown=Tally(
+                sum(self._is_ruled(label.text) for label in labels.non_rules), len(labels.non_rules)
+            ),
+            closed_shown=Tally(sum(map(self._is_shown_open, labels.closed)), len(labels.closed)),
+            open_covered=Tally(sum(map(self._is_covered, labels.open)), len(labels.open)),
+            outdated_alone=Tally(len(alone), len(labels.changes)),
+            facts=find_facts(labels.facts, notes.flat),
+            queries=self._answer_queries(find),
+        )
+
+    def _wrong(self, entry: NoteEntry, fault: NoteFault, why: str) -> WrongEntry:
+        return WrongEntry(
+            conversation=self._conversation.name,
+            ratio=self._ratio,
+            heading=entry.heading,
+            fault=fault,
+            why=why,
+            references=entry.references,
+            text=flatten(entry.text)[:_QUOTED_CHARS],
+        )
+
+    # Rules
+
+    def _wrong_rules(self) -> Iterator[WrongEntry]:
+        for entry in self._notes.of_kind(NoteKind.RULE):
+            found = self._rule_fault(entry)
+            if found is not None:
+                yield self._wrong(entry, *found)
+
+    def _rule_fault(self, entry: NoteEntry) -> tuple[NoteFault, str] | None:
+        real = [rule for rule in self._labels.rules if says_same(entry.text, rule.text)]
+        if any(rule.holds_at_end for rule in real):
+            return None
+        if real:
+            return NoteFault.LAPSED_RULE, "it was taken back, or has run out"
+        for label in self._labels.non_rules:
+            if says_same(entry.text, label.text):
+                return NoteFault.NON_RULE, label.why
+        authors = self._origins.authors(entry)
+        if authors and not set(authors.values()) & set(_SETS_RULES):
+            return NoteFault.RULE_AUTHOR, _name_authors(authors)
+        return None
+
+    def _tally_rules(self, wrong: Sequence[WrongEntry]) -> SectionTally:
+        entries = self._notes.of_kind(NoteKind.RULE)
+        real = sum(
+            any(rule.holds_at_end and says_same(entry.text, rule.text) for rule in self._labels.rules)
+            for entry in entries
+        )
+        faults = (NoteFault.LAPSED_RULE, NoteFault.NON_RULE, NoteFault.RULE_AUTHOR)
+        return SectionTally(len(entries), real, sum(entry.fault in faults for entry in wrong))
+
+    def _is_ruled(self, text: str) -> bool:
+        return any(says_same(entry.text, text) for entry in self._notes.of_kind(NoteKind.RULE))
+
+    def _is_shown(self, rule: RuleLabel) -> bool:
+        return self._is_ruled(rule.text) or any(quotes(flatten(kept), rule.text) for kept in self._notes.kept)
+
+    def _is_anywhere(self, rule: RuleLabel) -> bool:
+        return self._is_shown(rule) or quotes(self._notes.flat, rule.text)
+
+    # Goals
+
+    def _wrong_goals(self) -> Iterator[WrongEntry]:
+        for entry in self._notes.of_kind(NoteKind.GOAL):
+            authors = self._origins.authors(entry)
+            if authors and not set(authors.values()) & set(_SETS_RULES):
+                yield self._wrong(entry, NoteFault.GOAL_AUTHOR, _name_authors(authors))
+
+    # Open and overcome
+
+    def _wrong_blocked(self) -> Iterator[WrongEntry]:
+        for entry in self._notes.of_kind(NoteKind.BLOCKED, NoteKind.OPEN):
+            why = self._why_overcome(entry)
+            if why:
+                yield self._wrong(entry, NoteFault.OVERCOME, why)
+
+    def _why_overcome(self, entry: NoteEntry) -> str | None:
+        for closed in self._labels.closed:
+            if self._is_about(entry, closed):
+                return f"overcome by [{closed.closed_index}]: {closed.text}"
+        if any(_matches_open(entry, label) for label in self._labels.open):
+            return None
+        return self._failures.why_overcome(entry.references) if entry.kind is NoteKind.BLOCKED else None
+
+    def _is_about(self, entry: NoteEntry, closed: ClosedLabel) -> bool:
+        """Whether an entry shows a closed failure; one that also names a message after it shows a newer one."""
+        if entry.references and max(entry.references) >= closed.closed_index:
+            return False
+        return closed.index in entry.references or (
+            says_same(entry.text, closed.evidence) and self._failures.is_telling(closed.evidence)
+        )
+
+    def _is_shown_open(self, closed: ClosedLabel) -> bool:
+        entries = self._notes.of_kind(NoteKind.BLOCKED, NoteKind.OPEN, NoteKind.PENDING)
+        return any(self._is_about(entry, closed) for entry in entries)
+
+    def _wrong_pending(self) -> Iterator[WrongEntry]:
+        for entry in self._notes.of_kind(NoteKind.PENDING):
+            authors = self._origins.authors(entry)
+            if authors and Author.PERSON not in authors.values():
+                yield self._wrong(entry, NoteFault.PENDING_AUTHOR, _name_authors(authors))
+            elif not self._is_pending(entry):
+                yield self._wrong(entry, NoteFault.NOT_PENDING, "nothing that is open at the end is about it")
+
+    def _is_pending(self, entry: NoteEntry) -> bool:
+        if any(_matches_open(entry, label) for label in self._labels.open):
+            return True
+        newest = max(entry.references, default=len(self._conversation.messages))
+        return not any(message.role == "assistant" for message in self._conversation.messages[newest + 1 :])
+
+    def _tally_open(self, wrong: Sequence[WrongEntry], kind: NoteKind) -> SectionTally:
+        entries = self._notes.of_kind(kind)
+        headings = {entry.heading for entry in entries}
+        faulty = {
+            (entry.references, entry.text)
+            for entry in wrong
+            if entry.heading in headings and entry.fault is not NoteFault.OUTDATED
+        }
+        known = [e for e in entries if (e.references, flatten(e.text)[:_QUOTED_CHARS]) not in faulty]
+        true = sum(any(_matches_open(entry, label) for label in self._labels.open) for entry in known)
+        if kind is NoteKind.PENDING:
+            true = len(known)
+        return SectionTally(len(entries), true, len(entries) - len(known))
+
+    def _is_covered(self, label: OpenLabel) -> bool:
+        texts = [*(entry.text for entry in self._notes.entries), *self._notes.kept]
+        return quotes(self._notes.flat, label.evidence) or covers(texts, label.text, _COVERED_WORDS)
+
+    # Changes, facts, queries
+
+    def _outdated(self) -> Iterator[WrongEntry]:
+        for change in self._labels.changes:
+            if self._is_alone(change):
+                for entry in self._notes.entries:
+                    if quotes(flatten(entry.text), change.outdated):
+                        why = f"{change.question} Now: {flatten(change.current)}"
+                        yield self._wrong(entry, NoteFault.OUTDATED, why)
+
+    def _is_alone(self, change: ChangeLabel) -> bool:
+        if not quotes(self._notes.flat, change.outdated):
+            return False
+        texts = [*(entry.text for entry in self._notes.entries), *self._notes.kept]
+        return not quotes(self._notes.flat, change.current) and not covers(
+            texts, change.current, _CURRENT_WORDS
+        )
+
+    def _answer_queries(self, find: Find | None) -> Tally:
+        if find is None:
+            return Tally()
+        kept = Tally()
+        for label in self._labels.queries:
+            text = flatten(self._conversation.source.texts[label.index])
+            if text and text in self._notes.flat:
+                continue  # it stayed, so nobody needs to search for it
+            first = list(dict.fromkeys(find(label.query)))[:SEARCH_HITS]
+            kept += Tally(int(label.index in first), 1)
+        return kept
+
+
+def _matches_open(entry: NoteEntry, label: OpenLabel) -> bool:
+    return (
+        label.index in entry.references
+        or says_same(entry.text, label.evidence)
+        or part_of_words(label.text, entry.text) >= _SHARED_WORDS
+        or part_of_words(entry.text, label.text) >= _SHARED_WORDS
+    )
+
+
+def _name_authors(authors: dict[int, Author]) -> str:
+    return ", ".join(f"[{index}] is by {author}" for index, author in authors.items())
