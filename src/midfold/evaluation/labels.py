@@ -1,6 +1,7 @@
 """Labels that people gave a conversation: who wrote what, which rules hold, what changed, what is open.
 
-They say what a successor must know. The lists are not complete: a rule that is not listed is not thereby wrong.
+They say what a successor must know. The lists are not complete: a rule that is missing from them is not
+thereby wrong.
 """
 
 from collections.abc import Mapping

@@ -65,7 +65,7 @@ def says_same(text: str, label: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def content_words(text: str) -> frozenset[str]:
-    """Return the words of a text that carry something: four letters and more, and pairs of wide characters."""
+    """Return the words of a text that carry something: of four letters and more, and pairs of wide ones."""
     found: set[str] = set()
     for match in _WORD.finditer(plain(text)):
         word = match[0]

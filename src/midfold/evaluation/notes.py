@@ -1,4 +1,4 @@
-"""The notes of a summary as a reader takes them: sections by their headings, entries with the messages they name.
+"""The notes of a summary as a reader takes them: sections by headings, entries with the messages they name.
 
 Nothing here asks the code that writes notes: a heading is read by its words, an entry by its bullet.
 """
@@ -100,7 +100,7 @@ def _split_sections(summary: str) -> Iterator[tuple[NoteKind, str, list[str]]]:
     for line in summary.split("\n"):
         found = _HEADING.match(line)
         is_section = found is not None and (found[1] == "##" or _is_known(found[2]))
-        if found is not None and is_section or _FENCE.match(line):
+        if is_section or _FENCE.match(line):
             yield kind, heading, lines
             heading = found[2] if found else ""
             kind, lines = name_kind(heading) if heading else NoteKind.APPARATUS, []

@@ -274,7 +274,7 @@ class _Judge:
         return self._failures.why_overcome(entry.references) if entry.kind is NoteKind.BLOCKED else None
 
     def _is_about(self, entry: NoteEntry, closed: ClosedLabel) -> bool:
-        """Whether an entry shows a closed failure; one that also names a message after it shows a newer one."""
+        """Whether an entry shows a closed failure; one that names a later message shows a newer one."""
         if entry.references and max(entry.references) >= closed.closed_index:
             return False
         return closed.index in entry.references or (

@@ -31,7 +31,7 @@ class TruthFigures:
     rules_anywhere: float | None
     non_rules_shown: float | None
     blocked_true: float | None
-    """of the entries under blocked that labels or the conversation decide, those that are broken at the end"""
+    """of the blocked entries that labels or the conversation decide, those that are broken at the end"""
     overcome_shown: float | None
     pending_true: float | None
     open_covered: float | None
