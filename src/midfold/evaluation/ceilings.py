@@ -6,7 +6,6 @@ from itertools import pairwise
 
 from midfold.evaluation.baselines import fold_by_digest
 from midfold.evaluation.conversations import MeasuredConversation
-from midfold.evaluation.scores import ceiling_of
 
 LADDER = (0.5, 0.4, 0.3, 0.25, 0.2, 0.15, 0.1, 0.075, 0.05, 0.035, 0.025, 0.02)
 """Parts of its size that every conversation is folded to, from large to small."""
@@ -54,13 +53,15 @@ def climb_down(conversation: MeasuredConversation, ladder: Sequence[float] = LAD
     """Fold a conversation to every ratio of the ladder, each time from the original."""
     rungs = []
     for ratio in sorted(ladder, reverse=True):
-        ceiling = ceiling_of(conversation, ratio)
+        ceiling = conversation.ceiling(ratio)
         rungs.append(Rung(ratio, ceiling, fold_by_digest(conversation, ceiling).tokens))
     return CeilingLadder(conversation.name, conversation.tokens, tuple(rungs))
 
 
-def summarize_ceilings(ladders: Sequence[CeilingLadder]) -> CeilingFigures:
+def summarize_ceilings(ladders: Sequence[CeilingLadder]) -> CeilingFigures | None:
     """Count the conversations that break the promise."""
+    if not ladders:
+        return None
     return CeilingFigures(
         conversations=len(ladders),
         larger_results=sum(bool(ladder.larger) for ladder in ladders),

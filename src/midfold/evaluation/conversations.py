@@ -55,6 +55,10 @@ class MeasuredConversation:
             cuts.difference_update(range(call.message + 1, result.message + 1))
         return sorted(cuts)
 
+    def ceiling(self, ratio: float) -> int:
+        """Return the tokens that a compression to `ratio` may take."""
+        return max(1, int(self.tokens * ratio))
+
     def find_errors(self, items: Sequence[object]) -> list[str]:
         """Return the codes of the provider's rules that a list of this conversation breaks."""
         request = self.request
@@ -94,7 +98,7 @@ def load_conversation(path: Path, probes_dir: Path | None = None) -> MeasuredCon
     """
     try:
         request = load_transcript(path).request
-        name = _name(path)
+        name = name_transcript(path)
         listed = (probes_dir or path.resolve().parent.parent / "probes") / f"{name}.json"
         return make_conversation(name, request, read_probes(listed) if listed.is_file() else None)
     except UnreadableTranscript as error:
@@ -128,6 +132,7 @@ def make_conversation(
     )
 
 
-def _name(path: Path) -> str:
+def name_transcript(path: Path) -> str:
+    """Return the name of a transcript: that of its file, without the ending."""
     ending = next((ending for ending in reversed(_ENDINGS) if path.name.endswith(ending)), "")
     return path.name.removesuffix(ending)

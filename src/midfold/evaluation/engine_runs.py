@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from midfold.engines import ContextCompressor
 from midfold.evaluation.conversations import MeasuredConversation
 from midfold.evaluation.probes import Probe, Zone
-from midfold.evaluation.scores import Tally
+from midfold.evaluation.tallies import Tally
 from midfold.evaluation.texts import CompressedContext, escaped_forms, holds, index_context
 from midfold.wire import parse
 
-WINDOW_PART = 0.25
+WINDOW_PART = 0.2
 """The window, as a part of the conversation: small enough for several folds."""
 LEAST_WINDOW_TOKENS = 8_000
 """A smaller window holds little but the notes' own frame."""

@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from midfold.evaluation.baselines import DIGEST, fold_by_digest
+from midfold.evaluation.contexts import ReadableContext, agent_names, drop_output, take_names, take_newest
 from midfold.evaluation.conversations import MeasuredConversation, make_conversation
 from midfold.evaluation.names import has_name, read_names
-from midfold.evaluation.scores import Tally, ceiling_of
-from midfold.evaluation.texts import SEPARATOR, index_context, read_strings, read_texts
-from midfold.messages import Message, ToolCall, ToolResult
+from midfold.evaluation.tallies import Tally
+from midfold.evaluation.texts import index_context, read_texts
+from midfold.messages import SYSTEM_ROLES, Message
 from midfold.wire import parse
 
 CUTS = (0.5, 0.75)
@@ -24,16 +25,11 @@ NO_OUTPUT = "no tool output"
 NAME_LIST = "newest and names"
 _FEW_MESSAGES = 5
 """A name is rare when it stands in at most so many messages before the cut."""
-_LIST_PART = 0.5
-_LANGUAGES = frozenset(("ar", "de", "en", "es", "fr", "hi", "it", "ja", "ko", "nl", "pl", "pt", "ru", "tr", "vi", "zh"))
-
-
-@dataclass(frozen=True, slots=True)
-class ReadableContext:
-    """The words that a method leaves, and their size."""
-
-    text: str
-    tokens: int
+_LEAST_ASKED = 10
+"""A family with fewer names says little about a lead."""
+_LANGUAGES = frozenset(
+    ("ar", "de", "en", "es", "fr", "hi", "it", "ja", "ko", "nl", "pl", "pt", "ru", "tr", "vi", "zh")
+)
 
 
 ContextMethod = Callable[[MeasuredConversation, int], ReadableContext]
@@ -79,7 +75,7 @@ def _score_cut(
     request = replace(conversation.request, messages=conversation.request.messages[:cut], raw=None)
     before = make_conversation(conversation.name, request, ())
     for ratio in ratios:
-        ceiling = ceiling_of(before, ratio)
+        ceiling = before.ceiling(ratio)
         for name, method in CONTEXT_METHODS.items():
             context = method(before, ceiling)
             missing = tuple(found for found in needed if not has_name(context.text, found))
@@ -119,26 +115,11 @@ def find_needed(messages: Sequence[Message], cut: int) -> list[str]:
     free = {
         name
         for message in messages[:cut]
-        if message.role in ("system", "developer")
+        if message.role in SYSTEM_ROLES
         for name in read_names(message.text)
     }
     used = (name for message in messages[cut:] for name in agent_names(message))
     return [name for name in dict.fromkeys(used) if 0 < counts[name] <= _FEW_MESSAGES and name not in free]
-
-
-def agent_names(message: Message) -> Iterator[str]:
-    """Yield the names in the agent's own words and call arguments."""
-    if message.role != "assistant":
-        return
-    yield from read_names(message.text)
-    for call in message.calls:
-        for text in _argument_texts(call):
-            yield from read_names(text)
-
-
-def _argument_texts(call: ToolCall) -> list[str]:
-    arguments = call.parse_arguments()
-    return list(read_strings(arguments)) if isinstance(arguments, dict | list) else [call.arguments]
 
 
 def _fold(before: MeasuredConversation, ceiling: int) -> ReadableContext:
@@ -146,70 +127,74 @@ def _fold(before: MeasuredConversation, ceiling: int) -> ReadableContext:
     return ReadableContext(_read(before, outcome.items, outcome.summary), outcome.tokens)
 
 
-def _newest(before: MeasuredConversation, ceiling: int) -> ReadableContext:
-    """Keep system prompt and newest messages; of the one that does not fit as a whole, its end."""
-    fixed = before.overhead_tokens + sum(before.sizes[: before.lead])
-    room = left = max(0, ceiling - fixed)
-    texts: list[str] = []
-    for index in range(len(before.messages) - 1, before.lead - 1, -1):
-        text, size = before.source.texts[index], before.sizes[index]
-        if size > left:
-            texts.append(text[len(text) - len(text) * left // size :])
-            left = 0
-            break
-        texts.append(text)
-        left -= size
-    head = [before.request.system_text, *before.source.texts[: before.lead]]
-    return ReadableContext(SEPARATOR.join([*head, *reversed(texts)]), fixed + room - left)
-
-
-def _no_output(before: MeasuredConversation, _ceiling: int) -> ReadableContext:
-    """Keep everything but results of tools, whatever its size."""
-    bare = [_drop_results(message) for message in before.messages]
-    text = SEPARATOR.join(text for message in bare for text in read_texts(message))
-    return ReadableContext(text, before.overhead_tokens + sum(map(before.count, bare)))
-
-
-def _name_list(before: MeasuredConversation, ceiling: int) -> ReadableContext:
-    """Give up to half of the room to the names that were used last, and the rest to the newest messages."""
-    fixed = before.overhead_tokens + sum(before.sizes[: before.lead])
-    names: list[str] = []
-    left = int(max(0, ceiling - fixed) * _LIST_PART)
-    for name in _latest_names(before.messages[before.lead :]):
-        left -= before.count.count_text(f" {name}")
-        if left < 0:
-            break
-        names.append(name)
-    listed = " ".join(names)
-    tokens = before.count.count_text(listed)
-    newest = _newest(before, ceiling - tokens)
-    return ReadableContext(f"{newest.text}{SEPARATOR}{listed}", newest.tokens + tokens)
-
-
 CONTEXT_METHODS: Mapping[str, ContextMethod] = {
     DIGEST: _fold,
-    NEWEST: _newest,
-    NO_OUTPUT: _no_output,
-    NAME_LIST: _name_list,
+    NEWEST: take_newest,
+    NO_OUTPUT: drop_output,
+    NAME_LIST: take_names,
 }
-
-
-def _latest_names(messages: Sequence[Message]) -> list[str]:
-    """Return the names that agent and user used, the newest first, each once."""
-    used = (
-        name
-        for message in reversed(messages)
-        for name in (agent_names(message) if message.role == "assistant" else read_names(message.text))
-    )
-    return list(dict.fromkeys(used))
-
-
-def _drop_results(message: Message) -> Message:
-    for position, part in enumerate(message.parts):
-        if isinstance(part, ToolResult):
-            message = message.with_part(position, replace(part, text="", media=()))
-    return message
 
 
 def _read(before: MeasuredConversation, items: Sequence[object], summary: str | None = None) -> str:
     return index_context(parse(items, before.request.dialect), summary, before.request.system_text).joined
+
+
+@dataclass(frozen=True, slots=True)
+class FutureFigures:
+    """One method at one ratio, over the cuts of one family, or of all."""
+
+    family: str | None
+    ratio: float
+    method: str
+    cuts: int
+    asked: int
+    micro: float
+    """the part of all names together that is in the context"""
+    macro: float
+    """the same, where every cut counts the same"""
+    size: float
+    """the part of the tokens before the cut"""
+    over_ceiling: int
+
+
+def summarize_future(scores: Sequence[FutureScore]) -> tuple[FutureFigures, ...]:
+    """Add up by ratio and method: all cuts first, then each family."""
+    families: list[str | None] = [None, *sorted({score.family for score in scores})]
+    ratios = dict.fromkeys(score.ratio for score in scores)
+    groups = [
+        (family, [score for score in scores if score.ratio == ratio and family in (None, score.family)])
+        for ratio in ratios
+        for family in families
+    ]
+    return tuple(
+        _figures(family, [score for score in group if score.method == method])
+        for family, group in groups
+        for method in dict.fromkeys(score.method for score in group)
+    )
+
+
+def find_lead(figures: Sequence[FutureFigures], ratio: float) -> float | None:
+    """Return how far the digest is ahead of the newest messages in the family where it is the least."""
+    at_ratio = {(one.family, one.method): one for one in figures if one.ratio == ratio}
+    leads = [
+        one.micro - at_ratio[family, NEWEST].micro
+        for (family, method), one in at_ratio.items()
+        if family is not None and method == DIGEST and one.asked >= _LEAST_ASKED
+    ]
+    return min(leads, default=None)
+
+
+def _figures(family: str | None, scores: Sequence[FutureScore]) -> FutureFigures:
+    needed = sum((score.needed for score in scores), Tally())
+    parts = [score.needed.part or 0.0 for score in scores]
+    return FutureFigures(
+        family=family,
+        ratio=scores[0].ratio,
+        method=scores[0].method,
+        cuts=len(scores),
+        asked=needed.asked,
+        micro=needed.part or 0.0,
+        macro=sum(parts) / len(parts),
+        size=sum(score.tokens_after for score in scores) / sum(score.tokens_before for score in scores),
+        over_ceiling=sum(score.tokens_after > score.ceiling for score in scores),
+    )

@@ -2,20 +2,76 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from math import isfinite
 from pathlib import Path
+from typing import TypeVar
 
 from midfold.errors import ConfigError
 from midfold.evaluation.baselines import DIGEST
+from midfold.evaluation.future import FutureFigures, find_lead
 from midfold.evaluation.probes import ProbeKind
 from midfold.evaluation.report import ChainFigures, MethodFigures, Report
+from midfold.evaluation.studies import Studies
+from midfold.evaluation.truth_figures import TruthFigures
 
+_F = TypeVar("_F", TruthFigures, FutureFigures, MethodFigures)
 FLOORS = ("verbatim", "associated", "weighted", "macro", "ends", "must_keep", "fill", "kept_per_1000")
 """Figures that must not be lower; kinds of probes and what chains keep are among them."""
 CAPS = ("lost", "inventions", "unsound", "secrets", "over_ceiling", "unstable", "cpu_ms_per_450k")
 """Figures that must not be higher."""
 CHAINS = ("chain_task", "chain_constraints", "chain_must_keep")
-NAMES = (*FLOORS, *CAPS, *CHAINS, *ProbeKind)
+TRUTH_FLOORS = (
+    "rules_true",
+    "rules_shown",
+    "rules_anywhere",
+    "blocked_true",
+    "pending_true",
+    "open_covered",
+    "facts_3",
+    "facts_2",
+    "facts_1",
+    "recall_at_5",
+)
+TRUTH_CAPS = ("wrong_per_100", "non_rules_shown", "overcome_shown", "outdated_alone")
+FUTURE = ("future", "future_macro", "future_lead")
+CEILINGS = ("larger_results", "unmet_ceilings")
+ENGINE = ("engine_must_keep", "engine_middle")
+NAMES = (
+    *FLOORS,
+    *CAPS,
+    *CHAINS,
+    *ProbeKind,
+    *TRUTH_FLOORS,
+    *TRUTH_CAPS,
+    *FUTURE,
+    *CEILINGS,
+    *ENGINE,
+)
+_ALL_CAPS = (*CAPS, *TRUTH_CAPS, *CEILINGS)
+
+
+class Study(StrEnum):
+    """What has to be measured for a figure."""
+
+    PROBES = "probes"
+    CHAINS = "chains"
+    TRUTH = "truth"
+    FUTURE = "future"
+    CEILINGS = "ceilings"
+    ENGINE = "engine"
+
+
+def study_of(name: str) -> Study:
+    """Return the study that a figure comes from."""
+    named = {
+        Study.CHAINS: CHAINS,
+        Study.TRUTH: (*TRUTH_FLOORS, *TRUTH_CAPS),
+        Study.FUTURE: FUTURE,
+        Study.CEILINGS: CEILINGS,
+        Study.ENGINE: ENGINE,
+    }
+    return next((study for study, names in named.items() if name in names), Study.PROBES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +84,7 @@ class Gate:
 
     @property
     def is_cap(self) -> bool:
-        return self.name in CAPS
+        return self.name in _ALL_CAPS
 
     def __str__(self) -> str:
         at = "" if self.ratio is None else f"@{self.ratio:g}"
@@ -83,21 +139,53 @@ def _parse(words: str) -> Gate:
     return gate
 
 
-def find_misses(gates: Iterable[Gate], report: Report) -> list[GateMiss]:
+def find_misses(gates: Iterable[Gate], report: Report, studies: Studies | None = None) -> list[GateMiss]:
     """Return the gates that the digest does not meet; one with nothing to measure is not met."""
     misses = []
     for gate in gates:
-        found = _measured(gate, report)
+        found = _measured(gate, report, studies or Studies())
         if found is None or (found > gate.value if gate.is_cap else found < gate.value):
             misses.append(GateMiss(gate, found))
     return misses
 
 
-def _measured(gate: Gate, report: Report) -> float | None:
+def _measured(gate: Gate, report: Report, studies: Studies) -> float | None:
+    if gate.name in (*TRUTH_FLOORS, *TRUTH_CAPS):
+        judged = _at_ratio(studies.truth, gate.ratio)
+        figure: float | None = None if judged is None else getattr(judged, gate.name)
+        return figure
+    if gate.name in FUTURE:
+        return _future(gate, studies)
+    if gate.name in CEILINGS:
+        count: int | None = None if studies.ceilings is None else getattr(studies.ceilings, gate.name)
+        return count
+    if gate.name in ENGINE:
+        name = gate.name.removeprefix("engine_")
+        part: float | None = None if studies.engine is None else getattr(studies.engine, name)
+        return part
+    return _measured_probes(gate, report)
+
+
+def _future(gate: Gate, studies: Studies) -> float | None:
+    own = [one for one in studies.future if one.method == DIGEST and one.family is None]
+    overall = _at_ratio(own, gate.ratio)
+    if overall is None:
+        return None
+    if gate.name == "future_lead":
+        return find_lead(studies.future, overall.ratio)
+    return overall.micro if gate.name == "future" else overall.macro
+
+
+def _at_ratio(figures: Sequence[_F], ratio: float | None) -> _F | None:
+    """Return the figures at a ratio; without one, the first."""
+    return next((one for one in figures if ratio is None or one.ratio == ratio), None)
+
+
+def _measured_probes(gate: Gate, report: Report) -> float | None:
     own = [figures for figures in report.figures if figures.method == DIGEST]
-    ratio = gate.ratio if gate.ratio is not None else own[0].ratio if own else None
-    at_ratio = next((figures for figures in own if figures.ratio == ratio), None)
+    at_ratio = _at_ratio(own, gate.ratio)
     if gate.name in CHAINS:
+        ratio = gate.ratio if at_ratio is None else at_ratio.ratio
         chains = [chain for chain in report.chains if chain.method == DIGEST and chain.ratio == ratio]
         return _worst(chains, gate.name)
     return None if at_ratio is None else _figure(at_ratio, gate.name)

@@ -5,20 +5,24 @@ from html import escape
 from string import Template
 
 from midfold.charts import Dot, LineSeries, draw_bars, draw_dots, draw_lines, read_style
-from midfold.evaluation import tables
+from midfold.evaluation import study_tables, tables
+from midfold.evaluation.cells import Table
 from midfold.evaluation.probes import ProbeKind, Zone
 from midfold.evaluation.report import MethodFigures, Report, in_context, in_zone
-from midfold.evaluation.tables import Table
+from midfold.evaluation.studies import Studies
 from midfold.texts import read_text
 
 
-def write_page(report: Report) -> str:
+def write_page(report: Report, studies: Studies | None = None) -> str:
     """Write the whole page."""
     template = Template(read_text("midfold.evaluation", "page.html"))
-    return template.substitute(chart_style=read_style(), body="\n".join(_body(report))) + "\n"
+    body = [*_body(report), *_studies(studies or Studies())]
+    return template.substitute(chart_style=read_style(), body="\n".join(body)) + "\n"
 
 
 def _body(report: Report) -> Iterator[str]:
+    if not report.figures:
+        return
     yield _paragraph(tables.headline(report))
     for ratio in dict.fromkeys(figures.ratio for figures in report.figures):
         at_ratio = [figures for figures in report.figures if figures.ratio == ratio]
@@ -34,6 +38,13 @@ def _body(report: Report) -> Iterator[str]:
         yield _paragraph(tables.DOTS_NOTE)
     yield from _chains(report)
     yield _paragraph(tables.LIMITS)
+
+
+def _studies(studies: Studies) -> Iterator[str]:
+    for section in study_tables.write_sections(studies):
+        yield f"<h2>{escape(section.title)}</h2>"
+        yield from map(_table, section.tables)
+        yield from map(_paragraph, section.notes)
 
 
 def _bars(figures: Sequence[MethodFigures]) -> str:

@@ -112,44 +112,48 @@ class Labels:
     queries: tuple[QueryLabel, ...] = ()
 
 
-def read_labels(path: Path) -> Labels:
-    """Read the labels of one conversation.
+def read_labels(path: Path, count: int) -> Labels:
+    """Read the labels of one conversation of `count` messages.
 
-    Raises `UnreadableTranscript` when the file is none or an item lacks a field.
+    Raises `UnreadableTranscript` when the file is none or an item lacks a field or
+    names a message that is not there.
     """
     try:
         found = decode_json(path.read_bytes())
     except (OSError, ValueError, RecursionError) as error:
         raise UnreadableTranscript(str(path), f"no labels can be read from it: {error}") from error
-    if not isinstance(found, dict):
-        raise UnreadableTranscript(str(path), "it holds no object with labels")
-    reader = _Reader(path, found)
+    reader = _Item(path, count, "it", found)
     return Labels(
         authors={label.index: label for label in map(_author, reader.items("authors"))},
         rules=tuple(map(_rule, reader.items("rules"))),
         non_rules=tuple(
-            NonRuleLabel(item.number("index"), item.text("text"), item.text("why", ""))
+            NonRuleLabel(item.index(), item.text("text"), item.text("why", ""))
             for item in reader.items("not_rules")
         ),
         facts=tuple(map(_fact, reader.items("facts"))),
         changes=tuple(map(_change, reader.items("stale"))),
         open=tuple(
-            OpenLabel(item.number("index"), item.text("text"), item.text("evidence"))
+            OpenLabel(item.index(), item.text("text"), item.text("evidence"))
             for item in reader.items("open_at_end")
         ),
         closed=tuple(map(_closed, reader.items("closed"))),
-        queries=tuple(
-            QueryLabel(item.number("index"), item.text("query")) for item in reader.items("queries")
-        ),
+        queries=tuple(QueryLabel(item.index(), item.text("query")) for item in reader.items("queries")),
     )
 
 
-class _Item:
-    """One item of a list of labels; a missing field is told with the place it is missing from."""
+def find_labels(transcript: Path, name: str, labels_dir: Path | None = None) -> Path | None:
+    """Return the file with the labels of a transcript; by default it lies in the folder `gold` beside its own."""
+    listed = (labels_dir or transcript.resolve().parent.parent / "gold") / f"{name}.json"
+    return listed if listed.is_file() else None
 
-    def __init__(self, path: Path, name: str, number: int, value: object) -> None:
+
+class _Item:
+    """An object with labels; a missing field is told with the place it is missing from."""
+
+    def __init__(self, path: Path, count: int, place: str, value: object) -> None:
         self._path = path
-        self._place = f"{name}[{number}]"
+        self._count = count
+        self._place = place
         if not isinstance(value, dict):
             raise self._error("is no object")
         self.value = value
@@ -172,41 +176,35 @@ class _Item:
         except ValueError:
             raise self._error(f"names an unknown author: {self.value[key]!r}") from None
 
+    def index(self, key: str = "index") -> int:
+        found = self.number(key)
+        if found >= self._count:
+            raise self._error(f"names message {found}, and there are {self._count}")
+        return found
+
     def items(self, key: str) -> "list[_Item]":
-        return _read_items(self._path, self._place, self.value.get(key, []))
+        listed = self.value.get(key, [])
+        if not isinstance(listed, list):
+            raise self._error(f"has no list {key!r}")
+        return [_Item(self._path, self._count, f"{key}[{number}]", one) for number, one in enumerate(listed)]
 
     def _error(self, reason: str) -> UnreadableTranscript:
         return UnreadableTranscript(str(self._path), f"{self._place} {reason}")
 
 
-class _Reader:
-    def __init__(self, path: Path, value: dict[str, object]) -> None:
-        self._path = path
-        self._value = value
-
-    def items(self, key: str) -> list[_Item]:
-        return _read_items(self._path, key, self._value.get(key, []))
-
-
-def _read_items(path: Path, name: str, listed: object) -> list[_Item]:
-    if not isinstance(listed, list):
-        raise UnreadableTranscript(str(path), f"{name} is no list")
-    return [_Item(path, name, number, value) for number, value in enumerate(listed)]
-
-
 def _author(item: _Item) -> AuthorLabel:
     segments = [SegmentLabel(part.text("starts"), part.author("author")) for part in item.items("segments")]
-    return AuthorLabel(item.number("index"), item.author("author"), tuple(segments))
+    return AuthorLabel(item.index(), item.author("author"), tuple(segments))
 
 
 def _rule(item: _Item) -> RuleLabel:
     holds = item.value.get("holds_at_end", True) is True
-    return RuleLabel(item.number("index"), item.text("text"), item.author("by"), holds)
+    return RuleLabel(item.index(), item.text("text"), item.author("by"), holds)
 
 
 def _fact(item: _Item) -> FactLabel:
     return FactLabel(
-        index=item.number("index"),
+        index=item.index(),
         question=item.text("question", ""),
         answer=item.text("answer"),
         category=item.text("category", ""),
@@ -219,14 +217,14 @@ def _change(item: _Item) -> ChangeLabel:
         question=item.text("question", ""),
         current=item.text("current"),
         outdated=item.text("outdated"),
-        outdated_index=item.number("outdated_index"),
+        outdated_index=item.index("outdated_index"),
     )
 
 
 def _closed(item: _Item) -> ClosedLabel:
     return ClosedLabel(
-        index=item.number("index"),
+        index=item.index(),
         text=item.text("text", ""),
         evidence=item.text("evidence"),
-        closed_index=item.number("closed_index"),
+        closed_index=item.index("closed_index"),
     )

@@ -6,7 +6,8 @@ from dataclasses import asdict, dataclass, replace
 from midfold.evaluation.conversations import Unusable
 from midfold.evaluation.probes import ProbeKind, Zone
 from midfold.evaluation.retention import ProbeFate, ProbeVerdict
-from midfold.evaluation.scores import ChainResult, Score, Tally
+from midfold.evaluation.scores import ChainResult, Score
+from midfold.evaluation.tallies import Tally
 from midfold.redact import redact
 
 TOKENS_OF_CPU = 450_000

@@ -13,6 +13,7 @@ from midfold.evaluation.checks import find_inventions, find_problems
 from midfold.evaluation.conversations import MeasuredConversation, make_conversation
 from midfold.evaluation.probes import TASK, Probe, ProbeKind
 from midfold.evaluation.retention import Belongings, ProbeVerdict, classify, find_belongings
+from midfold.evaluation.tallies import Tally
 from midfold.evaluation.texts import CompressedContext, escaped_forms, holds, index_context
 from midfold.redact import find_secrets
 from midfold.wire import parse
@@ -57,11 +58,6 @@ def evaluate(
     ]
 
 
-def ceiling_of(conversation: MeasuredConversation, ratio: float) -> int:
-    """Return the tokens that a compression to `ratio` may take."""
-    return max(1, int(conversation.tokens * ratio))
-
-
 def owes_must_keep(conversation: MeasuredConversation, ceiling: int) -> bool:
     """Whether there is room enough that no must-keep string may be missing."""
     return conversation.must_keep_tokens() <= ceiling * MUST_KEEP_PART
@@ -74,7 +70,7 @@ def _score(
     ratio: float,
     belongings: Sequence[Belongings],
 ) -> Score:
-    ceiling = ceiling_of(conversation, ratio)
+    ceiling = conversation.ceiling(ratio)
     outcome = method(conversation, ceiling)
     request = conversation.request
     messages = parse(outcome.items, request.dialect)
@@ -104,21 +100,6 @@ def follow_up(
     """Run a method on what became of a conversation."""
     changed = replace(conversation.request, messages=list(items), raw=None)
     return method(make_conversation(conversation.name, changed, ()), ceiling)
-
-
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """The number of probes that were asked for, and of those in context."""
-
-    kept: int = 0
-    asked: int = 0
-
-    def __add__(self, other: "Tally") -> "Tally":
-        return Tally(self.kept + other.kept, self.asked + other.asked)
-
-    @property
-    def part(self) -> float | None:
-        return self.kept / self.asked if self.asked else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +136,7 @@ def chain_folds(
 def _replay(
     conversation: MeasuredConversation, name: str, method: Method, ratio: float, length: int
 ) -> ChainResult:
-    ceiling = ceiling_of(conversation, ratio)
+    ceiling = conversation.ceiling(ratio)
     items: list[object] = []
     summary: str | None = None
     folds = 0

@@ -1,8 +1,8 @@
 """The figures in words and tables, for terminal and page alike."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from midfold.evaluation.cells import Table, write_count, write_percent
 from midfold.evaluation.probes import ProbeKind
 from midfold.evaluation.report import ChainFigures, MethodFigures, Report
 from midfold.evaluation.scores import MUST_KEEP_PART, Score
@@ -14,15 +14,6 @@ LIMITS = (
     "Exact strings are an upper bound: what stands in the context can still be overlooked by a model, and"
     " what is said in other words counts as lost here."
 )
-_NOTHING = "–"
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """Headings and rows of words."""
-
-    headings: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
 
 
 def headline(report: Report) -> str:
@@ -31,17 +22,17 @@ def headline(report: Report) -> str:
         return "nothing was measured"
     one = report.figures[0]
     return (
-        f"{_count(one.conversations, 'conversation')}, {one.tokens_before:,} tokens,"
-        f" {_count(one.asked, 'probe')} in the part between head and tail"
+        f"{write_count(one.conversations, 'conversation')}, {one.tokens_before:,} tokens,"
+        f" {write_count(one.asked, 'probe')} in the part between head and tail"
     )
 
 
 def ratio_title(ratio: float) -> str:
-    return f"Compressed to {_percent(ratio)} of the size"
+    return f"Compressed to {write_percent(ratio)} of the size"
 
 
 def chains_title(ratio: float) -> str:
-    return f"Fold upon fold, each to {_percent(ratio)} of the size: must-keep strings left"
+    return f"Fold upon fold, each to {write_percent(ratio)} of the size: must-keep strings left"
 
 
 def name_kind(kind: ProbeKind) -> str:
@@ -49,7 +40,7 @@ def name_kind(kind: ProbeKind) -> str:
 
 
 def name_length(length: int) -> str:
-    return _count(length, "fold")
+    return write_count(length, "fold")
 
 
 def main_table(figures: Sequence[MethodFigures]) -> Table:
@@ -58,7 +49,7 @@ def main_table(figures: Sequence[MethodFigures]) -> Table:
     rows = [
         (
             one.method,
-            *map(_percent, (one.verbatim, one.associated, one.retrievable, one.lost, one.must_keep)),
+            *map(write_percent, (one.verbatim, one.associated, one.retrievable, one.lost, one.must_keep)),
             f"{one.tokens_after:,}",
         )
         for one in figures
@@ -72,7 +63,7 @@ def more_table(figures: Sequence[MethodFigures]) -> Table:
     rows = [
         (
             one.method,
-            *map(_percent, (one.weighted, one.macro, one.ends, one.by_question, one.fill)),
+            *map(write_percent, (one.weighted, one.macro, one.ends, one.by_question, one.fill)),
             f"{one.kept_per_1000:.2f}",
             f"{one.cpu_ms_per_450k:,.0f}",
         )
@@ -102,9 +93,9 @@ def kind_table(figures: Sequence[MethodFigures]) -> Table:
         (
             name_kind(kind),
             f"{found.asked:,}",
-            _percent(found.verbatim),
-            _percent(found.associated),
-            *(_percent(one.kinds[kind].verbatim) for one in others),
+            write_percent(found.verbatim),
+            write_percent(found.associated),
+            *(write_percent(one.kinds[kind].verbatim) for one in others),
         )
         for kind, found in first.kinds.items()
     ]
@@ -124,7 +115,7 @@ def chain_table(chains: Sequence[ChainFigures]) -> Table:
             chain.method,
             name_length(chain.length),
             f"{chain.folds:.1f}",
-            *map(_percent, (chain.everything, chain.task, chain.constraints, chain.must_keep)),
+            *map(write_percent, (chain.everything, chain.task, chain.constraints, chain.must_keep)),
         )
         for chain in chains
     ]
@@ -134,21 +125,11 @@ def chain_table(chains: Sequence[ChainFigures]) -> Table:
 def must_keep_note(figures: MethodFigures) -> str:
     """Name the conversations that owe their must-keep strings."""
     return (
-        f"must-keep over {_count(figures.owing, 'conversation')}; exempt, because system prompt and must-keep"
-        f" strings take more than {_percent(MUST_KEEP_PART)} of the ceiling: {figures.exempt:,}"
+        f"must-keep over {write_count(figures.owing, 'conversation')}; exempt, because system prompt and"
+        f" must-keep strings take more than {write_percent(MUST_KEEP_PART)} of the ceiling:"
+        f" {figures.exempt:,}"
     )
 
 
 def dot_label(score: Score, kept: float) -> str:
-    return f"{score.conversation}, {score.method}: {_percent(kept)} in {score.tokens_after:,} tokens"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def _percent(part: float | None) -> str:
-    if part is None:
-        return _NOTHING
-    # What is not all must not look like all.
-    return "99.9 %" if 0.9995 <= part < 1 else f"{part * 100:.1f} %".replace(".0 %", " %")
+    return f"{score.conversation}, {score.method}: {write_percent(kept)} in {score.tokens_after:,} tokens"

@@ -6,9 +6,9 @@ labels are not complete.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 
 from midfold.evaluation.baselines import fold_by_digest
+from midfold.evaluation.contexts import ReadableContext, drop_output, take_newest
 from midfold.evaluation.conversations import MeasuredConversation
 from midfold.evaluation.failures import FailureHistory
 from midfold.evaluation.labels import ChangeLabel, ClosedLabel, FactLabel, Labels, OpenLabel, RuleLabel
@@ -16,8 +16,9 @@ from midfold.evaluation.matching import covers, flatten, part_of_words, quotes, 
 from midfold.evaluation.notes import NoteEntry, NoteKind, read_notes
 from midfold.evaluation.origins import Origins
 from midfold.evaluation.retention import SEARCH_HITS
-from midfold.evaluation.scores import Tally, ceiling_of
+from midfold.evaluation.tallies import SectionTally, Tally
 from midfold.evaluation.texts import SEPARATOR, Find, index_context
+from midfold.evaluation.truth_figures import IMPORTANCES, FactVerdict, NoteFault, TruthScore, WrongEntry
 from midfold.provenance import Author
 from midfold.wire import parse
 
@@ -26,96 +27,6 @@ _SHARED_WORDS = 0.5  # of an entry's or a label's words, from which both are abo
 _COVERED_WORDS = 0.7
 _CURRENT_WORDS = 0.75
 _QUOTED_CHARS = 240
-
-
-class NoteFault(StrEnum):
-    """The reason why an entry is wrong."""
-
-    NON_RULE = "a sentence that is no rule"
-    RULE_AUTHOR = "a rule that neither a person nor the project set"
-    LAPSED_RULE = "a rule that no longer holds"
-    GOAL_AUTHOR = "a goal that no person has"
-    OVERCOME = "a failure that was overcome"
-    PENDING_AUTHOR = "a request that no person made"
-    NOT_PENDING = "a request that is not open"
-    OUTDATED = "an outdated state without the current one"
-
-
-@dataclass(frozen=True, slots=True)
-class WrongEntry:
-    """An entry that misleads, and why."""
-
-    conversation: str
-    ratio: float
-    heading: str
-    fault: NoteFault
-    why: str
-    references: tuple[int, ...]
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class SectionTally:
-    """The entries of one kind: shown, true by a label, wrong; the rest is unknown."""
-
-    shown: int = 0
-    true: int = 0
-    wrong: int = 0
-
-    def __add__(self, other: "SectionTally") -> "SectionTally":
-        return SectionTally(self.shown + other.shown, self.true + other.true, self.wrong + other.wrong)
-
-    @property
-    def unknown(self) -> int:
-        return self.shown - self.true - self.wrong
-
-    @property
-    def part_true(self) -> float | None:
-        """Of the entries that the labels know, the part that is true."""
-        known = self.true + self.wrong
-        return self.true / known if known else None
-
-    @property
-    def part_not_wrong(self) -> float | None:
-        return 1 - self.wrong / self.shown if self.shown else None
-
-
-@dataclass(frozen=True, slots=True)
-class FactVerdict:
-    """A labelled fact, and whether the context has it word for word."""
-
-    fact: FactLabel
-    is_kept: bool
-
-
-@dataclass(frozen=True, slots=True)
-class TruthScore:
-    """All that the labels say of one fold."""
-
-    conversation: str
-    ratio: float
-    tokens_after: int
-    ceiling: int
-    entries: int
-    wrong: tuple[WrongEntry, ...]
-    rules: SectionTally
-    blocked: SectionTally
-    pending: SectionTally
-    rules_shown: Tally
-    """rules that hold at the end: under rules, or in a message that stayed"""
-    rules_anywhere: Tally
-    non_rules_shown: Tally
-    closed_shown: Tally
-    open_covered: Tally
-    outdated_alone: Tally
-    facts: tuple[FactVerdict, ...]
-    queries: Tally
-    """labelled queries about messages that left, and those that a search answers in its first matches"""
-
-    @property
-    def wrong_entries(self) -> int:
-        """The number of entries with a fault, each once."""
-        return len({(entry.heading, entry.references, entry.text) for entry in self.wrong})
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +45,7 @@ class _Notes:
 
 def judge_truth(conversation: MeasuredConversation, labels: Labels, ratio: float) -> TruthScore:
     """Fold a labelled conversation by the digest, and judge what its successor would read."""
-    ceiling = ceiling_of(conversation, ratio)
+    ceiling = conversation.ceiling(ratio)
     outcome = fold_by_digest(conversation, ceiling)
     request = conversation.request
     context = index_context(parse(outcome.items, request.dialect), outcome.summary, request.system_text)
@@ -175,6 +86,8 @@ class _Judge:
             *self._outdated(),
         ]
         held = [rule for rule in labels.rules if rule.holds_at_end]
+        newest = take_newest(self._conversation, ceiling)
+        bare = drop_output(self._conversation, ceiling)
         alone = [change for change in labels.changes if self._is_alone(change)]
         return TruthScore(
             conversation=self._conversation.name,
@@ -195,6 +108,10 @@ class _Judge:
             open_covered=Tally(sum(map(self._is_covered, labels.open)), len(labels.open)),
             outdated_alone=Tally(len(alone), len(labels.changes)),
             facts=find_facts(labels.facts, notes.flat),
+            newest_facts=_tally_vital(labels, newest),
+            bare_facts=_tally_vital(labels, bare),
+            tokens_before=self._conversation.tokens,
+            bare_tokens=bare.tokens,
             queries=self._answer_queries(find),
         )
 
@@ -346,6 +263,13 @@ class _Judge:
             first = list(dict.fromkeys(find(label.query)))[:SEARCH_HITS]
             kept += Tally(int(label.index in first), 1)
         return kept
+
+
+def _tally_vital(labels: Labels, context: ReadableContext) -> Tally:
+    """Count the facts of the highest importance in a context."""
+    vital = [fact for fact in labels.facts if fact.importance == IMPORTANCES[0]]
+    found = find_facts(vital, flatten(context.text.replace(SEPARATOR, "\n")))
+    return Tally(sum(verdict.is_kept for verdict in found), len(found))
 
 
 def _matches_open(entry: NoteEntry, label: OpenLabel) -> bool:

@@ -2,11 +2,82 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
-from midfold.evaluation.scores import Tally
-from midfold.evaluation.truth import FactVerdict, NoteFault, SectionTally, TruthScore
+from midfold.evaluation.labels import FactLabel
+from midfold.evaluation.tallies import SectionTally, Tally
 
 IMPORTANCES = (3, 2, 1)
+
+
+class NoteFault(StrEnum):
+    """The reason why an entry is wrong."""
+
+    NON_RULE = "a sentence that is no rule"
+    RULE_AUTHOR = "a rule that neither a person nor the project set"
+    LAPSED_RULE = "a rule that no longer holds"
+    GOAL_AUTHOR = "a goal that no person has"
+    OVERCOME = "a failure that was overcome"
+    PENDING_AUTHOR = "a request that no person made"
+    NOT_PENDING = "a request that is not open"
+    OUTDATED = "an outdated state without the current one"
+
+
+@dataclass(frozen=True, slots=True)
+class WrongEntry:
+    """An entry that misleads, and why."""
+
+    conversation: str
+    ratio: float
+    heading: str
+    fault: NoteFault
+    why: str
+    references: tuple[int, ...]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class FactVerdict:
+    """A labelled fact, and whether the context has it word for word."""
+
+    fact: FactLabel
+    is_kept: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TruthScore:
+    """All that the labels say of one fold."""
+
+    conversation: str
+    ratio: float
+    tokens_after: int
+    ceiling: int
+    entries: int
+    wrong: tuple[WrongEntry, ...]
+    rules: SectionTally
+    blocked: SectionTally
+    pending: SectionTally
+    rules_shown: Tally
+    """rules that hold at the end: under rules, or in a message that stayed"""
+    rules_anywhere: Tally
+    non_rules_shown: Tally
+    closed_shown: Tally
+    open_covered: Tally
+    outdated_alone: Tally
+    facts: tuple[FactVerdict, ...]
+    newest_facts: Tally
+    """facts of importance 3 that the newest messages have, in the same number of tokens"""
+    bare_facts: Tally
+    """facts of importance 3 that everything but tool output has"""
+    tokens_before: int
+    bare_tokens: int
+    queries: Tally
+    """labelled queries about messages that left, and those that a search answers in its first matches"""
+
+    @property
+    def wrong_entries(self) -> int:
+        """The number of entries with a fault, each once."""
+        return len({(entry.heading, entry.references, entry.text) for entry in self.wrong})
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +112,12 @@ class TruthFigures:
     facts_1: float | None
     facts_by_category: dict[str, Tally]
     facts_3_by_category: dict[str, Tally]
+    facts_3_newest: float | None
+    """what the newest messages have in as many tokens"""
+    facts_3_bare: float | None
+    """what all text without tool output has"""
+    bare_size: float
+    """its part of the tokens before"""
     recall_at_5: float | None
     queries: int
 
@@ -89,6 +166,10 @@ def _figures(scores: Sequence[TruthScore]) -> TruthFigures:
         facts_1=by_importance[1],
         facts_by_category=_by_category(facts),
         facts_3_by_category=_by_category([fact for fact in facts if fact.fact.importance == 3]),
+        facts_3_newest=_total(scores, lambda score: score.newest_facts).part,
+        facts_3_bare=_total(scores, lambda score: score.bare_facts).part,
+        bare_size=sum(score.bare_tokens for score in scores)
+        / max(1, sum(score.tokens_before for score in scores)),
         recall_at_5=queries.part,
         queries=queries.asked,
     )

@@ -2,30 +2,48 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
 import click
 
 from midfold.cli.render.console import make_console
-from midfold.cli.render.evaluation import print_report
+from midfold.cli.render.evaluation import print_report, print_studies
 from midfold.cli.terminal import printable
-from midfold.errors import ConfigError
+from midfold.errors import ConfigError, UnreadableTranscript
 from midfold.evaluation import (
-    CHAINS,
+    FUTURE_RATIOS,
+    CeilingLadder,
     ChainResult,
+    EngineRun,
+    FutureScore,
     Gate,
+    MeasuredConversation,
     Report,
     Score,
+    Studies,
+    Study,
+    TruthScore,
     Unusable,
     as_values,
     chain_folds,
+    climb_down,
     evaluate,
+    find_labels,
     find_misses,
     find_transcripts,
+    judge_truth,
     load_conversation,
+    name_transcript,
     read_gates,
+    read_labels,
+    run_engine,
+    score_future,
+    study_of,
+    study_values,
     summarize,
+    summarize_studies,
     write_page,
 )
 from midfold.files import replace_file
@@ -36,7 +54,42 @@ Examples:
   midfold eval session.json
   midfold eval corpus/ --chains --html report.html
   midfold eval corpus/ --ratio 0.1 --gate verbatim=0.85 --gate must_keep=1.0
+  midfold eval corpus/ --truth --future --gate wrong_per_100=2
 """
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What to measure, and with what."""
+
+    studies: frozenset[Study]
+    ratios: tuple[float, ...]
+    probes_dir: Path | None
+    labels_dir: Path | None
+
+    @property
+    def fold_ratios(self) -> tuple[float, ...]:
+        return self.ratios or _DEFAULT_RATIOS
+
+    @property
+    def future_ratios(self) -> tuple[float, ...]:
+        return self.ratios or FUTURE_RATIOS
+
+    def ratios_of(self, study: Study) -> tuple[float, ...]:
+        return self.future_ratios if study is Study.FUTURE else self.fold_ratios
+
+
+@dataclass(slots=True)
+class _Findings:
+    """What was measured so far."""
+
+    scores: list[Score] = field(default_factory=list)
+    links: list[ChainResult] = field(default_factory=list)
+    unusable: list[Unusable] = field(default_factory=list)
+    truth: list[TruthScore] = field(default_factory=list)
+    future: list[FutureScore] = field(default_factory=list)
+    ladders: list[CeilingLadder] = field(default_factory=list)
+    engine_runs: list[EngineRun] = field(default_factory=list)
 
 
 @click.command(epilog=_EPILOG)
@@ -49,21 +102,33 @@ Examples:
     help="Where probes lie, NAME.json for each transcript; default: the folder probes beside that of PATH.",
 )
 @click.option(
+    "--labels",
+    "labels_dir",
+    metavar="DIR",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="Where labels lie, NAME.json for each transcript; default: the folder gold beside that of PATH.",
+)
+@click.option(
     "--ratio",
     "ratios",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     multiple=True,
-    default=_DEFAULT_RATIOS,
-    show_default=True,
-    help="The part of its size to compress to; may be given again.",
+    help="The part of its size to compress to; may be given again.  [default: 0.1, 0.05; --future: 0.1, 0.2]",
 )
+@click.option("--truth", is_flag=True, help="Judge the notes by labels, and print each wrong entry.")
+@click.option("--future", is_flag=True, help="Cut, fold, and look for what the agent used after the cut.")
+@click.option("--ceilings", is_flag=True, help="Fold to smaller and smaller ceilings: less never gives more.")
+@click.option("--engine", is_flag=True, help="Run an engine over whole conversations, and look what is left.")
 @click.option(
     "--chains",
-    "with_chains",
     is_flag=True,
-    help="Also fold 1, 2, 5 and 10 times in a row, to the first ratio.",
+    help="Fold 1, 2, 5 and 10 times in a row, to the first ratio; beside the comparison of methods.",
 )
+@click.option("--all", "everything", is_flag=True, help="Measure all of this.")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Take the first N transcripts only.")
+@click.option(
+    "--missing", "with_missing", is_flag=True, help="With --truth, also list facts that are missing."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object with everything measured.")
 @click.option("--html", "page", metavar="FILE", help="Write one page with tables and charts.")
 @click.option(
@@ -76,72 +141,126 @@ Examples:
 def command(
     paths: tuple[Path, ...],
     probes_dir: Path | None,
+    labels_dir: Path | None,
     ratios: tuple[float, ...],
-    with_chains: bool,
     limit: int | None,
+    with_missing: bool,
     as_json: bool,
     page: str | None,
     gates: tuple[str, ...],
+    **studies: bool,
 ) -> int:
     """Compress transcripts in several ways and show what each of them keeps.
 
     PATH is a transcript that `midfold inspect` reads, or a folder of them. Probes, exact strings that should
-    survive, are read from files where there are some and derived from the transcript where not. No model and
-    no network is needed.
+    survive, are read from files where there are some and derived from the transcript where not. With --truth,
+    --future, --ceilings or --engine these are measured instead. No model and no network is needed.
     """
+    plan = _Plan(_choose_studies(studies), tuple(dict.fromkeys(ratios)), probes_dir, labels_dir)
     wanted = read_gates(gates)
-    _check_gates(wanted, ratios, with_chains=with_chains)
-    found = list(islice(find_transcripts(paths), limit))
-    report = _measure(found, probes_dir, tuple(dict.fromkeys(ratios)), with_chains=with_chains)
-    if not report.scores:
-        raise click.UsageError("there is no transcript to measure with")
+    _check_gates(wanted, plan)
+    found = _measure(list(islice(find_transcripts(paths), limit)), plan)
+    report = summarize(found.scores, found.links, found.unusable)
+    judged = summarize_studies(found.truth, found.future, found.ladders, found.engine_runs)
+    _check_findings(report, judged, plan)
     if page is not None:
-        _write_page(report, page)
+        _write_page(report, judged, page)
     if as_json:
-        click.echo(json.dumps(as_values(report), ensure_ascii=False))
+        click.echo(json.dumps(as_values(report) | study_values(judged), ensure_ascii=False))
     else:
-        print_report(report, make_console())
-    misses = find_misses(wanted, report)
+        console = make_console()
+        if report.scores:
+            print_report(report, console)
+        print_studies(judged, console, with_missing=with_missing)
+    misses = find_misses(wanted, report, judged)
     for miss in misses:
         click.echo(f"midfold: {miss}", err=True)
     return 1 if misses else 0
 
 
-def _check_gates(gates: Sequence[Gate], ratios: Sequence[float], *, with_chains: bool) -> None:
+def _choose_studies(options: dict[str, bool]) -> frozenset[Study]:
+    """Return what was asked for; without a wish, the comparison of methods by probes."""
+    if options["everything"]:
+        return frozenset(Study)
+    asked = {study for study in Study if options.get(study.value)}
+    if not asked or Study.CHAINS in asked:
+        asked.add(Study.PROBES)
+    return frozenset(asked)
+
+
+def _check_gates(gates: Sequence[Gate], plan: _Plan) -> None:
     for gate in gates:
+        study = study_of(gate.name)
+        if study not in plan.studies:
+            hint = "no study that leaves out probes" if study is Study.PROBES else f"--{study}"
+            raise ConfigError("--gate", str(gate), hint=f"{hint}, without which it is not measured")
+        ratios = plan.ratios_of(study)
         if gate.ratio is not None and gate.ratio not in ratios:
             raise ConfigError(
                 "--gate", str(gate), hint=f"a ratio that is measured: {', '.join(map(str, ratios))}"
             )
-        if gate.name in CHAINS and not with_chains:
-            raise ConfigError("--gate", str(gate), hint="--chains, without which nothing is chained")
 
 
-def _measure(
-    paths: Sequence[Path], probes_dir: Path | None, ratios: Sequence[float], *, with_chains: bool
-) -> Report:
+def _check_findings(report: Report, studies: Studies, plan: _Plan) -> None:
+    if Study.TRUTH in plan.studies and not studies.truth:
+        raise click.UsageError("no transcript has labels; --labels says where they lie")
+    if not (report.scores or study_values(studies)):
+        raise click.UsageError("there is no transcript to measure with")
+
+
+def _measure(paths: Sequence[Path], plan: _Plan) -> _Findings:
     """Measure every transcript; one that is none is worth a warning, not the end."""
-    scores: list[Score] = []
-    links: list[ChainResult] = []
-    unusable: list[Unusable] = []
+    found = _Findings()
     console = make_console(stderr=True)
     with console.status("") as status:
         for number, path in enumerate(paths, 1):
             status.update(f"{number} of {len(paths)}  {printable(path.name)}")
-            conversation = load_conversation(path, probes_dir)
+            conversation = load_conversation(path, plan.probes_dir)
             if isinstance(conversation, Unusable):
-                unusable.append(conversation)
-                warning = f"{path.name}: left out: {conversation.reason}"
-                click.echo(f"midfold: {printable(warning, 200)}", err=True)
-                continue
-            scores += evaluate(conversation, ratios)
-            if with_chains:
-                links += chain_folds(conversation, ratios[0])
-    return summarize(scores, links, unusable)
+                _leave_out(conversation, found)
+            else:
+                _measure_one(conversation, path, plan, found)
+    return found
 
 
-def _write_page(report: Report, page: str) -> None:
+def _leave_out(unusable: Unusable, found: _Findings) -> None:
+    found.unusable.append(unusable)
+    warning = f"{unusable.path.name}: left out: {unusable.reason}"
+    click.echo(f"midfold: {printable(warning, 200)}", err=True)
+
+
+def _measure_one(conversation: MeasuredConversation, path: Path, plan: _Plan, found: _Findings) -> None:
+    studies, ratios = plan.studies, plan.fold_ratios
+    if Study.PROBES in studies:
+        found.scores += evaluate(conversation, ratios)
+    if Study.CHAINS in studies:
+        found.links += chain_folds(conversation, ratios[0])
+    if Study.TRUTH in studies:
+        found.truth += _judge(conversation, path, plan, found)
+    if Study.FUTURE in studies:
+        found.future += score_future(conversation, plan.future_ratios)
+    if Study.CEILINGS in studies:
+        found.ladders.append(climb_down(conversation))
+    if Study.ENGINE in studies:
+        run = run_engine(conversation)
+        found.engine_runs += [] if run is None else [run]
+
+
+def _judge(conversation: MeasuredConversation, path: Path, plan: _Plan, found: _Findings) -> list[TruthScore]:
+    """Judge a transcript that has labels."""
+    listed = find_labels(path, name_transcript(path), plan.labels_dir)
+    if listed is None:
+        return []
     try:
-        replace_file(Path(page), write_page(report).encode("utf-8", "replace"))
+        labels = read_labels(listed, len(conversation.messages))
+    except UnreadableTranscript as error:
+        _leave_out(Unusable(listed, error.reason), found)
+        return []
+    return [judge_truth(conversation, labels, ratio) for ratio in plan.fold_ratios]
+
+
+def _write_page(report: Report, studies: Studies, page: str) -> None:
+    try:
+        replace_file(Path(page), write_page(report, studies).encode("utf-8", "replace"))
     except OSError as error:
         raise ConfigError("--html", page, hint=f"a file that can be written ({error.strerror})") from error

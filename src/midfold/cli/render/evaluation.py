@@ -8,6 +8,7 @@ from midfold.cli.terminal import printable
 from midfold.evaluation import (
     LIMITS,
     Report,
+    Studies,
     Table,
     chain_table,
     chains_title,
@@ -15,7 +16,14 @@ from midfold.evaluation import (
     must_keep_note,
     ratio_tables,
     ratio_title,
+    score_title,
+    write_missing_facts,
+    write_sections,
+    write_wrong_entries,
 )
+from midfold.redact import redact
+
+_LINE_CHARS = 500
 
 
 def print_report(report: Report, console: Console) -> None:
@@ -32,6 +40,21 @@ def print_report(report: Report, console: Console) -> None:
         console.print(Text(f"\n{chains_title(ratio)}", style="bold"), soft_wrap=True)
         _print_table(chain_table(chains), console)
     console.print(Text(f"\n{LIMITS}", style="dim"))
+
+
+def print_studies(studies: Studies, console: Console, *, with_missing: bool = False) -> None:
+    """Print the figures of each study, and every entry that was judged wrong."""
+    for section in write_sections(studies):
+        console.print(Text(f"\n{section.title}", style="bold"), soft_wrap=True)
+        for table in section.tables:
+            _print_table(table, console)
+        for note in section.notes:
+            console.print(Text(printable(note), style="dim"), soft_wrap=True)
+    for score in studies.truth_scores:
+        missing = write_missing_facts(score) if with_missing else []
+        console.print(Text(f"\n{printable(score_title(score))}", style="bold"), soft_wrap=True)
+        for line in [*write_wrong_entries(score), *(f"missing: {fact}" for fact in missing)]:
+            console.print(Text(f"- {printable(redact(line), _LINE_CHARS)}"), soft_wrap=True)
 
 
 def _print_table(table: Table, console: Console) -> None:
