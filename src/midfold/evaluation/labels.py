@@ -142,7 +142,7 @@ def read_labels(path: Path, count: int) -> Labels:
 
 
 def find_labels(transcript: Path, name: str, labels_dir: Path | None = None) -> Path | None:
-    """Return the file with the labels of a transcript; by default it lies in the folder `gold` beside its own."""
+    """Return the file with the labels of a transcript, by default in the folder `gold` beside its own."""
     listed = (labels_dir or transcript.resolve().parent.parent / "gold") / f"{name}.json"
     return listed if listed.is_file() else None
 

@@ -24,7 +24,7 @@ _FIRST_WIDE = "\u2e80"
 _SPACE = re.compile(r"\s+")
 _JOINT = re.compile(r"\s·\s")
 _MARKS = re.compile(r"[*`#>]+")
-_WORD = re.compile(r"[^\W_\u2e80-\uffff][\w-]{3,}|[\u2e80-\uffff]{2,}")
+_WORD = re.compile(r"[\u2e80-\uffff]{2,}|[^\W_\u2e80-\uffff][\w-]{3,}|\d+")
 
 
 def flatten(text: str) -> str:
@@ -65,7 +65,7 @@ def says_same(text: str, label: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def content_words(text: str) -> frozenset[str]:
-    """Return the words of a text that carry something: of four letters and more, and pairs of wide ones."""
+    """Return the words that carry something: numbers, four letters and more, pairs of wide characters."""
     found: set[str] = set()
     for match in _WORD.finditer(plain(text)):
         word = match[0]
@@ -79,6 +79,15 @@ def part_of_words(text: str, label: str) -> float:
     return len(wanted & content_words(text)) / len(wanted) if wanted else 0.0
 
 
-def covers(texts: Sequence[str], label: str, least: float) -> bool:
-    """Whether one of the texts has at least that part of a label's words."""
-    return any(part_of_words(text, label) >= least for text in texts)
+def covers(texts: Sequence[str], label: str, least: float, *, besides: str = "") -> bool:
+    """Whether one of the texts has at least that part of a label's words.
+
+    Words that also stand in `besides`, another wording about the same thing, prove nothing alone.
+    """
+    own = content_words(label) - content_words(besides)
+    if not own:
+        return False
+    return any(
+        part_of_words(text, label) >= least and len(own & content_words(text)) >= least * len(own)
+        for text in texts
+    )

@@ -7,7 +7,7 @@ labels are not complete.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from midfold.evaluation.baselines import fold_by_digest
+from midfold.evaluation.baselines import Method, fold_by_digest
 from midfold.evaluation.contexts import ReadableContext, drop_output, take_newest
 from midfold.evaluation.conversations import MeasuredConversation
 from midfold.evaluation.failures import FailureHistory
@@ -43,10 +43,12 @@ class _Notes:
         return [entry for entry in self.entries if entry.kind in kinds]
 
 
-def judge_truth(conversation: MeasuredConversation, labels: Labels, ratio: float) -> TruthScore:
-    """Fold a labelled conversation by the digest, and judge what its successor would read."""
+def judge_truth(
+    conversation: MeasuredConversation, labels: Labels, ratio: float, method: Method = fold_by_digest
+) -> TruthScore:
+    """Fold a labelled conversation, by default with the digest, and judge what a successor reads."""
     ceiling = conversation.ceiling(ratio)
-    outcome = fold_by_digest(conversation, ceiling)
+    outcome = method(conversation, ceiling)
     request = conversation.request
     context = index_context(parse(outcome.items, request.dialect), outcome.summary, request.system_text)
     notes = _Notes(
@@ -249,7 +251,7 @@ class _Judge:
             return False
         texts = [*(entry.text for entry in self._notes.entries), *self._notes.kept]
         return not quotes(self._notes.flat, change.current) and not covers(
-            texts, change.current, _CURRENT_WORDS
+            texts, change.current, _CURRENT_WORDS, besides=change.outdated
         )
 
     def _answer_queries(self, find: Find | None) -> Tally:

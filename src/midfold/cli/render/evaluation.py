@@ -49,10 +49,10 @@ def print_studies(studies: Studies, console: Console, *, with_missing: bool = Fa
         for table in section.tables:
             _print_table(table, console)
         for note in section.notes:
-            console.print(Text(printable(note), style="dim"), soft_wrap=True)
+            console.print(Text(printable(note, _LINE_CHARS), style="dim"), soft_wrap=True)
     for score in studies.truth_scores:
         missing = write_missing_facts(score) if with_missing else []
-        console.print(Text(f"\n{printable(score_title(score))}", style="bold"), soft_wrap=True)
+        console.print(Text(f"\n{printable(score_title(score), _LINE_CHARS)}", style="bold"), soft_wrap=True)
         for line in [*write_wrong_entries(score), *(f"missing: {fact}" for fact in missing)]:
             console.print(Text(f"- {printable(redact(line), _LINE_CHARS)}"), soft_wrap=True)
 
