@@ -46,6 +46,11 @@ def test_a_missed_gate_is_one_line_and_status_1(run):
         (TRANSCRIPT, "--gate", "beauty=1"),
         (TRANSCRIPT, "--gate", "verbatim@0.7=1"),
         (TRANSCRIPT, "--gate", "chain_task=1"),
+        (TRANSCRIPT, "--gate", "facts_3=1"),
+        (TRANSCRIPT, "--future", "--gate", "verbatim=1"),
+        (TRANSCRIPT, "--future", "--gate", "future@0.05=1"),
+        (TRANSCRIPT, "--truth"),
+        (TRANSCRIPT, "--truth", "--labels", "nowhere"),
         (TRANSCRIPT, "--probes", "nowhere"),
         ("pyproject.toml",),
     ],
@@ -105,3 +110,57 @@ def test_a_page_that_cannot_be_written_is_one_clear_line(run, tmp_path):
     status, _, err = run("eval", OTHER, "--ratio", 0.4, "--html", tmp_path / "no" / "page.html")
     assert status == 2
     assert "--html" in err
+
+
+@pytest.fixture
+def labelled(tmp_path):
+    """A conversation whose labels call one of its sentences no rule."""
+    for folder in ("corpus", "gold"):
+        (tmp_path / folder).mkdir()
+    messages = [
+        {"role": "user", "content": "Count the sheep. Never open the north gate."},
+        *(
+            {"role": role, "content": f"{role} counts {number} sheep " * 30}
+            for number in range(20)
+            for role in ("assistant", "user")
+        ),
+    ]
+    labels = {
+        "authors": [{"index": 0, "author": "person"}],
+        "not_rules": [{"index": 0, "text": "Never open the north gate.", "why": "said in jest"}],
+        "facts": [{"index": 5, "answer": "no such words", "category": "result", "importance": 3}],
+    }
+    (tmp_path / "corpus" / "sheep.json").write_text(json.dumps({"messages": messages}), "utf-8")
+    (tmp_path / "gold" / "sheep.json").write_text(json.dumps(labels), "utf-8")
+    return tmp_path
+
+
+def test_truth_prints_each_wrong_entry_and_what_is_missing(run, labelled):
+    status, out, err = run("eval", labelled / "corpus", "--truth", "--missing", "--ratio", 0.3)
+    assert (status, err) == (0, "")
+    assert "wrong per 100 entries" in out
+    assert "missing: [5] result" in out
+    assert "midfold digest" not in out  # the comparison was not asked for
+
+
+def test_labels_that_cannot_be_used_are_a_warning(run, labelled):
+    (labelled / "gold" / "sheep.json").write_text('{"rules": [{}]}', "utf-8")
+    status, _, err = run("eval", labelled / "corpus", "--truth", "--ceilings")
+    assert status == 2
+    assert err.startswith("midfold: sheep.json: left out: rules[0] has no number 'index'")
+
+
+def test_studies_are_measured_together_and_have_gates(run):
+    status, out, err = run(
+        "eval", OTHER, "--future", "--ceilings", "--engine", "--json", "--gate", "unmet_ceilings=-1"
+    )
+    values = json.loads(out)
+    assert status == 1
+    assert err.startswith("midfold: gate missed: unmet_ceilings at most -1; it is ")
+    assert {"future", "ceilings"} <= set(values)
+    assert values["figures"] == []
+
+
+def test_all_measures_everything(run, labelled):
+    _, out, _ = run("eval", labelled / "corpus", "--all", "--ratio", 0.3, "--json")
+    assert {"figures", "chains", "truth", "ceilings"} <= set(json.loads(out))
