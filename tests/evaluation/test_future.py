@@ -5,13 +5,13 @@ import pytest
 from midfold.evaluation.baselines import DIGEST
 from midfold.evaluation.contexts import drop_output, take_names, take_newest
 from midfold.evaluation.conversations import make_conversation
+from midfold.evaluation.families import name_family
 from midfold.evaluation.future import (
     NEWEST,
     FutureFigures,
     find_cut,
-    find_lead,
+    find_least_lead,
     find_needed,
-    name_family,
     score_future,
     summarize_future,
 )
@@ -91,11 +91,11 @@ def test_every_method_is_scored_at_every_cut_and_ratio(barn):
     assert {score.method for score in scores} == {
         DIGEST,
         "newest only",
-        "no tool output",
-        "newest and names",
+        "no output",
+        "with names",
     }
     assert {score.needed.asked for score in scores} == {2}
-    bare = next(score for score in scores if score.method == "no tool output")
+    bare = next(score for score in scores if score.method == "no output")
     assert bare.missing == ("field_north",)
 
 
@@ -145,8 +145,8 @@ def test_the_lead_is_that_of_the_worst_family_that_says_something():
         figures("c", DIGEST, 0.0, asked=2),
         figures("c", NEWEST, 1.0, asked=2),
     ]
-    assert find_lead(found, 0.1) == pytest.approx(0.1)
-    assert find_lead(found, 0.2) is None
+    assert find_least_lead(found, 0.1) == pytest.approx(0.1)
+    assert find_least_lead(found, 0.2) is None
 
 
 def test_figures_are_those_of_all_and_of_each_family(barn):

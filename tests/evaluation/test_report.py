@@ -9,7 +9,7 @@ from midfold.evaluation.html import write_page
 from midfold.evaluation.probes import make_probe
 from midfold.evaluation.report import as_values
 from midfold.evaluation.scores import Score
-from midfold.evaluation.tables import main_table
+from midfold.evaluation.tables import family_table, main_table
 
 
 def verdict(fate, kind=ProbeKind.COMMAND, zone=Zone.MIDDLE):
@@ -57,6 +57,28 @@ def test_head_and_tail_are_counted_apart():
 def test_micro_counts_probes_and_macro_conversations():
     one = figures(score("a", KEPT, KEPT, KEPT), score("b", LOST), score("c"))
     assert (one.verbatim, one.macro) == (0.75, 0.5)
+
+
+def test_a_result_over_its_ceiling_does_not_count_where_the_ceiling_is_met():
+    one = figures(score("a-1", KEPT, LOST), score("b-1", KEPT, KEPT, tokens=101))
+    assert (one.verbatim, one.verbatim_met) == (0.75, 0.5)
+    assert figures(score("b-1", KEPT, tokens=101)).verbatim_met is None
+
+
+def test_the_least_family_is_one_that_says_something():
+    one = figures(
+        score("a-1", *[KEPT] * 6, *[LOST] * 2),
+        score("a-2", KEPT, KEPT),
+        score("a-ja-1", *[KEPT] * 10),
+        score("b-1", *[LOST] * 9),
+    )
+    assert one.verbatim_family == pytest.approx(0.8)
+    assert {family: tally.asked for family, tally in one.families.items()} == {"a": 10, "a-ja": 10, "b": 9}
+
+
+def test_the_table_of_families_ends_with_all_of_them():
+    table = family_table(summarize([score("a-1", KEPT, LOST), score("b-1", KEPT, KEPT)]).figures)
+    assert table.rows == (("a", "2", "50 %"), ("b", "2", "100 %"), ("all", "4", "75 %"))
 
 
 def test_a_rule_weighs_more_than_a_figure():

@@ -4,7 +4,15 @@ import json
 
 import pytest
 
-from midfold.evaluation import Studies, Study, study_of, study_values, summarize_studies, write_page
+from midfold.evaluation import (
+    Studies,
+    Study,
+    study_of,
+    study_values,
+    summarize_studies,
+    write_page,
+    write_sections,
+)
 from midfold.evaluation.baselines import DIGEST
 from midfold.evaluation.ceilings import CeilingLadder, Rung
 from midfold.evaluation.engine_runs import EngineRun
@@ -80,6 +88,12 @@ def test_floors_and_caps_of_every_study_are_met_or_missed():
         "future_macro at least 0.7",
         "larger_results at most 0",
     ]
+
+
+def test_the_lead_of_each_family_is_printed():
+    [section] = [one for one in write_sections(STUDIES) if one.title.startswith("Future")]
+    assert [row[:3] for row in section.tables[0].rows[:2]] == [("all", "20", "+10.0"), ("c", "20", "+10.0")]
+    assert section.notes[-1].endswith(": +10.0")
 
 
 @pytest.mark.parametrize("gate", ["facts_3=0", "future=0", "larger_results=9", "engine_middle=0"])

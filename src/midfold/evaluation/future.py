@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from midfold.evaluation.baselines import DIGEST, fold_by_digest
 from midfold.evaluation.contexts import ReadableContext, agent_names, drop_output, take_names, take_newest
 from midfold.evaluation.conversations import MeasuredConversation, make_conversation
+from midfold.evaluation.families import LEAST_ASKED, name_family
 from midfold.evaluation.names import has_name, read_names
 from midfold.evaluation.tallies import Tally
 from midfold.evaluation.texts import index_context, read_texts
@@ -21,16 +22,10 @@ from midfold.wire import parse
 CUTS = (0.5, 0.75)
 FUTURE_RATIOS = (0.1, 0.2)
 NEWEST = "newest only"
-NO_OUTPUT = "no tool output"
-NAME_LIST = "newest and names"
+NO_OUTPUT = "no output"
+NAME_LIST = "with names"
 _FEW_MESSAGES = 5
 """A name is rare when it stands in at most so many messages before the cut."""
-_LEAST_ASKED = 10
-"""A family with fewer names says little about a lead."""
-_LANGUAGES = frozenset(
-    ("ar", "de", "en", "es", "fr", "hi", "it", "ja", "ko", "nl", "pl", "pt", "ru", "tr", "vi", "zh")
-)
-
 
 ContextMethod = Callable[[MeasuredConversation, int], ReadableContext]
 
@@ -57,12 +52,6 @@ def score_future(
 ) -> list[FutureScore]:
     """Cut a conversation, fold what is before each cut, and look for what the agent used after it."""
     return [score for part in cuts for score in _score_cut(conversation, part, ratios)]
-
-
-def name_family(conversation: str) -> str:
-    """Return the family of a conversation: the first word of its name, and the language where one follows."""
-    first, *others = conversation.split("-")
-    return f"{first}-{others[0]}" if others and others[0] in _LANGUAGES else first
 
 
 def _score_cut(
@@ -173,13 +162,23 @@ def summarize_future(scores: Sequence[FutureScore]) -> tuple[FutureFigures, ...]
     )
 
 
-def find_lead(figures: Sequence[FutureFigures], ratio: float) -> float | None:
-    """Return how far the digest is ahead of the newest messages in the family where it is the least."""
+def find_leads(figures: Sequence[FutureFigures], ratio: float) -> dict[str | None, float]:
+    """Return how far the digest is ahead of the newest messages, over all and in each family."""
     at_ratio = {(one.family, one.method): one for one in figures if one.ratio == ratio}
-    leads = [
-        one.micro - at_ratio[family, NEWEST].micro
+    return {
+        family: one.micro - at_ratio[family, NEWEST].micro
         for (family, method), one in at_ratio.items()
-        if family is not None and method == DIGEST and one.asked >= _LEAST_ASKED
+        if method == DIGEST
+    }
+
+
+def find_least_lead(figures: Sequence[FutureFigures], ratio: float) -> float | None:
+    """Return the lead in the family where it is the least; a family with few names has none."""
+    asked = {one.family: one.asked for one in figures}
+    leads = [
+        lead
+        for family, lead in find_leads(figures, ratio).items()
+        if family is not None and asked[family] >= LEAST_ASKED
     ]
     return min(leads, default=None)
 

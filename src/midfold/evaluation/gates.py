@@ -9,14 +9,25 @@ from typing import TypeVar
 
 from midfold.errors import ConfigError
 from midfold.evaluation.baselines import DIGEST
-from midfold.evaluation.future import FutureFigures, find_lead
+from midfold.evaluation.future import FutureFigures, find_least_lead
 from midfold.evaluation.probes import ProbeKind
 from midfold.evaluation.report import ChainFigures, MethodFigures, Report
 from midfold.evaluation.studies import Studies
 from midfold.evaluation.truth_figures import TruthFigures
 
 _F = TypeVar("_F", TruthFigures, FutureFigures, MethodFigures)
-FLOORS = ("verbatim", "associated", "weighted", "macro", "ends", "must_keep", "fill", "kept_per_1000")
+FLOORS = (
+    "verbatim",
+    "verbatim_met",
+    "verbatim_family",
+    "associated",
+    "weighted",
+    "macro",
+    "ends",
+    "must_keep",
+    "fill",
+    "kept_per_1000",
+)
 """Figures that must not be lower; kinds of probes and what chains keep are among them."""
 CAPS = ("lost", "inventions", "unsound", "secrets", "over_ceiling", "unstable", "cpu_ms_per_450k")
 """Figures that must not be higher."""
@@ -172,7 +183,7 @@ def _future(gate: Gate, studies: Studies) -> float | None:
     if overall is None:
         return None
     if gate.name == "future_lead":
-        return find_lead(studies.future, overall.ratio)
+        return find_least_lead(studies.future, overall.ratio)
     return overall.micro if gate.name == "future" else overall.macro
 
 

@@ -34,6 +34,7 @@ def _body(report: Report) -> Iterator[str]:
         yield _table(tables.check_table(at_ratio))
         yield f"<h3>{escape(tables.KINDS_TITLE)}</h3>{_key(names)}{_bars(at_ratio)}"
         yield _table(tables.kind_table(at_ratio))
+        yield _table(tables.family_table(at_ratio))
         yield f"<h3>{escape(tables.DOTS_TITLE)}</h3>{_key(names)}{draw_dots(_dots(report, ratio, names))}"
         yield _paragraph(tables.DOTS_NOTE)
     yield from _chains(report)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 
 from midfold.evaluation.conversations import Unusable
+from midfold.evaluation.families import LEAST_ASKED, name_family
 from midfold.evaluation.probes import ProbeKind, Zone
 from midfold.evaluation.retention import ProbeFate, ProbeVerdict
 from midfold.evaluation.scores import ChainResult, Score
@@ -33,6 +34,12 @@ class MethodFigures:
     asked: int
     verbatim: float
     """in context word for word, associated or not"""
+    verbatim_met: float | None
+    """the same, over the conversations whose ceiling was met"""
+    verbatim_family: float | None
+    """the same as `verbatim_met`, in the family where it is the least"""
+    families: dict[str, Tally]
+    """middle probes in context by family, where the ceiling was met"""
     associated: float
     retrievable: float
     by_question: float
@@ -132,12 +139,16 @@ def _figures(scores: Sequence[Score]) -> MethodFigures:
     tokens_after = sum(score.tokens_after for score in scores)
     cpu_ms = sum(score.cpu_ms for score in scores)
     macro = [_part(verdicts, in_context) for verdicts in middles if verdicts]
+    families = _by_family(scores)
     return MethodFigures(
         method=scores[0].method,
         ratio=scores[0].ratio,
         conversations=len(scores),
         asked=len(middle),
         verbatim=_part(middle, in_context),
+        verbatim_met=_total(families.values()),
+        verbatim_family=_least(families.values()),
+        families=families,
         associated=_part(middle, lambda verdict: verdict.fate is ProbeFate.ASSOCIATED),
         retrievable=_part(middle, lambda verdict: verdict.fate is ProbeFate.RETRIEVABLE),
         by_question=_part(middle, lambda verdict: verdict.by_question),
@@ -163,8 +174,27 @@ def _figures(scores: Sequence[Score]) -> MethodFigures:
     )
 
 
+def _by_family(scores: Sequence[Score]) -> dict[str, Tally]:
+    """Count the middle probes of each family; a result over its ceiling had more room than it was given."""
+    found: dict[str, Tally] = {}
+    for score in _met(scores):
+        asked = in_zone(score, Zone.MIDDLE)
+        family = name_family(score.conversation)
+        found[family] = found.get(family, Tally()) + Tally(sum(map(in_context, asked)), len(asked))
+    return {family: tally for family, tally in sorted(found.items()) if tally.asked}
+
+
+def _least(tallies: Iterable[Tally]) -> float | None:
+    parts = [tally.part for tally in tallies if tally.asked >= LEAST_ASKED]
+    return min((part for part in parts if part is not None), default=None)
+
+
+def _met(scores: Sequence[Score]) -> list[Score]:
+    return [score for score in scores if score.tokens_after <= score.ceiling]
+
+
 def _fill(scores: Sequence[Score]) -> float:
-    met = [score for score in scores if score.tokens_after <= score.ceiling]
+    met = _met(scores)
     return sum(score.tokens_after for score in met) / max(1, sum(score.ceiling for score in met))
 
 

@@ -3,8 +3,9 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from midfold.evaluation.cells import Table, write_count, write_percent
-from midfold.evaluation.future import FutureFigures
+from midfold.evaluation.cells import NOTHING, Table, write_count, write_percent
+from midfold.evaluation.families import LEAST_ASKED
+from midfold.evaluation.future import FutureFigures, find_leads, find_least_lead
 from midfold.evaluation.studies import Studies
 from midfold.evaluation.tallies import SectionTally, Tally
 from midfold.evaluation.truth_figures import NoteFault, TruthFigures, TruthScore
@@ -60,7 +61,7 @@ _TRUTH_ROWS: tuple[tuple[str, Callable[[TruthFigures], str]], ...] = (
     ("entries", lambda one: f"{one.entries:,}"),
     ("wrong per 100 entries", lambda one: f"{one.wrong_per_100:.1f}"),
     ("rules shown", lambda one: _section(one.rules)),
-    ("rules shown that may be one", lambda one: write_percent(one.rules_true)),
+    ("rules shown, not wrong", lambda one: write_percent(one.rules_true)),
     ("real rules shown", lambda one: write_percent(one.rules_shown)),
     ("real rules anywhere", lambda one: write_percent(one.rules_anywhere)),
     ("non-rules shown", lambda one: write_percent(one.non_rules_shown)),
@@ -75,8 +76,8 @@ _TRUTH_ROWS: tuple[tuple[str, Callable[[TruthFigures], str]], ...] = (
     ("facts of importance 2", lambda one: write_percent(one.facts_2)),
     ("facts of importance 1", lambda one: write_percent(one.facts_1)),
     ("3, newest messages", lambda one: write_percent(one.facts_3_newest)),
-    ("3, no tool output", lambda one: write_percent(one.facts_3_bare)),
-    ("size of no tool output", lambda one: write_percent(one.bare_size)),
+    ("3, no output", lambda one: write_percent(one.facts_3_bare)),
+    ("size of no output", lambda one: write_percent(one.bare_size)),
     ("recall at 5 of queries", lambda one: write_percent(one.recall_at_5)),
     ("over the ceiling", lambda one: f"{one.over_ceiling:,}"),
 )
@@ -122,25 +123,38 @@ def _write_future(figures: Sequence[FutureFigures], ratio: float) -> StudySectio
     methods = list(dict.fromkeys(one.method for one in figures))
     families = list(dict.fromkeys(one.family for one in figures))
     found = {(one.family, one.method): one for one in figures}
+    leads = find_leads(figures, ratio)
     rows = [
         (
             family or "all",
             f"{found[family, methods[0]].asked:,}",
+            _points(leads.get(family)),
             *(write_percent(found[family, method].micro) for method in methods),
         )
         for family in families
     ]
     overall = [found[None, method] for method in methods]
     rows += [
-        ("all, by cut", f"{overall[0].cuts:,}", *(write_percent(one.macro) for one in overall)),
-        ("size", "", *(write_percent(one.size) for one in overall)),
-        ("over the ceiling", "", *(f"{one.over_ceiling:,}" for one in overall)),
+        ("by cut", f"{overall[0].cuts:,}", "", *(write_percent(one.macro) for one in overall)),
+        ("size", "", "", *(write_percent(one.size) for one in overall)),
+        ("over size", "", "", *(f"{one.over_ceiling:,}" for one in overall)),
     ]
     return StudySection(
         title=f"Future use, folded to {write_percent(ratio)} before the cut",
-        tables=(Table(("family", "names", *methods), tuple(rows)),),
-        notes=(FUTURE_NOTE,),
+        tables=(Table(("family", "names", "lead", *methods), tuple(rows)),),
+        notes=(FUTURE_NOTE, _write_lead(find_least_lead(figures, ratio))),
     )
+
+
+def _write_lead(least: float | None) -> str:
+    return (
+        f"The least lead over the newest messages, in points, of a family with {LEAST_ASKED} names and more:"
+        f" {_points(least)}"
+    )
+
+
+def _points(lead: float | None) -> str:
+    return NOTHING if lead is None else f"{lead * 100:+.1f}"
 
 
 def _write_ceilings(studies: Studies) -> StudySection:

@@ -6,6 +6,7 @@ from midfold.evaluation.cells import Table, write_count, write_percent
 from midfold.evaluation.probes import ProbeKind
 from midfold.evaluation.report import ChainFigures, MethodFigures, Report
 from midfold.evaluation.scores import MUST_KEEP_PART, Score
+from midfold.evaluation.tallies import Tally
 
 KINDS_TITLE = "Verbatim by kind"
 DOTS_TITLE = "Kept against tokens"
@@ -102,9 +103,27 @@ def kind_table(figures: Sequence[MethodFigures]) -> Table:
     return Table(headings, tuple(rows))
 
 
+def family_table(figures: Sequence[MethodFigures]) -> Table:
+    """Show what each method keeps of each family, each over the conversations whose ceiling it met."""
+    headings = ("ceiling met", "probes", *(one.method for one in figures))
+    first = figures[0]
+    rows = [
+        (family, f"{tally.asked:,}", *(_write_part(one.families.get(family)) for one in figures))
+        for family, tally in first.families.items()
+    ]
+    met = f"{sum(tally.asked for tally in first.families.values()):,}"
+    rows.append(("all", met, *(write_percent(one.verbatim_met) for one in figures)))
+    return Table(headings, tuple(rows))
+
+
+def _write_part(tally: Tally | None) -> str:
+    return write_percent(tally.part if tally else None)
+
+
 def ratio_tables(figures: Sequence[MethodFigures]) -> list[Table]:
     """Return all tables about the methods at one ratio."""
-    return [main_table(figures), more_table(figures), check_table(figures), kind_table(figures)]
+    write = (main_table, more_table, check_table, kind_table, family_table)
+    return [table(figures) for table in write]
 
 
 def chain_table(chains: Sequence[ChainFigures]) -> Table:

@@ -20,6 +20,13 @@ def test_the_table_compares_the_methods_at_each_ratio(run):
         assert words in out
 
 
+def test_a_study_has_ratios_of_its_own(run, labelled):
+    _, out, _ = run("eval", labelled / "corpus", "--all", "--json")
+    values = json.loads(out)
+    ratios = {study: {one["ratio"] for one in values[study]} for study in ("figures", "chains", "truth")}
+    assert ratios == {"figures": {0.1, 0.05, 0.025}, "chains": {0.1}, "truth": {0.1, 0.05}}
+
+
 def test_json_has_every_probe_of_every_conversation(run):
     status, out, _ = run("eval", TRANSCRIPT, OTHER, "--ratio", 0.4, "--json")
     values = json.loads(out)
@@ -46,6 +53,7 @@ def test_a_missed_gate_is_one_line_and_status_1(run):
         (TRANSCRIPT, "--gate", "beauty=1"),
         (TRANSCRIPT, "--gate", "verbatim@0.7=1"),
         (TRANSCRIPT, "--gate", "chain_task=1"),
+        (TRANSCRIPT, "--chains", "--gate", "chain_task@0.05=1"),
         (TRANSCRIPT, "--gate", "facts_3=1"),
         (TRANSCRIPT, "--future", "--gate", "verbatim=1"),
         (TRANSCRIPT, "--future", "--gate", "future@0.05=1"),

@@ -48,7 +48,8 @@ from midfold.evaluation import (
 )
 from midfold.files import replace_file
 
-_DEFAULT_RATIOS = (0.1, 0.05)
+_PROBE_RATIOS = (0.1, 0.05, 0.025)
+_TRUTH_RATIOS = (0.1, 0.05)
 _EPILOG = """\b
 Examples:
   midfold eval session.json
@@ -67,16 +68,11 @@ class _Plan:
     probes_dir: Path | None
     labels_dir: Path | None
 
-    @property
-    def fold_ratios(self) -> tuple[float, ...]:
-        return self.ratios or _DEFAULT_RATIOS
-
-    @property
-    def future_ratios(self) -> tuple[float, ...]:
-        return self.ratios or FUTURE_RATIOS
-
     def ratios_of(self, study: Study) -> tuple[float, ...]:
-        return self.future_ratios if study is Study.FUTURE else self.fold_ratios
+        """Return the ratios that a study folds to: those that were given, or its own."""
+        own = {Study.TRUTH: _TRUTH_RATIOS, Study.FUTURE: FUTURE_RATIOS, Study.CHAINS: _PROBE_RATIOS[:1]}
+        given = self.ratios[:1] if study is Study.CHAINS else self.ratios
+        return given or own.get(study, _PROBE_RATIOS)
 
 
 @dataclass(slots=True)
@@ -113,7 +109,8 @@ class _Findings:
     "ratios",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     multiple=True,
-    help="The part of its size to compress to; may be given again.  [default: 0.1, 0.05; --future: 0.1, 0.2]",
+    help="The part of its size to compress to; may be given again.  [default: 0.1, 0.05, 0.025;"
+    " --truth: 0.1, 0.05; --future: 0.1, 0.2]",
 )
 @click.option("--truth", is_flag=True, help="Judge the notes by labels, and print each wrong entry.")
 @click.option("--future", is_flag=True, help="Cut, fold, and look for what the agent used after the cut.")
@@ -230,15 +227,15 @@ def _leave_out(unusable: Unusable, found: _Findings) -> None:
 
 
 def _measure_one(conversation: MeasuredConversation, path: Path, plan: _Plan, found: _Findings) -> None:
-    studies, ratios = plan.studies, plan.fold_ratios
+    studies = plan.studies
     if Study.PROBES in studies:
-        found.scores += evaluate(conversation, ratios)
+        found.scores += evaluate(conversation, plan.ratios_of(Study.PROBES))
     if Study.CHAINS in studies:
-        found.links += chain_folds(conversation, ratios[0])
+        found.links += chain_folds(conversation, plan.ratios_of(Study.CHAINS)[0])
     if Study.TRUTH in studies:
         found.truth += _judge(conversation, path, plan, found)
     if Study.FUTURE in studies:
-        found.future += score_future(conversation, plan.future_ratios)
+        found.future += score_future(conversation, plan.ratios_of(Study.FUTURE))
     if Study.CEILINGS in studies:
         found.ladders.append(climb_down(conversation))
     if Study.ENGINE in studies:
@@ -256,7 +253,7 @@ def _judge(conversation: MeasuredConversation, path: Path, plan: _Plan, found: _
     except UnreadableTranscript as error:
         _leave_out(Unusable(listed, error.reason), found)
         return []
-    return [judge_truth(conversation, labels, ratio) for ratio in plan.fold_ratios]
+    return [judge_truth(conversation, labels, ratio) for ratio in plan.ratios_of(Study.TRUTH)]
 
 
 def _write_page(report: Report, studies: Studies, page: str) -> None:
