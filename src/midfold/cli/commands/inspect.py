@@ -101,7 +101,8 @@ def inspect_transcript(
         profile=profile,
         continues=continues_stored_history(request.raw),
     )
-    window = _find_window(model, context_length)
+    stated = transcript.session.facts.window_tokens if transcript.session else None
+    window = _find_window(model, context_length or stated)
     policy = CompressionPolicy(context_length=window.tokens) if window else None
     context = section_breakdown(messages, breakdown, policy)
     return Inspection(transcript, model, window, breakdown, context, tuple(faults), profile.name)

@@ -10,9 +10,16 @@ from typing import Literal, TypeAlias
 from midfold.wire.session_files.claude_code import is_claude_code, read_claude_code
 from midfold.wire.session_files.codex import is_codex, read_codex
 from midfold.wire.session_files.hermes import is_hermes, read_hermes
-from midfold.wire.session_files.records import SessionFile
+from midfold.wire.session_files.records import RecordedCall, SessionFacts, SessionFile
 
-__all__ = ["SessionFile", "SessionFormat", "detect_session", "read_session"]
+__all__ = [
+    "RecordedCall",
+    "SessionFacts",
+    "SessionFile",
+    "SessionFormat",
+    "detect_session",
+    "read_session",
+]
 
 SessionFormat: TypeAlias = Literal["claude_code", "codex", "hermes"]
 
