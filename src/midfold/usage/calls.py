@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from midfold.store import Call, Store
 from midfold.tokens import CanonicalUsage, Cost, Prices, price, price_with
 from midfold.wire import find_report, normalize_usage, reported_cost
-from midfold.wire.session_files import RecordedCall
+from midfold.wire.session_files import ClientCall
 
 if TYPE_CHECKING:
     from midfold.providers.summarizers import SummaryCall
@@ -76,7 +76,7 @@ def make_call(
 
 
 def record_client_calls(
-    store: Store, session_id: str, calls: Iterable[RecordedCall], *, dialect: str
+    store: Store, session_id: str, calls: Iterable[ClientCall], *, dialect: str
 ) -> list[Call]:
     """Record the calls that another client paid for and noted in its session file; return them.
 

@@ -14,7 +14,7 @@ from midfold.store.transfer.times import read_time, read_times
 from midfold.store.values import ImportedMessage, Session
 from midfold.transcripts import MAX_BYTES, Transcript, decode_transcript
 from midfold.wire import DIALECTS, parse
-from midfold.wire.session_files import RecordedCall, SessionFacts
+from midfold.wire.session_files import ClientCall, SessionFacts
 
 _IMPORTED = "import"
 
@@ -35,7 +35,7 @@ class Incoming:
     started_at: float | None
     notes: tuple[str, ...]
     conversation_id: str | None = None
-    calls: tuple[RecordedCall, ...] = ()
+    calls: tuple[ClientCall, ...] = ()
     """the calls that the client of a session file paid for"""
 
 

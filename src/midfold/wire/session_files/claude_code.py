@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from midfold.errors import MalformedMessage
 from midfold.wire.dialect import Item, describe
 from midfold.wire.session_files.records import (
-    RecordedCall,
+    ClientCall,
     SessionFacts,
     SessionFile,
     counted,
@@ -147,17 +147,17 @@ def _requests(lines: Sequence[SessionLine]) -> Iterator[str]:
                     yield text
 
 
-def _read_calls(lines: Sequence[SessionLine]) -> tuple[RecordedCall, ...]:
+def _read_calls(lines: Sequence[SessionLine]) -> tuple[ClientCall, ...]:
     """Read the calls that were paid for: those of subagents and of abandoned branches, too.
 
     Each line of a reply repeats the usage of its call; the last one has the final figures.
     """
-    calls: dict[str, RecordedCall] = {}
+    calls: dict[str, ClientCall] = {}
     for line in lines:
         call_id, report = line.message_id or line.uuid, line.message.get("usage")
         if line.kind == "assistant" and call_id and not line.is_placeholder and has_figures(report):
             model = text_or_none(line.message.get("model")) or ""
-            calls[call_id] = RecordedCall(call_id, model, report, line.record.get("timestamp"))
+            calls[call_id] = ClientCall(call_id, model, report, line.record.get("timestamp"))
     return tuple(calls.values())
 
 

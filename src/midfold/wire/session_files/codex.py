@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from midfold.errors import MalformedMessage
 from midfold.wire.dialect import Item, describe
 from midfold.wire.session_files.records import (
-    RecordedCall,
+    ClientCall,
     SessionFacts,
     SessionFile,
     counted,
@@ -176,7 +176,7 @@ def _stated_window(entry: _Entry) -> int | None:
     return window if type(window) is int and window > 0 else None
 
 
-def _read_calls(entries: Sequence[_Entry], session_id: str) -> Iterator[RecordedCall]:
+def _read_calls(entries: Sequence[_Entry], session_id: str) -> Iterator[ClientCall]:
     """Yield the calls that were paid for.
 
     Codex repeats the newest figures; only a total that grew is a call.
@@ -190,7 +190,7 @@ def _read_calls(entries: Sequence[_Entry], session_id: str) -> Iterator[Recorded
             continue
         now, last = _total_tokens(info.get("total_token_usage")), info.get("last_token_usage")
         if now > total and has_figures(last):
-            yield RecordedCall(f"{session_id}:{now}", model, _as_usage(last), entry.line.get("timestamp"))
+            yield ClientCall(f"{session_id}:{now}", model, _as_usage(last), entry.line.get("timestamp"))
         total = max(total, now)
 
 

@@ -10,7 +10,7 @@ from midfold.wire.dialect import Item, describe
 
 
 @dataclass(frozen=True, slots=True)
-class RecordedCall:
+class ClientCall:
     """One call of a model that a client paid for, as its file has it.
 
     `id` names the call wherever the client copied its lines to. `at` is the time as the file writes it, or
@@ -33,7 +33,7 @@ class SessionFacts:
     title: str | None = None
     """given by a person, else generated, else the first request"""
     window_tokens: int | None = None
-    calls: tuple[RecordedCall, ...] = ()
+    calls: tuple[ClientCall, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
