@@ -283,7 +283,7 @@ def test_bad_input_is_one_line_and_status_two(run, tmp_path, name):
 
 
 @pytest.mark.parametrize(
-    "arguments", [["nonsense"], ["inspect"], ["inspect", "x", "--row", "-1"], ["--nope"]]
+    "arguments", [["nonsense"], ["compress"], ["inspect", "x", "--row", "-1"], ["--nope"]]
 )
 def test_bad_usage_is_one_line_and_status_two(run, arguments):
     status, out, err = run(*arguments)
