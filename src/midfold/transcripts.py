@@ -15,7 +15,7 @@ from typing import BinaryIO
 from midfold.errors import UnreadableTranscript
 from midfold.files import open_to_read
 from midfold.wire import Request, read_request
-from midfold.wire.session_files import detect_session, read_session
+from midfold.wire.session_files import SessionFile, SessionFormat, detect_session, read_session
 
 MAX_BYTES = 1 << 30
 """A transcript larger than this, unpacked, is taken for a mistake or a bomb."""
@@ -27,11 +27,16 @@ _CHUNK_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """A conversation and where it came from. `notes` are remarks of the reader for people."""
+    """A conversation and where it came from. `notes` are remarks of the reader for people.
+
+    `session` is the file of a client that it was read from, and `client` the format of that file.
+    """
 
     source: str
     request: Request
     notes: tuple[str, ...] = ()
+    client: SessionFormat | None = None
+    session: SessionFile | None = None
 
 
 def load_transcript(path: str | Path, *, row: int | None = None, dialect: str | None = None) -> Transcript:
@@ -188,7 +193,7 @@ def _from_values(value: object, source: str, row: int | None, dialect: str | Non
     if kind is not None:
         session = read_session(kind, records)
         request = Request(session.dialect, session.messages, session.system, session.tools, session.model)
-        transcript = Transcript(source, request, session.notes)
+        transcript = Transcript(source, request, session.notes, kind, session)
     else:
         transcript = Transcript(source, read_request(_choose(value, source, row), dialect))
     if not transcript.request.messages:

@@ -131,3 +131,20 @@ def test_no_secret_is_in_the_report():
     secret = "AK" + "IA" + "IOSFODNN7QWERTYU"
     messages = [user("Begin."), assistant("Yes."), *step("s", "bash", {"command": f"echo {secret}"}, secret)]
     assert secret not in repr(list_losses(compress([*messages, *SESSION], max_tokens=1_500), most=500))
+
+
+def test_a_call_that_is_still_there_is_no_loss_where_only_its_result_was_shortened():
+    arguments = json.dumps({"command": "make check --all", "description": "Check everything"})
+    call = {"id": "c1", "type": "function", "function": {"name": "bash", "arguments": arguments}}
+    output = "\n".join(f"src/part_{number}.py:{number}: ok" for number in range(600))
+    items = [
+        {"role": "user", "content": "Check the tree."},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": f"{output}\nError: 3 checks failed"},
+        {"role": "assistant", "content": "Three checks fail."},
+        {"role": "user", "content": "Go on."},
+    ]
+    result = compress(items, max_tokens=600)
+    assert len(result.messages) == len(items)
+    assert result.headline == "Compressed: 5 messages, some shortened, none folded"
+    assert [loss.what for loss in list_losses(result, 50) if loss.index == 1] == []

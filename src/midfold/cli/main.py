@@ -15,7 +15,8 @@ from midfold.errors import MidfoldError
 # A command is loaded when it is asked for, so that none pays for the others, and the list of them for none.
 COMMANDS = {
     "chat": "Talk with an agent that uses files and commands.",
-    "compress": "Compress one transcript.",
+    "compact": "Fold a Claude Code or Codex session and resume it.",
+    "compress": "Compress transcripts.",
     "config": "Show the settings in force, or check them.",
     "demo": "Fold a long coding session and show what survived.",
     "doctor": "Check settings, files and the session store.",

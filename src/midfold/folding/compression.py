@@ -176,4 +176,6 @@ def _headline(before: int, after: int, *, changed: bool) -> str:
     """Say in one line what became of the messages, the same in chat, gateway and command line."""
     if not changed:
         return f"No changes from compression: {before:,} messages"
+    if before == after:
+        return f"Compressed: {before:,} messages, some shortened, none folded"
     return f"Compressed: {before:,} → {after:,} messages"

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from midfold.folding.compression import Compression
+from midfold.folding.fold import Fate
 from midfold.messages import Message, Pairing, pair_calls, texts_of
 from midfold.redact import redact
 from midfold.summaries.digest import DigestEntry, compose, find_factors
@@ -43,7 +44,14 @@ def list_losses(result: Compression[object], most: int = 20) -> list[Loss]:
     said = [text for message in _remaining_messages(result) for text in texts_of(message)]
     # Placeholders of an engine carry an id that nobody else can write.
     text = _PLACEHOLDER_ID.sub(r"\1]", "\n".join([result.summary or "", *said]))
-    losses = [loss for entry in entries for loss in _lost(entry, text)]
+    fates = result.fates
+    losses = [
+        loss
+        for entry in entries
+        for loss in _lost(entry, text)
+        # The call of a result that was shortened is still there itself.
+        if fates[loss.index] is not Fate.KEPT
+    ]
     return sorted(losses, key=lambda loss: -loss.worth)[:most]
 
 

@@ -1,6 +1,6 @@
 """The usage of calls: recorded at once, reported on by any key, and kept low by the prompt cache."""
 
-from midfold.usage.calls import CHAT, SUMMARY, CostKind, make_call, make_summary_call
+from midfold.usage.calls import CHAT, SUMMARY, CostKind, make_call, make_summary_call, record_client_calls
 from midfold.usage.charts import draw_insights
 from midfold.usage.export import insights_as_dict, session_usage_as_dict
 from midfold.usage.prompt_cache import Bust, CacheHistory, Cause, PromptCache, SentRequest, digest_request
@@ -56,5 +56,6 @@ __all__ = [
     "make_summary_call",
     "read_insights",
     "read_session_usage",
+    "record_client_calls",
     "session_usage_as_dict",
 ]

@@ -1,15 +1,16 @@
 """A provider's report as a call that can be recorded: its tokens, what it cost, and how that is known."""
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from decimal import Decimal
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from midfold.store import Call
+from midfold.store import Call, Store
 from midfold.tokens import CanonicalUsage, Cost, Prices, price, price_with
 from midfold.wire import find_report, normalize_usage, reported_cost
+from midfold.wire.session_files import ClientCall
 
 if TYPE_CHECKING:
     from midfold.providers.summarizers import SummaryCall
@@ -72,6 +73,28 @@ def make_call(
         facts=dict(facts or {}),
         created_at=created_at,
     )
+
+
+def record_client_calls(
+    store: Store, session_id: str, calls: Iterable[ClientCall], *, dialect: str
+) -> list[Call]:
+    """Record the calls that another client paid for and noted in its session file; return them.
+
+    A call that came in with another copy of its lines is counted once. One without a time is dated now.
+    """
+    recorded = [
+        make_call(
+            call.report,
+            call.model,
+            call_id=call.id,
+            dialect=dialect,
+            created_at=call.at if isinstance(call.at, float) else None,
+        )
+        for call in calls
+    ]
+    for call in recorded:
+        store.record_call(session_id, call)
+    return recorded
 
 
 def make_summary_call(asked: "SummaryCall", *, created_at: float | None = None) -> Call:

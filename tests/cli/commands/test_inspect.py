@@ -283,7 +283,7 @@ def test_bad_input_is_one_line_and_status_two(run, tmp_path, name):
 
 
 @pytest.mark.parametrize(
-    "arguments", [["nonsense"], ["inspect"], ["inspect", "x", "--row", "-1"], ["--nope"]]
+    "arguments", [["nonsense"], ["compress"], ["inspect", "x", "--row", "-1"], ["--nope"]]
 )
 def test_bad_usage_is_one_line_and_status_two(run, arguments):
     status, out, err = run(*arguments)
@@ -325,3 +325,8 @@ def test_what_nobody_expected_is_still_one_line(run, monkeypatch):
     status, _, err = run("inspect", "-")
     assert (status, err.count("\n")) == (70, 1)
     assert "ZeroDivisionError" in err
+
+
+def test_the_window_that_a_rollout_states_is_used(run):
+    _, out, _ = run("inspect", OWN / "codex-rollout.jsonl", "--json")
+    assert json.loads(out)["context_length"] == 272_000

@@ -133,3 +133,21 @@ def test_the_store_itself_is_no_file_to_import(run, put, tmp_path):
         status, _, err = run("sessions", "import", path)
         assert status == 2
         assert "belongs to midfold's own session store" in err
+
+
+def test_an_import_brings_the_title_and_what_the_client_spent(run):
+    status, out, _ = run("sessions", "import", ROOT / "tests" / "transcripts" / "claude-code-session.jsonl")
+    assert status == 0
+    _, told, _ = run("insights", "--days", "3650", "--json")
+    assert f"{json.loads(told)['calls']} recorded call" in out
+
+
+def test_a_second_import_says_so_where_the_line_is_short_and_counts_no_call_twice(run):
+    run("sessions", "import", ROOT / "tests" / "transcripts" / "claude-code-session.jsonl")
+    before = run("insights", "--days", "3650", "--json")[1]
+    _, out, _ = run(
+        "sessions", "import", ROOT / "tests" / "transcripts" / "claude-code-session.jsonl", columns=60
+    )
+    after = run("insights", "--days", "3650", "--json")[1]
+    assert "already here" in out
+    assert json.loads(after)["calls"] == json.loads(before)["calls"] > 0

@@ -1,8 +1,6 @@
 """`midfold compress`: one transcript in, a shorter one out."""
 
-import gzip
 import json
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -12,13 +10,14 @@ from typing import TYPE_CHECKING, Unpack
 import click
 
 from midfold.api import CompressOptions, plan_compression
+from midfold.cli.inputs import find_inputs, say_unreadable
 from midfold.cli.options import dialect_option, fold_option, row_option
 from midfold.cli.render.compression import print_compression, print_losses, print_plan
 from midfold.cli.render.console import make_console
+from midfold.cli.results import FORMS, choose_destination, print_written, write_result
 from midfold.config import load_settings
 from midfold.engines import SummarizerCaller
-from midfold.errors import ConfigError, SummaryUnavailable
-from midfold.files import replace_file
+from midfold.errors import DialectError, SummaryUnavailable
 from midfold.folding import (
     Compression,
     Flow,
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
 
 _EPILOG = """\b
 Examples:
+  midfold compress --max-tokens 20000 --plan
   midfold compress session.json --max-tokens 20000 -o shorter.json
   midfold compress session.jsonl --context-length 200000 --strategy prune > pruned.json
   midfold compress session.json --max-tokens 20000 --plan
@@ -43,9 +43,18 @@ Examples:
 
 
 @click.command(epilog=_EPILOG)
-@click.argument("transcript", metavar="IN")
+@click.argument("transcripts", metavar="[IN]...", nargs=-1)
 @click.option(
-    "-o", "--output", metavar="OUT", help="Where to write; standard output if not given. .gz packs it."
+    "-o",
+    "--output",
+    metavar="OUT",
+    help="File or folder to write; standard output if not given. .gz packs it.",
+)
+@click.option(
+    "--as",
+    "form",
+    type=click.Choice(FORMS),
+    help="Write messages, or a session that its client resumes; the default for a session and OUT.jsonl.",
 )
 @click.option(
     "--max-tokens", type=click.IntRange(min=1), metavar="N", help="A hard ceiling for the whole request."
@@ -83,44 +92,81 @@ Examples:
     "--json", "as_json", is_flag=True, help="Report as one JSON object: on stdout with -o, else on stderr."
 )
 def command(
-    transcript: str,
+    transcripts: tuple[str, ...],
     output: str | None,
+    form: str | None,
+    no_pins: bool,
     dialect: str | None,
     row: int | None,
     only_plan: bool,
     preview: bool,
     losses: int | None,
     as_json: bool,
-    no_pins: bool,
     **options: Unpack[CompressOptions],
 ) -> int:
-    """Compress one transcript: keep both ends, fold the middle into a digest, or into a model's summary.
+    """Compress a transcript: keep both ends, fold the middle into a digest, or into a model's summary.
 
-    IN is what `midfold inspect` reads. A bare list gives a list, an object gives the same object with other
-    messages. Exits with status 1 if the ceiling cannot be met; the best result is written all the same.
+    IN is what `midfold inspect` reads; without it, the newest session of Claude Code or Codex in this folder.
+    A bare list gives a list, an object gives the same object with other messages. The input is never changed.
+    Exits with status 1 if the ceiling cannot be met; the best result is written all the same.
     """
     if (options.get("max_tokens") is None) == (options.get("context_length") is None):
         raise click.UsageError("give either --max-tokens or --context-length")
     if options.get("base_url") and not options.get("model"):
         raise click.UsageError("--base-url needs a --model")
-    loaded = load_transcript(transcript, row=row, dialect=dialect)
-    options["pins"] = not no_pins
+    files = find_inputs(transcripts)
     is_for_show = only_plan or preview
-    outcome = _dry_run(loaded, options) if is_for_show else _compress(loaded, options)
-    if preview:
-        _report_preview(outcome, loaded, options, as_json=as_json)
-    elif only_plan:
-        _report_plan(outcome, loaded, as_json=as_json)
+    if len(files) > 1 and not is_for_show and (output is None or not Path(output).is_dir()):
+        raise click.UsageError(f"{len(files)} transcripts need a folder to write to: -o FOLDER")
+    options["pins"] = not no_pins
+    wanted = _Wanted(output, form, losses, only_plan=only_plan, preview=preview, as_json=as_json)
+    statuses: list[int] = []
+    for file in files:
+        try:
+            loaded = load_transcript(file, row=row, dialect=dialect)
+        except DialectError as error:
+            if len(files) == 1:
+                raise
+            say_unreadable(file, error)
+            statuses.append(2)
+        else:
+            statuses.append(_treat(loaded, wanted, options))
+    return max(statuses)
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What becomes of a result, as the options say."""
+
+    output: str | None
+    form: str | None
+    losses: int | None
+    only_plan: bool
+    preview: bool
+    as_json: bool
+
+
+def _treat(loaded: Transcript, wanted: _Wanted, options: CompressOptions) -> int:
+    """Compress one transcript, or show what would be done; return the status."""
+    is_for_show = wanted.only_plan or wanted.preview
+    destination = None if is_for_show else choose_destination(loaded, wanted.output, wanted.form)
+    outcome = _dry_run(loaded, options) if is_for_show else compress_transcript(loaded, options)
+    if wanted.preview:
+        _report_preview(outcome, loaded, options, as_json=wanted.as_json)
+    elif wanted.only_plan:
+        _report_plan(outcome, loaded, as_json=wanted.as_json)
     else:
-        _write(loaded.request.with_messages(outcome.result.messages), output)
-        _report(outcome, loaded, as_json=as_json, to_stdout=output is not None)
-    if losses and not as_json:
-        print_losses(list_losses(outcome.result, losses), make_console(stderr=not is_for_show))
+        written = write_result(loaded, outcome.result, destination)
+        _report(outcome, loaded, as_json=wanted.as_json, to_stdout=wanted.output is not None)
+        if written is not None and not wanted.as_json:
+            print_written(written)
+    if wanted.losses and not wanted.as_json:
+        print_losses(list_losses(outcome.result, wanted.losses), make_console(stderr=not is_for_show))
     return 1 if outcome.result.over_budget and options.get("max_tokens") is not None else 0
 
 
 @dataclass(frozen=True, slots=True)
-class _Outcome:
+class CompressionOutcome:
     """The result, its time, and the requests that a model got, or would get."""
 
     result: Compression[object]
@@ -129,7 +175,7 @@ class _Outcome:
     calls: "tuple[SummaryCall, ...] | None" = None
 
 
-def _compress(loaded: Transcript, options: CompressOptions) -> _Outcome:
+def compress_transcript(loaded: Transcript, options: CompressOptions) -> CompressionOutcome:
     """Compress, with a model where one is named."""
     model = options.get("model")
     if not model:
@@ -145,18 +191,18 @@ def _compress(loaded: Transcript, options: CompressOptions) -> _Outcome:
 
 def _run(
     loaded: Transcript, options: CompressOptions, summarize: Callable[[SummaryRequest], str]
-) -> _Outcome:
+) -> CompressionOutcome:
     started = time.perf_counter()
     result = run(_plan(loaded, options), summarize)
-    return _Outcome(result, (time.perf_counter() - started) * 1000)
+    return CompressionOutcome(result, (time.perf_counter() - started) * 1000)
 
 
-def _dry_run(loaded: Transcript, options: CompressOptions) -> _Outcome:
+def _dry_run(loaded: Transcript, options: CompressOptions) -> CompressionOutcome:
     """Find out what would be done, and what a model would be asked; nothing is sent."""
     started = time.perf_counter()
     rehearsal = rehearse(_plan(loaded, options))
     elapsed_ms = (time.perf_counter() - started) * 1000
-    return _Outcome(rehearsal.result, elapsed_ms, requests=rehearsal.requests)
+    return CompressionOutcome(rehearsal.result, elapsed_ms, requests=rehearsal.requests)
 
 
 def _plan(loaded: Transcript, options: CompressOptions) -> Flow[object]:
@@ -170,30 +216,7 @@ def _no_model(_request: SummaryRequest) -> str:
     raise SummaryUnavailable("no model is configured")
 
 
-def _write(body: object, output: str | None) -> None:
-    """Write the transcript in one step, so that a failed run leaves the old file."""
-    data = _encode(body)
-    if output is None or output == "-":
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
-        return
-    path = Path(output)
-    try:
-        replace_file(path, gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
-    except OSError as error:
-        raise ConfigError(
-            "--output", output, hint=f"a file that can be written ({error.strerror})"
-        ) from error
-
-
-def _encode(body: object) -> bytes:
-    try:
-        return json.dumps(body, ensure_ascii=False).encode() + b"\n"
-    except UnicodeEncodeError:  # half an emoji: only an escape can carry it
-        return json.dumps(body).encode() + b"\n"
-
-
-def _report(outcome: _Outcome, loaded: Transcript, *, as_json: bool, to_stdout: bool) -> None:
+def _report(outcome: CompressionOutcome, loaded: Transcript, *, as_json: bool, to_stdout: bool) -> None:
     if as_json:
         click.echo(json.dumps(_facts(outcome, loaded)), err=not to_stdout)
         return
@@ -205,7 +228,7 @@ def _report(outcome: _Outcome, loaded: Transcript, *, as_json: bool, to_stdout: 
         print_calls(outcome.calls, console)
 
 
-def _report_plan(outcome: _Outcome, loaded: Transcript, *, as_json: bool) -> None:
+def _report_plan(outcome: CompressionOutcome, loaded: Transcript, *, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(_facts(outcome, loaded)))
     else:
@@ -213,7 +236,7 @@ def _report_plan(outcome: _Outcome, loaded: Transcript, *, as_json: bool) -> Non
 
 
 def _report_preview(
-    outcome: _Outcome, loaded: Transcript, options: CompressOptions, *, as_json: bool
+    outcome: CompressionOutcome, loaded: Transcript, options: CompressOptions, *, as_json: bool
 ) -> None:
     from midfold.cli.render.preview import as_preview, foresee, print_preview
 
@@ -227,7 +250,7 @@ def _report_preview(
     print_preview(expected, outcome.result, outcome.elapsed_ms, console)
 
 
-def _facts(outcome: _Outcome, loaded: Transcript) -> dict[str, object]:
+def _facts(outcome: CompressionOutcome, loaded: Transcript) -> dict[str, object]:
     report = as_report(outcome.result, loaded, outcome.elapsed_ms)
     if outcome.calls is None:
         return report

@@ -5,11 +5,13 @@ from dataclasses import asdict, dataclass
 
 import click
 
+from midfold.cli.inputs import find_inputs, say_unreadable
 from midfold.cli.options import dialect_option, row_option
 from midfold.cli.render.console import make_console
-from midfold.cli.render.context import print_inspection
+from midfold.cli.render.context import print_inspection, print_inspections
 from midfold.config import find_home
 from midfold.engines import ContextBreakdown, section_breakdown
+from midfold.errors import DialectError
 from midfold.folding import CompressionPolicy
 from midfold.ports import Fault
 from midfold.tokens import Breakdown, LearnedLimits, TokenCounter, Window, break_down, resolve_window
@@ -20,6 +22,7 @@ from midfold.wire.validate import continues_stored_history, profile_for, validat
 _SHARES = ("speakers", "kinds", "tools", "largest")
 _EPILOG = """\b
 Examples:
+  midfold inspect
   midfold inspect session.json
   midfold inspect ~/.claude/projects/app/session.jsonl --context-length 200000
   midfold inspect trajectories.jsonl.gz --row 17 --json
@@ -42,7 +45,7 @@ class Inspection:
 
 
 @click.command(epilog=_EPILOG)
-@click.argument("transcript", metavar="IN")
+@click.argument("transcripts", metavar="[IN]...", nargs=-1)
 @click.option("--model", help="Count as this model does; the default is the one the transcript names.")
 @click.option("--context-length", type=click.IntRange(min=1), metavar="N", help="The window to compare with.")
 @dialect_option
@@ -53,7 +56,7 @@ class Inspection:
 @click.option("--strict", is_flag=True, help="Exit with status 2 if the provider would refuse the messages.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 def command(
-    transcript: str,
+    transcripts: tuple[str, ...],
     model: str | None,
     context_length: int | None,
     dialect: str | None,
@@ -66,15 +69,32 @@ def command(
 
     IN is a file, or - for standard input: a list of messages or a request body in any dialect (OpenAI chat,
     OpenAI Responses, Anthropic, ShareGPT), or a session file of Claude Code, Codex or Hermes; JSON or JSON
-    lines, gzipped or not. Nothing is changed.
+    lines, gzipped or not. A folder stands for its newest session, or for the transcripts in it. Without IN it
+    is the newest session of Claude Code or Codex in this folder. Nothing is changed.
     """
-    loaded = load_transcript(transcript, row=row, dialect=dialect)
-    inspection = inspect_transcript(loaded, model, context_length, top)
+    files = find_inputs(transcripts)
+    found: list[Inspection] = []
+    for file in files:
+        try:
+            loaded = load_transcript(file, row=row, dialect=dialect)
+            found.append(inspect_transcript(loaded, model, context_length, top))
+        except DialectError as error:
+            if len(files) == 1:
+                raise
+            say_unreadable(file, error)
+    _report(found, is_single=len(files) == 1, as_json=as_json)
+    faulty = any(fault.severity == "error" for each in found for fault in each.faults)
+    return 2 if len(found) < len(files) or (strict and faulty) else 0
+
+
+def _report(found: list[Inspection], *, is_single: bool, as_json: bool) -> None:
     if as_json:
-        click.echo(json.dumps(_as_dict(inspection), indent=2))
-    else:
-        print_inspection(inspection, make_console())
-    return 2 if strict and any(fault.severity == "error" for fault in inspection.faults) else 0
+        listed = [_as_dict(each) for each in found]
+        click.echo(json.dumps(listed[0] if is_single else listed, indent=2))
+    elif is_single:
+        print_inspection(found[0], make_console())
+    elif found:
+        print_inspections(found, make_console())
 
 
 def inspect_transcript(
@@ -101,7 +121,8 @@ def inspect_transcript(
         profile=profile,
         continues=continues_stored_history(request.raw),
     )
-    window = _find_window(model, context_length)
+    stated = transcript.session.facts.window_tokens if transcript.session else None
+    window = _find_window(model, context_length or stated)
     policy = CompressionPolicy(context_length=window.tokens) if window else None
     context = section_breakdown(messages, breakdown, policy)
     return Inspection(transcript, model, window, breakdown, context, tuple(faults), profile.name)

@@ -1,5 +1,6 @@
 """`midfold sessions export` and `import`: conversations as files."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TypedDict, Unpack
@@ -11,9 +12,10 @@ from midfold.cli.conversations import ID_CHARS, describe, find_session, own_stor
 from midfold.cli.options import dialect_option, row_option
 from midfold.cli.render.console import make_console
 from midfold.cli.render.format import count_of
+from midfold.cli.render.usage import format_bill
 from midfold.cli.terminal import OutputClosed, printable
 from midfold.errors import DialectError
-from midfold.store import Store
+from midfold.store import Call, Store
 from midfold.store.transfer import (
     ExportFormat,
     ExportView,
@@ -24,6 +26,7 @@ from midfold.store.transfer import (
     read_incoming,
     write_export,
 )
+from midfold.usage import add_up, count_calls, record_client_calls
 
 _MOST_CHARS = 200
 
@@ -98,12 +101,16 @@ def import_command(files: tuple[str, ...], as_json: bool, **how: Unpack[ImportOp
             try:
                 incoming = read_incoming(file, row=how["row"], dialect=how["dialect"])
                 imported = _import(store, incoming, how)
+                calls = record_client_calls(
+                    store, imported.session.id, incoming.calls, dialect=incoming.dialect
+                )
             except DialectError as error:
                 click.echo(f"midfold: {_say_unreadable(file, error)}", err=True)
                 continue
             results.append(imported)
             if not as_json:
-                printer.print(imported, describe(store, imported.session), incoming.notes)
+                notes = (*incoming.notes, *_describe_calls(calls))
+                printer.print(imported, describe(store, imported.session), notes)
     if as_json:
         print_json([asdict(each) for each in results])
     if len(results) < len(files):
@@ -115,6 +122,15 @@ def import_command(files: tuple[str, ...], as_json: bool, **how: Unpack[ImportOp
 def _import(store: Store, incoming: Incoming, how: ImportOptions) -> Imported:
     named = replace(incoming, title=how["title"]) if how["title"] else incoming
     return import_session(store, named, again=how["again"])
+
+
+def _describe_calls(calls: Sequence[Call]) -> tuple[str, ...]:
+    """Say what the client had spent, as its file has it."""
+    if not calls:
+        return ()
+    total = add_up(count_calls(calls))
+    spent = f", {format_bill(total.bill)}" if total.bill.dollars is not None else ""
+    return (f"{count_of(len(calls), 'recorded call')}: {total.usage.total_tokens:,} tokens{spent}",)
 
 
 def _say_unreadable(file: str, error: DialectError) -> str:
@@ -146,10 +162,10 @@ def _print_imported(imported: Imported, words: str, notes: tuple[str, ...]) -> N
     line = Text.assemble(
         (imported.session.id[:ID_CHARS], "bold"),
         f"  {imported.messages:>6,} message{' ' if imported.messages == 1 else 's'}  ",
+        # In front of the words, which may be longer than the line.
+        ("" if imported.is_new else "already here  ", "yellow"),
         printable(words, 80),
     )
-    if not imported.is_new:
-        line.append("  already here", style="yellow")
     line.truncate(console.width, overflow="ellipsis")
     console.print(line)
     for note in notes:

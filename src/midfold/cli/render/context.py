@@ -1,5 +1,6 @@
 """The content of the window: as a bar, on one line, and as tables by section and by tool."""
 
+from collections.abc import Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -55,7 +56,7 @@ def section_grid(context: ContextBreakdown) -> Grid:
     return Grid(("section", "tokens", "share", "messages"), rows)
 
 
-__all__ = ["print_inspection", "printable"]
+__all__ = ["print_inspection", "print_inspections", "printable"]
 
 _WHOSE_RULES = {
     "openai": "OpenAI",
@@ -72,6 +73,7 @@ _WHOSE_RULES = {
 _SPEAKER_COLOURS = ("cyan", "green", "yellow", "magenta", "blue", "red", "white", "bright_black")
 _MOST_BAR_CELLS = 64
 _MOST_NAME_CELLS = 28
+_MOST_FILE_CELLS = 60
 _MOST_TOOLS = 12
 _MOST_FAULTS = 8
 
@@ -96,6 +98,33 @@ def print_inspection(inspection: "Inspection", console: Console) -> None:
             console.print(line, soft_wrap=True)
     for line in _remarks(inspection):
         console.print(line, soft_wrap=True)
+
+
+def print_inspections(inspections: "Sequence[Inspection]", console: Console) -> None:
+    """Print a line for each of several transcripts."""
+    rows = [
+        _row(
+            printable(PurePath(inspection.transcript.source).name, _MOST_FILE_CELLS),
+            f"{inspection.breakdown.tokens:,}",
+            _fullness(inspection),
+            f"{len(inspection.transcript.request.messages):,}",
+            printable(_title(inspection), _MOST_FILE_CELLS),
+        )
+        for inspection in inspections
+    ]
+    grid = Grid(("file", "tokens", "of window", "messages", "title"), rows, words=(0, 4))
+    for line in grid.lines(console.width):
+        console.print(line, soft_wrap=True)
+
+
+def _fullness(inspection: "Inspection") -> str:
+    window = inspection.window
+    return f"{inspection.breakdown.tokens / window.tokens:.0%}" if window else ""
+
+
+def _title(inspection: "Inspection") -> str:
+    session = inspection.transcript.session
+    return (session.facts.title if session else None) or ""
 
 
 def _headline(inspection: "Inspection") -> Text:

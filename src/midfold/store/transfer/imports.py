@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from midfold.errors import SessionNotFound, UnreadableTranscript
 from midfold.files import BelongsToStore, read_bytes
@@ -14,6 +14,7 @@ from midfold.store.transfer.times import read_time, read_times
 from midfold.store.values import ImportedMessage, Session
 from midfold.transcripts import MAX_BYTES, Transcript, decode_transcript
 from midfold.wire import DIALECTS, parse
+from midfold.wire.session_files import ClientCall, SessionFacts
 
 _IMPORTED = "import"
 
@@ -34,6 +35,8 @@ class Incoming:
     started_at: float | None
     notes: tuple[str, ...]
     conversation_id: str | None = None
+    calls: tuple[ClientCall, ...] = ()
+    """the calls that the client of a session file paid for"""
 
 
 def read_incoming(path: str, *, row: int | None = None, dialect: str | None = None) -> Incoming:
@@ -67,15 +70,17 @@ def _from_transcript(transcript: Transcript, data: bytes) -> Incoming:
     # A request body has no lines of its own that could say more than its messages do.
     known = read_times(data if request.raw is None else b"", request.messages)
     title = request.raw.get("title") if request.raw else None
+    facts = transcript.session.facts if transcript.session else SessionFacts()
     return Incoming(
         dialect=request.dialect,
         said=tuple(ImportedMessage(item, at) for item, at in zip(request.messages, known.times, strict=True)),
         source=known.source or _IMPORTED,
         model=request.model,
-        title=_text(title),
+        title=_text(title) or facts.title,
         system=request.system,
         started_at=known.times[0],
         notes=transcript.notes,
+        calls=tuple(replace(call, at=read_time(call.at)) for call in facts.calls),
     )
 
 

@@ -7,12 +7,38 @@ stays out is counted in the notes, so that nobody mistakes a session file for a 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, TypeAlias
 
+from midfold.wire.dialect import Item
 from midfold.wire.session_files.claude_code import is_claude_code, read_claude_code
+from midfold.wire.session_files.claude_code_output import write_claude_code
+from midfold.wire.session_files.clients import (
+    CLIENTS,
+    ClientFormat,
+    SessionClient,
+    holds_words,
+    is_subagent_file,
+    read_folder,
+)
 from midfold.wire.session_files.codex import is_codex, read_codex
+from midfold.wire.session_files.codex_output import write_codex
 from midfold.wire.session_files.hermes import is_hermes, read_hermes
-from midfold.wire.session_files.records import SessionFile
+from midfold.wire.session_files.records import ClientCall, OutgoingSession, SessionFacts, SessionFile
 
-__all__ = ["SessionFile", "SessionFormat", "detect_session", "read_session"]
+__all__ = [
+    "CLIENTS",
+    "ClientCall",
+    "ClientFormat",
+    "OutgoingSession",
+    "SessionClient",
+    "SessionFacts",
+    "SessionFile",
+    "SessionFormat",
+    "detect_session",
+    "holds_words",
+    "is_subagent_file",
+    "read_folder",
+    "read_session",
+    "write_session",
+]
 
 SessionFormat: TypeAlias = Literal["claude_code", "codex", "hermes"]
 
@@ -35,6 +61,15 @@ def read_session(kind: SessionFormat, records: Sequence[object]) -> SessionFile:
     return read(records)
 
 
+def write_session(kind: ClientFormat, session: SessionFile, outgoing: OutgoingSession) -> list[Item]:
+    """Return the lines of a session file with other messages, for the client to resume."""
+    return _WRITERS[kind](session, outgoing)
+
+
+_WRITERS: Mapping[ClientFormat, Callable[[SessionFile, OutgoingSession], list[Item]]] = {
+    "claude_code": write_claude_code,
+    "codex": write_codex,
+}
 _FORMATS: Mapping[
     SessionFormat, tuple[Callable[[Sequence[object]], bool], Callable[[Sequence[object]], SessionFile]]
 ] = {

@@ -5,14 +5,18 @@ call, so parallel calls fork the tree although nobody went back. Going back fork
 that ends in the newest line is the conversation. A compaction starts a root; what came before it stays.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from midfold.errors import MalformedMessage
 from midfold.wire.dialect import Item, describe
 from midfold.wire.session_files.records import (
+    ClientCall,
+    SessionFacts,
     SessionFile,
     counted,
+    has_figures,
+    make_title,
     note_compactions,
     note_other_kinds,
     require_objects,
@@ -98,7 +102,12 @@ def read_claude_code(records: Sequence[object]) -> SessionFile:
     )
     models = [model for line in said if (model := text_or_none(line.message.get("model")))]
     return SessionFile(
-        "anthropic", [_join(turn) for turn in turns], model=models[-1] if models else None, notes=notes
+        "anthropic",
+        [_join(turn) for turn in turns],
+        model=models[-1] if models else None,
+        notes=notes,
+        facts=_read_facts(everything, live),
+        lines=_lines_of(turns, live),
     )
 
 
@@ -109,6 +118,61 @@ def _read_lines(records: Sequence[object]) -> list[SessionLine]:
         line = _read_line(index, record)
         lines.setdefault(line.uuid or index, line)
     return list(lines.values())
+
+
+def _read_facts(lines: Sequence[SessionLine], live: Sequence[SessionLine]) -> SessionFacts:
+    return SessionFacts(
+        session_id=_first_text(lines, "sessionId"),
+        folder=_first_text(lines, "cwd"),
+        title=make_title(
+            *(_first_text(reversed(lines), name) for name in ("customTitle", "aiTitle", "summary")),
+            next(_requests(live), None),
+        ),
+        calls=_read_calls(lines),
+    )
+
+
+def _first_text(lines: Iterable[SessionLine], name: str) -> str | None:
+    return next((text for line in lines if (text := text_or_none(line.record.get(name)))), None)
+
+
+def _requests(lines: Sequence[SessionLine]) -> Iterator[str]:
+    """Yield the words of people; the client marks its own lines, or puts its words into tags."""
+    for line in lines:
+        is_of_client = line.record.get("isMeta") is True or line.record.get("isCompactSummary") is True
+        if line.kind == "user" and line.message and not is_of_client:
+            for block in _blocks(line.message["content"]):
+                text = text_or_none(block.get("text")) if isinstance(block, dict) else None
+                if text and not text.lstrip().startswith("<"):
+                    yield text
+
+
+def _read_calls(lines: Sequence[SessionLine]) -> tuple[ClientCall, ...]:
+    """Read the calls that were paid for: those of subagents and of abandoned branches, too.
+
+    Each line of a reply repeats the usage of its call; the last one has the final figures.
+    """
+    calls: dict[str, ClientCall] = {}
+    for line in lines:
+        call_id, report = line.message_id or line.uuid, line.message.get("usage")
+        if line.kind == "assistant" and call_id and not line.is_placeholder and has_figures(report):
+            model = text_or_none(line.message.get("model")) or ""
+            calls[call_id] = ClientCall(call_id, model, report, line.record.get("timestamp"))
+    return tuple(calls.values())
+
+
+def _lines_of(
+    turns: Sequence[Sequence[SessionLine]], live: Sequence[SessionLine]
+) -> tuple[tuple[Item, ...], ...]:
+    """Return the lines of each turn, each with the context that the client attached behind it."""
+    turn_of = {line.index: number for number, turn in enumerate(turns) for line in turn}
+    found: list[list[Item]] = [[] for _ in turns]
+    current = 0
+    for line in live if turns else ():
+        current = turn_of.get(line.index, current)
+        if line.index in turn_of or line.kind == "attachment":
+            found[current].append(line.record)
+    return tuple(map(tuple, found))
 
 
 def _messages(lines: Sequence[SessionLine]) -> int:

@@ -3,9 +3,37 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from midfold.errors import MalformedMessage
 from midfold.wire.dialect import Item, describe
+
+
+@dataclass(frozen=True, slots=True)
+class ClientCall:
+    """One call of a model that a client paid for, as its file has it.
+
+    `id` names the call wherever the client copied its lines to. `at` is the time as the file writes it, or
+    in seconds once it was read.
+    """
+
+    id: str
+    model: str
+    report: Item
+    at: object = None
+
+
+@dataclass(frozen=True, slots=True)
+class SessionFacts:
+    """Facts about a session beside its messages, as far as its file has them."""
+
+    session_id: str | None = None
+    folder: str | None = None
+    """where the client ran"""
+    title: str | None = None
+    """given by a person, else generated, else the first request"""
+    window_tokens: int | None = None
+    calls: tuple[ClientCall, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +47,27 @@ class SessionFile:
     model: str | None = None
     notes: tuple[str, ...] = ()
     """One-line remarks for people: what was left out of `messages`, and where the agent had compacted."""
+    facts: SessionFacts = SessionFacts()
+    lines: tuple[tuple[Item, ...], ...] = ()
+    """the lines behind each message, with the context that the client attached to it; empty where the
+    format cannot be written"""
+    preamble: tuple[Item, ...] = ()
+    """lines about the session that its client needs to go on with it"""
+
+
+@dataclass(frozen=True, slots=True)
+class OutgoingSession:
+    """A conversation on its way into a session file. `items` are its messages.
+
+    Each of `origins` is the index of the message in the file that was read, or `None` for a message that was
+    not in it. `written_at` is an ISO time.
+    """
+
+    items: tuple[object, ...]
+    origins: tuple[int | None, ...]
+    session_id: str
+    written_at: str
+    title: str | None = None
 
 
 def require_objects(records: Sequence[object]) -> list[Item]:
@@ -56,3 +105,22 @@ def note_other_kinds(kinds: Iterable[str]) -> tuple[str, ...]:
     counts = Counter(kinds)
     listed = ", ".join(f"{kind} {number}" for kind, number in counts.most_common())
     return counted(counts.total(), "line", f" of other kinds skipped: {listed}")
+
+
+_TITLE_CHARS = 120
+
+
+def make_title(*candidates: object) -> str | None:
+    """Return the first candidate that is text, on one line and of a bearable length."""
+    found = next((text for each in candidates if (text := text_or_none(each)) and text.strip()), None)
+    if found is None:
+        return None
+    line = " ".join(found[: 4 * _TITLE_CHARS].split())
+    return line if len(line) <= _TITLE_CHARS else f"{line[: _TITLE_CHARS - 1]}…"
+
+
+def has_figures(report: object) -> TypeGuard[Item]:
+    """Say whether a usage report counts anything; the lines of a session that was written here count none."""
+    return isinstance(report, dict) and any(
+        isinstance(figure, int) and not isinstance(figure, bool) and figure > 0 for figure in report.values()
+    )

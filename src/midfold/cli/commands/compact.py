@@ -1,0 +1,74 @@
+"""`midfold compact`: the newest session of a client, folded, ready to be resumed."""
+
+import json
+from dataclasses import replace
+
+import click
+
+from midfold.api import CompressOptions
+from midfold.cli.commands.compress import as_report, compress_transcript
+from midfold.cli.inputs import find_inputs
+from midfold.cli.render.compression import print_compression
+from midfold.cli.render.console import make_console
+from midfold.cli.results import describe_resume, own_destination, print_written, write_result
+from midfold.tokens import TokenCounter, break_down
+from midfold.transcripts import Transcript, load_transcript
+from midfold.wire import parse
+
+_SHARE = 5
+"""A fifth stays, unless a person says how much."""
+_LEAST_TOKENS = 8_000
+_EPILOG = """\b
+Examples:
+  midfold compact
+  midfold compact --max-tokens 20000 --focus "the rounding error"
+  midfold compact ~/.claude/projects/-home-mia-app/3f5c1e9a-….jsonl
+"""
+
+
+@click.command(epilog=_EPILOG)
+@click.argument("session", required=False)
+@click.option(
+    "--max-tokens",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="A hard ceiling for the messages; by default a fifth of them, 8,000 at least.",
+)
+@click.option("--focus", metavar="TEXT", help="A topic that gets most of the summary.")
+@click.option("--model", metavar="M", help="Let this model write the summary: provider/model.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def command(
+    session: str | None, max_tokens: int | None, focus: str | None, model: str | None, as_json: bool
+) -> int:
+    """Fold a session of Claude Code or Codex into a new one, and say how to resume it.
+
+    Without SESSION it is the newest session of this folder. The original is never changed: the new session
+    stands beside it, and the client lists both.
+    """
+    files = find_inputs([session] if session else [])
+    loaded = load_transcript(files[0])
+    destination = own_destination(loaded)
+    # The system prompt is the client's, which sends its own.
+    bare = replace(loaded, request=replace(loaded.request, system=None))
+    options: CompressOptions = {
+        "max_tokens": max_tokens or _default_ceiling(bare),
+        "focus": focus,
+        "model": model,
+    }
+    outcome = compress_transcript(bare, options)
+    written = write_result(loaded, outcome.result, destination) if outcome.result.changed else None
+    if as_json:
+        report = as_report(outcome.result, loaded, outcome.elapsed_ms)
+        told = {"path": str(written.path), "resume": describe_resume(written)} if written else {}
+        click.echo(json.dumps({**report, "source": loaded.source, **told}))
+    else:
+        print_compression(outcome.result, loaded.source, outcome.elapsed_ms, make_console(stderr=True))
+        if written is not None:
+            print_written(written)
+    return 1 if outcome.result.over_budget else 0
+
+
+def _default_ceiling(loaded: Transcript) -> int:
+    request = loaded.request
+    tokens = break_down(parse(request.messages, request.dialect), TokenCounter(request.model)).tokens
+    return max(_LEAST_TOKENS, tokens // _SHARE)
