@@ -5,6 +5,8 @@ extra `models`.
 """
 
 from midfold.agent.agent import Agent
+from midfold.agent.approvals import allow_edits, allow_everything
+from midfold.agent.edit_history import FileChangedSince, NoEditToUndo
 from midfold.agent.events import (
     ApprovalRequested,
     CompressionFinished,
@@ -31,7 +33,7 @@ from midfold.agent.reports import Preview, Spending, Status
 from midfold.agent.runner import AgentBusy
 from midfold.agent.session import ContinuedElsewhere
 from midfold.agent.setup import Options
-from midfold.agent.tools import Tool, ToolFailed, tool
+from midfold.agent.tools import Proposal, Risk, Tool, ToolFailed, tool
 
 __all__ = [
     "Agent",
@@ -43,17 +45,21 @@ __all__ = [
     "ContinuedElsewhere",
     "Done",
     "Event",
+    "FileChangedSince",
     "Interrupted",
     "Level",
     "Memory",
     "ModelCalled",
+    "NoEditToUndo",
     "NothingToAnswer",
     "Notice",
     "Options",
     "Pressure",
     "Preview",
+    "Proposal",
     "ReasoningDelta",
     "Recovering",
+    "Risk",
     "Spending",
     "Status",
     "Target",
@@ -64,5 +70,7 @@ __all__ = [
     "ToolStarted",
     "Topic",
     "Why",
+    "allow_edits",
+    "allow_everything",
     "tool",
 ]

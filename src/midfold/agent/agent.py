@@ -171,6 +171,24 @@ class Agent:
         self._change_pins(self._core.engine.unpin, text)
         return was_pinned
 
+    # Edits of files
+
+    def undo_edit(self, path: str | None = None, *, force: bool = False) -> str:
+        """Take the newest edit of this conversation back, or the newest of one file; return its name.
+
+        The model is told with the next prompt. Raises `NoEditToUndo`; `FileChangedSince` where the file is
+        not as the edit left it, unless forced; and `ToolFailed` where it cannot be written.
+        """
+        self._runner.check()
+        core = self._core
+        name = core.workspace.name(core.edits.undo(path, force=force).path)
+        core.remarks.append(f"[The user took back the newest edit of {name}: the file is as it was before.]")
+        return name
+
+    def file_changes(self) -> list[str]:
+        """Describe what all edits of this conversation changed: a headline and a diff for each file."""
+        return self._core.edits.changes()
+
     # The model
 
     def set_model(

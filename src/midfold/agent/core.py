@@ -15,6 +15,7 @@ from midfold.agent.session import Conversation
 from midfold.agent.summarizer import SummaryWriter
 from midfold.agent.system_prompt import write_system_prompt
 from midfold.agent.tools.engine_tools import engine_tools
+from midfold.agent.tools.file_edits import FileEdits
 from midfold.agent.tools.registry import Tool
 from midfold.agent.tools.workspace import Workspace
 from midfold.config import read_old_pins, remove_old_pins
@@ -51,6 +52,7 @@ class Core:
     home: Path
     memory: Memory
     workspace: Workspace
+    edits: FileEdits
     transport: "Transport"
     retry_notices: RetryNotices
     max_output: int | None
@@ -76,6 +78,8 @@ class Core:
     """taken out by folds since the last call"""
     is_repaired: bool = False
     """whether the provider refused the history as it is, so that it is rewritten for each request"""
+    remarks: list[str] = field(default_factory=list)
+    """what the user did beside the conversation: the model reads it with the next prompt"""
     saved_state: CompressionState = field(default_factory=CompressionState)
     """the engine's state as the store has it"""
     cache: ConversationCache = field(init=False)
@@ -237,6 +241,7 @@ class Core:
         self.leave()
         self._conversation = conversation
         self.tier, self.removed_tokens = Tier.CALM, 0
+        self.remarks.clear()
         self._watch_cache()
         # What other programs wrote may be nothing that a provider takes back.
         self.is_repaired = bool(

@@ -122,6 +122,7 @@ def _open_turn(core: Core, prompt: str | None) -> None:
     if prompt is None:
         return
     is_first = not conversation.is_stored
-    conversation.say(prompt)
+    conversation.say("\n\n".join([*core.remarks, prompt]))
+    core.remarks.clear()
     if is_first:
         core.try_save_state()  # what was pinned before the first words

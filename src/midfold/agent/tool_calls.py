@@ -23,7 +23,7 @@ from midfold.agent.events import (
 )
 from midfold.agent.reply_repair import has_unreadable_arguments
 from midfold.agent.session import commit
-from midfold.agent.tools.registry import Arguments, Tool, ToolFailed
+from midfold.agent.tools.registry import Arguments, Proposal, Risk, ToolFailed
 from midfold.concurrency import run_in_thread
 from midfold.messages import Message, ToolCall, ToolResult
 from midfold.offload import OffloadedMessages, OffloadedResult, ShortenedResult, enforce, offload_result
@@ -150,26 +150,33 @@ class _ToolRun:
         if arguments is None:
             raise ToolFailed(CUT if self._is_cut else UNREADABLE)
         if tool.asks:
-            try:
-                await self._ask_first(tool, arguments)
-            finally:
-                self._started = time.monotonic()  # the wait for an answer is not the tool's
+            await self._ask_first(Risk.COMMAND, tool.preview(arguments), arguments)
         answer = await run_in_thread(tool.run, arguments)
+        if isinstance(answer, Proposal):
+            await self._ask_first(answer.risk, answer.preview, arguments)
+            answer = await run_in_thread(answer.run)
         return str(await answer if inspect.isawaitable(answer) else answer)
 
-    async def _ask_first(self, tool: Tool, arguments: Arguments) -> None:
-        """Wait until the user lets the tool run; raises `ToolFailed` where that is denied."""
-        preview = tool.preview(arguments)
-        request = ApprovalRequested(self._call.id, tool.name, self._title, preview, arguments)
-        if self._core.approve is None:
-            self._emit(request)
-            approval = await asyncio.wrap_future(request.verdict)
-        else:
-            answer = await run_in_thread(self._core.approve, request)
-            approval = Approval(bool(await answer if inspect.isawaitable(answer) else answer))
+    async def _ask_first(self, risk: Risk, preview: str, arguments: Arguments) -> None:
+        """Wait until the user lets the tool go on; raises `ToolFailed` where that is denied."""
+        request = ApprovalRequested(
+            self._call.id, self._call.name, self._title, preview, arguments, risk=risk
+        )
+        try:
+            approval = await self._await_approval(request)
+        finally:
+            self._started = time.monotonic()  # the wait for an answer is not the tool's
         if not approval.allowed:
             because = f": {approval.reason}" if approval.reason else ""
             raise ToolFailed(f"the user did not allow this{because}")
+
+    async def _await_approval(self, request: ApprovalRequested) -> Approval:
+        """Have the callback answer, or whoever reads the events."""
+        if self._core.approve is None:
+            self._emit(request)
+            return await asyncio.wrap_future(request.verdict)
+        answer = await run_in_thread(self._core.approve, request)
+        return Approval(bool(await answer if inspect.isawaitable(answer) else answer))
 
     async def _offload(self, text: str) -> ShortenedResult:
         """Offload a result where it is too long for the conversation."""

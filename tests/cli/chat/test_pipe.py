@@ -231,3 +231,28 @@ def test_a_command_sees_what_is_named_like_a_credential_only_where_it_is_allowed
         sent = up.requests[-1].body.decode()
     assert "let-through" in sent
     assert "hush-hush" not in sent
+
+
+WRITE = Reply("", calls=(ToolCall("c1", "write_file", '{"path": "notes.txt", "content": "dark\\n"}'),))
+HOOK = Reply("", calls=(ToolCall("c2", "write_file", '{"path": ".git/hooks/pre-commit", "content": "x"}'),))
+ENVRC = Reply("", calls=(ToolCall("c3", "write_file", '{"path": ".envrc", "content": "x"}'),))
+REMEMBER = Reply("", calls=(ToolCall("c4", "memory", '{"action": "add", "entry": "Lamps are green."}'),))
+
+
+@pytest.mark.parametrize(
+    ("options", "written"),
+    [((), set()), (("--accept-edits",), {"notes"}), (("--yes",), {"notes", "envrc", "memory"})],
+)
+def test_one_turn_writes_what_its_options_allow(chat, workspace, options, written):
+    (workspace / ".git" / "hooks").mkdir(parents=True)
+    with Upstream([WRITE, HOOK, ENVRC, REMEMBER, Reply("Done.")]) as up:
+        status, _, errors = chat(up, *options, prompt="write it")
+    there = {
+        "notes": (workspace / "notes.txt").read_text() == "dark\n",
+        "hook": bool(list((workspace / ".git" / "hooks").iterdir())),
+        "envrc": (workspace / ".envrc").exists(),
+        "memory": (find_home() / "MEMORY.md").exists(),
+    }
+    assert status == 0
+    assert {name for name, is_there in there.items() if is_there} == written
+    assert ("without asking" in errors) == bool(options)

@@ -10,8 +10,9 @@ import click
 from rich.text import Text
 
 from midfold.agent import Agent, ContinuedElsewhere, NothingToAnswer, Options
-from midfold.cli.chat.approvals import DANGER, Approvals
+from midfold.cli.chat.approvals import DANGER, EDITS_ACCEPTED, Approvals
 from midfold.cli.chat.editor import Editor, LineReader, kept_keys, open_editor
+from midfold.cli.chat.signals import ended_by_signals
 from midfold.cli.chat.slash import complete, is_command, run_command
 from midfold.cli.chat.slash.base import ChatContext, NextStep, UsageProblem
 from midfold.cli.chat.slash.sessions import SOURCE, find_chat, recall
@@ -125,6 +126,23 @@ _HISTORY_FILE = "chat_history"
 _FROM_INPUT = "-"
 
 
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """What is done without asking."""
+
+    edits: bool = False
+    everything: bool = False
+
+    @property
+    def warnings(self) -> list[Text]:
+        """Say so, as it can be forgotten."""
+        words = DANGER if self.everything else EDITS_ACCEPTED if self.edits else ""
+        return [warning(words)] if words else []
+
+    def approvals(self, view: ChatView, editor: Editor) -> Approvals:
+        return Approvals(view, editor, everything=self.everything, edits=self.edits)
+
+
 def start(
     settings: Settings,
     given: "ChatOptions",
@@ -132,19 +150,19 @@ def start(
     prompt: str | None,
     as_json: bool,
     session: str | None,
-    everything: bool,
+    allowed: Allowed,
 ) -> int:
     """Hold a chat, or take the one turn that is asked for; return the exit status."""
-    with Agent.from_settings(settings, **_options(given)) as agent:
+    with ended_by_signals(), Agent.from_settings(settings, **_options(given)) as agent:
         if session is not None:
             _resume(agent, session)
         if prompt is None:
-            return _run_chat(agent, settings, is_resumed=session is not None, everything=everything)
+            return _run_chat(agent, settings, is_resumed=session is not None, allowed=allowed)
         warn_of(agent.store)
         text = sys.stdin.read() if prompt == _FROM_INPUT else prompt
         if not text.strip():
             raise click.UsageError("the prompt is empty")
-        return (run_json if as_json else run_plain)(agent, text, everything=everything)
+        return (run_json if as_json else run_plain)(agent, text, allowed=allowed)
 
 
 def _options(given: "ChatOptions") -> Options:
@@ -172,7 +190,7 @@ def _resume(agent: Agent, name: str) -> None:
         raise click.UsageError(str(problem)) from None
 
 
-def _run_chat(agent: Agent, settings: Settings, *, is_resumed: bool, everything: bool) -> int:
+def _run_chat(agent: Agent, settings: Settings, *, is_resumed: bool, allowed: Allowed) -> int:
     """Hold a conversation, on a terminal or over pipes."""
     console = make_console()
     is_terminal = sys.stdin.isatty() and console.is_terminal
@@ -182,24 +200,23 @@ def _run_chat(agent: Agent, settings: Settings, *, is_resumed: bool, everything:
     view.say(start_line(agent.status()))
     if agent.store.status.warning:
         view.say(warning(f"{agent.store.status.warning}; see midfold doctor"))
-    if everything:
-        view.say(warning(DANGER))
+    view.say(*allowed.warnings)
     if is_resumed:
         view.say(*recall(agent.messages))
     with kept_keys() if editor.can_ask else nullcontext():
-        return Chat(context, editor, Approvals(view, editor, everything=everything)).hold()
+        return Chat(context, editor, allowed.approvals(view, editor)).hold()
 
 
 _FAILED = 1
 _STOPPED = 130
 
 
-def run_plain(agent: Agent, prompt: str | None, *, everything: bool) -> int:
+def run_plain(agent: Agent, prompt: str | None, *, allowed: Allowed) -> int:
     """Take one turn, with words on standard output; return the exit status."""
     remarks = make_console(stderr=True)
     view = PlainView(sys.stdout, remarks)
-    view.say(start_line(agent.status()), *([warning(DANGER)] if everything else []))
-    approvals = Approvals(view, LineReader(sys.stdin), everything=everything)
+    view.say(start_line(agent.status()), *allowed.warnings)
+    approvals = allowed.approvals(view, LineReader(sys.stdin))
     try:
         is_done = take_turn(agent, prompt, view, approvals.answer)
     except MidfoldError as error:
@@ -210,12 +227,12 @@ def run_plain(agent: Agent, prompt: str | None, *, everything: bool) -> int:
     return 0 if is_done else _STOPPED
 
 
-def run_json(agent: Agent, prompt: str | None, *, everything: bool) -> int:
+def run_json(agent: Agent, prompt: str | None, *, allowed: Allowed) -> int:
     """Take one turn, with every event as a line of JSON; return the exit status."""
     view = JsonView(sys.stdout)
     view.write("session", describe_start(agent.status()))
-    view.say(*([warning(DANGER)] if everything else []))
-    approvals = Approvals(view, LineReader(sys.stdin), everything=everything)
+    view.say(*allowed.warnings)
+    approvals = allowed.approvals(view, LineReader(sys.stdin))
     try:
         is_done = take_turn(agent, prompt, view, approvals.answer)
     except MidfoldError as error:
