@@ -13,7 +13,7 @@ from midfold.agent.notices import Notices, RetryNotices
 from midfold.agent.prompt_cache import ConversationCache
 from midfold.agent.session import Conversation
 from midfold.agent.summarizer import SummaryWriter
-from midfold.agent.system_prompt import write_system_prompt
+from midfold.agent.system_prompt import is_own_prompt, write_system_prompt
 from midfold.agent.tools.engine_tools import engine_tools
 from midfold.agent.tools.file_edits import FileEdits
 from midfold.agent.tools.registry import Tool
@@ -115,22 +115,28 @@ class Core:
 
     def begin(self) -> None:
         """Begin a session, with a system prompt as things are now."""
-        system = write_system_prompt(
-            self.workspace,
-            self.memory,
-            today=datetime.now().astimezone().date(),
-            instructions=self.instructions,
-        )
         self._adopt(
             Conversation(
                 self.store,
                 source=self.source,
                 model=self.model.ref.name,
                 dialect=self.model.dialect,
-                system=system,
+                system=self._write_system_prompt(),
                 cache=self.read_cache,
             )
         )
+
+    def renew_system_prompt(self) -> str:
+        """Return the system prompt as things are now, so that a continuation knows what was saved since.
+
+        A session of another program keeps its own.
+        """
+        system = self.conversation.system
+        return self._write_system_prompt() if is_own_prompt(system, self.instructions) else system
+
+    def _write_system_prompt(self) -> str:
+        today = datetime.now().astimezone().date()
+        return write_system_prompt(self.workspace, self.memory, today=today, instructions=self.instructions)
 
     def resume(self, session_id: str) -> None:
         """Go on with a session that is in the store."""

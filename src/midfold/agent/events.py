@@ -139,12 +139,13 @@ class ModelCalled:
 
 @dataclass(frozen=True, slots=True)
 class Pressure:
-    """The window filled up to another tier."""
+    """The window filled up to another tier. `is_automatic`: it is compressed without being asked."""
 
     tier: Tier
     tokens: int
     window_tokens: int
     threshold_tokens: int
+    is_automatic: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,11 @@ def write_system_prompt(
     return "\n\n".join(parts)
 
 
+def is_own_prompt(system: str, instructions: str | None = None) -> bool:
+    """Whether a prompt was written here, with these instructions, and may be written anew."""
+    return system.startswith(f"{_text('base') if instructions is None else instructions}\n\n")
+
+
 def _notes(workspace: Workspace) -> Iterator[str]:
     """Yield what the workspace's own files say, as far as there is room; nothing is said twice."""
     room = NOTES_CHARS
