@@ -43,6 +43,15 @@ _RESULT_SHARE = 1.0
 _TURN_SHARE = 1.5
 
 
+@dataclass(frozen=True, slots=True)
+class UserCall:
+    """A call that waits for the next prompt; `result` is there where it was run already."""
+
+    name: str
+    arguments: dict[str, object]
+    result: str | None = None
+
+
 @dataclass(slots=True)
 class Core:
     """The parts of an agent. Only `model` and what stands below it change."""
@@ -80,6 +89,8 @@ class Core:
     """whether the provider refused the history as it is, so that it is rewritten for each request"""
     remarks: list[str] = field(default_factory=list)
     """what the user did beside the conversation: the model reads it with the next prompt"""
+    user_calls: list[UserCall] = field(default_factory=list)
+    """calls of the user that go with the next prompt"""
     saved_state: CompressionState = field(default_factory=CompressionState)
     """the engine's state as the store has it"""
     cache: ConversationCache = field(init=False)
@@ -248,6 +259,7 @@ class Core:
         self._conversation = conversation
         self.tier, self.removed_tokens = Tier.CALM, 0
         self.remarks.clear()
+        self.user_calls.clear()
         self._watch_cache()
         # What other programs wrote may be nothing that a provider takes back.
         self.is_repaired = bool(

@@ -6,9 +6,10 @@ Every call gets a result, whatever happens: an error is a result, a refusal is o
 import asyncio
 import inspect
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
+from types import MappingProxyType
 
 from midfold.agent.core import Core
 from midfold.agent.events import (
@@ -39,13 +40,22 @@ UNREADABLE = "the arguments are not a JSON object, so nothing was run"
 MOST_AT_ONCE = 8
 
 
-async def run_tool_calls(core: Core, reply: Completion, emit: Emit) -> None:
-    """Run all calls of a reply and store their results; also when it is cancelled."""
+async def run_tool_calls(
+    core: Core, reply: Completion, emit: Emit, *, known: Mapping[str, str] = MappingProxyType({})
+) -> None:
+    """Run all calls of a reply and store their results; also when it is cancelled.
+
+    Those whose results are `known` by their ids are not run.
+    """
     # The last call of a reply that reached the output cap may be a part of one.
     is_cut = reply.finish is Finish.LENGTH
     runs = [_ToolRun(core, call, emit, is_cut=is_cut) for call in reply.calls]
+    for call, run in zip(reply.calls, runs, strict=True):
+        if call.id in known:
+            run.result = ToolResult(call.id, known[call.id], name=call.name)
+    waiting = [run for call, run in zip(reply.calls, runs, strict=True) if call.id not in known]
     try:
-        for only_reads, neighbours in groupby(runs, key=lambda run: run.only_reads):
+        for only_reads, neighbours in groupby(waiting, key=lambda run: run.only_reads):
             if only_reads:
                 await _run_together(neighbours)
                 continue

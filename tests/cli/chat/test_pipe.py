@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import sys
 
 import pytest
@@ -256,3 +257,61 @@ def test_one_turn_writes_what_its_options_allow(chat, workspace, options, writte
     assert status == 0
     assert {name for name, is_there in there.items() if is_there} == written
     assert ("without asking" in errors) == bool(options)
+
+
+@pytest.fixture
+def standard_input(monkeypatch):
+    """Lets standard input be a pipe, or one that nobody writes to."""
+    opened = []
+
+    def feed(text, *, is_open=False):
+        reader, writer = os.pipe()
+        os.write(writer, text.encode())
+        if is_open:
+            opened.append(os.fdopen(writer, "w"))
+        else:
+            os.close(writer)
+        opened.append(os.fdopen(reader))
+        monkeypatch.setattr(sys, "stdin", opened[-1])
+
+    yield feed
+    for stream in opened:
+        stream.close()
+
+
+def test_standard_input_goes_with_the_prompt(chat, standard_input):
+    standard_input("first line\nsecond line\n")
+    with Upstream() as up:
+        _, printed, _ = chat(up, prompt="what is this?")
+    assert printed == "what is this?\n\nfirst line\nsecond line\n"
+
+
+def test_a_pipe_that_nobody_writes_to_is_not_waited_for(chat, standard_input, monkeypatch):
+    monkeypatch.setattr("midfold.cli.chat.user_input._WAIT_SECONDS", 0.05)
+    standard_input("", is_open=True)
+    with Upstream() as up:
+        assert chat(up, prompt="hello")[1] == "hello\n"
+
+
+def test_files_that_a_prompt_names_are_read(chat):
+    with Upstream(Reply("Green.")) as up:
+        status, _, errors = chat(up, prompt="what colour, says @notes.txt? Ask @anna.")
+        body = up.requests[0].body.decode()
+    assert status == 0
+    assert "the lamp is green" in body
+    assert "→ read_file notes.txt" in errors
+    assert "anna" not in errors
+
+
+def test_files_that_piped_text_names_are_not_read(chat, standard_input):
+    standard_input("see @notes.txt\n")
+    with Upstream(Reply("Yes.")) as up:
+        chat(up, prompt="what is this?")
+        assert "the lamp is green" not in up.requests[0].body.decode()
+
+
+def test_a_line_of_a_pipe_runs_no_command(chat, monkeypatch, workspace):
+    monkeypatch.setattr(sys, "stdin", io.StringIO("!touch planted\n"))
+    with Upstream(Reply("I cannot.")) as up:
+        chat(up)
+    assert not (workspace / "planted").exists()

@@ -21,6 +21,7 @@ __all__ = ["COMMANDS", "complete", "is_command", "run_command"]
 
 _KEYS = (
     "Alt-Enter, or a backslash before Enter, starts another line.",
+    "@FILE lets the model read a file; !COMMAND runs a command of your own.",
     "Ctrl-C stops a turn; Ctrl-D, or Ctrl-C twice, leaves.",
 )
 _COMMAND = re.compile(r"/([a-zA-Z?][\w-]*)(?:\s+(.*))?", re.DOTALL)
