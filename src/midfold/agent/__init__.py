@@ -31,6 +31,7 @@ from midfold.agent.loop import NothingToAnswer
 from midfold.agent.memory import Memory, Target
 from midfold.agent.reports import Preview, Spending, Status
 from midfold.agent.runner import AgentBusy
+from midfold.agent.saved_model import SavedModel, load_saved_model
 from midfold.agent.session import ContinuedElsewhere
 from midfold.agent.setup import Options
 from midfold.agent.tools import Proposal, Risk, Tool, ToolFailed, tool
@@ -60,6 +61,7 @@ __all__ = [
     "ReasoningDelta",
     "Recovering",
     "Risk",
+    "SavedModel",
     "Spending",
     "Status",
     "Target",
@@ -72,5 +74,6 @@ __all__ = [
     "Why",
     "allow_edits",
     "allow_everything",
+    "load_saved_model",
     "tool",
 ]

@@ -11,6 +11,7 @@ from midfold.agent.events import ApprovalRequested, Topic
 from midfold.agent.memory import Memory
 from midfold.agent.notices import Notices, RetryNotices
 from midfold.agent.prompt_cache import ConversationCache
+from midfold.agent.saved_model import SavedModel
 from midfold.agent.session import Conversation
 from midfold.agent.summarizer import SummaryWriter
 from midfold.agent.system_prompt import is_own_prompt, write_system_prompt
@@ -93,6 +94,8 @@ class Core:
     """calls of the user that go with the next prompt"""
     saved_state: CompressionState = field(default_factory=CompressionState)
     """the engine's state as the store has it"""
+    saved_model: SavedModel | None = None
+    """the model that the store has with the conversation, as far as it was written here"""
     cache: ConversationCache = field(init=False)
     """the provider's prompt cache, as far as this conversation uses it"""
     _conversation: Conversation | None = None
@@ -222,6 +225,18 @@ class Core:
         except StoreError as error:
             self.notices.add(Topic.STORE, f"What the engine remembers could not be saved: {error}")
 
+    def try_save_model(self) -> None:
+        """Keep which model the conversation is held with, where that changed, or leave a notice why not."""
+        ref, model = self.model.ref, self.model
+        saved = SavedModel(ref.name, ref.base_url, ref.api, model.explicit_window)
+        if saved == self.saved_model:
+            return
+        try:
+            saved.save(self.store, self.conversation.id)
+            self.saved_model = saved
+        except StoreError as error:
+            self.notices.add(Topic.STORE, f"Which model is asked could not be saved: {error}")
+
     def start_engine_session(self, **info: object) -> None:
         """Announce to the engine the session that goes on."""
         conversation = self.conversation
@@ -258,6 +273,7 @@ class Core:
         self.leave()
         self._conversation = conversation
         self.tier, self.removed_tokens = Tier.CALM, 0
+        self.saved_model = None
         self.remarks.clear()
         self.user_calls.clear()
         self._watch_cache()

@@ -129,3 +129,4 @@ def _open_turn(core: Core, prompt: str | None) -> None:
     core.remarks.clear()
     if is_first:
         core.try_save_state()  # what was pinned before the first words
+    core.try_save_model()

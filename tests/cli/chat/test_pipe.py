@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from midfold.agent import Agent
+from midfold.agent import Agent, SavedModel, load_saved_model
 from midfold.config import find_home
 from midfold.messages import ToolCall
 from midfold.store import open_store
@@ -315,3 +315,30 @@ def test_a_line_of_a_pipe_runs_no_command(chat, monkeypatch, workspace):
     with Upstream(Reply("I cannot.")) as up:
         chat(up)
     assert not (workspace / "planted").exists()
+
+
+def test_a_resumed_chat_asks_the_model_that_it_was_held_with(chat, run):
+    with Upstream() as up:
+        chat(up, prompt="hello")
+        status, printed, errors = run("chat", "--resume", "latest", "-p", "again")
+        assert (status, printed) == (0, "again\n")
+        assert errors.startswith("scripted  window 30,000 (explicit)")
+        assert up.requests[-1].model == "scripted"
+
+
+def test_an_option_wins_over_the_model_that_a_session_was_held_with(chat, run):
+    with Upstream() as up:
+        chat(up, prompt="hello")
+        run("chat", "--resume", "latest", "--context-length", "9000", "-p", "again")
+        errors = run("chat", "--resume", "latest", "--model", "other", "--base-url", up.url, "-p", "more")[2]
+        assert errors.startswith("other  window")
+        assert up.requests[-1].model == "other"
+        assert run("chat", "--resume", "latest", "-p", "more")[2].startswith("other  window")
+
+
+def test_name_address_and_window_are_what_is_kept_of_a_model(chat):
+    with Upstream() as up:
+        chat(up, prompt="hello")
+    with open_store(find_home() / "sessions.db") as store:
+        saved = load_saved_model(store, store.sessions(limit=1)[0].id)
+    assert saved == SavedModel("scripted", up.url, None, 30_000)

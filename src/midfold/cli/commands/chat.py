@@ -92,12 +92,16 @@ def command(
     """
     if as_json and prompt is None:
         raise click.UsageError("--json needs -p PROMPT")
+    # Help, and a mistake in an option, should not wait for all that an agent needs.
+    if session is not None and given["model"] is None and given["base_url"] is None:
+        from midfold.cli.chat.resume import restore_model
+
+        restore_model(session, given)
     settings = load_settings(flags={"model.name": given["model"]})
     if settings.model.name is None:
         for line in _NO_MODEL:
             click.echo(line.format(home=find_home() / "config.yaml"), err=True)
         return 2
-    # Help, and a mistake in an option, should not wait for all that an agent needs.
     from midfold.cli.chat.session import Allowed, start
 
     allowed = Allowed(edits=accept_edits, everything=everything)
