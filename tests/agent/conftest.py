@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from midfold.agent import Agent, ApprovalRequested, Event
+from midfold.agent import Agent, ApprovalRequested, Event, Proposal
+from midfold.agent.edit_history import EditHistory
+from midfold.agent.tools.file_edits import FileEdits
 from midfold.agent.tools.file_search import search_tools
 from midfold.agent.tools.files import file_tools
 from midfold.agent.tools.terminal import terminal_tool
@@ -45,13 +47,16 @@ def make_agent(tmp_path: Path, workspace: Path) -> Iterator[Callable[..., Agent]
 
 @pytest.fixture
 def use(workspace: Path, tmp_path: Path) -> Callable[..., str]:
-    """Call a built-in tool by its name, as a model would."""
+    """Call a built-in tool by its name, as a model would whom the user allows everything."""
     bounds = Workspace.open(workspace, [tmp_path / "allowed"])
-    tools = [*file_tools(bounds), *search_tools(bounds), terminal_tool(bounds)]
+    edits = FileEdits(bounds, EditHistory(tmp_path / "home", lambda: "talk"))
+    tools = [*file_tools(edits), *search_tools(bounds), terminal_tool(bounds)]
     by_name = {each.name: each for each in tools}
 
     def using(name: str, **arguments: object) -> str:
         answer = by_name[name].run(arguments)
+        if isinstance(answer, Proposal):
+            return answer.run()
         return answer if isinstance(answer, str) else asyncio.run(finish(answer))
 
     async def finish(answer: Awaitable[str]) -> str:

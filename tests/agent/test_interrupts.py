@@ -12,7 +12,16 @@ from pathlib import Path
 
 import pytest
 
-from midfold.agent import Agent, ApprovalRequested, Done, Interrupted, TextDelta, ToolFinished, ToolStarted
+from midfold.agent import (
+    Agent,
+    ApprovalRequested,
+    Done,
+    Interrupted,
+    TextDelta,
+    ToolFinished,
+    ToolStarted,
+    allow_edits,
+)
 from midfold.agent.model_call import BROKEN_OFF, STOPPED
 from midfold.agent.session import UNKNOWN_RESULT
 from midfold.agent.tool_calls import NOT_STARTED
@@ -282,7 +291,7 @@ def test_an_unanswered_question_in_a_killed_run_never_ran(make_agent, play, work
 def test_stopped_at_the_end_of_a_writing_tool_the_next_one_does_not_start(tmp_path, workspace, stop):
     async def run(url):
         where = {"base_url": url, "home": tmp_path, "workspace": workspace}
-        async with Agent("local/scripted", summarizer=None, **where) as agent:
+        async with Agent("local/scripted", summarizer=None, approve=allow_edits, **where) as agent:
             async with aclosing(agent.arun("write both")) as events:
                 async for event in events:
                     if isinstance(event, ToolFinished) and stop == "leave":

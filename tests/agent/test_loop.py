@@ -16,12 +16,14 @@ from midfold.agent import (
     TextDelta,
     ToolFailed,
     ToolFinished,
+    ToolStarted,
     Topic,
     tool,
 )
 from midfold.errors import ProviderAuthError
 from midfold.messages import ToolCall
 from midfold.testing.upstream import HttpStatus, Reply, Upstream, UsageReport
+from midfold.tokens import CanonicalUsage
 
 APIS = ("openai_chat", "openai_responses", "anthropic")
 READ = ToolCall("call_1", "read_file", '{"path": "notes.txt"}')
@@ -254,3 +256,16 @@ def test_a_system_prompt_that_was_stored_in_blocks_is_sent(api, make_agent, play
         play(agent)
         assert agent.system == "Answer in French.\nBe brief."
         assert "Answer in French." in up.requests[-1].body.decode()
+
+
+def test_the_approach_of_a_fold_is_told_inside_a_turn_of_many_tools(make_agent, play, workspace):
+    (workspace / "a.txt").write_text("lamp")
+    look = Reply("", (ToolCall("c1", "read_file", '{"path": "a.txt"}'),), usage=CanonicalUsage(9_000, 10))
+    with Upstream([look, Reply("", (ToolCall("c2", "list_files", "{}"),)), Reply("Done.")]) as up:
+        events = play(make_agent(up, context_length=12_000), "look")
+    names = [
+        event.name if isinstance(event, ToolStarted) else "approach"
+        for event in events
+        if isinstance(event, ToolStarted) or (isinstance(event, Notice) and event.topic is Topic.APPROACH)
+    ]
+    assert names == ["read_file", "approach", "list_files"]

@@ -146,6 +146,32 @@ def test_a_resumed_session_keeps_the_system_prompt_it_began_with(make_agent, pla
             again.resume("no such session")
 
 
+def test_what_was_saved_before_a_fold_is_known_after_it(make_agent, play):
+    with Upstream(Reply("Noted.")) as up:
+        agent = make_agent(up)
+        for turn in range(8):
+            play(agent, f"Turn {turn}: {'The meter takes coins and cards. ' * 60}")
+        agent.memory.add(Target.MEMORY, "The tests run with make check.")
+        assert agent.compress().changed
+        play(agent, "And now?")
+        assert "The tests run with make check." in agent.system
+        assert "The tests run with make check." in up.requests[-1].body.decode()
+        assert agent.undo()
+        assert "make check" not in agent.system
+
+
+def test_a_session_of_another_program_keeps_its_system_prompt_through_a_fold(make_agent, play):
+    with Upstream(Reply("Noted.")) as up:
+        agent = make_agent(up)
+        session = agent.store.create_session(dialect="openai_chat", system="You are a lighthouse.").id
+        agent.resume(session)
+        for turn in range(8):
+            play(agent, f"Turn {turn}: {'The meter takes coins and cards. ' * 60}")
+        assert agent.compress().changed
+        assert agent.system.startswith("You are a lighthouse.")
+        assert "You are midfold" not in agent.system
+
+
 def test_what_was_folded_is_found_and_read_again(make_agent, play):
     words = "The tariff at the station is 3.20 an hour. " + "It takes coins and cards. " * 200
     with Upstream([*[Reply("Noted.")] * 12]) as up:

@@ -5,6 +5,8 @@ extra `models`.
 """
 
 from midfold.agent.agent import Agent
+from midfold.agent.approvals import allow_edits, allow_everything
+from midfold.agent.edit_history import FileChangedSince, NoEditToUndo
 from midfold.agent.events import (
     ApprovalRequested,
     CompressionFinished,
@@ -29,9 +31,10 @@ from midfold.agent.loop import NothingToAnswer
 from midfold.agent.memory import Memory, Target
 from midfold.agent.reports import Preview, Spending, Status
 from midfold.agent.runner import AgentBusy
+from midfold.agent.saved_model import SavedModel, load_saved_model
 from midfold.agent.session import ContinuedElsewhere
 from midfold.agent.setup import Options
-from midfold.agent.tools import Tool, ToolFailed, tool
+from midfold.agent.tools import Proposal, Risk, Tool, ToolFailed, tool
 
 __all__ = [
     "Agent",
@@ -43,17 +46,22 @@ __all__ = [
     "ContinuedElsewhere",
     "Done",
     "Event",
+    "FileChangedSince",
     "Interrupted",
     "Level",
     "Memory",
     "ModelCalled",
+    "NoEditToUndo",
     "NothingToAnswer",
     "Notice",
     "Options",
     "Pressure",
     "Preview",
+    "Proposal",
     "ReasoningDelta",
     "Recovering",
+    "Risk",
+    "SavedModel",
     "Spending",
     "Status",
     "Target",
@@ -64,5 +72,8 @@ __all__ = [
     "ToolStarted",
     "Topic",
     "Why",
+    "allow_edits",
+    "allow_everything",
+    "load_saved_model",
     "tool",
 ]

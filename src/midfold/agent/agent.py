@@ -24,6 +24,7 @@ from midfold.agent.reports import (
 from midfold.agent.runner import Runner
 from midfold.agent.setup import Options, build, main_model, open_agent_store, options_from, refer
 from midfold.agent.tools.registry import Tool
+from midfold.agent.user_calls import attach, run_own_command
 from midfold.concurrency import LoopClosed, LoopThread
 from midfold.config import Settings
 from midfold.errors import ConfigError, StoreError
@@ -170,6 +171,46 @@ class Agent:
         was_pinned = text.strip() in self.pins
         self._change_pins(self._core.engine.unpin, text)
         return was_pinned
+
+    # What the user brings
+
+    def attach(self, path: str) -> str:
+        """Let a file go with the next prompt and return its name; raises `ToolFailed`."""
+        self._runner.check()
+        return attach(self._core, path)
+
+    def run_command(self, command: str) -> str:
+        """Run a command of the user's own; see `arun_command`."""
+        return self._wait(self.arun_command(command))
+
+    async def arun_command(self, command: str) -> str:
+        """Run a command of the user's own, unasked; the model reads its output with the next prompt.
+
+        Raises `ToolFailed` for an agent without the tool `terminal`.
+        """
+        try:
+            return await self._runner.perform(partial(run_own_command, self._core, command), ignore)
+        except asyncio.CancelledError:
+            _pass_on_cancellation()
+            return ""
+
+    # Edits of files
+
+    def undo_edit(self, path: str | None = None, *, force: bool = False) -> str:
+        """Take the newest edit of this conversation back, or the newest of one file; return its name.
+
+        The model is told with the next prompt. Raises `NoEditToUndo`; `FileChangedSince` where the file is
+        not as the edit left it, unless forced; and `ToolFailed` where it cannot be written.
+        """
+        self._runner.check()
+        core = self._core
+        name = core.workspace.name(core.edits.undo(path, force=force).path)
+        core.remarks.append(f"[The user took back the newest edit of {name}: the file is as it was before.]")
+        return name
+
+    def file_changes(self) -> list[str]:
+        """Describe what all edits of this conversation changed: a headline and a diff for each file."""
+        return self._core.edits.changes()
 
     # The model
 

@@ -11,10 +11,12 @@ from midfold.agent.events import ApprovalRequested, Topic
 from midfold.agent.memory import Memory
 from midfold.agent.notices import Notices, RetryNotices
 from midfold.agent.prompt_cache import ConversationCache
+from midfold.agent.saved_model import SavedModel
 from midfold.agent.session import Conversation
 from midfold.agent.summarizer import SummaryWriter
-from midfold.agent.system_prompt import write_system_prompt
+from midfold.agent.system_prompt import is_own_prompt, write_system_prompt
 from midfold.agent.tools.engine_tools import engine_tools
+from midfold.agent.tools.file_edits import FileEdits
 from midfold.agent.tools.registry import Tool
 from midfold.agent.tools.workspace import Workspace
 from midfold.config import read_old_pins, remove_old_pins
@@ -42,6 +44,15 @@ _RESULT_SHARE = 1.0
 _TURN_SHARE = 1.5
 
 
+@dataclass(frozen=True, slots=True)
+class UserCall:
+    """A call that waits for the next prompt; `result` is there where it was run already."""
+
+    name: str
+    arguments: dict[str, object]
+    result: str | None = None
+
+
 @dataclass(slots=True)
 class Core:
     """The parts of an agent. Only `model` and what stands below it change."""
@@ -51,6 +62,7 @@ class Core:
     home: Path
     memory: Memory
     workspace: Workspace
+    edits: FileEdits
     transport: "Transport"
     retry_notices: RetryNotices
     max_output: int | None
@@ -76,8 +88,14 @@ class Core:
     """taken out by folds since the last call"""
     is_repaired: bool = False
     """whether the provider refused the history as it is, so that it is rewritten for each request"""
+    remarks: list[str] = field(default_factory=list)
+    """what the user did beside the conversation: the model reads it with the next prompt"""
+    user_calls: list[UserCall] = field(default_factory=list)
+    """calls of the user that go with the next prompt"""
     saved_state: CompressionState = field(default_factory=CompressionState)
     """the engine's state as the store has it"""
+    saved_model: SavedModel | None = None
+    """the model that the store has with the conversation, as far as it was written here"""
     cache: ConversationCache = field(init=False)
     """the provider's prompt cache, as far as this conversation uses it"""
     _conversation: Conversation | None = None
@@ -111,22 +129,28 @@ class Core:
 
     def begin(self) -> None:
         """Begin a session, with a system prompt as things are now."""
-        system = write_system_prompt(
-            self.workspace,
-            self.memory,
-            today=datetime.now().astimezone().date(),
-            instructions=self.instructions,
-        )
         self._adopt(
             Conversation(
                 self.store,
                 source=self.source,
                 model=self.model.ref.name,
                 dialect=self.model.dialect,
-                system=system,
+                system=self._write_system_prompt(),
                 cache=self.read_cache,
             )
         )
+
+    def renew_system_prompt(self) -> str:
+        """Return the system prompt as things are now, so that a continuation knows what was saved since.
+
+        A session of another program keeps its own.
+        """
+        system = self.conversation.system
+        return self._write_system_prompt() if is_own_prompt(system, self.instructions) else system
+
+    def _write_system_prompt(self) -> str:
+        today = datetime.now().astimezone().date()
+        return write_system_prompt(self.workspace, self.memory, today=today, instructions=self.instructions)
 
     def resume(self, session_id: str) -> None:
         """Go on with a session that is in the store."""
@@ -201,6 +225,18 @@ class Core:
         except StoreError as error:
             self.notices.add(Topic.STORE, f"What the engine remembers could not be saved: {error}")
 
+    def try_save_model(self) -> None:
+        """Keep which model the conversation is held with, where that changed, or leave a notice why not."""
+        ref, model = self.model.ref, self.model
+        saved = SavedModel(ref.name, ref.base_url, ref.api, model.explicit_window)
+        if saved == self.saved_model:
+            return
+        try:
+            saved.save(self.store, self.conversation.id)
+            self.saved_model = saved
+        except StoreError as error:
+            self.notices.add(Topic.STORE, f"Which model is asked could not be saved: {error}")
+
     def start_engine_session(self, **info: object) -> None:
         """Announce to the engine the session that goes on."""
         conversation = self.conversation
@@ -237,6 +273,9 @@ class Core:
         self.leave()
         self._conversation = conversation
         self.tier, self.removed_tokens = Tier.CALM, 0
+        self.saved_model = None
+        self.remarks.clear()
+        self.user_calls.clear()
         self._watch_cache()
         # What other programs wrote may be nothing that a provider takes back.
         self.is_repaired = bool(

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
 
+from midfold.agent.tools.registry import Risk
 from midfold.engines import RecoveryStep
 from midfold.folding import Compression, Tier
 from midfold.tokens import CanonicalUsage, Cost
@@ -103,7 +104,7 @@ class Approval:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRequested:
-    """A tool asks before it runs. `preview` is all that it would do, such as the whole command.
+    """A tool asks before it runs. `preview` is all that it would do: the whole command, or a diff.
 
     Answer before the next event is asked for; what is not answered is denied.
     """
@@ -113,6 +114,7 @@ class ApprovalRequested:
     title: str
     preview: str
     arguments: Mapping[str, object] = field(repr=False)
+    risk: Risk = Risk.COMMAND
     verdict: "Future[Approval]" = field(default_factory=Future, repr=False, compare=False)
 
     def answer(self, allowed: bool, reason: str = "") -> None:
@@ -137,12 +139,13 @@ class ModelCalled:
 
 @dataclass(frozen=True, slots=True)
 class Pressure:
-    """The window filled up to another tier."""
+    """The window filled up to another tier. `is_automatic`: it is compressed without being asked."""
 
     tier: Tier
     tokens: int
     window_tokens: int
     threshold_tokens: int
+    is_automatic: bool = True
 
 
 @dataclass(frozen=True, slots=True)

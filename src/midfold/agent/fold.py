@@ -155,6 +155,7 @@ async def make_room(core: Core, emit: Emit) -> int:
             raise _too_large(core, tokens, window)
     core.tokens = tokens
     _emit_pressure(core, tokens, emit)
+    _emit_approach(core, emit)
     return tokens
 
 
@@ -165,6 +166,11 @@ async def fold_after_reply(core: Core, emit: Emit) -> None:
             await fold_or_warn(core, Why.THRESHOLD, emit)
         except ContinuedElsewhere as error:  # the turn is done, and what it said is kept
             emit(_not_compressed(error))
+    _emit_approach(core, emit)
+
+
+def _emit_approach(core: Core, emit: Emit) -> None:
+    """Emit that a compression is near, once for each approach: a turn of many tools may take hours."""
     words = core.engine.approach_warning() if core.engine.enabled else None
     if words:
         emit(Notice(Level.INFO, Topic.APPROACH, words))
@@ -204,8 +210,9 @@ def _too_large(core: Core, tokens: int, window_tokens: int) -> StillTooLarge:
 def _emit_pressure(core: Core, tokens: int, emit: Emit) -> None:
     """Emit how full the window is, when it filled up to another tier."""
     tier = tier_of(tokens, core.engine.context_length)
+    engine = core.engine
     if tier > core.tier:
-        emit(Pressure(tier, tokens, core.engine.context_length, core.engine.threshold_tokens))
+        emit(Pressure(tier, tokens, engine.context_length, engine.threshold_tokens, engine.enabled))
     core.tier = tier
 
 
@@ -235,6 +242,8 @@ async def _commit(
     """Write the continuation; a fold that cannot be written is taken back."""
     conversation, engine = core.conversation, core.engine
     old_id, system = conversation.id, conversation.system
+    if result.fold is not None and result.fold.summary is not None:
+        system = await run_in_thread(core.renew_system_prompt)
     if result.system_note and result.system_note not in system:
         system = f"{system}\n\n{result.system_note}"
     try:

@@ -16,6 +16,7 @@ from midfold.agent.model_call import ModelCall, Refused
 from midfold.agent.recovery import Recovery
 from midfold.agent.session import commit
 from midfold.agent.tool_calls import run_tool_calls
+from midfold.agent.user_calls import tell_user_calls
 from midfold.errors import MidfoldError
 from midfold.wire.apis import Completion, Finish
 
@@ -80,6 +81,8 @@ class Turn:
         conversation = self._core.conversation
         has_words = prompt is not None and bool(prompt.strip())
         await commit(_open_turn, self._core, prompt if has_words else None)
+        if has_words:
+            await tell_user_calls(self._core, self._emit)
         if conversation.has_placeholders:
             conversation.has_placeholders = False
             self._emit(Notice(Level.INFO, Topic.REDACTED, PLACEHOLDERS))
@@ -122,6 +125,8 @@ def _open_turn(core: Core, prompt: str | None) -> None:
     if prompt is None:
         return
     is_first = not conversation.is_stored
-    conversation.say(prompt)
+    conversation.say("\n\n".join([*core.remarks, prompt]))
+    core.remarks.clear()
     if is_first:
         core.try_save_state()  # what was pinned before the first words
+    core.try_save_model()

@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, TypedDict
 
 from midfold.agent.active_model import ActiveModel
 from midfold.agent.core import Approve, Core
+from midfold.agent.edit_history import EditHistory
 from midfold.agent.memory import Memory
 from midfold.agent.notices import Notices, RetryNotices
 from midfold.agent.summarizer import MAIN, SummaryWriter
+from midfold.agent.tools.file_edits import FileEdits
 from midfold.agent.tools.file_search import search_tools
 from midfold.agent.tools.files import file_tools
+from midfold.agent.tools.memory_changes import ask_before_change
 from midfold.agent.tools.recall import memory_tool, output_tool, recall_tool
 from midfold.agent.tools.registry import Tool
 from midfold.agent.tools.terminal import terminal_tool
@@ -64,7 +67,8 @@ class Options(TypedDict, total=False):
     shown_variables: Collection[str]
     """environment variables that commands may see although they are named like a credential"""
     approve: Approve | None
-    """answers whether a tool may run; without it, the event has to be answered"""
+    """answers whether a tool may write, or run a command; without it, the event has to be answered, and what
+    nobody answers is denied"""
     instructions: str | None
     """instead of our own words at the start of the system prompt"""
     policy: CompressionPolicy | None
@@ -138,12 +142,14 @@ def build(model: str | ModelRef, options: Options, store: Store) -> Core:
     policy_for = partial(_policy_for, options.get("policy") or CompressionPolicy(), writer)
     read_cache, notices = MessageCache(parse), Notices()
     setup = EngineSetup(policy_for(active), ref.name, writer.summarizer, store=store, cache=read_cache)
+    workspace = Workspace.open(options.get("workspace", os.curdir), options.get("allow", ()), home=home)
     core = Core(
         store=store,
         outputs=open_outputs(home, store),
         home=home,
         memory=Memory(home),
-        workspace=Workspace.open(options.get("workspace", os.curdir), options.get("allow", ()), home=home),
+        workspace=workspace,
+        edits=FileEdits(workspace, EditHistory(home, lambda: core.conversation.conversation_id)),
         transport=transport,
         retry_notices=retry_notices,
         max_output=options.get("max_output"),
@@ -184,10 +190,10 @@ def built_in_tools(core: Core, options: Options) -> list[Tool]:
         return []
     hidden, shown = _key_variables(core.model.providers), options.get("shown_variables", ())
     return [
-        *file_tools(core.workspace),
+        *file_tools(core.edits),
         *search_tools(core.workspace),
         terminal_tool(core.workspace, hidden=hidden, shown=shown),
-        memory_tool(core.memory),
+        ask_before_change(memory_tool(core.memory)),
         recall_tool(core.store, lambda: core.conversation.id),
         output_tool(lambda: core.sink),
     ]

@@ -17,7 +17,7 @@ NOTES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md", ".cursorrules", ".github/copilot
 """Files in which projects say how to work on them, the most general first."""
 NOTES_CHARS = 20_000
 """Of all of them together."""
-_END = re.compile(r"<\s*/\s*workspace-notes", re.IGNORECASE)
+_END = re.compile(r"<\s*/\s*(?:workspace-notes|memory)", re.IGNORECASE)
 
 
 def write_system_prompt(
@@ -29,10 +29,15 @@ def write_system_prompt(
     parts = [
         _text("base") if instructions is None else instructions,
         _text("environment").format(**facts),
-        *([_text("memory").format(memory=kept)] if kept else []),
+        *([_text("memory").format(memory=_fence(kept))] if kept else []),
         *_notes(workspace),
     ]
     return "\n\n".join(parts)
+
+
+def is_own_prompt(system: str, instructions: str | None = None) -> bool:
+    """Whether a prompt was written here, with these instructions, and may be written anew."""
+    return system.startswith(f"{_text('base') if instructions is None else instructions}\n\n")
 
 
 def _notes(workspace: Workspace) -> Iterator[str]:
@@ -45,10 +50,13 @@ def _notes(workspace: Workspace) -> Iterator[str]:
             continue
         said.add(text)
         cut = f", of which the first {room:,} characters are here" if len(text) > room else ""
-        # A file that imitates the end of its own block would speak with our voice.
-        shown = _END.sub(lambda found: f"({found[0][1:]}", text[:room])
-        yield _text("workspace_note").format(name=name, cut=cut, text=shown)
+        yield _text("workspace_note").format(name=name, cut=cut, text=_fence(text[:room]))
         room -= len(text)
+
+
+def _fence(text: str) -> str:
+    """Return a text that cannot imitate the end of its own block, and so speak with our voice."""
+    return _END.sub(lambda found: f"({found[0][1:]}", text)
 
 
 def _read(workspace: Workspace, name: str) -> str:

@@ -6,9 +6,10 @@ Every call gets a result, whatever happens: an error is a result, a refusal is o
 import asyncio
 import inspect
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
+from types import MappingProxyType
 
 from midfold.agent.core import Core
 from midfold.agent.events import (
@@ -23,7 +24,7 @@ from midfold.agent.events import (
 )
 from midfold.agent.reply_repair import has_unreadable_arguments
 from midfold.agent.session import commit
-from midfold.agent.tools.registry import Arguments, Tool, ToolFailed
+from midfold.agent.tools.registry import Arguments, Proposal, Risk, ToolFailed
 from midfold.concurrency import run_in_thread
 from midfold.messages import Message, ToolCall, ToolResult
 from midfold.offload import OffloadedMessages, OffloadedResult, ShortenedResult, enforce, offload_result
@@ -39,13 +40,22 @@ UNREADABLE = "the arguments are not a JSON object, so nothing was run"
 MOST_AT_ONCE = 8
 
 
-async def run_tool_calls(core: Core, reply: Completion, emit: Emit) -> None:
-    """Run all calls of a reply and store their results; also when it is cancelled."""
+async def run_tool_calls(
+    core: Core, reply: Completion, emit: Emit, *, known: Mapping[str, str] = MappingProxyType({})
+) -> None:
+    """Run all calls of a reply and store their results; also when it is cancelled.
+
+    Those whose results are `known` by their ids are not run.
+    """
     # The last call of a reply that reached the output cap may be a part of one.
     is_cut = reply.finish is Finish.LENGTH
     runs = [_ToolRun(core, call, emit, is_cut=is_cut) for call in reply.calls]
+    for call, run in zip(reply.calls, runs, strict=True):
+        if call.id in known:
+            run.result = ToolResult(call.id, known[call.id], name=call.name)
+    waiting = [run for call, run in zip(reply.calls, runs, strict=True) if call.id not in known]
     try:
-        for only_reads, neighbours in groupby(runs, key=lambda run: run.only_reads):
+        for only_reads, neighbours in groupby(waiting, key=lambda run: run.only_reads):
             if only_reads:
                 await _run_together(neighbours)
                 continue
@@ -150,26 +160,33 @@ class _ToolRun:
         if arguments is None:
             raise ToolFailed(CUT if self._is_cut else UNREADABLE)
         if tool.asks:
-            try:
-                await self._ask_first(tool, arguments)
-            finally:
-                self._started = time.monotonic()  # the wait for an answer is not the tool's
+            await self._ask_first(Risk.COMMAND, tool.preview(arguments), arguments)
         answer = await run_in_thread(tool.run, arguments)
+        if isinstance(answer, Proposal):
+            await self._ask_first(answer.risk, answer.preview, arguments)
+            answer = await run_in_thread(answer.run)
         return str(await answer if inspect.isawaitable(answer) else answer)
 
-    async def _ask_first(self, tool: Tool, arguments: Arguments) -> None:
-        """Wait until the user lets the tool run; raises `ToolFailed` where that is denied."""
-        preview = tool.preview(arguments)
-        request = ApprovalRequested(self._call.id, tool.name, self._title, preview, arguments)
-        if self._core.approve is None:
-            self._emit(request)
-            approval = await asyncio.wrap_future(request.verdict)
-        else:
-            answer = await run_in_thread(self._core.approve, request)
-            approval = Approval(bool(await answer if inspect.isawaitable(answer) else answer))
+    async def _ask_first(self, risk: Risk, preview: str, arguments: Arguments) -> None:
+        """Wait until the user lets the tool go on; raises `ToolFailed` where that is denied."""
+        request = ApprovalRequested(
+            self._call.id, self._call.name, self._title, preview, arguments, risk=risk
+        )
+        try:
+            approval = await self._await_approval(request)
+        finally:
+            self._started = time.monotonic()  # the wait for an answer is not the tool's
         if not approval.allowed:
             because = f": {approval.reason}" if approval.reason else ""
             raise ToolFailed(f"the user did not allow this{because}")
+
+    async def _await_approval(self, request: ApprovalRequested) -> Approval:
+        """Have the callback answer, or whoever reads the events."""
+        if self._core.approve is None:
+            self._emit(request)
+            return await asyncio.wrap_future(request.verdict)
+        answer = await run_in_thread(self._core.approve, request)
+        return Approval(bool(await answer if inspect.isawaitable(answer) else answer))
 
     async def _offload(self, text: str) -> ShortenedResult:
         """Offload a result where it is too long for the conversation."""

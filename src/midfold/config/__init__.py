@@ -1,6 +1,7 @@
 """Where midfold keeps its things, and how a person sets it up."""
 
 from midfold.config.home import (
+    EDITS_FOLDER,
     OUTPUT_FOLDER,
     STORE_FILE,
     delete_session,
@@ -28,6 +29,7 @@ from midfold.settings import Setting
 
 __all__ = [
     "DEFAULT",
+    "EDITS_FOLDER",
     "FILE_NAMES",
     "OUTPUT_FOLDER",
     "PREFIX",

@@ -6,6 +6,7 @@ it is seen to here, for every command alike.
 
 import json
 import os
+import shutil
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -47,6 +48,8 @@ def _find_data_folder(environment: Mapping[str, str]) -> Path:
 
 STORE_FILE = "sessions.db"
 OUTPUT_FOLDER = "outputs"
+EDITS_FOLDER = "edits"
+"""Files as they were before an agent edited them, a folder for each conversation."""
 _DAY_SECONDS = 86_400.0
 
 
@@ -124,14 +127,18 @@ def oldest_to_keep(settings: Settings, now: float) -> float | None:
 
 
 def clear_outputs(outputs: "FileSink", deleted: "Deleted", tenant: str) -> None:
-    """Remove the offloaded output of deleted sessions, and pins that an earlier version kept in a file.
+    """Remove the offloaded output of deleted sessions, the versions of files that they edited, and pins that
+    an earlier version kept in a file.
 
     Rows went first, so that what is left by a crash in between is output without a session, which
     `midfold doctor --fix` removes.
     """
+    home = outputs.root.parent
     for session_id in deleted.session_ids:
         outputs.session(session_id, tenant=tenant).clear()
-        remove_old_pins(outputs.root.parent, session_id)
+        remove_old_pins(home, session_id)
+        if session_id.isalnum():
+            shutil.rmtree(home / EDITS_FOLDER / session_id, ignore_errors=True)
 
 
 PINS_FOLDER = "pins"

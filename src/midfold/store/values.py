@@ -202,6 +202,8 @@ class Deleted:
     messages: int
 
 
+IMPORTED = "imported"
+"""The state of a conversation that was brought in; when it was saved says when that was, the last time."""
 BeforeContinue: TypeAlias = Callable[[str, Sequence[Item]], None]
 """Called with a session and its messages before a fold ends it, to save what must outlive it."""
 

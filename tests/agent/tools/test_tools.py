@@ -80,7 +80,7 @@ def test_a_folder_that_becomes_a_link_after_it_was_judged_leads_nowhere(workspac
         bounds.read(found)
     for path in (found, new):
         with pytest.raises(ToolFailed):
-            bounds.write_text(path, "ESCAPED")
+            bounds.write(path, b"ESCAPED")
     assert (tmp_path / "outside" / "a").read_text() == "secret"
     assert [each.name for each in (tmp_path / "outside").iterdir()] == ["a"]
 

@@ -12,7 +12,9 @@ import textwrap
 
 import pytest
 
-from midfold.agent import ToolFailed, ToolFinished
+from midfold.agent import Proposal, ToolFailed, ToolFinished
+from midfold.agent.edit_history import EditHistory
+from midfold.agent.tools.file_edits import FileEdits
 from midfold.agent.tools.file_search import search_tools
 from midfold.agent.tools.files import file_tools
 from midfold.agent.tools.workspace import Workspace
@@ -72,8 +74,15 @@ def own(tmp_path):
 
 
 def using(workspace):
-    tools = {each.name: each for each in [*file_tools(workspace), *search_tools(workspace)]}
-    return lambda name, **arguments: tools[name].run(arguments)
+    home = workspace.private.home if workspace.private else workspace.root
+    edits = FileEdits(workspace, EditHistory(home, lambda: "talk"))
+    tools = {each.name: each for each in [*file_tools(edits), *search_tools(workspace)]}
+    return lambda name, **arguments: finish(tools[name].run(arguments))
+
+
+def finish(answer):
+    """Do what a tool proposes, as if the user had allowed it."""
+    return answer.run() if isinstance(answer, Proposal) else answer
 
 
 ARGUMENTS = {
@@ -235,7 +244,7 @@ def test_memory_never_follows_a_link_to_the_store(make_agent, tmp_path):
         tools = {each.name: each for each in agent.tools}
         for target in ("memory", "user"):
             with pytest.raises(ToolFailed, match="own session store"):
-                tools["memory"].run({"action": "add", "entry": "x", "target": target})
+                finish(tools["memory"].run({"action": "add", "entry": "x", "target": target}))
         assert "own session store" in tools["memory"].run({"action": "show"})
         assert (home / "sessions.db").stat().st_ino == before
 
@@ -245,7 +254,7 @@ EVERY_TOOL = """
     from pathlib import Path
     home, root = Path(sys.argv[1]) / "home", Path(sys.argv[1])
     from midfold.agent import Agent
-    from midfold.agent.tools.registry import ToolFailed
+    from midfold.agent.tools.registry import Proposal, ToolFailed
     from midfold.config.home import _pins_file, read_old_pins
 
     PARTS = ["sessions.db", "sessions.db-wal", "sessions.db-shm", "sessions.db.writer", "sessions.db-journal"]
@@ -324,7 +333,9 @@ EVERY_TOOL = """
             calls += 1
             try:
                 answer = each.run(arguments)
-                if not isinstance(answer, str):
+                if isinstance(answer, Proposal):
+                    answer.run()
+                elif not isinstance(answer, str):
                     asyncio.run(finish(answer))
             except ToolFailed:
                 failed += 1

@@ -1,12 +1,13 @@
-"""Who decides whether a command runs."""
+"""Who decides whether a command runs, a file is written, the memory changes."""
 
 import io
 
 import pytest
 from rich.console import Console
 
+from midfold.agent import Risk
 from midfold.agent.events import Approval, ApprovalRequested
-from midfold.cli.chat.approvals import MAX_CHARS, Approvals
+from midfold.cli.chat.approvals import MAX_CHARS, MAX_DIFF_ROWS, Approvals
 from midfold.cli.chat.view.plain import PlainView
 
 
@@ -151,3 +152,85 @@ def test_ctrl_c_at_the_question_denies_it_and_stops_the_turn(approvals):
     with pytest.raises(KeyboardInterrupt):
         approvals(Person(KeyboardInterrupt())).answer(asked)
     assert not asked.verdict.result().allowed
+
+
+def change(preview="a.txt: 1 line added, 0 removed\n+x", risk=Risk.EDIT):
+    return ApprovalRequested("c", "write_file", "write_file a.txt", preview, {}, risk=risk)
+
+
+def allowed_of(asked):
+    return asked.verdict.result().allowed
+
+
+def test_all_edits_of_a_session_are_allowed_by_one_answer(approvals):
+    person = Person("a", "n", "n", "n")
+    deciding = approvals(person)
+    edits = [change(), change("b.txt: new file, 1 line\n+y")]
+    others = [change(risk=Risk.GUARDED_EDIT), change(risk=Risk.MEMORY), request()]
+    for asked in (*edits, *others):
+        deciding.answer(asked)
+    assert [allowed_of(asked) for asked in (*edits, *others)] == [True, True, False, False, False]
+
+
+@pytest.mark.parametrize("risk", [Risk.GUARDED_EDIT, Risk.MEMORY])
+def test_what_later_programs_obey_is_never_allowed_for_good(approvals, risk):
+    asked = change(risk=risk)
+    approvals(Person("a")).answer(asked)
+    assert not allowed_of(asked)
+
+
+@pytest.mark.parametrize("risk", [Risk.GUARDED_EDIT, Risk.MEMORY, Risk.COMMAND])
+def test_accepted_edits_are_plain_ones(approvals, risk):
+    plain, other = change(), change(risk=risk)
+    deciding = approvals(Nobody(), edits=True)
+    deciding.answer(plain)
+    deciding.answer(other)
+    assert (allowed_of(plain), allowed_of(other)) == (True, False)
+
+
+def test_nobody_to_ask_writes_nothing_and_the_way_out_is_named(approvals):
+    asked = change()
+    approvals(Nobody()).answer(asked)
+    assert not allowed_of(asked)
+    assert "--accept-edits" in asked.verdict.result().reason
+
+
+def test_the_diff_is_shown_with_what_cannot_be_seen(approvals, shown):
+    approvals(Person("y")).answer(
+        change("a.txt: 1 line added, 1 removed\n@@ -1 +1 @@\n-old\n+new\u202e\x1b[8m")
+    )
+    rows = [row.strip() for row in shown.getvalue().splitlines()]
+    assert rows[:4] == [
+        "write_file asks before it writes:",
+        "a.txt: 1 line added, 1 removed",
+        "@@ -1 +1 @@",
+        "-old",
+    ]
+    assert rows[4].startswith("+new")
+    assert not {"\u202e", "\x1b"} & set(shown.getvalue())
+
+
+LONG = "a.txt: new file, 500 lines\n" + "\n".join(f"+line {number}" for number in range(500))
+
+
+def test_a_long_diff_shows_its_beginning_and_says_how_much_is_left(approvals, shown):
+    asked = change(LONG)
+    approvals(Person("y")).answer(asked)
+    assert allowed_of(asked)
+    assert "line 30" in shown.getvalue()
+    assert "line 400" not in shown.getvalue()
+    assert f"{501 - MAX_DIFF_ROWS} more lines; v shows them" in shown.getvalue()
+
+
+def test_the_rest_of_a_long_diff_can_be_seen(approvals, shown):
+    asked = change(LONG)
+    approvals(Person("v", *[""] * 25, "y")).answer(asked)
+    assert allowed_of(asked)
+    assert "line 499" in shown.getvalue()
+
+
+def test_a_guarded_file_is_shown_to_its_end(approvals, shown):
+    asked = change(LONG, risk=Risk.GUARDED_EDIT)
+    approvals(Person("y", *["y"] * 26, "n")).answer(asked)
+    assert not allowed_of(asked)
+    assert "line 499" in shown.getvalue()

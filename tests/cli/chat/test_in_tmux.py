@@ -124,3 +124,51 @@ def test_words_are_laid_out_anew_on_a_narrower_terminal(pane):
     pane.type("C-c")
     screen = pane.expect(r"interrupted\n\n>")
     assert "answering" not in screen
+
+
+@pytest.mark.slow
+def test_keys_typed_before_a_question_are_no_answer_and_wait_for_the_prompt(pane, folder):
+    pane.type("run sleep 1", "Enter")
+    pane.expect("run it")
+    pane.type("y", "Enter")
+    pane.expect("using tools")
+    pane.type("run touch planted", "Enter", "y")
+    pane.expect(r"touch planted\n\s+run it\? \[y\]es.*:\s*\Z")
+    pane.type("n", "Enter")
+    pane.expect(r"> y")
+    assert not (folder / "planted").exists()
+
+
+@pytest.fixture
+def shell(tmp_path, chat_command, chat_environment):
+    """A chat that was started from a shell with jobs."""
+    environment = chat_environment(tmp_path / "home")
+    opened = Pane(tmp_path / "tmux", ["bash", "--norc", "--noprofile", "-i"], environment, tmp_path)
+    opened.type(f"PS1='$ '; {shlex.join(chat_command())}", "Enter")
+    opened.expect("cache off")
+    yield opened
+    opened.close()
+
+
+@pytest.mark.slow
+def test_ctrl_z_gives_the_terminal_to_the_shell_and_fg_comes_back(shell):
+    shell.type("C-z")
+    shell.expect(r"Stopped")
+    shell.type("echo shown-$((6*7))", "Enter")
+    shell.expect(r"\n\$ echo shown-\$\(\(6\*7\)\)\nshown-42\n")
+    shell.type("fg", "Enter")
+    shell.type("hello again", "Enter")
+    shell.expect("You said: hello again")
+
+
+@pytest.mark.slow
+def test_ctrl_z_during_a_turn_stops_it_until_fg(shell):
+    shell.type("slowly", "Enter")
+    shell.expect("answering")
+    shell.type("C-z")
+    shell.expect(r"Stopped")
+    shell.type("echo shown-$((6*7))", "Enter")
+    shell.expect(r"echo shown-\$\(\(6\*7\)\)\nshown-42\n")
+    shell.type("fg", "Enter")
+    shell.type("C-c")
+    shell.expect(r"interrupted\n\n>")

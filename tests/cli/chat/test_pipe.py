@@ -2,11 +2,12 @@
 
 import io
 import json
+import os
 import sys
 
 import pytest
 
-from midfold.agent import Agent
+from midfold.agent import Agent, SavedModel, load_saved_model
 from midfold.config import find_home
 from midfold.messages import ToolCall
 from midfold.store import open_store
@@ -231,3 +232,113 @@ def test_a_command_sees_what_is_named_like_a_credential_only_where_it_is_allowed
         sent = up.requests[-1].body.decode()
     assert "let-through" in sent
     assert "hush-hush" not in sent
+
+
+WRITE = Reply("", calls=(ToolCall("c1", "write_file", '{"path": "notes.txt", "content": "dark\\n"}'),))
+HOOK = Reply("", calls=(ToolCall("c2", "write_file", '{"path": ".git/hooks/pre-commit", "content": "x"}'),))
+ENVRC = Reply("", calls=(ToolCall("c3", "write_file", '{"path": ".envrc", "content": "x"}'),))
+REMEMBER = Reply("", calls=(ToolCall("c4", "memory", '{"action": "add", "entry": "Lamps are green."}'),))
+
+
+@pytest.mark.parametrize(
+    ("options", "written"),
+    [((), set()), (("--accept-edits",), {"notes"}), (("--yes",), {"notes", "envrc", "memory"})],
+)
+def test_one_turn_writes_what_its_options_allow(chat, workspace, options, written):
+    (workspace / ".git" / "hooks").mkdir(parents=True)
+    with Upstream([WRITE, HOOK, ENVRC, REMEMBER, Reply("Done.")]) as up:
+        status, _, errors = chat(up, *options, prompt="write it")
+    there = {
+        "notes": (workspace / "notes.txt").read_text() == "dark\n",
+        "hook": bool(list((workspace / ".git" / "hooks").iterdir())),
+        "envrc": (workspace / ".envrc").exists(),
+        "memory": (find_home() / "MEMORY.md").exists(),
+    }
+    assert status == 0
+    assert {name for name, is_there in there.items() if is_there} == written
+    assert ("without asking" in errors) == bool(options)
+
+
+@pytest.fixture
+def standard_input(monkeypatch):
+    """Lets standard input be a pipe, or one that nobody writes to."""
+    opened = []
+
+    def feed(text, *, is_open=False):
+        reader, writer = os.pipe()
+        os.write(writer, text.encode())
+        if is_open:
+            opened.append(os.fdopen(writer, "w"))
+        else:
+            os.close(writer)
+        opened.append(os.fdopen(reader))
+        monkeypatch.setattr(sys, "stdin", opened[-1])
+
+    yield feed
+    for stream in opened:
+        stream.close()
+
+
+def test_standard_input_goes_with_the_prompt(chat, standard_input):
+    standard_input("first line\nsecond line\n")
+    with Upstream() as up:
+        _, printed, _ = chat(up, prompt="what is this?")
+    assert printed == "what is this?\n\nfirst line\nsecond line\n"
+
+
+def test_a_pipe_that_nobody_writes_to_is_not_waited_for(chat, standard_input, monkeypatch):
+    monkeypatch.setattr("midfold.cli.chat.user_input._WAIT_SECONDS", 0.05)
+    standard_input("", is_open=True)
+    with Upstream() as up:
+        assert chat(up, prompt="hello")[1] == "hello\n"
+
+
+def test_files_that_a_prompt_names_are_read(chat):
+    with Upstream(Reply("Green.")) as up:
+        status, _, errors = chat(up, prompt="what colour, says @notes.txt? Ask @anna.")
+        body = up.requests[0].body.decode()
+    assert status == 0
+    assert "the lamp is green" in body
+    assert "→ read_file notes.txt" in errors
+    assert "anna" not in errors
+
+
+def test_files_that_piped_text_names_are_not_read(chat, standard_input):
+    standard_input("see @notes.txt\n")
+    with Upstream(Reply("Yes.")) as up:
+        chat(up, prompt="what is this?")
+        assert "the lamp is green" not in up.requests[0].body.decode()
+
+
+def test_a_line_of_a_pipe_runs_no_command(chat, monkeypatch, workspace):
+    monkeypatch.setattr(sys, "stdin", io.StringIO("!touch planted\n"))
+    with Upstream(Reply("I cannot.")) as up:
+        chat(up)
+    assert not (workspace / "planted").exists()
+
+
+def test_a_resumed_chat_asks_the_model_that_it_was_held_with(chat, run):
+    with Upstream() as up:
+        chat(up, prompt="hello")
+        status, printed, errors = run("chat", "--resume", "latest", "-p", "again")
+        assert (status, printed) == (0, "again\n")
+        assert errors.startswith("scripted  window 30,000 (explicit)")
+        assert up.requests[-1].model == "scripted"
+
+
+def test_an_option_wins_over_the_model_that_a_session_was_held_with(chat, run):
+    with Upstream() as up:
+        chat(up, prompt="hello")
+        run("chat", "--resume", "latest", "--context-length", "9000", "-p", "again")
+        errors = run("chat", "--resume", "latest", "--model", "other", "--base-url", up.url, "-p", "more")[2]
+        assert errors.startswith("other  window")
+        assert up.requests[-1].model == "other"
+        assert run("chat", "--resume", "latest", "-p", "more")[2].startswith("other  window")
+
+
+def test_name_address_and_window_are_what_is_kept_of_a_model(chat):
+    with Upstream() as up:
+        chat(up, prompt="hello")
+    with open_store(find_home() / "sessions.db") as store:
+        saved = load_saved_model(store, store.sessions(limit=1)[0].id)
+    assert saved == SavedModel("scripted", up.url, None, 30_000)

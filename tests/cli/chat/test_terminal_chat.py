@@ -173,7 +173,7 @@ def test_fold_can_be_taken_back(chat):
 @pytest.mark.slow
 def test_chat_that_was_killed_goes_on_where_it_stopped(open_chat):
     chat = open_chat("--yes")
-    chat.expect("commands run without asking")
+    chat.expect("without asking")
     chat.enter("remember the green lamp")
     chat.expect("You said: remember the green lamp")
     chat.enter("run sleep 30")

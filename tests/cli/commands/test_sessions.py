@@ -296,7 +296,7 @@ assert bad == [], bad
         f"sessions export latest -o {tmp_path}/out.json",
         "doctor",
         "doctor --fix",
-        "sessions prune --keep-bytes 1",
+        "sessions prune --keep-bytes 1 --all --yes",
     ]
     done = subprocess.run(
         [sys.executable, "-c", script, "\n".join(lines)],

@@ -1,6 +1,7 @@
 """The tools that read, write and edit single files of the workspace."""
 
-from midfold.agent.tools.registry import Tool, ToolFailed, tool
+from midfold.agent.tools.file_edits import FileEdits
+from midfold.agent.tools.registry import Proposal, Tool, ToolFailed, tool
 from midfold.agent.tools.workspace import Workspace
 
 DEFAULT_LINES = 2_000
@@ -8,9 +9,9 @@ MAX_READ_CHARS = 50_000
 _LINE_CHARS = 2_000
 
 
-def file_tools(workspace: Workspace) -> list[Tool]:
-    """Return the tools that read and change single files of a workspace."""
-    return [_read_tool(workspace), _write_tool(workspace), _edit_tool(workspace)]
+def file_tools(edits: FileEdits) -> list[Tool]:
+    """Return the tools that read and change single files of a workspace; the latter ask first."""
+    return [_read_tool(edits.workspace), _write_tool(edits), _edit_tool(edits)]
 
 
 def _read_tool(workspace: Workspace) -> Tool:
@@ -28,28 +29,34 @@ def _read_tool(workspace: Workspace) -> Tool:
     return read_file
 
 
-def _write_tool(workspace: Workspace) -> Tool:
+def _write_tool(edits: FileEdits) -> Tool:
+    workspace = edits.workspace
+
     @tool
-    def write_file(path: str, content: str) -> str:
+    def write_file(path: str, content: str) -> Proposal:
         """Write a whole text file; one that exists is replaced. Use edit_file to change a part of one.
 
+        The user sees the change and is asked first.
         path: the file, relative to the workspace; folders that are missing are made
         content: all that the file will hold
         """
         found = workspace.find(path)
-        done = "Replaced" if workspace.write_text(found, content) else "Wrote"
-        return (
-            f"{done} {workspace.name(found)}: {_count_lines(content):,} lines, {len(content):,} characters."
-        )
+        before = workspace.read_if_there(found)
+        size = f"{_count_lines(content):,} lines, {len(content):,} characters"
+        done = f"{'Wrote' if before is None else 'Replaced'} {workspace.name(found)}: {size}."
+        return edits.propose(found, before, content, done)
 
     return write_file
 
 
-def _edit_tool(workspace: Workspace) -> Tool:
+def _edit_tool(edits: FileEdits) -> Tool:
+    workspace = edits.workspace
+
     @tool
-    def edit_file(path: str, old_string: str, new_string: str, replace_all: bool = False) -> str:
+    def edit_file(path: str, old_string: str, new_string: str, replace_all: bool = False) -> Proposal:
         """Replace a piece of a text file. It must occur exactly once, letter by letter with its white space.
 
+        The user sees the change and is asked first.
         path: the file, relative to the workspace
         old_string: the piece as it stands in the file, with enough around it to occur only once
         new_string: what comes in its place
@@ -61,10 +68,10 @@ def _edit_tool(workspace: Workspace) -> Tool:
             old_string, new_string = _to_crlf(old_string), _to_crlf(new_string)
         count = text.count(old_string) if old_string else 0
         _check_edit(workspace.name(found), old_string, new_string, count, replace_all)
-        workspace.write_text(found, text.replace(old_string, new_string))
         line = text.count("\n", 0, text.index(old_string)) + 1
         where = f"line {line}" if count == 1 else f"{count} places, the first at line {line}"
-        return f"Edited {workspace.name(found)} at {where}."
+        done = f"Edited {workspace.name(found)} at {where}."
+        return edits.propose(found, text.encode(), text.replace(old_string, new_string), done)
 
     return edit_file
 

@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from types import NoneType, UnionType
 from typing import TypeAlias, Union, get_args, get_origin, get_type_hints, overload
 
@@ -10,7 +11,6 @@ from midfold.errors import ConfigError
 from midfold.summaries.tool_calls import FAMILIES, family_of, first_of, format_argument, one_line
 
 Arguments: TypeAlias = Mapping[str, object]
-Answer: TypeAlias = str | Awaitable[str]
 
 _TITLE_CHARS = 100
 _TYPES: dict[object, str] = {str: "string", int: "integer", float: "number", bool: "boolean"}
@@ -20,12 +20,37 @@ class ToolFailed(Exception):
     """A tool cannot do what it was asked; the model reads the text."""
 
 
+class Risk(StrEnum):
+    """The kind of change that a person is asked about."""
+
+    EDIT = "edit"
+    """a file of the workspace"""
+    GUARDED_EDIT = "guarded_edit"
+    """a file that other programs run or agents obey"""
+    MEMORY = "memory"
+    """the notes that later sessions begin with"""
+    COMMAND = "command"
+    """a program runs, or a tool of the host's own"""
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A change that waits for a yes: `preview` shows all of it to a person, `run` makes exactly that."""
+
+    risk: Risk
+    preview: str
+    run: Callable[[], str] = field(repr=False)
+
+
+Answer: TypeAlias = str | Proposal | Awaitable[str]
+
+
 @dataclass(frozen=True, slots=True)
 class Tool:
     """Something that a model may call. `parameters` is a JSON schema; `run` takes the arguments by name.
 
     One that only `reads` may run beside others. One that `asks` runs only when it is let, and `preview` says
-    what it would do.
+    what it would do. One whose `run` returns a `Proposal` has looked, and changes things only when it is let.
     """
 
     name: str

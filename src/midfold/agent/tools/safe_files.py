@@ -41,15 +41,22 @@ def replace_in(folder: int, name: str, data: bytes) -> bool:
     Raises `OSError`, and so for whatever is there and no file, or a file that nobody may write; that is
     `BelongsToStore` for a file of an open store, or a name that SQLite would take for one.
     """
-    if is_store_name(os.fstat(folder), name):
-        raise BelongsToStore(name)
-    mode = _mode(name, folder)
+    mode = check_replaceable(folder, name)
     temporary = f".midfold-{secrets.token_hex(8)}"
     write_atomically(name, [data], temporary=temporary, folder=folder, mode=mode)
     return mode is not None
 
 
-def _mode(name: str, folder: int) -> int | None:
+def remove_in(folder: int, name: str) -> None:
+    """Remove a file of a folder; raises `OSError` as `replace_in` does, and where there is none."""
+    check_replaceable(folder, name)
+    os.unlink(name, dir_fd=folder)
+
+
+def check_replaceable(folder: int, name: str) -> int | None:
+    """Return the mode of a file that may be replaced, `None` where there is none; raises as `replace_in`."""
+    if is_store_name(os.fstat(folder), name):
+        raise BelongsToStore(name)
     try:
         facts = os.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:

@@ -6,13 +6,13 @@ that is running goes on until it ends.
 
 import asyncio
 import os
-import re
 import time
 from asyncio.subprocess import DEVNULL, PIPE, STDOUT, Process, SubprocessStreamProtocol
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from midfold.agent.tools.command_environment import visible_environment
 from midfold.agent.tools.processes import VARIABLE, ProcessMark, end_all
 from midfold.agent.tools.registry import Tool, ToolFailed, tool
 from midfold.agent.tools.workspace import Workspace
@@ -27,16 +27,13 @@ LEFT_BEHIND = "[what it left running in the background was ended with it]"
 _REST_SECONDS = 0.2
 _POLL_SECONDS = 0.05
 _CHUNK_BYTES = 65_536
-_CREDENTIAL = re.compile(
-    r"(^|_)(API_?KEY|KEY|TOKEN|SECRET|(PG)?PASSWORD|PASSWD|PASSPHRASE|PAT)$|_PWD$", re.IGNORECASE
-)
 
 
 def terminal_tool(workspace: Workspace, *, hidden: Collection[str] = (), shown: Collection[str] = ()) -> Tool:
     """Return the tool that runs shell commands in a workspace.
 
-    They do not see the environment variables that are `hidden`, nor those that are named like a credential;
-    but they see those that are `shown`, whatever they are called.
+    They do not see the environment variables that are `hidden`, nor those that are a credential by name or
+    value; but they see those that are `shown`, whatever they are called.
     """
 
     @tool(asks=True)
@@ -49,11 +46,7 @@ def terminal_tool(workspace: Workspace, *, hidden: Collection[str] = (), shown: 
         timeout_seconds: when to stop it, 600 at most
         """
         seconds = min(max(timeout_seconds, 1), MAX_SECONDS)
-        environment = {
-            name: value
-            for name, value in os.environ.items()
-            if name in shown or not (name in hidden or _CREDENTIAL.search(name))
-        }
+        environment = visible_environment(os.environ, hidden=hidden, shown=shown)
         return await _run(command, workspace, seconds, environment)
 
     return replace(terminal, preview=lambda arguments: str(arguments.get("command", "")))

@@ -9,14 +9,14 @@ those of every session store that is open.
 import os
 import stat
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from midfold.agent.memory import Target
 from midfold.agent.tools.registry import ToolFailed
-from midfold.agent.tools.safe_files import READ, open_folder, replace_in
-from midfold.config import FILE_NAMES, OUTPUT_FOLDER, STORE_FILE
+from midfold.agent.tools.safe_files import READ, check_replaceable, open_folder, remove_in, replace_in
+from midfold.config import EDITS_FOLDER, FILE_NAMES, OUTPUT_FOLDER, STORE_FILE
 from midfold.engines import PLUGIN_FOLDER
 from midfold.files import BelongsToStore, identify, is_held, open_to_read
 from midfold.offload import READER
@@ -36,6 +36,7 @@ _OWN = frozenset(
         *FILE_NAMES,
         *(target.file_name for target in Target),
         OUTPUT_FOLDER,
+        EDITS_FOLDER,
         PLUGIN_FOLDER.parts[0],
         PINS_FOLDER,
         LIMITS_FILE,
@@ -114,7 +115,7 @@ class Workspace:
     def find(self, path: str) -> Path:
         """Return where a path leads, or raise `ToolFailed` where that is out of bounds.
 
-        Offloaded output may be read, so it is found; `write_text` refuses to write there.
+        Offloaded output may be read, so it is found; `write` refuses to write there.
         """
         if not path or "\0" in path:
             raise ToolFailed("the path is empty or not a path")
@@ -136,6 +137,21 @@ class Workspace:
     def read(self, path: Path) -> bytes:
         """Read a file that was found; a folder, a device, a giant or a file of the store is refused."""
         try:
+            return self._read(path)
+        except OSError as error:
+            raise self._failed(path, error) from None
+
+    def read_if_there(self, path: Path) -> bytes | None:
+        """Read a file as `read` does; `None` where there is none."""
+        try:
+            return self._read(path)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise self._failed(path, error) from None
+
+    def _read(self, path: Path) -> bytes:
+        try:
             with (
                 self._folder_of(path) as folder,
                 open_to_read(path.name, folder=folder, flags=READ) as handle,
@@ -143,8 +159,6 @@ class Workspace:
                 return self._read_all(path, handle)
         except BelongsToStore:
             raise self._refused(path) from None
-        except OSError as error:
-            raise self._failed(path, error) from None
 
     def _read_all(self, path: Path, handle: int) -> bytes:
         facts = os.fstat(handle)
@@ -166,24 +180,27 @@ class Workspace:
         except UnicodeDecodeError:
             raise ToolFailed(f"{self.name(path)} is not UTF-8 text ({len(data):,} bytes)") from None
 
-    def write_text(self, path: Path, text: str) -> bool:
+    def check_writable(self, path: Path) -> None:
+        """Raise `ToolFailed` where `write` would refuse a file that was found; nothing is opened to write."""
+        if self.private is not None and self.private.has(path):
+            raise self._refused(path)
+        with self._refusing(path), suppress(FileNotFoundError), self._folder_of(path) as folder:
+            check_replaceable(folder, path.name)
+
+    def write(self, path: Path, data: bytes) -> bool:
         """Write a file in one step, with the folders it needs; true where it replaced another.
 
         A failure leaves the old one.
         """
-        try:
-            data = text.encode()
-        except UnicodeEncodeError:
-            raise ToolFailed("the text holds half a character and cannot be written") from None
-        if self.private is not None and self.private.has(path):
-            raise self._refused(path)
-        try:
-            with self._folder_of(path, make=True) as folder:
-                return replace_in(folder, path.name, data)
-        except BelongsToStore:
-            raise self._refused(path) from None
-        except OSError as error:
-            raise self._failed(path, error) from None
+        self.check_writable(path)
+        with self._refusing(path), self._folder_of(path, make=True) as folder:
+            return replace_in(folder, path.name, data)
+
+    def remove(self, path: Path) -> None:
+        """Remove a file that was found; folders stay."""
+        self.check_writable(path)
+        with self._refusing(path), self._folder_of(path) as folder:
+            remove_in(folder, path.name)
 
     def visible(self, folder: int, names: Iterable[str]) -> list[str]:
         """Return the visible entries of an open folder: none of midfold's home."""
@@ -193,7 +210,7 @@ class Workspace:
     def open_folder(self, path: Path) -> Iterator[int]:
         """Open a folder that was found, to list it; `ToolFailed` where it is none."""
         try:
-            base = self._base_of(path)
+            base = self.base_of(path)
             with open_folder(str(base), path.relative_to(base).parts) as folder:
                 yield folder
         except OSError as error:
@@ -201,17 +218,27 @@ class Workspace:
 
     def _folder_of(self, path: Path, *, make: bool = False) -> AbstractContextManager[int]:
         """Open the folder of a file that was found."""
-        base = self._base_of(path)
+        base = self.base_of(path)
         if path == base:
             raise ToolFailed(f"{self.name(path)} is not a file")
         if make:
             base.mkdir(parents=True, exist_ok=True)
         return open_folder(str(base), path.relative_to(base).parts[:-1], make=make)
 
-    def _base_of(self, path: Path) -> Path:
+    def base_of(self, path: Path) -> Path:
         """Return the outermost folder that allows a path: a process that may write there cannot swap it."""
         folders = [each for each in (self.root, *self.allowed) if path.is_relative_to(each)]
         return min(folders, key=lambda each: len(each.parts))
+
+    @contextmanager
+    def _refusing(self, path: Path) -> Iterator[None]:
+        """Turn what the system says about a file into words for the model."""
+        try:
+            yield
+        except BelongsToStore:
+            raise self._refused(path) from None
+        except OSError as error:
+            raise self._failed(path, error) from None
 
     def _refused(self, path: Path) -> ToolFailed:
         return ToolFailed(f"{self.name(path)} {_OURS}")

@@ -1,9 +1,11 @@
 """Where prompts come from: a line editor on a terminal, or lines of a pipe."""
 
+import os
+import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Protocol, TextIO
+from typing import TYPE_CHECKING, Protocol, TextIO, TypeAlias
 
 from rich.text import Text
 
@@ -75,15 +77,21 @@ def open_editor(history: "Path", complete: Complete) -> Editor:
     return PromptEditor(history, complete)
 
 
+_Attributes: TypeAlias = list[int | list[bytes | int]]
+"""Of a terminal, as the system tells them."""
+
 if sys.platform != "win32":
     import termios
+
+    _SHOWN = termios.ECHO | termios.ECHONL | termios.ICANON
 
 
 @contextmanager
 def kept_keys() -> Iterator[None]:
     """Keep the terminal from showing keys, which would tear what is drawn, and from taking Ctrl-D for an end.
 
-    Ctrl-C works as before.
+    Ctrl-C works as before, but keys that were typed before it are kept. Ctrl-Z leaves the terminal to the
+    shell as it was, and takes it back with `fg`.
     """
     if sys.platform == "win32":
         yield
@@ -93,10 +101,25 @@ def kept_keys() -> Iterator[None]:
     except (termios.error, OSError, ValueError, AttributeError):  # no terminal: nothing is shown
         yield
         return
-    quiet = [*before[:3], before[3] & ~(termios.ECHO | termios.ECHONL | termios.ICANON), *before[4:]]
-    termios.tcsetattr(sys.stdin.fileno(), termios.TCSANOW, quiet)
+    quiet = [*before[:3], before[3] & ~_SHOWN | termios.NOFLSH, *before[4:]]
+    previous = signal.signal(signal.SIGTSTP, lambda *_: _suspend(before, quiet))
+    _set_terminal(quiet)
     try:
         yield
     finally:
-        with suppress(termios.error):  # the terminal may be gone by now
-            termios.tcsetattr(sys.stdin.fileno(), termios.TCSANOW, before)
+        signal.signal(signal.SIGTSTP, previous)
+        _set_terminal(before)
+
+
+def _suspend(before: _Attributes, quiet: _Attributes) -> None:
+    """Stop here until the shell lets the process go on."""
+    handler = signal.signal(signal.SIGTSTP, signal.SIG_DFL)
+    _set_terminal(before)
+    os.kill(os.getpid(), signal.SIGTSTP)
+    signal.signal(signal.SIGTSTP, handler)
+    _set_terminal(quiet)
+
+
+def _set_terminal(attributes: _Attributes) -> None:
+    with suppress(termios.error, OSError, ValueError):  # the terminal may be gone by now
+        termios.tcsetattr(sys.stdin.fileno(), termios.TCSANOW, attributes)

@@ -2,6 +2,7 @@
 
 import io
 import os
+import select
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -11,8 +12,10 @@ from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 from prompt_toolkit.formatted_text import ANSI
 from prompt_toolkit.history import FileHistory, InMemoryHistory
+from prompt_toolkit.input import Input
+from prompt_toolkit.input.typeahead import get_typeahead, store_typeahead
 from prompt_toolkit.key_binding import KeyBindings
-from prompt_toolkit.key_binding.key_processor import KeyPressEvent
+from prompt_toolkit.key_binding.key_processor import KeyPress, KeyPressEvent
 from prompt_toolkit.styles import Style
 from rich.console import Console
 from rich.text import Text
@@ -42,6 +45,7 @@ class PromptEditor:
             complete_while_typing=False,
             key_bindings=_bind_keys(),
             multiline=True,
+            enable_suspend=True,
             prompt_continuation="  ",
             style=_STYLE,
         )
@@ -51,7 +55,24 @@ class PromptEditor:
         return self._session.prompt(bottom_toolbar=ANSI(_as_ansi(status)))
 
     def ask(self, question: str) -> str:
-        return self._questions.prompt(question)
+        """Ask; keys that were typed before the question was there are no answer, and wait for the prompt."""
+        typed_ahead = _take_typed(self._questions.input)
+        try:
+            return self._questions.prompt(question)
+        finally:
+            later = get_typeahead(self._questions.input)
+            store_typeahead(self._questions.input, [*typed_ahead, *later])
+
+
+def _take_typed(keyboard: Input) -> list[KeyPress]:
+    """Return the keys that were typed and not read yet."""
+    keys = get_typeahead(keyboard)
+    try:
+        while select.select([keyboard.fileno()], [], [], 0)[0] and (more := keyboard.read_keys()):
+            keys += more
+    except (OSError, ValueError, NotImplementedError):  # no terminal of Unix
+        return keys
+    return [*keys, *keyboard.flush_keys()]
 
 
 class _History(FileHistory):

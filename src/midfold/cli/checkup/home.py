@@ -15,7 +15,7 @@ from pathlib import Path
 from midfold.cli.checkup.findings import Finding, Severity, fine
 from midfold.cli.render.format import format_size
 from midfold.cli.terminal import printable
-from midfold.config import FILE_NAMES, OUTPUT_FOLDER
+from midfold.config import EDITS_FOLDER, FILE_NAMES, OUTPUT_FOLDER
 from midfold.offload import is_reference
 from midfold.offload.sinks import SUFFIX, is_temporary, walk
 from midfold.store import find_kept, parts_of
@@ -42,7 +42,7 @@ def check_home(home: Path, store: Path) -> Iterator[Finding]:
         yield fine(_AREA, f"{home} does not exist yet; it is made when something is kept")
         return
     pins = _named(home / _PINS, _PINNED)
-    known = _existing(home / name for name in (*_FILES, _PINS, OUTPUT_FOLDER))
+    known = _existing(home / name for name in (*_FILES, _PINS, OUTPUT_FOLDER, EDITS_FOLDER))
     ours = [home, *known, *pins, *_find_outputs(home / OUTPUT_FOLDER), *parts_of(store), *find_kept(store)]
     others = sorted({*_list(home), *_walk(home / _PLUGINS)} - set(ours))
     yield from _check_owners([*ours, *others])

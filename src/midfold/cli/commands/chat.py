@@ -70,24 +70,39 @@ _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
     multiple=True,
     help="A variable that commands may see although it is named like a credential; may be repeated.",
 )
-@click.option("--yes", "everything", is_flag=True, help="Run commands without asking. Dangerous.")
+@click.option(
+    "--accept-edits", is_flag=True, help="Write plain files without asking; commands are asked for."
+)
+@click.option("--yes", "everything", is_flag=True, help="Ask for nothing: commands, all files. Dangerous.")
 @click.option("--no-tools", is_flag=True, help="Offer the model no tools.")
 def command(
-    prompt: str | None, as_json: bool, session: str | None, everything: bool, **given: Unpack[ChatOptions]
+    prompt: str | None,
+    as_json: bool,
+    session: str | None,
+    accept_edits: bool,
+    everything: bool,
+    **given: Unpack[ChatOptions],
 ) -> int:
     """Talk with an agent that reads, writes and searches files, runs commands and remembers.
+
+    It asks before it writes a file, runs a command or changes its memory.
 
     Its conversation is folded before it outgrows the model's window, and nothing of it is lost. /help lists
     the commands. Exits with status 1 when a turn fails.
     """
     if as_json and prompt is None:
         raise click.UsageError("--json needs -p PROMPT")
+    # Help, and a mistake in an option, should not wait for all that an agent needs.
+    if session is not None and given["model"] is None and given["base_url"] is None:
+        from midfold.cli.chat.resume import restore_model
+
+        restore_model(session, given)
     settings = load_settings(flags={"model.name": given["model"]})
     if settings.model.name is None:
         for line in _NO_MODEL:
             click.echo(line.format(home=find_home() / "config.yaml"), err=True)
         return 2
-    # Help, and a mistake in an option, should not wait for all that an agent needs.
-    from midfold.cli.chat.session import start
+    from midfold.cli.chat.session import Allowed, start
 
-    return start(settings, given, prompt=prompt, as_json=as_json, session=session, everything=everything)
+    allowed = Allowed(edits=accept_edits, everything=everything)
+    return start(settings, given, prompt=prompt, as_json=as_json, session=session, allowed=allowed)

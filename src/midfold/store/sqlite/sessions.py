@@ -20,9 +20,9 @@ from midfold.store.sqlite.session_rows import (
     key_after,
     select_sessions,
 )
-from midfold.store.sqlite.states import copy_states
+from midfold.store.sqlite.states import copy_states, save_states
 from midfold.store.sqlite.tenant import TenantStore
-from midfold.store.values import EndReason, ImportedMessage, Session, SessionKind
+from midfold.store.values import IMPORTED, EndReason, ImportedMessage, Session, SessionKind
 from midfold.wire import get_dialect
 
 
@@ -199,6 +199,7 @@ def _insert_runs(
     insert_session(connection, tenant, new, now if started_at is None else started_at)
     for run in runs:
         append_rows(connection, tenant, new.id, run.prepared, quota, now if run.at is None else run.at)
+    save_states(connection, tenant, new.conversation, {IMPORTED: "true"}, now)
 
 
 def _update(

@@ -165,7 +165,10 @@ def _choose(families: Sequence[_Family], older_than: float | None, keep_bytes: i
 
 def _families(connection: sqlite3.Connection, tenant: str) -> Iterator[_Family]:
     rows = connection.execute(
-        "SELECT s.key, s.id, s.parent, s.started_at, coalesce(sum(length(m.body)), 0), max(m.created_at),"
+        # What was imported, or remembered about a conversation, was in somebody's hands then.
+        "SELECT s.key, s.id, s.parent, s.started_at, coalesce(sum(length(m.body)), 0),"
+        " max(coalesce(max(m.created_at), 0.0), coalesce((SELECT max(t.updated_at) FROM states t"
+        " WHERE t.tenant = s.tenant AND t.conversation = s.conversation), 0.0)),"
         " count(m.id) FROM sessions s LEFT JOIN messages m ON m.tenant = s.tenant AND m.session = s.key"
         " WHERE s.tenant = ? GROUP BY s.key ORDER BY s.key",
         (tenant,),
@@ -174,7 +177,7 @@ def _families(connection: sqlite3.Connection, tenant: str) -> Iterator[_Family]:
     members: dict[int, list[tuple[int, str, float, int, int]]] = {}
     for key, session_id, parent, started_at, size, newest, count in rows:
         head = heads[key] = heads.get(parent, key)
-        member = (key, session_id, max(started_at, newest or 0.0), size, count)
+        member = (key, session_id, max(started_at, newest), size, count)
         members.setdefault(head, []).append(member)
     for found in members.values():
         keys, ids, used, sizes, counts = zip(*found, strict=True)

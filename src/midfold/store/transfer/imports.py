@@ -11,7 +11,7 @@ from midfold.store.base import Store
 from midfold.store.codec import pack_item
 from midfold.store.transfer.exports import FORMAT, NO_KEY, VERSION
 from midfold.store.transfer.times import read_time, read_times
-from midfold.store.values import ImportedMessage, Session
+from midfold.store.values import IMPORTED, ImportedMessage, Session
 from midfold.transcripts import MAX_BYTES, Transcript, decode_transcript
 from midfold.wire import DIALECTS, parse
 from midfold.wire.session_files import ClientCall, SessionFacts
@@ -147,6 +147,7 @@ def import_session(
     """
     known = None if again else _find_known(store, incoming)
     if known is not None:
+        store.save_state(known, IMPORTED, True)
         return Imported(store.session(known), len(incoming.said), is_new=False)
     session = store.import_conversation(
         incoming.said,

@@ -14,6 +14,8 @@ from midfold.cli.chat.slash import COMMANDS, complete, is_command, run_command
 from midfold.cli.chat.slash.base import ChatContext, NextStep, UsageProblem
 from midfold.cli.chat.slash.folds import CompressRequest, read_compress_request
 from midfold.cli.chat.slash.model import ModelTarget, read_model_target
+from midfold.cli.chat.slash.own_commands import run_own_command
+from midfold.cli.chat.user_input import complete_file
 from midfold.cli.chat.view.plain import PlainView
 from midfold.config import load_settings
 from midfold.engines import ContextEngine
@@ -399,3 +401,40 @@ def test_a_plain_engine_compresses_and_says_what_it_cannot_do(upstream, tmp_path
     assert "Compressed: 6 → 2 messages" in shown
     assert "The newest fold was taken back: 6 messages" in shown
     assert "there is no fold to take back" in shown
+
+
+def test_export_writes_a_file_that_can_be_imported_and_replaces_none(desk, told, tmp_path):
+    talk(desk)
+    assert "2 messages to" in told("/export talk.json")
+    assert "question 0" in (tmp_path / "talk.json").read_text()
+    with pytest.raises(UsageProblem, match="there already"):
+        run_command(desk, "/export talk.json")
+
+
+def test_export_needs_something_that_was_said(desk):
+    with pytest.raises(UsageProblem, match="nothing was said"):
+        run_command(desk, "/export")
+
+
+def test_clear_begins_another_session(desk, told):
+    talk(desk)
+    before = desk.agent.session_id
+    assert "session" in told("/clear")
+    assert desk.agent.session_id != before
+
+
+def test_a_command_of_ones_own_is_shown_and_told_to_the_model(desk, upstream):
+    assert run_own_command(desk, "echo lit") is NextStep.PROMPT
+    assert "lit\n" in desk.console.file.getvalue()
+    talk(desk)
+    assert "lit" in upstream.requests[-1].body.decode()
+
+
+def test_files_are_completed_after_an_at_sign(desk, tmp_path):
+    (tmp_path / "notes.txt").write_text("x")
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "app.py").write_text("x")
+    assert [each.text for each in complete_file(desk.agent, "look at @no")] == ["notes.txt"]
+    assert [each.text for each in complete_file(desk.agent, "@sr")] == ["src/"]
+    assert [each.text for each in complete_file(desk.agent, "@src/a")] == ["app.py"]
+    assert list(complete_file(desk.agent, "a@b")) == []

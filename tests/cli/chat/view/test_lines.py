@@ -91,6 +91,13 @@ def test_pressure_is_told_by_tier(tier, words):
     assert said(Pressure(tier, 76, 100, 50)) == words
 
 
+@pytest.mark.parametrize("tier", [Tier.COMPRESS, Tier.EMERGENCY])
+def test_with_compression_off_the_way_to_make_room_is_told_and_no_promise_made(tier):
+    assert said(Pressure(tier, 90, 100, 50, is_automatic=False)) == [
+        "warning: the context is at 90% of the window, 90 of 100 tokens; /compress makes room"
+    ]
+
+
 def finished(**changes):
     result = midfold.compress(transcript("openai_chat", turns=30, result_chars=900), max_tokens=3_000)
     words = midfold.summarize_manual_compression(

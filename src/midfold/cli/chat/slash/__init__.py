@@ -6,7 +6,7 @@ from difflib import get_close_matches
 
 from rich.text import Text
 
-from midfold.cli.chat.slash import folds, model, reports, sessions
+from midfold.cli.chat.slash import edits, folds, model, reports, sessions
 from midfold.cli.chat.slash.base import (
     ChatContext,
     CommandForm,
@@ -21,6 +21,7 @@ __all__ = ["COMMANDS", "complete", "is_command", "run_command"]
 
 _KEYS = (
     "Alt-Enter, or a backslash before Enter, starts another line.",
+    "@FILE lets the model read a file; !COMMAND runs a command of your own.",
     "Ctrl-C stops a turn; Ctrl-D, or Ctrl-C twice, leaves.",
 )
 _COMMAND = re.compile(r"/([a-zA-Z?][\w-]*)(?:\s+(.*))?", re.DOTALL)
@@ -42,6 +43,7 @@ def _usage_of(command: SlashCommand, form: CommandForm) -> str:
 
 COMMANDS: tuple[SlashCommand, ...] = (
     *folds.COMMANDS,
+    *edits.COMMANDS,
     *reports.COMMANDS,
     *model.COMMANDS,
     *sessions.COMMANDS,

@@ -1,6 +1,7 @@
 """Commands about sessions: another one, an earlier one, and what was said in all of them."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import click
 from rich.text import Text
@@ -8,11 +9,13 @@ from rich.text import Text
 from midfold.cli.chat.slash.base import ChatContext, CommandForm, SlashCommand, Suggestion, UsageProblem
 from midfold.cli.chat.view.lines import remark, start_line
 from midfold.cli.conversations import ID_CHARS, LATEST, find_session, list_conversations
-from midfold.cli.render.format import show_line
+from midfold.cli.render.format import count_of, show_line
 from midfold.cli.render.sessions import print_conversations, print_hits
+from midfold.cli.terminal import printable
 from midfold.errors import SessionNotFound
 from midfold.messages import Message
 from midfold.store import Session, Store
+from midfold.store.transfer import ExportFormat, export_session, write_export
 
 SOURCE = "chat"
 _MOST_LISTED = 15
@@ -58,6 +61,26 @@ def new(chat: ChatContext, _argument: str) -> None:
     chat.say(start_line(chat.agent.status()))
 
 
+def clear(chat: ChatContext, argument: str) -> None:
+    chat.console.clear()
+    new(chat, argument)
+
+
+def export(chat: ChatContext, argument: str) -> None:
+    """Write the conversation to a file, which must not be there yet."""
+    session = chat.agent.session_id
+    if not chat.agent.messages:
+        raise UsageProblem("nothing was said yet")
+    path = Path(argument).expanduser() if argument else Path(f"midfold-{session[:ID_CHARS]}.json")
+    path = chat.agent.status().workspace / path
+    if path.exists():
+        raise UsageProblem(f"{printable(str(path))} is there already; name another file")
+    form = ExportFormat.JSONL if path.suffix == ".jsonl" else ExportFormat.JSON
+    exported = export_session(chat.agent.store, session, form=form)
+    write_export(path, exported.text)
+    chat.say(Text(f"{count_of(exported.messages, 'message')} to {printable(str(path), _MOST_WORDS_CHARS)}"))
+
+
 def resume(chat: ChatContext, argument: str) -> None:
     if not argument:
         sessions(chat, "")
@@ -88,9 +111,13 @@ def _list_sessions(chat: ChatContext) -> list[Suggestion]:
 
 COMMANDS = (
     SlashCommand("new", (CommandForm("", "begin another session"),), new, aliases=("reset",)),
+    SlashCommand("clear", (CommandForm("", "begin another session on an empty screen"),), clear),
     SlashCommand(
         "resume", (CommandForm("[ID]", "go on with an earlier one"),), resume, choices=_list_sessions
     ),
     SlashCommand("sessions", (CommandForm("", "list conversations"),), sessions),
+    SlashCommand(
+        "export", (CommandForm("[FILE]", "write the conversation to a .json or .jsonl file"),), export
+    ),
     SlashCommand("search", (CommandForm("TEXT", "find what was said, folded or not, anywhere"),), search),
 )

@@ -118,7 +118,13 @@ def _describe(event: Event) -> Fields:
         case ToolStarted(call_id, name, title, arguments):
             return {"call_id": call_id, "name": name, "title": title, "arguments": dict(arguments)}
         case ApprovalRequested(call_id, name, title, preview):
-            return {"call_id": call_id, "name": name, "title": title, "preview": preview}
+            return {
+                "call_id": call_id,
+                "name": name,
+                "title": title,
+                "risk": str(event.risk),
+                "preview": preview,
+            }
         case ModelCalled():
             return {**asdict(event), "cost": _dollars(event.cost)}
         case CompressionFinished():

@@ -133,6 +133,8 @@ def _pressure_lines(event: Pressure) -> Iterator[Text]:
     percent = f"{event.tokens / max(event.window_tokens, 1):.0%}"
     if event.tier is Tier.LARGE:
         yield warning(f"the context is getting large: {percent} of the window, {figures}")
+    elif event.tier > Tier.LARGE and not event.is_automatic:
+        yield warning(f"the context is at {percent} of the window, {figures}; /compress makes room")
     elif event.tier is Tier.COMPRESS:
         yield warning(f"the context is at {percent} of the window, {figures}: it is compressed now")
     elif event.tier is Tier.EMERGENCY:

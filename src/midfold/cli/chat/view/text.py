@@ -64,7 +64,7 @@ def show_whole(text: str) -> list[Text]:
 
     What cannot be seen is marked, long runs of blanks and empty lines are counted instead.
     """
-    return [row for line in _count_empty(text.split("\n")) for row in _wrap_line(line)]
+    return [row for line in _count_empty(text.split("\n")) for row in wrap_line(line)]
 
 
 def pages(rows: list[Text], most: int) -> Iterator[list[Text]]:
@@ -87,8 +87,13 @@ def _reveal_line(line: str) -> Text:
         if _BLANKS.fullmatch(piece):
             revealed.append(f"[{len(piece):,} blanks]", style=_REMARK)
         else:
-            revealed.append("".join(map(_escape_character, piece)))
+            revealed.append(reveal(piece))
     return revealed
+
+
+def reveal(text: str) -> str:
+    """Return a line in which every character that cannot be seen is marked."""
+    return "".join(map(_escape_character, text))
 
 
 def _escape_character(character: str) -> str:
@@ -99,7 +104,8 @@ def _escape_character(character: str) -> str:
     return _UNSEEN_MARK if is_unseen or is_selector else character
 
 
-def _wrap_line(line: Text) -> Iterator[Text]:
+def wrap_line(line: Text) -> Iterator[Text]:
+    """Break a line into indented rows, with a goes-on mark before all but the first."""
     for start in range(0, max(len(line), 1), _ROW_CHARS):
         lead = Text("  > ", style=_REMARK) if start else Text("  ")
         yield lead + line[start : start + _ROW_CHARS]
