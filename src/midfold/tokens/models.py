@@ -9,8 +9,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cache
-from importlib.resources import files
 from typing import NamedTuple, TypeAlias
+
+from midfold.texts import read_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,8 +197,7 @@ class ModelSnapshot(NamedTuple):
 def _snapshot() -> ModelSnapshot:
     import msgspec  # costs more to import than all of this package, and few processes ask
 
-    data = files("midfold.tokens").joinpath("data/models.json").read_bytes()
-    return msgspec.json.decode(data, type=ModelSnapshot)
+    return msgspec.json.decode(read_bytes("midfold.tokens", "data/models.json"), type=ModelSnapshot)
 
 
 @cache
