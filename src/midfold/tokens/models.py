@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple, TypeAlias
 
 from midfold.texts import read_bytes
@@ -68,6 +68,7 @@ Those that also serve other people's models come last.
 """
 
 
+@lru_cache(maxsize=256)
 def find_model(model: str) -> ModelFacts | None:
     """Look a model up under the names people use for it; `None` when it is unknown.
 
