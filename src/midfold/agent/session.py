@@ -17,7 +17,7 @@ from midfold.messages import Message, MessageCache, Text, ToolCall, ToolResult, 
 from midfold.redact import redact
 from midfold.store import Call, EndReason, Lease, Store, check_sound
 from midfold.summaries.tool_calls import one_line
-from midfold.wire import Request, render
+from midfold.wire import Conversion, GrowingConversion, Request, render
 
 _T = TypeVar("_T")
 _P = ParamSpec("_P")
@@ -85,6 +85,7 @@ class Conversation:
         self._systems: list[str] = []
         """the system prompts before the folds that were made here; the store hides credentials in its own"""
         self._messages = PrefixCache(self._read)
+        self._conversion = GrowingConversion(dialect)
 
     @classmethod
     def resume(cls, store: Store, session_id: str, *, dialect: str, cache: MessageCache) -> "Conversation":
@@ -116,6 +117,12 @@ class Conversation:
     def messages(self) -> list[Message]:
         """The messages, to ask about."""
         return self._messages.of(self.items)
+
+    def convert(self, to: str) -> Conversion:
+        """Write the messages anew in a dialect, this one or another, so that a provider takes them."""
+        if self._conversion.to != to:
+            self._conversion = GrowingConversion(to)
+        return self._conversion.convert(self.messages)
 
     def look_for_open_calls(self) -> None:
         """Say that calls may have been left without a result, as by a crash."""

@@ -1,6 +1,6 @@
 """Reads a growing conversation once: messages that were read and counted before are found again."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from operator import is_
@@ -9,6 +9,9 @@ from midfold.messages import NO_HASH, Message, MessageCache, MessageDigest, dige
 from midfold.summaries.ledger import LedgerCache
 from midfold.tokens import TokenCounter, serialize_tools
 from midfold.wire import DEFAULT_DIALECT, Request, detect, parse
+
+# Reading takes a third of a millisecond a message.
+_MOST_READ_AHEAD = 200
 
 
 @dataclass(slots=True)
@@ -29,7 +32,7 @@ class Reader:
     digests: list[MessageDigest] = field(default_factory=list)
     tokens: int = 0
     _remembered: int = 0
-    """the number of messages that the memory has read"""
+    """the number of messages that the memory has read or left to the fold"""
     _last: "_LastItems" = field(default_factory=lambda: _LastItems())
     _serialized_tools: str = ""
     _tools_tokens: int = 0
@@ -51,30 +54,31 @@ class Reader:
 
     def _continue_from(self, same: int, new: Sequence[Message]) -> None:
         """Go on from message `same` with other ones; what both have in common is not forgotten."""
-        old = self.messages[same:]
-        alike = 0
-        for one, other in zip(old, new, strict=False):
-            if one.parts is not other.parts:
-                break
-            alike += 1
-        self._forget_from(same + alike)
+        start = min(same, self._remembered)
+        read = self.messages[start : self._remembered]
+        stay = {id(message.parts) for message in new}
+        self.memory.forget([message for message in read if id(message.parts) not in stay])
         self.tokens -= sum(self.sizes[same:])
         sizes = [self.count(message) for message in new]
         self.messages[same:], self.sizes[same:] = new, sizes
         self.tokens += sum(sizes)
         del self.digests[same:]
         self.digests += digest_messages(new, self.digests)
-        self._remember()
+        self._remember(start, {id(message.parts) for message in read})
 
-    def _forget_from(self, index: int) -> None:
-        self.memory.forget(self.messages[index : self._remembered])
-        self._remembered = min(self._remembered, index)
+    def _remember(self, start: int, known: Container[int]) -> None:
+        """Read what the messages from `start` on say, but for those whose parts are known by their ids.
 
-    def _remember(self) -> None:
-        """Read what messages say; the newest may still change, and is never folded while it is that."""
-        ready = max(len(self.messages) - 1, self._remembered)
-        self.memory.remember(self.messages[self._remembered : ready])
-        self._remembered = ready
+        The newest may still change, and is never folded while it is that. A history that comes as a whole, as
+        that of a resumed session, is left to the fold: reading it would hold up the first turn.
+        """
+        coming = self.messages[start:]
+        if coming and id(coming[-1].parts) not in known:
+            del coming[-1]
+        new = [message for message in coming if id(message.parts) not in known]
+        if len(new) <= _MOST_READ_AHEAD:
+            self.memory.remember(new)
+        self._remembered = start + len(coming)
 
     def _is_settled(self, items: Sequence[object], same: int) -> bool:
         """Whether new items leave the dialect as it is; plain words alone count as chat."""

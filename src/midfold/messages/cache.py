@@ -7,7 +7,7 @@ them what others found out about it.
 """
 
 import marshal
-import secrets
+import os
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ class MessageCache:
         self._read = read
         self._most_bytes = most_bytes
         self._bytes = 0
-        self._key = secrets.token_bytes(_KEY_BYTES)
+        self._key = os.urandom(_KEY_BYTES)
         self._known: OrderedDict[bytes, tuple[Message, int]] = OrderedDict()
         self._lock = Lock()
 

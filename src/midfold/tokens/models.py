@@ -8,9 +8,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import cache
-from importlib.resources import files
+from functools import cache, lru_cache
 from typing import NamedTuple, TypeAlias
+
+from midfold.texts import read_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,7 @@ Those that also serve other people's models come last.
 """
 
 
+@lru_cache(maxsize=256)
 def find_model(model: str) -> ModelFacts | None:
     """Look a model up under the names people use for it; `None` when it is unknown.
 
@@ -196,8 +198,7 @@ class ModelSnapshot(NamedTuple):
 def _snapshot() -> ModelSnapshot:
     import msgspec  # costs more to import than all of this package, and few processes ask
 
-    data = files("midfold.tokens").joinpath("data/models.json").read_bytes()
-    return msgspec.json.decode(data, type=ModelSnapshot)
+    return msgspec.json.decode(read_bytes("midfold.tokens", "data/models.json"), type=ModelSnapshot)
 
 
 @cache

@@ -28,6 +28,7 @@ from midfold.wire.dialects import (
     recognise,
     render,
 )
+from midfold.wire.growing_conversion import GrowingConversion
 from midfold.wire.sharegpt import is_known_speaker
 from midfold.wire.sse import StreamTooLong
 from midfold.wire.usage import find_report, merge_usage, normalize_usage, reported_cost
@@ -39,6 +40,7 @@ __all__ = [
     "Conversion",
     "ConversionLoss",
     "Evidence",
+    "GrowingConversion",
     "Recognition",
     "Request",
     "StreamTooLong",

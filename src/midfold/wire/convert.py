@@ -46,41 +46,59 @@ class Conversion:
     messages: list[object]
     system: str | None
     losses: tuple[ConversionLoss, ...]
+    call_ids: frozenset[str] = frozenset()
 
 
 _ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
 
 
-def convert(messages: Sequence[Message], to: str) -> Conversion:
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """The place of messages in a conversation: after `count` others, with or without more behind them."""
+
+    count: int = 0
+    call_ids: Set[str] = frozenset()
+    """the ids that calls have before them"""
+    is_followed: bool = False
+
+
+ALONE = Surroundings()
+
+
+def convert(messages: Sequence[Message], to: str, place: Surroundings = ALONE) -> Conversion:
     """Write `messages` in the dialect `to`, legally wherever the input made sense.
 
-    A call still waiting at the very end stays open: its result is yet to come.
+    A call still waiting at the very end stays open: its result is yet to come. Some messages of a longer
+    conversation are told their `place` in it, and written as they would be there.
     """
     dialect = get_dialect(to)
     target = dialect.features
-    repairs = _Repairs(messages, target)
+    repairs = _Repairs(messages, target, place)
     repaired = _join_split_turns(repairs.repair())
     system = None
     if target.system_apart:
         system, repaired = _set_system_apart(repaired)
         repaired = _alternate(repaired)
     items = [item for message in repaired for item in dialect.build(message)]
-    return Conversion(to, items, system, tuple(sorted(repairs.losses, key=lambda loss: loss.index)))
+    losses = tuple(sorted(repairs.losses, key=lambda loss: loss.index))
+    return Conversion(to, items, system, losses, frozenset(repairs.ids.values()))
 
 
 class _Repairs:
     """Gives every call a usable id and one result directly behind it, and translates the other parts."""
 
-    def __init__(self, messages: Sequence[Message], target: Features) -> None:
+    def __init__(self, messages: Sequence[Message], target: Features, place: Surroundings) -> None:
         self.messages = messages
+        self.place = place
         self.target = target
         self.losses: list[ConversionLoss] = []
         self.pairing = pair_calls(messages)
         self.answered = {result: call for call, result in self.pairing.answers.items()}
         self.ids = self._choose_ids()
         # A call after the newest message that is not the model's own may still get its result.
-        self.newest_reply = max((i for i, m in enumerate(messages) if m.role != "assistant"), default=0)
+        replies = (index for index, message in enumerate(messages) if message.role != "assistant")
+        self.newest_reply = len(messages) if place.is_followed else max(replies, default=0)
 
     def repair(self) -> list[Message]:
         repaired: list[Message] = []
@@ -96,7 +114,7 @@ class _Repairs:
         return [*repaired, Message("tool", tuple(waiting))] if waiting else repaired
 
     def _lose(self, index: int, what: str) -> None:
-        self.losses.append(ConversionLoss(index, what))
+        self.losses.append(ConversionLoss(self.place.count + index, what))
 
     def _choose_ids(self) -> dict[Location, str]:
         """Keep each call's id where it is legal and unused, else derive one from its position."""
@@ -107,12 +125,12 @@ class _Repairs:
             if isinstance(part, ToolCall)
         }
         ids: dict[Location, str] = {}
-        used: set[str] = set()
-        taken = set(calls.values())
+        used: set[str] = set(self.place.call_ids)
+        taken = used.union(calls.values())
         for here, call_id in calls.items():
             chosen = call_id
             if not _ID.fullmatch(call_id) or call_id in used:
-                chosen = _derive_id(here, taken)
+                chosen = _derive_id(Location(self.place.count + here.message, here.part), taken)
                 taken.add(chosen)
                 if self.target.call_ids:
                     self._lose(here.message, f"call id {call_id!r} is {chosen!r} here")

@@ -3,7 +3,6 @@
 import json
 import time
 from dataclasses import dataclass
-from importlib.resources import files
 
 import click
 from rich.console import Console
@@ -14,7 +13,7 @@ from midfold.api import compress
 from midfold.cli.render.compression import index_bar, stretch_table
 from midfold.cli.render.console import make_console
 from midfold.folding import Compression
-from midfold.texts import read_text
+from midfold.texts import read_bytes, read_text
 from midfold.tokens import TokenCounter
 from midfold.transcripts import decode_transcript
 from midfold.wire import Request, parse
@@ -58,7 +57,7 @@ def command(show_summary: bool) -> None:
 
 def load_session() -> Request:
     """Read the bundled session."""
-    data = files("midfold.cli").joinpath("data/demo.json.gz").read_bytes()
+    data = read_bytes("midfold.cli", "data/demo.json.gz")
     return decode_transcript(data, source="the bundled session").request
 
 

@@ -3,13 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from functools import cache
-from importlib.resources import files
 from itertools import pairwise
 
 from midfold.folding import SummaryRequest
 from midfold.providers.catalog import PROVIDERS, Provider
 from midfold.providers.summarizers.model_ref import ModelRef
+from midfold.texts import read_text
 from midfold.tokens import CanonicalUsage, Cost, TokenCounter, find_model, price
 from midfold.wire.apis import Completion
 
@@ -75,10 +74,9 @@ def _cost(completion: Completion, model: ModelRef, providers: Mapping[str, Provi
     return price_call(completion.usage, model, providers) if charged is None else Cost(charged)
 
 
-@cache
 def system_text() -> str:
     """Return the system prompt of a summarising model."""
-    return files("midfold.providers.summarizers").joinpath("system.md").read_text("utf-8").strip()
+    return read_text("midfold.providers.summarizers", "system.md").strip()
 
 
 @dataclass(frozen=True, slots=True)
