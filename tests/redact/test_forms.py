@@ -69,7 +69,7 @@ FILES = (
     "token: «x9y8z7»",
     'api_key = "«k3y9abc»"',
     "secret=«s3cr3t»",
-    "//registry.npmjs.org/:_authToken=«{A36}»",
+    "//npm.example.com/:_authToken=«{A36}»",
     '"auth": "«Ym9iOnN3b3JkZmlzaA==»"',
     "Server=db;Database=x;User Id=sa;Password=«swordfish»;",
     "jdbc:mysql://h/db?user=root&password=«jdbcpass»&useSSL=false",

@@ -48,11 +48,14 @@ _WORDS = tuple((word, _sign(word, LOGIN_WORD)) for word in PASSWORDS) + tuple(
 _ESCAPED_WORDS = dict(_ESCAPED_COLONS) | {
     spelled: _sign(spelled, sign[-2:]) for word, sign in _WORDS for spelled in _escaped(word)
 }
-_ESCAPED_WORD = re.compile("|".join(map(re.escape, _ESCAPED_WORDS)))
 # Languages say "is" by a word or a particle behind the name, or by a dash.
 _IS = ("就是", "是", "为", "為", "は", "는", "은", "—", "–")
 _SPOKEN_SIGNS = tuple(
     (f"{sign[-1]}{word}", f"{sign[-1]}{':':?>{len(word)}}") for sign in (LOGIN_WORD, KEY_WORD) for word in _IS
+)
+_ESCAPED_IS = tuple(spelled for word in _IS for spelled in _escaped(word))
+_ESCAPED_WORD = re.compile(
+    f"({'|'.join(map(re.escape, _ESCAPED_WORDS))})({'|'.join(map(re.escape, _ESCAPED_IS))})?"
 )
 _SPACED_IS = tuple((f" {word} ", f" {':':<{len(word)}} ") for word in ("é", "è", "—", "–", "là", "это"))
 _SAME = (
@@ -91,7 +94,8 @@ def ascii_form(text: str) -> bytes:
 
 
 def _sign_of_escaped(match: re.Match[str]) -> str:
-    return _ESCAPED_WORDS[match[0]]
+    sign = _ESCAPED_WORDS[match[1]]
+    return f"{sign}{':':?>{len(match[2])}}" if match[2] else sign
 
 
 def _replace_all(text: str, pairs: Iterable[tuple[str, str]], *, at: int = 0) -> str:

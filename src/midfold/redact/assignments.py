@@ -90,7 +90,7 @@ def _lead(name: str) -> str:
 
 
 _LEAD = rf"(?:{_QUERY}|{_lead(_NAME)})"
-_OPENING = rf"(?:[bruf@]{{0,2}}\\{{0,3}}[\"'`]|{_WRAP}[ \t]{{0,2}})"
+_OPENING = rf"(?:[bruf@]{{0,2}}\\{{0,3}}[\"'`]|(?:{_WRAP}[ \t]{{0,2}}){{1,2}})"
 
 # How a value begins. In quotes it may be a word that is closed again. Out of quotes, what has neither digit
 # nor sign is a word, unless nothing but a value can stand there.
@@ -192,7 +192,7 @@ def _is_credential(data: bytes, lead: re.Match[bytes], value: bytes, stop: int) 
         return is_random(value) or _is_key(data, lead, value, stop)
     if _NO_SIGN.fullmatch(name):  # a word behind another is a password only if it reads as none
         return is_short_key(value)
-    if is_quoted and _PHRASE.match(name):
+    if is_quoted and (_PHRASE.match(name) or _ENVIRONMENT.fullmatch(name)):  # several words, too
         return is_argument(value)
     if not is_setting and value.isalpha():
         return is_word(value) and _is_value(data, lead, value, stop)

@@ -66,7 +66,8 @@ COMMANDS = (
     PasswordCommand("(?:https?|xh)", _option("-a|--auth", rf"{_JOINT}[\"']?[^\s:\"']{{1,80}}:")),
     PasswordCommand("(?:lftp|sftp)", _option("-u", rf"{_GAP}[\"']?[^\s,\"']{{1,80}},")),
     PasswordCommand(
-        "(?:ncftp|ncftpput|ncftpget|cadaver|evil-winrm|crackmapexec|netexec|nxc|mycli|pgcli)", _option("-p")
+        "(?:ncftp|ncftpput|ncftpget|cadaver|evil-winrm|crackmapexec|hydra|medusa|netexec|nxc|mycli|pgcli)",
+        _option("-p"),
     ),
     PasswordCommand("(?:sqlcmd|bcp|isql|osql|tsql|sqsh|ipmitool)", _option("-P")),
     PasswordCommand(
@@ -75,6 +76,16 @@ COMMANDS = (
     ),
     PasswordCommand("(?:[xw]freerdp3?|rdesktop|cmdkey|schtasks)", rf"{_GAP}{_TO_OPTION}/(?i:p|pass|rp):"),
     PasswordCommand("wpa_passphrase", rf"{_GAP}{_ARGUMENT}{_GAP}"),
+    PasswordCommand(
+        "(?:sqlplus|impdp|expdp|sqlldr|rman)",
+        rf"{_GAP}(?:-[A-Za-z]{{1,4}}{_GAP}){{0,3}}[\"']?[\w.$#]{{1,40}}/",
+    ),
+    PasswordCommand("(?:kinit|cryptsetup|sudo|passwd)", _option("<<<", r"[ \t]{0,4}")),
+    PasswordCommand("snmp[a-z]{2,12}", _option("-A", _GAP)),
+    PasswordCommand("snmp[a-z]{2,12}", _option("-X", _GAP)),
+    PasswordCommand(
+        "impacket-[A-Za-z]{2,20}", rf"{_GAP}{_TO_OPTION}[\"']?(?:[\w.-]{{1,40}}/)?[\w.-]{{1,40}}:"
+    ),
     PasswordCommand("nmcli", _option(r"password|[\w.-]{1,40}\.psk", _GAP)),
     PasswordCommand(
         "aws", rf"{_GAP}configure{_GAP}set{_GAP}[\w.-]{{0,60}}(?:secret_access_key|session_token){_GAP}"
@@ -158,7 +169,6 @@ def _read_tool(data: bytes, name: bytes, start: int, stop: int) -> Iterator[Secr
         secret = _read_value(data, lead.end()) if lead else None
         if secret and reader.after.match(data, secret.stop + (data[secret.start - 1] in b"\"'")):
             yield secret
-            return
 
 
 def _read_value(data: bytes, start: int) -> Secret | None:

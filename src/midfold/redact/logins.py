@@ -28,10 +28,18 @@ _RUN = r"[^\s\"'`\\;|<>]"
 _USER = r"[\w.@+\\-]{1,64}"
 _PAIRS = (
     r"networkcredential|pscredential|basicauth|basic_auth|passwordauthentication|\bauth[ \t]{0,2}=|"
-    r"passwordcredentials?|\.login|auth_header"
+    r"passwordcredentials?|wifi\.begin|\.login|auth_header"
 )
 _CONNECTS = r"(?:mysqli?_connect|mysqli|PDO|pg_connect|ftp_login|imap_open)[ \t]{0,2}\([ \t]{0,2}"
 FORMS = (
+    Form(
+        "password",
+        r"#[ \t]{0,4}define[ \t]{1,4}\w{0,40}(?:(?:PASS|PWD|PSK|PASSWD)|PASSWORD|PASSPHRASE)[ \t]{1,16}\"",
+        _IN_QUOTES_BEGINS,
+        _IN_QUOTES,
+        _is_given,
+        screen=r"#[ \t]{0,4}define[ \t]{1,4}\w{1,40}[ \t]{1,16}\"",
+    ),
     Form(
         "password",
         r"\b(?:IDENTIFIED[ \t]{1,4}(?:WITH[ \t]{1,4}\w{1,32}[ \t]{1,4})?BY[ \t]{1,4}\\{0,3}[\"']|"
@@ -43,7 +51,7 @@ FORMS = (
     ),
     Form(
         "password",
-        r"(?i:convertto-securestring)[ \t]{1,4}(?:-(?i:string)[ \t]{1,4})?[\"']?",
+        r"(?i:convertto-securestring)[ \t]{1,4}(?:-(?i:string|asplaintext|force)[ \t]{1,4}){0,3}[\"']?",
         r"[^\s\"'$(-]",
         r"[^\"'\s][^\"'\r\n\f]{2,199}(?=[\"'])|[^\s\"'|;()]{4,200}",
         is_argument,
@@ -137,7 +145,7 @@ FORMS = (
     Form(
         "password",
         r"(?i:\b(?:user|username|login|account)\b[ \t:]{1,3}[\w.@+-]{1,40}[ \t,;/]{1,3}"
-        r"(?:and[ \t]|with[ \t])?(?:the[ \t])?(?:password|passwd)[ \t]{1,3})[\"'`]?",
+        r"(?:and[ \t]|with[ \t])?(?:the[ \t])?(?:password|passwd|pass|pw)[ \t]{1,3})",
         r"[^\s\"'`]",
         r"[^\s\"'`,;]{5,128}",
         lambda value: is_password(value.rstrip(b".!)"), is_quoted=False),

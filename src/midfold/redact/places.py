@@ -21,14 +21,16 @@ class Place(Enum):
 
 # Before the name: an indent, a list's dash, a quote's or a comment's sign, the rest of the name.
 _SETTING_LINE = re.compile(rb"[ \t>#*+;|!-]{0,40}(?:export |set |env )?[\w./?-]{0,80}[\"']?")
+_EDGES = (b"\\n", b'":"', b'": "')
 _LINE_END = re.compile(rb"[ \t]{0,8}(?:\\{0,2}\\[nr]|[\r\n]|$|#|\x1b|\f)")
 _SEPARATED = re.compile(rb"(?:[?&;]|(?:^|[ \t\"'(])[\w.-]{1,40}=[^\s=;&,]{1,60}[,; ])[\w .-]{0,40}$")
 # An argument of a command, in a text without a call before; a user's name with its password behind.
-_ARGUMENT = re.compile(rb"^[^(,\[{]*[ \t=][\w.-]{0,40}$")
+_ARGUMENT = re.compile(rb"^[^(,\[{]*[ \t=][\"']?[\w.-]{0,40}$")
 _AFTER_USER = re.compile(
-    rb"(?i:user(?:name)?|login|e-?mail|account)[\"']?[:=][ \t]{0,4}[^\s,;/|]{1,60}[ \t]{0,2}"
-    rb"[,;/|][ \t]{0,2}\w{0,20}$"
+    rb"(?i:user(?:name)?|login|e-?mail|account)[\"']?[:=][ \t]{0,4}[^\s,;/|]{1,60}"
+    rb"(?:[ \t]{0,2}[,;/|][ \t]{0,2}|[ \t]{1,2})\w{0,20}$"
 )
+_ARGUMENT_END = re.compile(rb"\s|$|[\"']|,[\w.-]{1,60}=")
 _BLANK = re.compile(rb"\s|$")
 _OPTION = re.compile(rb"--|[ \t]-")
 # Before an option that is spoken of, and listed with another name for it.
@@ -52,7 +54,7 @@ def find_place(data: bytes, start: int, lead: bytes, stop: int) -> Place:
     before = _line_before(data, start)
     if _SEPARATED.search(before) and b"=" in lead and b" =" not in lead:
         return Place.SETTING
-    if lead.endswith(b"=") and _ARGUMENT.search(before) and _BLANK.match(data, stop):
+    if lead.endswith(b"=") and _ARGUMENT.search(before) and _ARGUMENT_END.match(data, stop):
         return Place.SETTING
     if _AFTER_USER.search(before) and _BLANK.match(data, stop):
         return Place.SETTING
@@ -64,19 +66,18 @@ def find_place(data: bytes, start: int, lead: bytes, stop: int) -> Place:
 
 
 def _line_before(data: bytes, position: int) -> bytes:
-    """Return what stands before `position` on its line; an escaped line break is one."""
+    """Return what stands before `position` on its line; one may be escaped in a string of JSON."""
     before = data[max(0, position - _LINE_CHARS) : position]
     line = before[max(before.rfind(b"\n"), before.rfind(b"\r"), before.rfind(b"\f")) + 1 :]
-    escaped = line.rfind(b"\\n")
-    return line[escaped + 2 :] if escaped >= 0 else line
+    return line[max((at + len(edge) for edge in _EDGES if (at := line.rfind(edge)) >= 0), default=0) :]
 
 
 # A setting's word that is no value: a type, a label, a word of a sentence, what stands for nothing.
 _NO_VALUE = re.compile(
-    rb"(?i:pass|passw|passphrase|pwd|token|string|str|bytes?|object|number|bool|boolean|int|text|varchar|char|"
-    rb"field|input|value|default|prompt|requir|optional|unknown|username|user|none|null|nil|true|false|yes|no|"
+    rb"(?i:pass|(?:passw|passwd|password|passphrase|pwd|token|string|str|bytes?|object|number|bool|boolean|int|text|"
+    rb"varchar|char|field|input|value|default|prompt|requir|optional|unknown|username|user|none|null|nil|true|false|yes|no|"
     rb"undefined|hidden|secret|credential|auto|generated|random|file|env|stdin|keyring|plain|encrypted|hash)"
-    rb"[a-z]{0,3}|[A-Z_]+"
+    rb"[a-z]{0,3})|[A-Z_]+"
 )
 _TYPE_NAME = re.compile(rb"[A-Z]+[a-z]+[A-Z][A-Za-z]*")
 _FUNCTION_WORD = re.compile(
