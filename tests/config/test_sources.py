@@ -214,6 +214,15 @@ def test_a_folder_is_not_a_file(refuse, home):
     assert "is unreadable (Is a directory); expected a YAML or TOML file" in refuse(MIDFOLD_CONFIG=str(home))
 
 
+BOMB = b"\n".join(
+    [b"a0: &a0 [x]", *(b"a%d: &a%d [%s]" % (n, n, b",".join([b"*a%d" % (n - 1)] * 9)) for n in range(1, 10))]
+)
+MERGED = b"\n".join(
+    [
+        b"a0: &a0 {x: 1}",
+        *(b"a%d: &a%d {<<: [%s]}" % (n, n, b",".join([b"*a%d" % (n - 1)] * 9)) for n in range(1, 10)),
+    ]
+)
 BROKEN = {
     "tab": ("config.yaml", b"compression:\n\tthreshold: 1", "broken at line 2 (found character"),
     "colons": ("config.yaml", b"a: 1\nb: c: d", "broken at line 2 (mapping values are not allowed here)"),
@@ -230,6 +239,9 @@ BROKEN = {
     "no date": ("config.yaml", b"gateway: {since: 2024-99-99}", "broken (month must be"),
     "deep": ("config.yaml", b"gateway: " + b"[" * 50_000, "nested too deeply"),
     "inside itself": ("config.yaml", b"gateway: &g {x: *g}", "nested too deeply, or inside itself"),
+    "aliases of aliases": ("config.yaml", BOMB, "more than 10,000 values, aliases written out"),
+    "merged aliases": ("config.yaml", MERGED, "more than 10,000 values, aliases written out"),
+    "a huge file": ("config.yaml", b"# \n" * 100_000, "longer than 262,144 characters"),
     "list": ("config.yaml", b"- compression", "is not a mapping; expected sections with settings"),
     "text": ("config.yaml", b"compression", "is not a mapping; expected sections with settings"),
     "toml": ("config.toml", b"[compression]\nthreshold 0.6", "broken at line 2 (Expected '=' after a key"),

@@ -124,7 +124,7 @@ def test_a_read_only_file_system_can_be_read_and_says_so(run_script: Script) -> 
     try:
         store.append(session, small)
     except StoreUnavailable as error:
-        print("cannot be used" in str(error), store.check())
+        print(str(error).count("cannot be used"), store.check())
     subprocess.run(["mount", "-o", "remount,rw", str(folder)], check=True)
     go_on(store, session, small)
     print(len(store.messages(session)), store.status.may_write)
@@ -132,7 +132,35 @@ def test_a_read_only_file_system_can_be_read_and_says_so(run_script: Script) -> 
     """,
         mounts=True,
     )
-    assert lines == ["5 5 False", "True []", "6 True"]
+    assert lines == ["5 5 False", "1 []", "6 True"]
+
+
+@pytest.mark.slow
+def test_the_doctor_looks_at_a_read_only_disk_to_the_end_and_says_what_it_could_not_fix(
+    run_script: Script,
+) -> None:
+    lines = run_script(
+        IN_TROUBLE
+        + """
+    import json, os
+    folder = Path(sys.argv[1]) / "frozen"
+    folder.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "tmpfs", str(folder)], check=True)
+    with open_store(folder / "sessions.db", synchronous="NORMAL") as store:
+        store.append(store.create_session().id, text)
+    folder.chmod(0o755)
+    subprocess.run(["mount", "-o", "remount,ro", str(folder)], check=True)
+    doctor = [sys.executable, "-m", "midfold", "doctor", "--fix", "--json"]
+    environment = {**os.environ, "MIDFOLD_HOME": str(folder)}
+    done = subprocess.run(doctor, env=environment, capture_output=True, text=True)
+    said = json.loads(done.stdout)
+    texts = [finding["text"] for finding in said["findings"]]
+    print(done.returncode, any("1 message" in each for each in texts), said["fixed"], said["failed"])
+    print(sum("cannot be written" in each for each in texts), done.stderr)
+    """,
+        mounts=True,
+    )
+    assert lines == ["1 True [] ['others may use frozen: Read-only file system']", "1 "]
 
 
 @pytest.mark.timeout(60)

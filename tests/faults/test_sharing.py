@@ -141,6 +141,29 @@ def test_a_link_that_somebody_else_planted_is_not_followed(tmp_path: Path) -> No
     assert target.read_text() == "as it was"
 
 
+@pytest.mark.parametrize("where", ["link", "folder", "file", "open folder"])
+def test_a_store_that_others_could_exchange_is_refused(tmp_path: Path, where: str) -> None:
+    """A folder that leads through somebody else's link, is somebody else's, or that all may write to."""
+    if os.getuid() != 0:
+        pytest.skip("only root can make what is somebody else's")
+    folder = tmp_path / "store"
+    folder.mkdir()
+    with open_store(folder / "s.db") as store:
+        store.create_session()
+    if where == "link":
+        (tmp_path / "link").symlink_to(folder)
+        os.lchown(tmp_path / "link", 65534, 65534)
+        folder = tmp_path / "link"
+    elif where == "folder":
+        os.chown(folder, 65534, 65534)
+    elif where == "file":
+        os.chown(folder / "s.db", 65534, 65534)
+    else:
+        folder.chmod(0o777)
+    with pytest.raises(StoreError, match=r"somebody else|another user|everybody may write"):
+        open_store(folder / "s.db")
+
+
 def test_a_link_of_one_s_own_is_followed(tmp_path: Path) -> None:
     (tmp_path / "disk").mkdir()
     path = tmp_path / "s.db"

@@ -13,7 +13,7 @@ from midfold.providers import Model, Timeouts, find_endpoint
 from midfold.providers.client import open_transport
 from midfold.providers.http import Transport
 from midfold.testing import conversation
-from midfold.testing.upstream import DeliveryFault, Ending, HttpStatus, Reply, Upstream
+from midfold.testing.upstream import DeliveryFault, Ending, HttpStatus, Raw, Reply, Upstream
 from midfold.wire import Request, convert
 from midfold.wire.apis import CallChunk, Finish, ReasoningChunk, StreamDone, TextChunk
 
@@ -42,6 +42,14 @@ def test_answer_has_words_calls_thinking_and_usage(api):
     assert found.usage.prompt_tokens > 0
     assert found.usage.output_tokens > 0
     assert found.raw_usage["output_tokens" if api != "openai_chat" else "completion_tokens"]
+
+
+def test_a_stream_with_an_event_that_is_far_too_long_is_asked_for_once():
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
+    with Upstream(Raw(head + b"data: " + bytes(17 << 20))) as up:
+        with pytest.raises(ProviderUnavailable, match="longer than 16,777,216 bytes"):
+            talk(up, "openai_chat", lambda model: listen(model.stream("hello")))
+        assert len(up.requests) == 1
 
 
 def test_stream_says_the_same_as_the_whole_answer(api):

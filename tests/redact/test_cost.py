@@ -16,7 +16,16 @@ from itertools import chain, product
 
 import pytest
 
-from midfold.redact import assignments, headers, patterns, private_keys, redact, tokens
+from midfold.redact import (
+    ascii_text,
+    assignments,
+    commands,
+    headers,
+    logins,
+    private_keys,
+    redact,
+    tokens,
+)
 from midfold.redact.redaction import KINDS, OPENING
 from midfold.redact.shapes import MIDDLE_SHAPES, SHAPES
 
@@ -96,13 +105,19 @@ _REPEATS = (_codes.MAX_REPEAT, _codes.MIN_REPEAT, _codes.POSSESSIVE_REPEAT)
 _LIKELY = "a1A_-. :=/\"'\n"
 PATTERNS = [
     *(screen.decode() for screen in (headers.SCREEN, headers.URL_SCREEN, assignments.SCREEN)),
+    *(screen.decode() for screen in (logins.SCREEN, logins.PIPED_SCREEN, commands.SCREEN)),
+    *(f"(?:{tool.names}){tool.lead}abc9{tool.after}" for tool in commands.COMMANDS),
+    *(f"{form.lead}{form.value}" for form in logins.FORMS),
     private_keys.EDGE.pattern.decode(),
     private_keys.REST.pattern.decode(),
     *(shape.pattern for shape in SHAPES),
     *(f"{shape.before}{re.escape(shape.sign)}{shape.after}" for shape in MIDDLE_SHAPES),
     tokens.ESCAPE,
 ]
-WORDS = [*patterns.PASSWORDS, *patterns.SECRETS, "：", "\N{FULLWIDTH EQUALS SIGN}"]
+WORDS = [
+    *(word for pair in ascii_text.REPLACED for word in pair[:1]),
+    *ascii_text.INVISIBLE,
+]
 
 
 def literals():
@@ -127,7 +142,7 @@ def halves():
 
 def _in_words(text):
     """Write a word for a password or a key where its sign stands."""
-    return re.sub("\x03+", patterns.SECRETS[0], re.sub("\x02+", patterns.PASSWORDS[0], text))
+    return re.sub("\x03+", ascii_text.SECRETS[0], re.sub("\x02+", ascii_text.PASSWORDS[0], text))
 
 
 def _runs(tree):
@@ -196,7 +211,7 @@ FALLBACK_SIZE = 2_048
 MAX_MS = 60
 MAX_SECRET_MS = 150
 """Where every line holds a credential."""
-MAX_FALLBACK_MS = 2_500
+MAX_FALLBACK_MS = 4_000
 REPORTED = ["Q~", "PASSWORD=abcde :", '密钥:"', "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n"]
 FAST_LIMITS = {"max_ms": MAX_MS, "max_secret_ms": MAX_SECRET_MS}
 FALLBACK_LIMITS = {"max_ms": MAX_FALLBACK_MS, "max_secret_ms": MAX_FALLBACK_MS}

@@ -325,6 +325,17 @@ def test_a_lease_never_outlives_a_clock_that_was_set_back(store: SqliteStore, cl
     assert store.acquire_lease(session, "second").holder == "second"
 
 
+@pytest.mark.parametrize("step", [0.01, 1.0, 4.5])
+def test_a_clock_that_steps_back_a_little_frees_no_live_lease(
+    store: SqliteStore, clock: object, step: float
+) -> None:
+    session = store.create_session().id
+    taken_at = store.acquire_lease(session, "first", seconds=45).expires_at - 45
+    clock.now = taken_at - step - 1  # type: ignore[attr-defined]  # it goes on by a second a look
+    with pytest.raises(SessionBusy):
+        store.acquire_lease(session, "second")
+
+
 def test_a_released_lease_is_free_at_once(store: SqliteStore) -> None:
     session = store.create_session().id
     store.release_lease(store.acquire_lease(session, "first"))

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import math
 import shlex
 import sys
 import uuid
@@ -152,6 +153,19 @@ def _write(body: object, path: Path | None) -> None:
 
 def _encode(body: object) -> bytes:
     try:
-        return json.dumps(body, ensure_ascii=False).encode() + b"\n"
+        text = json.dumps(body, ensure_ascii=False, allow_nan=False)
+    except ValueError:  # NaN and infinity are no JSON, though some write and read them
+        return _encode(_without_odd_numbers(body))
+    try:
+        return text.encode() + b"\n"
     except UnicodeEncodeError:  # half an emoji: only an escape can carry it
         return json.dumps(body).encode() + b"\n"
+
+
+def _without_odd_numbers(value: object) -> object:
+    """Return a value with null in the place of what is no number."""
+    if isinstance(value, dict):
+        return {key: _without_odd_numbers(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_odd_numbers(inner) for inner in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

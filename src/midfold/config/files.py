@@ -3,9 +3,10 @@
 Importing this loads PyYAML, so it is imported where a file or a variable is read.
 """
 
+import itertools
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import yaml
@@ -20,6 +21,10 @@ _TOML_POSITION = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)
 # What a parser quotes from a file can be a password; single characters are punctuation.
 _QUOTED = re.compile(r"'[^']{2,}'|\"[^\"]{2,}\"")
 _TOO_DEEP = "nested too deeply, or inside itself"
+_MAX_CHARS = 262_144
+_MAX_VALUES = 10_000
+"""Values of a text of YAML, each counted wherever an alias repeats it."""
+_MAX_DEPTH = 64
 
 
 class BrokenFile(Exception):
@@ -56,11 +61,13 @@ def read_tree(file: Path) -> Mapping[object, object]:
 
 def parse_yaml(text: str) -> object:
     """Return the values in a YAML text, or raise `BrokenFile`. Tags that would run code are refused."""
+    if len(text) > _MAX_CHARS:
+        raise BrokenFile(f"longer than {_MAX_CHARS:,} characters", None)
     try:
         # The loader written in C is faster, and ends the whole process when a text is nested too deeply.
         loader = yaml.SafeLoader(text)
         node = loader.get_single_node()
-        _refuse_repeated_keys(node)
+        _check(node)
         return None if node is None else loader.construct_document(node)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
@@ -86,16 +93,36 @@ def parse_toml(text: str) -> object:
         raise BrokenFile(_TOO_DEEP, None) from None
 
 
-def _refuse_repeated_keys(node: yaml.Node | None) -> None:
-    """Refuse what PyYAML does in silence: of two sections with one name it would drop the first."""
-    if isinstance(node, yaml.SequenceNode):
-        for item in node.value:
-            _refuse_repeated_keys(item)
-    elif isinstance(node, yaml.MappingNode):
-        seen: set[object] = set()
-        for key, value in node.value:
-            name = key.value if isinstance(key, yaml.ScalarNode) else key
-            if name in seen:
-                raise ConstructorError(None, None, "the same key for the second time", key.start_mark)
-            seen.add(name)
-            _refuse_repeated_keys(value)
+def _check(root: yaml.Node | None) -> None:
+    """Refuse what PyYAML does in silence: it drops the first of two sections with one name.
+
+    Aliases of aliases make a few lines stand for millions of values, so those are counted first as they would
+    be written out.
+    """
+    waiting: list[tuple[yaml.Node, int]] = [] if root is None else [(root, 0)]
+    for count in itertools.count():
+        if not waiting:
+            return
+        node, depth = waiting.pop()
+        if depth > _MAX_DEPTH:
+            raise BrokenFile(_TOO_DEEP, node.start_mark.line + 1)
+        if count > _MAX_VALUES:
+            raise BrokenFile(f"more than {_MAX_VALUES:,} values, aliases written out", None)
+        if isinstance(node, yaml.MappingNode):
+            _refuse_repeated_keys(node)
+        waiting += ((child, depth + 1) for child in _children(node))
+
+
+def _children(node: yaml.Node) -> Iterable[yaml.Node]:
+    if isinstance(node, yaml.MappingNode):
+        return itertools.chain.from_iterable(node.value)
+    return node.value if isinstance(node, yaml.SequenceNode) else ()
+
+
+def _refuse_repeated_keys(node: yaml.MappingNode) -> None:
+    seen: set[object] = set()
+    for key, _value in node.value:
+        name = key.value if isinstance(key, yaml.ScalarNode) else key
+        if name in seen:
+            raise ConstructorError(None, None, "the same key for the second time", key.start_mark)
+        seen.add(name)

@@ -1,5 +1,6 @@
 """Atomic writes: a file has its new content whole, also after a power cut, or keeps the old one."""
 
+import errno
 import os
 import secrets
 from collections.abc import Callable, Iterable
@@ -63,10 +64,11 @@ def replace_file(path: Path, data: bytes) -> None:
     """Write `data` durably and in one step; a new file is its owner's alone, an old one keeps its mode.
 
     A link is followed. What is no file, such as a device or a pipe, is written to and never replaced. Raises
-    `OSError`, and so for a file of a store that is open in this process.
+    `OSError`, and so for a file that is read-only, or of a store that is open in this process.
     """
     path = path.resolve()
     refuse_store_file(path)
+    refuse_read_only(path)
     if path.exists() and not path.is_file():
         path.write_bytes(data)
         return
@@ -75,3 +77,12 @@ def replace_file(path: Path, data: bytes) -> None:
         mode = path.stat().st_mode & 0o777
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     write_atomically(str(path), [data], temporary=str(temporary), mode=mode)
+
+
+def refuse_read_only(path: Path) -> None:
+    """Raise `PermissionError` for a file that nobody may write to.
+
+    Its name could be given to another file all the same, but its owner meant it to stay.
+    """
+    if path.is_file() and not path.stat().st_mode & 0o222:
+        raise PermissionError(errno.EACCES, "it is read-only", str(path))

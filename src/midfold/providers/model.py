@@ -170,7 +170,10 @@ class Model(Client):
                 raise describe_broken(endpoint, _CLOSED, may_pass=False) from None
             raise describe_broken(endpoint, error.reason, may_pass=error.may_pass) from None
         except (Unreadable, StreamTooLong) as error:
-            raise describe_broken(endpoint, f"the answer cannot be read: {error}") from None
+            # An answer that is too long is so again, and is paid for each time.
+            may_pass = not isinstance(error, StreamTooLong)
+            reason = f"the answer cannot be read: {error}"
+            raise describe_broken(endpoint, reason, may_pass=may_pass) from None
 
 
 class BlockingModel(Closeable):

@@ -7,16 +7,19 @@ such as `token` is set to in code never gets further. What does is read here, an
 import re
 from itertools import groupby
 
+from midfold.redact.ascii_text import KEY_WORD, LOGIN_WORD
 from midfold.redact.patterns import (
-    KEY_WORD,
-    LOGIN_WORD,
     MAX_VALUE_CHARS,
     Detection,
     Secret,
+    is_argument,
     is_name,
     is_password,
     is_random,
+    is_short_key,
+    is_word,
 )
+from midfold.redact.places import Place, find_place, is_value
 
 
 def _one_of(words: str) -> str:
@@ -31,65 +34,113 @@ _KEYS = (
     "hmac jwt license licence master preshared private root secret secret_?access server service session "
     "shared sharedaccess signing storage subscription webhook write"
 )
+# Names of several languages; in ASCII a letter with an accent is a question mark.
 _PASSWORDS = (
-    rf"password passwd passphrase passcode passwort contrase.a senha pwd _pass -pass _pw {LOGIN_WORD}"
+    r"password passwd passphrase passcode pwd _pass -pass _pw psk secretstring requirepass masterauth "
+    r"passwort kennwort wachtwoord contrase.a senha palavra.passe clave parola salasana heslo passord "
+    r"adgangskode mot.de.passe has\?o l\?senord jelsz\? m\?t.kh\?u kata.sandi "
+    rf"{LOGIN_WORD}"
 )
+_SHORT_NAME = r"\b(?-i:[Pp]ass|[Pp]w|PW)"
 _SECRETS = rf"secret {KEY_WORD} token credentials? phpsessid jsessionid sessionid="
 _SETTINGS = r"(?-i:[A-Z0-9]_(?:KEY|PAT|AUTH|SALT))"
-_NAME = rf"(?:{_one_of(f'{_PASSWORDS} {_SECRETS}')}|{_one_of(_KEYS)}[ _-]?key|{_SETTINGS})"
+_LOGIN_NAME = rf"(?:{_one_of(_PASSWORDS)}|\?ifre)"
+_NAME = rf"(?:{_one_of(f'{_PASSWORDS} {_SECRETS}')}|{_one_of(_KEYS)}[ _-]?key|{_SETTINGS}|\?ifre)"
 _SUFFIX = (
     r"(?:[_-]?(?:[0-9]{1,3}|prod|production|dev|development|staging|test|live|old|new|value|primary|"
     r"secondary|b64|base64|base|hex|main|backup|default|data|plain))?"
 )
-_CLOSING = r"\*{0,2}\\{0,3}[\"'`]?\]?\*{0,2}[ \t]{0,8}"
+# A terminal's colours and the ways to write a quote that are not one.
+_WRAP = (
+    r"(?:(?:\x1b|\\u001b|\\x1b|\\033|\\e)\[[0-9;]{0,12}m|&(?:quot|apos|#3[49]|#x2[27]);|%2[27]|\\u002[27]|"
+    r"\\x2[27]|\\u200[b-f]|\\ufeff)"
+)
+_CLOSING = rf"\*{{0,2}}(?:\\{{0,3}}[\"'`]|{_WRAP})?\]?\*{{0,2}}[ \t]{{0,8}}"
 _TYPE = r"[ \t]{0,2}[a-z:]{0,8}(?:str|string|bytes)\??[ \t]{0,2}(?:\| ?none ?)?"
-_SIGN = rf"(?:=>|:{_TYPE}=|:=|={{1,3}}|:|%3d|\\u003[ad]|>|is\b|was\b)\*{{0,2}}[ \t]{{0,8}}"
+_IS = r"[ \t](?:is|was|ist|war|lautet|est|es|era)\b:?"
+_VALUE_OF = (
+    r"(?:[,;/ \t\r\n]{1,40}[\"']?value[\"']?[ \t]{0,4}[:=]|</key>\s{0,20}<string>|"
+    r"[ \t]{0,4}\{\s{0,20}default[ \t]{0,8}=|[ \t][a-z:]{1,20}=[\"'][^\"'<>]{0,100}[\"']>)"
+)
+_SIGN = (
+    rf"(?:=>|:{_TYPE}=|:=|={{1,3}}|:|%3[ad]|\\u003[ad]|\\x3[ad]|&#(?:58|61);|>|{_IS})\*{{0,2}}"
+    r"[ \t]{0,8}"
+)
+_OF = (
+    r"(?:'s)?[ \t](?:for|of|to|on|at|from|in|de|du|des|del|da|do|van|von|der|zum|zur|f\?r)"
+    r"(?:[ \t][a-z0-9_.@'/:-]{1,32}){1,3}(?:[ \t]{1,2}(?:is|was|ist|lautet|est|es)[ \t]?:?|:)[ \t]{1,4}"
+)
+_OTHER_SCRIPT = rf"{LOGIN_WORD}(?:[ ?]{{1,12}}[:=][ \t]{{0,4}}|[ \t]{{1,2}})"
 _PAIR_SIGN = r"\\{0,3}[\"'],[ \t]{0,4}"
 _OPTION = r"--(?:[a-z0-9]{1,20}-){0,3}"
+_STORE_OPTION = r"[ \t]-(?:src|dest)?(?:store|key)pass[ \t]{1,4}"
 _QUERY = (
     r"(?:[?&;]|u0026)(?:key|sig|signature|auth|jwt|sid|pass|hmac|appid|code|"
     r"x-(?:amz|goog)-(?:signature|credential))="
 )
-_LEAD = (
-    rf"(?:{_QUERY}|{_OPTION}(?:{_NAME}|pass)[ \t]{{1,4}}|{_NAME}{_SUFFIX}(?:{_CLOSING}{_SIGN}|{_PAIR_SIGN}))"
-)
-_OPENING = r"[bruf@]{0,2}\\{0,3}[\"'`]"
+
+
+def _lead(name: str) -> str:
+    return (
+        rf"(?:{_OPTION}(?:{name}|pass)(?:[ \t]{{1,4}}|=)|{_STORE_OPTION}|"
+        rf"{name}{_SUFFIX}(?:{_CLOSING}{_SIGN}|{_PAIR_SIGN}|{_OF})|"
+        rf"{_SHORT_NAME}[\"'`]?[ \t]{{0,4}}{_SIGN}|"
+        rf"{name}[\"']?{_VALUE_OF}[ \t]{{0,4}}|{_OTHER_SCRIPT})"
+    )
+
+
+_LEAD = rf"(?:{_QUERY}|{_lead(_NAME)})"
+_OPENING = rf"(?:[bruf@]{{0,2}}\\{{0,3}}[\"'`]|(?:{_WRAP}[ \t]{{0,2}}){{1,2}})"
 
 # How a value begins. In quotes it may be a word that is closed again. Out of quotes, what has neither digit
 # nor sign is a word, unless nothing but a value can stand there.
 _QUOTED_SIGN = r"(?:[^a-z\"'`\s=:\\]|[=:][^\"'`\s]| [^\"'`\r\n\f]{4})"
 _BARE_SIGN = r"[0-9!@#%^*+/~?-]"
 _BEGINNING = (
-    rf"(?:{_OPENING}(?:[a-z]{{5,64}}(?:[\"'`\\\r\n\f]|$)|[a-z]{{4,64}}{_QUOTED_SIGN}|"
+    rf"(?:{_OPENING}(?:[a-z]{{4,64}}(?:[\"'`\\\r\n\f&%\x1b]|$)|[a-z]{{4,64}}{_QUOTED_SIGN}|"
     rf"[a-z]{{0,3}}{_QUOTED_SIGN}[^\"'`\r\n\f]{{1}})|"
     rf"[a-z]{{20}}|[a-z_.:,;&$]{{4,64}}{_BARE_SIGN}|[a-z_.:,;&$]{{0,3}}{_BARE_SIGN}[^\s\"'`]{{1}})"
 )
 _BARE_WORD = r"(?:PASSWORD|PASSWD|PASSPHRASE|_PASS|_PWD|SECRET|TOKEN|_KEY)[A-Z0-9_]{0,12}=[A-Za-z]{5}"
 
-SCREEN = rf"(?i:{_LEAD}{_BEGINNING})|{_BARE_WORD}".encode()
+_BARE_KEY = r"(?:secret|token|api_?key)=[a-z]{5}"
+
+SCREEN = (
+    rf"(?i:{_LEAD}{_BEGINNING}|{_lead(_LOGIN_NAME)}{_WRAP}?[a-z]{{4}}|{_BARE_KEY})|{_BARE_WORD}"
+).encode()
 
 _LEAD_PATTERN = re.compile(rf"(?i)(?P<lead>{_LEAD})(?P<quote>{_OPENING})?".encode())
 # Names that end like a credential's and are none.
 _NOT_SECRET = re.compile(
     rb"(?:page|next|continuation|cursor|sync|bos|eos|pad|unk|sep|cls|mask|stop|special)[_-]?token|"
-    rb"(?:public|publishable|primary|foreign|cache|sort|partition|unique)[_-]?key",
+    rb"(?:public|publishable|primary|foreign|cache|sort|partition|unique)[_-]?key|"
+    rb"(?-i:\$PWD|OLDPWD|\bPWD[ \t])",
     re.IGNORECASE,
 )
 _NOT_SECRET_CHARS = 16
-_IS_PASSWORD = re.compile(rf"(?i){_one_of(_PASSWORDS)}|pass\b".encode())
+_IS_PASSWORD = re.compile(rf"(?i){_LOGIN_NAME}|pass\b|\bpw\b".encode())
+_IS_SHORT = re.compile(rf"{_SHORT_NAME}\b".encode())
 _PAIR = re.compile(_PAIR_SIGN.encode() + rb"$")
+_CAPITALS = re.compile(rb"[A-Z0-9_]+[\"']")
+_SETTER = re.compile(rb"(?i:(?:set|put|add|env|define|with|prop|param)\w{0,20}\(\s{0,4}[\"'][\w.]{0,40}$)")
+_NO_SIGN = re.compile(LOGIN_WORD.encode() + rb"[ \t]+")
+_PHRASE = re.compile(rb"(?i:psk|wpa)")
+_SMALL = re.compile(rb"[a-z]")
 _ENVIRONMENT = re.compile(rb"[A-Z0-9_]+=")
 # A comma, a semicolon or an ampersand ends a value only where another assignment follows.
 _BARE = re.compile(
-    rb"(?:[^\s\"'`\\,;&|<>(){}\[\]]|[,;&](?![\w.%%-]{0,60}[=:]|[\s,;&]|$)|\\[^nrt\"'`\s]){1,%d}+"
-    % MAX_VALUE_CHARS
+    rb"(?:[^\s\"'`\\,;&|<>(){}\[\]\x1b%%]|[,;&](?![\w.%%-]{0,60}[=:]|[\s,;&]|quot;|$)|"
+    rb"%%(?!2[267])|\\(?!u00|x[0-9a-f])[^nrt\"'`\s]){1,%d}+" % MAX_VALUE_CHARS
 )
+# Behind a name of another script, the rest of the sentence may follow without a blank.
+_BARE_ASCII = re.compile(rb"[^\s\"'`\\,;&|<>(){}\[\]\x1b?]{1,%d}+" % MAX_VALUE_CHARS)
 _QUOTED = {
     quote: re.compile(rb"(?:[^\\\r\n\f%b]|\\[^\r\n\f]){1,%d}+" % (quote, MAX_VALUE_CHARS))
     for quote in (b'"', b"'", b"`")
 }
 _IN_ESCAPED_QUOTES = re.compile(rb"[^\\\"'`\r\n\f]{1,%d}+" % MAX_VALUE_CHARS)
-_TRAILING = b".,;:?)]}>"
+_IN_OTHER_SCRIPT = re.compile(rb"[?\x02\x03]")
+_TRAILING = b".,;:?)]}>\\&"
 _CALLS = (b"(", b"[", b"{")
 
 
@@ -98,35 +149,86 @@ def read_assignment(data: bytes, start: int) -> Detection:
     lead = _LEAD_PATTERN.match(data, start)
     if lead is None:
         return Detection((), start + 1)
-    quote = lead["quote"] or b""
-    value = _value_pattern(quote).match(data, lead.end())
+    quote = _quote(lead)
+    # An object holds names and values of its own.
+    value = None if data.startswith(b"{", lead.end()) else _value_pattern(lead, quote).match(data, lead.end())
     if value is None:
         return Detection((), lead.end())
     found = value[0] if quote else value[0].rstrip(_TRAILING)
     stop = value.start() + len(found)
-    if not _is_credential(lead, found, data[stop : stop + 1]):
+    if not _is_credential(data, lead, found, stop):
         return Detection((), value.end())
     if _NOT_SECRET.search(data, max(0, start - _NOT_SECRET_CHARS), lead.end()):
         return Detection((), value.end())
     return Detection((Secret(_kind(lead["lead"]), value.start(), stop),), stop)
 
 
-def _value_pattern(quote: bytes) -> re.Pattern[bytes]:
+def _quote(lead: re.Match[bytes]) -> bytes:
+    """Return the quote that opens the value, or nothing; a colour is none, and an entity ends by itself."""
+    quote: bytes = lead["quote"] or b""
+    return quote if quote[-1:] in _QUOTED else b""
+
+
+def _value_pattern(lead: re.Match[bytes], quote: bytes) -> re.Pattern[bytes]:
     if not quote:
-        return _BARE
+        return _BARE_ASCII if _IN_OTHER_SCRIPT.match(lead["lead"]) else _BARE
     return _IN_ESCAPED_QUOTES if b"\\" in quote else _QUOTED[quote[-1:]]
 
 
-def _is_credential(lead: re.Match[bytes], value: bytes, following: bytes) -> bool:
+def _is_credential(data: bytes, lead: re.Match[bytes], value: bytes, stop: int) -> bool:
+    name: bytes = lead["lead"]
     is_quoted = bool(lead["quote"])
-    if not is_quoted and following in _CALLS:
+    if not is_quoted and data[stop : stop + 1] in _CALLS:
         return False
+    if _IS_SHORT.match(name) and data[max(0, lead.start() - 1) : lead.start()] in (
+        b"-",
+        b":",
+    ):  # the end of another name
+        return False
+    is_setting = is_quoted or _ENVIRONMENT.fullmatch(name) is not None
+    if _PAIR.search(name):  # as likely a list of names
+        return is_quoted and _is_second(data, lead, value)
+    if not _IS_PASSWORD.search(name):
+        return is_random(value) or _is_key(data, lead, value, stop)
+    if _NO_SIGN.fullmatch(name):  # a word behind another is a password only if it reads as none
+        return is_short_key(value)
+    if is_quoted and (_PHRASE.match(name) or _ENVIRONMENT.fullmatch(name)):  # several words, too
+        return is_argument(value)
+    if not is_setting and value.isalpha():
+        return is_word(value) and _is_value(data, lead, value, stop)
+    return is_password(value, is_quoted=is_setting)
+
+
+def _is_value(data: bytes, lead: re.Match[bytes], value: bytes, stop: int) -> bool:
+    """Whether a bare word is a password, from where it stands."""
+    name: bytes = lead["lead"]
+    place = find_place(data, lead.start(), name, stop)
+    if place is Place.SENTENCE and _IS_SHORT.match(name):  # a pass over something
+        return False
+    return is_value(value, place, may_be_type=b":" in name)
+
+
+def _is_second(data: bytes, lead: re.Match[bytes], value: bytes) -> bool:
+    """Whether the second of two strings is the value of the first, and not another name."""
     if not _IS_PASSWORD.search(lead["lead"]):
         return is_random(value)
-    if _PAIR.search(lead["lead"]):  # as likely a list of names
-        return not is_name(value) and is_password(value, is_quoted=True)
-    is_all_value = is_quoted or _ENVIRONMENT.fullmatch(lead["lead"]) is not None
-    return is_password(value, is_quoted=is_all_value)
+    is_set = _CAPITALS.match(lead["lead"]) or _SETTER.search(data, max(0, lead.start() - 64), lead.start())
+    is_other = is_name(value) and not (is_set and _SMALL.search(value))
+    return not is_other and is_password(value, is_quoted=True)
+
+
+def _is_key(data: bytes, lead: re.Match[bytes], value: bytes, stop: int) -> bool:
+    """Whether a value too short or too plain for a key is one, from where it stands."""
+    name: bytes = lead["lead"]
+    is_word_of_setting = not lead["quote"] and name.endswith(b"=") and is_word(value)
+    if not is_word_of_setting and not is_short_key(value):
+        return False
+    if _ENVIRONMENT.fullmatch(name) or lead["quote"]:
+        return not is_word_of_setting or is_value(value, Place.SETTING, may_be_type=False)
+    place = find_place(data, lead.start(), name, stop)
+    if is_word_of_setting:
+        return is_value(value, place, may_be_type=False)
+    return place is not Place.CODE
 
 
 def _kind(lead: bytes) -> str:

@@ -3,21 +3,10 @@
 import re
 from base64 import b64decode
 from binascii import Error as NotBase64
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 
-from midfold.redact.patterns import MAX_VALUE_CHARS, Detection, Secret, is_password, is_random
-
-
-@dataclass(frozen=True, slots=True)
-class _Form:
-    """A line that holds a credential: what stands before it, how it begins, and all of it."""
-
-    kind: str
-    lead: str
-    beginning: str
-    value: str
-    accepts: Callable[[bytes], bool]
+from midfold.redact.forms import Form, make_readers, make_screen, read_form
+from midfold.redact.patterns import MAX_VALUE_CHARS, Detection, Secret, is_argument, is_password, is_random
 
 
 def _is_header_value(value: bytes) -> bool:
@@ -52,35 +41,42 @@ _SET = rf"{_QUOTE}[ \t]{{0,4}}(?:=>|[:=,])[ \t]{{0,4}}{_QUOTE}"
 _RUN = r"[^\s\"'`\\,;<>]"
 _BASE64 = r"[A-Za-z0-9+/]"
 _FORMS = (
-    _Form(
+    Form(
         "authorization",
         rf"{_START}(?i:authorization{_SET}(?:[a-z][a-z0-9-]{{1,20}}[ \t]{{1,4}})?)",
         rf"(?:{_RUN}{{16}}|[A-Za-z]{{0,15}}[0-9+/=_.~-]{_RUN}{{7}})",
         _RUN + rf"{{8,{MAX_VALUE_CHARS}}}",
         _is_header_value,
     ),
-    _Form(
+    Form(
         "bearer-token",
         rf"{_START}(?:[Bb]earer|BEARER)(?:[ \t]{{1,4}}|%20)",
         r"[\w.~+/=-]{16}",
         r"[\w.~+/=-]{16,}",
         _is_bearer_token,
     ),
-    _Form(
+    Form(
         "basic-auth",
         rf"{_START}(?i:basic[ \t]{{1,4}}|_?auth{_SET})",
         _BASE64 + r"{8}",
         _BASE64 + rf"{{8,{MAX_VALUE_CHARS}}}={{0,2}}",
         _is_pair_in_base64,
     ),
-    _Form(
+    Form(
+        "password",
+        r"(?:(?m:^)|\\n|[ \t\"'`])(?:-u|--user|--proxy-user)[ =]{0,2}[\"'][^\s:\"'`]{1,80}:",
+        r"[^\s\"'`]{2}",
+        r"[^\"'`\r\n\f]{4,200}(?=[\"'])",
+        is_argument,
+    ),
+    Form(
         "password",
         r"(?:(?m:^)|\\n|[ \t\"'`])(?:-u|--user|--proxy-user)[ =]{0,2}[\"'`]?[^\s:\"'`]{1,80}:",
         r"[^\s\"'`]{5}",
         r"[^\s\"'`]{5,256}",
         _is_given_password,
     ),
-    _Form(
+    Form(
         "password",
         r"(?:\b(?:login|user)[ \t]{1,8}[^\s]{1,80}[ \t]{1,8}|(?:(?m:^)|\\n)[ \t]{0,8})password[ \t]{1,8}",
         r"[^\s]{5}",
@@ -90,11 +86,9 @@ _FORMS = (
 )
 _COOKIES = rf"{_START}(?i:cookie{_SET})"
 
-SCREEN = "|".join(
-    (*(f"{form.lead}{form.beginning}" for form in _FORMS), rf"{_COOKIES}[\w.-]{{1,80}}=")
-).encode()
+SCREEN = rf"{make_screen(_FORMS)}|{_COOKIES}[\w.-]{{1,80}}=".encode()
 
-_READERS = tuple((form, re.compile(f"{form.lead}(?P<value>{form.value})".encode())) for form in _FORMS)
+_READERS = make_readers(_FORMS)
 _COOKIE_LINE = re.compile(rf"{_COOKIES}(?P<value>[^\r\n\f\"'`\\]{{1,{MAX_VALUE_CHARS}}})".encode())
 _COOKIE = re.compile(rb"[\w.-]{1,80}=(?P<value>[^;\s]{8,})")
 MIN_COOKIE_CHARS = 12
@@ -106,13 +100,7 @@ def read_header(data: bytes, start: int) -> Detection:
     line = _COOKIE_LINE.match(data, start)
     if line:
         return Detection(tuple(_read_cookies(data, line.start("value"), line.end())), line.end())
-    for form, pattern in _READERS:
-        found = pattern.match(data, start)
-        if found:
-            first, stop = found.span("value")
-            secrets = (Secret(form.kind, first, stop),) if form.accepts(found["value"]) else ()
-            return Detection(secrets, stop if secrets else first)
-    return Detection((), start + 1)
+    return read_form(_READERS, data, start)
 
 
 def _read_cookies(data: bytes, start: int, stop: int) -> Iterator[Secret]:

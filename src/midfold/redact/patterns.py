@@ -6,7 +6,7 @@ something else is bounded or begins a run of characters, so that the standard li
 linear where re2 is missing.
 
 Names, types, calls, templates and numbers are no credentials. Values are the ASCII form of a text (see
-`ascii_form`): every other character is a question mark.
+`ascii_text`): every other character is a question mark.
 """
 
 import re
@@ -18,12 +18,16 @@ from importlib.util import find_spec
 from typing import Protocol
 
 MIN_PASSWORD_CHARS = 5
+MIN_QUOTED_CHARS = 4
+"""In quotes nothing else can be meant by a short value."""
+MIN_ARGUMENT_CHARS = 3
 MIN_SECRET_CHARS = 10
 """Keys and tokens are longer than passwords; what is shorter is a name or a number."""
 MAX_VALUE_CHARS = 4_096
 """No assignment has a longer value that is a credential."""
 # Rows of stars, dashes and crosses stand for something that was there.
 _MIN_DISTINCT_CHARS = 4
+_MIN_PASSWORD_DISTINCT_CHARS = 3
 
 # Words as people write names with: snake_case, kebab-case, camelCase, dotted, a path, with a number behind.
 _WORD = rb"(?:[A-Z]?[a-z]{2,}+|[A-Z]{2,40}(?![a-z]))++"
@@ -45,9 +49,15 @@ _INSTEAD = (
 _STAND_IN = re.compile(b"|".join((_TEMPLATE, _EXPRESSION, _FILE_OR_URL, _INSTEAD)), re.IGNORECASE)
 _LABEL = re.compile(
     rb"passw|passphrase|token|string|requir|invalid|optional|enter|confirm|incorrect|wrong|missing|hidden|"
-    rb"hash|field|input|value|default|prompt|^(?:bytes|object|number|boolean|unknown|username)$",
+    rb"hash|field|input|value|default|prompt|^(?:pass|pwd|bool|bytes|object|number|boolean|unknown|username)$",
     re.IGNORECASE,
 )
+_KEY_LABEL = re.compile(rb"key|secret|auth|test|name|user|data|sha|md5|utf|base|vers|^v[0-9]", re.IGNORECASE)
+# "password" with a number or a sign behind is the most common password of all.
+_WEAK = re.compile(rb"p[a@4]ssw[o0]rd[0-9!@#$%^&*]{2,8}", re.IGNORECASE)
+_METAVARIABLE = re.compile(rb"[A-Z][A-Z_-]*|(?i:pass|pw|pwd|passwd|password|secret|the|and|or|for|to|is|no)")
+_LETTERS = re.compile(rb"[A-Za-z]{4,64}")
+_SHORT_KEY = re.compile(rb"[A-Za-z0-9][A-Za-z0-9_.!@$%^&+-]+")
 _PATHS = (b"/", b"./", b"../", b"~/")
 _SYLLABLE = re.compile(rb"[A-Za-z]++[\d@#$%^&*!~]|[\d@#$%^&*!~]++[A-Za-z]")
 
@@ -93,10 +103,11 @@ def is_password(value: bytes, *, is_quoted: bool) -> bool:
     Where it is neither in quotes nor alone after a setting's name, a word is more often a type, a variable or
     the rest of a sentence.
     """
+    least = MIN_QUOTED_CHARS if is_quoted else MIN_PASSWORD_CHARS
     if (
-        not MIN_PASSWORD_CHARS <= len(value) <= MAX_VALUE_CHARS
+        not least <= len(value) <= MAX_VALUE_CHARS
         or _STAND_IN.search(value)
-        or len(set(value)) < _MIN_DISTINCT_CHARS
+        or len(set(value)) < _MIN_PASSWORD_DISTINCT_CHARS
     ):
         return False
     if value.startswith(_PATHS) and is_name(value):
@@ -107,7 +118,41 @@ def is_password(value: bytes, *, is_quoted: bool) -> bool:
         return is_quoted and _SYLLABLE.search(value) is not None
     if is_name(value) and not _SYLLABLE.search(value):
         return is_quoted and not _LABEL.search(value)
-    return not (is_name(value) and _LABEL.search(value))
+    return not (is_name(value) and _LABEL.search(value)) or (is_quoted and _WEAK.fullmatch(value) is not None)
+
+
+def is_argument(value: bytes) -> bool:
+    """Whether a value may be the password that a command is given: no stand-in, port or label."""
+    return (
+        len(value) >= MIN_ARGUMENT_CHARS
+        and not _STAND_IN.search(value)
+        and not (len(value) < MIN_PASSWORD_CHARS + 1 and _NUMBER.fullmatch(value))
+        and not (is_name(value) and _LABEL.search(value))
+        and not _METAVARIABLE.fullmatch(value)
+        and not value.startswith((b"-", b"/", b"./", b"../", b"~/"))
+    )
+
+
+def is_word(value: bytes) -> bool:
+    """Whether a value is letters only, of one case or with a capital: a password that reads as a word."""
+    return (
+        _LETTERS.fullmatch(value) is not None
+        and len(set(value)) >= _MIN_PASSWORD_DISTINCT_CHARS
+        and not _STAND_IN.search(value)
+    )
+
+
+def is_short_key(value: bytes) -> bool:
+    """Whether a value mixes letters and digits as short keys and tokens do, and names no key."""
+    return (
+        MIN_PASSWORD_CHARS <= len(value) < MIN_SECRET_CHARS
+        and _SHORT_KEY.fullmatch(value) is not None
+        and _SYLLABLE.search(value) is not None
+        and len(set(value)) >= _MIN_DISTINCT_CHARS
+        and not _STAND_IN.search(value)
+        and not _LABEL.search(value)
+        and not _KEY_LABEL.search(value)
+    )
 
 
 class PatternMatch(Protocol):
@@ -145,33 +190,5 @@ def _re2_engine() -> Engine:
     options.encoding = re2.Options.Encoding.LATIN1  # a byte is a character
     options.never_capture = True
     # Room for the states of a pattern with a hundred branches; too little would mean a slower method.
-    options.max_mem = 16 << 20
+    options.max_mem = 32 << 20
     return lambda pattern: re2.compile(pattern, options)
-
-
-LOGIN_WORD = "\x02\x02{1,5}"
-"""The pattern of a word for a password."""
-KEY_WORD = "\x03\x03{1,5}"
-"""The pattern of a word for a key or a token."""
-PASSWORDS = ("密码", "密碼", "口令", "パスワード", "비밀번호", "пароль", "Пароль")
-SECRETS = ("密钥", "密鑰", "令牌", "トークン", "토큰", "токен", "Токен")
-_SAME = (
-    ("：", ":"),
-    ("\N{FULLWIDTH EQUALS SIGN}", "="),
-    *((word, "\x02" * len(word)) for word in PASSWORDS),
-    *((word, "\x03" * len(word)) for word in SECRETS),
-)
-
-
-def ascii_form(text: str) -> bytes:
-    """Return `text` as it is looked at: ASCII, of the same length, a question mark for every other character.
-
-    Positions are the same in both, and both engines see the same single-byte characters. The words for a
-    password or a key in languages without Latin letters become signs that a pattern can ask for.
-    """
-    if not text.isascii():
-        for word, same in _SAME:
-            if word[0] in text:  # looking for one character is far quicker than for two
-                text = text.replace(word, same)
-    # A vertical tab is white space to one engine only.
-    return text.encode("ascii", "replace").replace(b"\v", b" ")

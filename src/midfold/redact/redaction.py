@@ -15,14 +15,14 @@ from functools import cache
 from hashlib import blake2b
 from itertools import chain, count
 
-from midfold.redact import assignments, headers, private_keys, tokens
+from midfold.redact import assignments, commands, headers, logins, private_keys, tokens
+from midfold.redact.ascii_text import ascii_form, find_places, unwrap
 from midfold.redact.patterns import (
     MAX_VALUE_CHARS,
     Detection,
     Engine,
     Pattern,
     Secret,
-    ascii_form,
     choose_engine,
 )
 from midfold.redact.shapes import MAX_BEFORE_CHARS, MIDDLE_SHAPES, RUN_PREFIX, SHAPES
@@ -39,7 +39,7 @@ _TO_RUN = re.compile(rb"(?s:.*)[^\w-]")
 # How far behind an escaped character, which may be taken for the beginning of a run, the run begins.
 _ESCAPE_CHARS = 16
 # What reading depends on: names that are none of a credential before, a value and what follows it behind.
-_BEHIND_CHARS = MAX_BEFORE_CHARS + _EVIDENCE_CHARS
+_BEHIND_CHARS = max(MAX_BEFORE_CHARS, logins.PIPED_CHARS) + _EVIDENCE_CHARS
 _AHEAD_CHARS = MAX_VALUE_CHARS + _EVIDENCE_CHARS
 _MAX_KNOWN = 256
 _MAX_SHORT_TRIES = 4
@@ -220,10 +220,12 @@ _LINE_DETECTORS = (
     (tokens.SCREEN, tokens.read_token),
     (headers.SCREEN, headers.read_header),
     (headers.URL_SCREEN, headers.read_url),
+    (commands.SCREEN, commands.read_command),
+    (logins.SCREEN, logins.read_login),
     (assignments.SCREEN, assignments.read_assignment),
 )
 # Nearly every text, and nearly every line of others, is let go after one look for all there is.
-_GATE = (tokens.SCREEN, tokens.MIDDLE_SIGNS, headers.SCREEN, headers.URL_SCREEN, assignments.SCREEN)
+_GATE = (*(screen for screen, _ in _LINE_DETECTORS), tokens.MIDDLE_SIGNS, logins.PIPED_SCREEN)
 # What stands next to a placeholder may be read otherwise than next to a secret, so redacted text is looked at
 # again. More than one more round takes text made for it, and that must not make us go round for ever.
 _MAX_ROUNDS = 8
@@ -262,7 +264,8 @@ class Finder:
         self._gate = engine(b"|".join(_GATE))
         detectors = [Detector(engine(screen), read) for screen, read in _LINE_DETECTORS]
         middle = Detector(tokens.MIDDLE_SCREEN, tokens.read_middle, MAX_BEFORE_CHARS)
-        self._detectors = (detectors[0], middle, *detectors[1:])
+        piped = Detector(engine(logins.PIPED_SCREEN), logins.read_piped, logins.PIPED_CHARS)
+        self._detectors = (detectors[0], middle, *detectors[1:], piped)
 
     def find(self, text: str) -> list[Secret]:
         """Return the credentials in `text` from first to last; no two overlap."""
@@ -272,12 +275,28 @@ class Finder:
         """Return the parts of `text` that hold credentials, from first to last."""
         data = _hide_placeholders(ascii_form(text))
         parts = list(Scanner(data, self._gate, self._detectors).parts())
-        keys = list(private_keys.find_keys(data)) if any(map(data.__contains__, private_keys.WORDS)) else []
-        if not keys:
+        # These may reach over parts: keys of many lines, and what invisible characters stand in.
+        across = list(private_keys.find_keys(data)) if any(map(data.__contains__, private_keys.WORDS)) else []
+        across += self._find_unwrapped(data)
+        if not across:
             return parts
-        # A key has many lines, so it may reach over parts.
-        joined = join([*keys, *(secret for part in parts for secret in _moved(part))])
+        joined = join([*across, *(secret for part in parts for secret in _moved(part))])
         return [ScannedPart(0, len(text), Findings(tuple(joined)))]
+
+    def _find_unwrapped(self, data: bytes) -> list[Secret]:
+        """Return the credentials that are seen without the invisible characters, as they are with them."""
+        shown = unwrap(data)
+        if shown is data:
+            return []
+        parts = list(Scanner(shown, self._gate, self._detectors).parts())
+        if not parts:
+            return []
+        places = find_places(data)
+        return [
+            Secret(secret.kind, places.first(secret.start), places.stop(secret.stop))
+            for part in parts
+            for secret in _moved(part)
+        ]
 
 
 @cache

@@ -68,6 +68,8 @@ _MODELS = _strong(
     ("openai-key", r"sk-(?:proj|svcacct|admin|service|None)-[\w-]{16,}"),
     ("langfuse-key", r"sk-lf-[0-9a-f-]{30,}"),
     ("google-key", r"AIza[\w-]{30,}"),
+    ("google-key", r"AQ\.Ab8R[\w-]{32,}"),
+    ("posthog-key", r"ph[cxs]_[A-Za-z0-9]{32,}"),
     ("huggingface-token", r"(?:hf|api_org)_[A-Za-z0-9]{30,}"),
     ("replicate-token", r"r8_[A-Za-z0-9]{32,}"),
     ("groq-key", r"gsk_[A-Za-z0-9]{32,}"),
@@ -86,6 +88,7 @@ _MODELS = _strong(
     ("elevenlabs-key", r"sk_[0-9a-f]{40,}"),
     ("wandb-key", r"wandb_v1_[\w-]{32,}"),
     ("anyscale-key", r"esecret_[A-Za-z0-9]{20,}"),
+    ("context7-key", r"ctx7sk-[0-9a-f-]{32,}"),
     ("apify-token", r"apify_api_[A-Za-z0-9]{30,}"),
 )
 _MODELS += _weak(
@@ -223,6 +226,24 @@ _SERVICES += _weak(
 
 WORD_SHAPES = (*_MODELS, *_CLOUDS, *_CODE, *_SERVICES)
 """The shapes that begin with their prefix."""
+
+GLUED_SHAPES = (
+    *(r"gh[pousr]_[A-Za-z0-9]{20}", r"github_pat_\w{20}", r"glpat-[\w-]{20}", r"(?:AKIA|ASIA)[A-Z0-9]{16}\b"),
+    *(
+        r"AIzaSy[\w-]{20}",
+        r"sk-(?:ant|proj|svcacct|or-v1)-[\w-]{20}",
+        r"xox[abeprs]-[0-9]{8}",
+        r"hf_[A-Za-z]{30}",
+    ),
+    *(
+        r"npm_[A-Za-z0-9]{30}",
+        r"[sr]k_live_[A-Za-z0-9]{16}",
+        r"gsk_[A-Za-z0-9]{32}",
+        r"do[opr]_v1_[0-9a-f]{20}",
+    ),
+    *(r"dckr_pat_[\w-]{20}", r"pypi-AgE[\w-]{20}", r"sntrys_[\w-]{20}", r"nvapi-[\w-]{30}"),
+)
+"""Shapes so sure that letters before them are no part of them: a copy may have lost the blank between."""
 
 # These begin with nothing suspicious, or go on for long before they are sure. They have to begin their run of
 # characters, so that of many possible beginnings in one run a single one is followed up.

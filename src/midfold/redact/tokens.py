@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from midfold.redact.patterns import Detection, Secret, is_name
-from midfold.redact.shapes import MIDDLE_SHAPES, RUN_SHAPES, WORD_SHAPES, MiddleShape, Shape
+from midfold.redact.shapes import GLUED_SHAPES, MIDDLE_SHAPES, RUN_SHAPES, WORD_SHAPES, MiddleShape, Shape
 
 
 def _any_of(shapes: Sequence[Shape]) -> str:
@@ -21,6 +21,7 @@ SCREEN = "|".join(
     (
         rf"(?:\b|_|{ESCAPE}){_any_of(WORD_SHAPES)}",
         rf"(?:^|[^\w-]|{ESCAPE}){_any_of(RUN_SHAPES)}",
+        *GLUED_SHAPES,
     )
 ).encode()
 

@@ -48,6 +48,25 @@ def session(tmp_path):
     return path
 
 
+def test_a_file_that_is_read_only_is_not_replaced(run, session, tmp_path):
+    out = tmp_path / "out.json"
+    out.write_text("as it was")
+    out.chmod(0o444)
+    status, _printed, report = run("compress", session, "--max-tokens", 4_000, "-o", out)
+    assert status == 2
+    assert "it is read-only" in report
+    assert out.read_text() == "as it was"
+
+
+def test_what_is_no_number_is_written_as_null(run, session, tmp_path):
+    body = json.loads(session.read_text())
+    session.write_text(json.dumps({**body, "x_nan": [float("nan")], "x_far": float("inf")}))
+    out = tmp_path / "out.json"
+    run("compress", session, "--max-tokens", 4_000, "-o", out)
+    written = json.loads(out.read_text(), parse_constant=pytest.fail)
+    assert (written["x_nan"], written["x_far"]) == ([None], None)
+
+
 def test_an_object_gives_the_same_object_with_other_messages(run, session, tmp_path):
     out = tmp_path / "out.json"
     status, printed, report = run("compress", session, "--max-tokens", 4_000, "-o", out)

@@ -48,7 +48,6 @@ TOO_LONG = [
     ("maximum context length 32768 exceeded by 1205", 32768),
     ("Context window exceeded: requested 12000 tokens", None),
     ("Request contains text fields that are too large.", None),
-    ("input is too large to process. increase the physical batch size", None),
     ("input prompt is too big compared to KV size, please increase KV size", None),
     ("Your prompt (or context) is too large to be processed in time.", None),
     ("Conversation length exceeded. Please start a new session", None),
@@ -116,8 +115,6 @@ OUTPUT_CAPS = [
 BYTES = [
     "received message larger than max (4194326 vs. 4194304)",
     "Total request size 35.2MB exceeds the 30MB limit",
-    "image_url size exceeds 10MB limit",
-    "Invalid image data: exceeds max size 20MB",
     "Request too large (max 20MB). Try with a smaller file.",
     "Failed to buffer the request body: length limit exceeded",
 ]
@@ -135,6 +132,9 @@ RATES = [
 ]
 
 NOT_OURS = [
+    "image_url size exceeds 10MB limit",
+    "Invalid image data: exceeds max size 20MB",
+    "input is too large to process. increase the physical batch size",
     # money and keys
     "max_tokens limit exceeded: 100000 > 9577. Visit the site and create a key with a higher limit",
     "You have insufficient credits for this request: 30000 tokens needed, 20000 available",

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 import click
 from rich.console import Console
@@ -10,7 +11,7 @@ from rich.text import Text
 from midfold.cli.checkup import Finding, Severity, check_home, check_outputs, check_setup, check_store
 from midfold.cli.render.console import make_console
 from midfold.config import OUTPUT_FOLDER, check_settings, find_home, own_store_url
-from midfold.errors import ConfigError
+from midfold.errors import ConfigError, MidfoldError
 from midfold.store import find_kept, read_path
 
 _STYLES = {Severity.OK: "green", Severity.WARN: "yellow", Severity.PROBLEM: "bold red"}
@@ -28,15 +29,37 @@ def command(fix: bool, as_json: bool) -> int:
     after saving all that can be read of it into a new one. Exits with status 1 if problems remain.
     """
     findings = list(examine())
-    repaired = [finding.repair() for finding in findings if finding.repair] if fix else []
-    if repaired:
+    repairs = _repair(findings) if fix else _Repairs()
+    if repairs.done:
         findings = list(examine())
     problems = sum(finding.level is Severity.PROBLEM for finding in findings)
     if as_json:
-        click.echo(json.dumps(_as_dict(findings, repaired), indent=2))
+        click.echo(json.dumps(_as_dict(findings, repairs), indent=2))
     else:
-        _print(findings, repaired, make_console())
+        _print(findings, repairs, make_console())
     return 1 if problems else 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Repairs:
+    """What was repaired, and why something could not be."""
+
+    done: list[str] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
+
+
+def _repair(findings: list[Finding]) -> _Repairs:
+    """Repair all that can be; one repair that fails keeps none of the others from being tried."""
+    repairs = _Repairs()
+    for finding in findings:
+        try:
+            if finding.repair:
+                repairs.done.append(finding.repair())
+        except OSError as error:
+            repairs.failed.append(f"{finding.text}: {error.strerror or error}")
+        except MidfoldError as error:
+            repairs.failed.append(f"{finding.text}: {error}")
+    return repairs
 
 
 def examine() -> Iterator[Finding]:
@@ -57,7 +80,7 @@ def examine() -> Iterator[Finding]:
     yield from check_outputs(home / OUTPUT_FOLDER, store, is_sound=is_sound)
 
 
-def _print(findings: list[Finding], repaired: list[str], console: Console) -> None:
+def _print(findings: list[Finding], repairs: _Repairs, console: Console) -> None:
     for finding in findings:
         level = (f"{finding.level:<{_LEVEL_CELLS}}", _STYLES[finding.level])
         area = (f"{finding.area:<{_AREA_CELLS}}", "dim")
@@ -66,8 +89,10 @@ def _print(findings: list[Finding], repaired: list[str], console: Console) -> No
             console.print(
                 Text(" " * (_LEVEL_CELLS + _AREA_CELLS) + finding.advice, style="dim"), soft_wrap=True
             )
-    for what in repaired:
+    for what in repairs.done:
         console.print(Text.assemble((f"{'fixed':<{_LEVEL_CELLS}}", "bold green"), what), soft_wrap=True)
+    for what in repairs.failed:
+        console.print(Text.assemble((f"{'failed':<{_LEVEL_CELLS}}", "bold red"), what), soft_wrap=True)
     console.print()
     console.print(Text(_verdict(findings), style="bold"))
 
@@ -81,7 +106,7 @@ def _verdict(findings: list[Finding]) -> str:
     return " and ".join(f"{count} {noun}{'' if count == 1 else 's'}" for count, noun in counts if count)
 
 
-def _as_dict(findings: list[Finding], repaired: list[str]) -> dict[str, object]:
+def _as_dict(findings: list[Finding], repairs: _Repairs) -> dict[str, object]:
     return {
         "ok": not any(finding.level is Severity.PROBLEM for finding in findings),
         "findings": [
@@ -94,5 +119,6 @@ def _as_dict(findings: list[Finding], repaired: list[str]) -> dict[str, object]:
             }
             for finding in findings
         ],
-        "fixed": repaired,
+        "fixed": repairs.done,
+        "failed": repairs.failed,
     }

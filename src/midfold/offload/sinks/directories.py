@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from midfold.files import refuse_foreign_folder
+
 _PRIVATE = 0o700
 _HERE = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
@@ -43,7 +45,7 @@ def _enter_parents(root: Path, *, create: bool) -> Iterator[int]:
     if create:
         _make_missing(parent)
     for directory in (parent, *parent.parents):
-        _check_parent(directory)
+        refuse_foreign_folder(directory)
     descriptor = os.open(parent, _HERE)
     try:
         yield descriptor
@@ -55,15 +57,6 @@ def _make_missing(directory: Path) -> None:
     if not directory.exists():
         _make_missing(directory.parent)
         directory.mkdir(_PRIVATE, exist_ok=True)
-
-
-def _check_parent(directory: Path) -> None:
-    """Refuse a directory in which others may exchange what lies below it."""
-    status = os.lstat(directory)
-    if status.st_uid not in (0, os.geteuid()):
-        raise PermissionError(errno.EPERM, "a directory above belongs to another user", str(directory))
-    if status.st_mode & stat.S_IWOTH and not status.st_mode & stat.S_ISVTX:
-        raise PermissionError(errno.EPERM, "everybody may write to a directory above", str(directory))
 
 
 def _enter(parent: int, name: str, *, create: bool) -> int:

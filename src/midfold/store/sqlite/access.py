@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 
-from midfold.errors import StoreCorrupt, StoreUnavailable
+from midfold.errors import StoreCorrupt, StoreError, StoreUnavailable
+from midfold.files import refuse_planted
 from midfold.store.codec import DamagedRow
 from midfold.store.sqlite import index
 from midfold.store.sqlite.driver import (
@@ -66,7 +67,7 @@ def open_access(path: Path, synchronous: str) -> FileAccess:
         if not path.exists():
             raise
         _check_readable(path, error)
-        return FileAccess(None, problem=str(error))
+        return FileAccess(None, problem=error.reason)
 
 
 def open_any_reader(path: Path, *, has_writer: bool) -> sqlite3.Connection:
@@ -97,7 +98,16 @@ def read_key(connection: sqlite3.Connection) -> bytes:
     return row[0]
 
 
+def _refuse_planted(path: Path) -> None:
+    """Refuse a file that others chose, or could exchange; it is not read either."""
+    try:
+        refuse_planted(path)
+    except PermissionError as error:
+        raise StoreError(f"{error.filename}: {error.strerror}") from error
+
+
 def _open_for_writing(path: Path, synchronous: str) -> FileAccess:
+    _refuse_planted(path)
     make_private_folder(path.parent)
     with translated(path):
         finish_replacing(path)

@@ -172,12 +172,7 @@ def _set_defensive(connection: sqlite3.Connection, *, is_on: bool) -> None:
 
 
 def _claim(path: Path) -> None:
-    """Make the file, for its owner alone from its first moment, without opening it.
-
-    What somebody else put in its place is not followed.
-    """
-    if path.is_symlink() and path.lstat().st_uid != os.geteuid():
-        raise StoreError(f"{path} is a link that somebody else made")
+    """Make the file, for its owner alone from its first moment, without opening it."""
     # Not every system lets everybody do this; there SQLite makes the file, and its mode is set after.
     with suppress(FileExistsError, PermissionError, AttributeError):
         os.mknod(path, stat.S_IFREG | _PRIVATE_FILE)

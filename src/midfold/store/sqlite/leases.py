@@ -1,7 +1,8 @@
 """Leases in SQLite: one process at a time folds a session, and one that lost its turn cannot commit.
 
-A lease runs out by the clock, and clocks jump. So it also counts as run out when the clock stands before the
-moment it was taken, and its epoch rises each time somebody takes it: safety never hangs on the clock.
+A lease runs out by the clock, and clocks jump. So it also counts as run out when the clock stands well before
+the moment it was taken; a network sets clocks back a little every day, and that frees nothing. Its epoch
+rises each time somebody takes it: safety never hangs on the clock.
 """
 
 import sqlite3
@@ -11,6 +12,9 @@ from midfold.faults import faultpoint
 from midfold.store.sqlite.session_rows import SessionRow, find_open, find_session
 from midfold.store.sqlite.tenant import TenantStore
 from midfold.store.values import LEASE_SECONDS, Lease
+
+_STEP_SECONDS = 5.0
+"""A clock that is kept right may step back so far."""
 
 
 class SqliteLeases(TenantStore):
@@ -91,4 +95,4 @@ def _read(
 
 def _runs(row: tuple[str | None, int, float, float], now: float) -> bool:
     _holder, _epoch, renewed_at, expires_at = row
-    return renewed_at <= now < expires_at
+    return renewed_at - _STEP_SECONDS <= now < expires_at

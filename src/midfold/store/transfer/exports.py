@@ -11,7 +11,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from midfold.errors import StoreCorrupt
-from midfold.files import replace_file
+from midfold.files import refuse_read_only, replace_file
 from midfold.messages import Message, Text
 from midfold.store.base import Store
 from midfold.store.codec import Packed, pack_item, pack_value
@@ -110,6 +110,7 @@ def _format(conversation: "_Conversation", form: ExportFormat) -> Export:
 def write_export(path: Path, text: str) -> None:
     """Write an export in one step, for its owner alone, also where a file was that others may read."""
     try:
+        refuse_read_only(path)
         if path.is_file():
             path.chmod(_PRIVATE)
         replace_file(path, text.encode())

@@ -103,9 +103,16 @@ def _read_not_ours(text: str, statuses: set[int | None]) -> Failure | None:
         return _read_rate(text)
     if statuses & {401, 403} or patterns.REFUSED.search(text):
         return _OTHER
+    if patterns.COMPUTE_BATCH.search(text) or patterns.ANSWER_CUT.search(text) or _is_about_medium(text):
+        return _OTHER
     if patterns.MALFORMED.search(text):
         return replace(_OTHER, malformed=True)
     return None
+
+
+def _is_about_medium(text: str) -> bool:
+    """Say whether one picture or document is too large, and not all that was sent."""
+    return bool(patterns.MEDIUM_TOO_LARGE.search(text) and not patterns.WHOLE_REQUEST.search(text))
 
 
 def _read_rate(text: str) -> Failure:
@@ -203,7 +210,7 @@ def _names_output(facts: str) -> bool:
 
 def _read_prompt(facts: str, text: str, counts: Counts, statuses: set[int | None]) -> Failure | None:
     if not text or patterns.NO_BODY.search(text):
-        return _PROMPT if statuses & {400, 413} else None
+        return _PROMPT if 413 in statuses else None  # the status alone says what was too large
     sent = counts.sent if counts.sent is not None else counts.size
     is_counted = sent is not None and counts.limit is not None and sent > counts.limit
     is_too_long = is_counted or patterns.OVERFLOW.search(facts.replace("_", " "))

@@ -58,7 +58,33 @@ REFUSED = _any_of(
     r"timed? ?out\b|deadline exceeded|time limit|service unavailable|out of memory|system memory",
 )
 
+_MEDIUM = r"\b(?:images?(?:_url)?|pictures?|photos?|documents?|pdfs?|audio|videos?)\b"
+# A picture or a document over a limit of its own; a shorter conversation does not make it smaller.
+MEDIUM_TOO_LARGE = _any_of(
+    rf"{_MEDIUM}[^\n]{{0,80}}?(?:exceed|too (?:large|big|long)|(?:larger|longer|bigger) than|over the limit)",
+    rf"(?:exceed|too large|larger than)[^\n]{{0,60}}?{_MEDIUM} (?:file )?(?:size|limit|length)",
+    r"oversize_?(?:image|document|file)|(?:image|document|pdf)_too_large|\d (?:pdf )?pages\b",
+    r"(?:图片|图像|文档|视频|音频)[^\n]{0,20}(?:超|过大|过长)",
+)
+WHOLE_REQUEST = _any_of(
+    r"\btokens?\b|\bcontext\b|payload|\btotal\b",
+    r"\b(?:request|body)(?: (?:body|size|entity))?:? (?:is )?(?:too large|exceed|size)",
+)
+"""Words of a text that is about all that was sent, whatever else it names."""
+# A server's own setting: how much it computes at once, not how much the model can hold.
+COMPUTE_BATCH = _any_of(r"physical batch|\b(?:n_)?ubatch")
+# A client's report of an answer that was too long: there was nothing wrong with the request.
+ANSWER_CUT = _any_of(
+    r"(?:response|answer|reply|output|generation|completion) (?:has )?"
+    r"(?:exceeded|was (?:cut|truncated|too long)|hit) [^\n]{0,60}?(?:tokens?|limit|maximum)\b",
+    r"(?:cut off|stopped|truncated)\b[^\n]{0,30} (?:it|the (?:response|output|answer)) (?:exceeded|reached)",
+)
+
 MALFORMED = _any_of(
+    r"alternat(?:e|es|ing) between|(?:must|should|to) (?:be alternating|alternate)",
+    r"missing field \W?(?:content|role|tool_calls?|tool_call_id|function|arguments)\b",
+    r"\bnull content|\bcontent\b[^\n]{0,80}\b(?:got|be|is|was) null\b",
+    r"messages?\b[^\n]{0,40}content is required",
     r"tool_use ids|tool_use_id|tool_call_id|tool_?(?:result|use) blocks?|tool_use must|\btoolresult\b",
     r"response to a prece+ding message with tool_calls|followed by tool messages",
     r"tool (?:message|result)s?\b[^\n]{0,40}(?:must follow|not found)",
@@ -79,7 +105,7 @@ MALFORMED = _any_of(
 
 # A path inside of a message; what validators say of it is about how the history is written.
 MESSAGE_PATH = _any_of(
-    r"\b(?:messages|input)\[\d{1,6}\]\.\w",
+    r"\b(?:messages|input)\.?\[\d{1,6}\]\.\w",
     r"\b(?:messages|input)\.\d{1,6}\.\w",
     r"^loc: (?:body )?(?:messages|input) \d{1,6} \w",
 )

@@ -6,9 +6,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from sqlite3 import Connection
 
-from midfold.store.sqlite.access import name_store, read_key
+from midfold.store.sqlite.access import name_store, open_any_reader, read_key
 from midfold.store.sqlite.checksums import LOST_CHECKSUM
-from midfold.store.sqlite.driver import open_reader, translated
+from midfold.store.sqlite.driver import translated
 from midfold.store.values import StoreFacts
 
 
@@ -37,7 +37,7 @@ def find_in_bodies(path: Path, words: str, pattern: re.Pattern[str]) -> set[str]
 
 @contextmanager
 def _reading(path: Path) -> Iterator[Connection]:
-    connection = open_reader(path)
+    connection = open_any_reader(path, has_writer=False)
     try:
         with translated(path):
             yield connection
