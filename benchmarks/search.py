@@ -13,10 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.timing import best_cpu, report
+from midfold.search import index_terms, make_snippet, read_query
 from midfold.store import Order
 from midfold.store.codec import stored_texts
-from midfold.store.search import make_snippet, read_query
-from midfold.store.search.words import index_words
 from midfold.store.sqlite import index as search_index
 from midfold.store.sqlite.driver import open_reader, open_writer, sqlite_version
 from midfold.store.sqlite.migrations import migrate
@@ -43,10 +42,12 @@ QUERIES = {
     "a part of an identifier": "HTTP",
     "two Chinese characters": "安装",
     "thirty-two common words": " ".join(["the", "of", "a", "in", "is", "and", "to", "it"] * 4),
+    "a question": "why did the login fail when the server was started?",
+    "a long question": "which message says how many tokens the summary may have before the fold is refused?",
     "a prefix of most words": " OR ".join(f"{first}{second}*" for first in "stcp" for second in "aeiou"),
 }
 NEWEST_GOALS = {100_000: "20 ms", 1_000_000: "60 ms"}
-RELEVANCE_GOALS = {100_000: "60 ms"}
+RELEVANCE_GOALS = {100_000: "30 ms", 1_000_000: "60 ms"}
 
 
 def main(count: int = MESSAGES) -> None:
@@ -118,7 +119,7 @@ def _report_words(texts: list[str]) -> None:
     english = [text for text in texts[:5_000] if text.isascii()]
     other = [text for text in texts[:5_000] if not text.isascii()]
     for name, some, goal in (("ASCII", english, "15 us"), ("other", other, "-")):
-        seconds = best_cpu(lambda some=some: [index_words([text]) for text in some], runs=3)
+        seconds = best_cpu(lambda some=some: [index_terms([text]) for text in some], runs=3)
         figure = seconds / sum(map(len, some)) * 800 * 1e6
         report(f"words for the index, 800 characters of {name} text", f"{figure:.1f} us", goal)
 
@@ -136,10 +137,10 @@ def _insert(connection: sqlite3.Connection, index: int, text: str) -> int:
     connection.execute(
         "INSERT INTO messages (id, tenant, session, seq, origin, role, tools, dialect, body, is_redacted,"
         " is_exact, digest, created_at)"
-        " VALUES (?, '', ?, ?, 'said', ?, '', 'openai_chat', ?, 0, 1, x'00', ?)",
-        (index + 1, session, seq, role, body, float(index)),
+        " VALUES (?, '', ?, ?, 'said', ?, '', 'openai_chat', ?, 0, 1, ?, ?)",
+        (index + 1, session, seq, role, body, index.to_bytes(32, "big"), float(index)),
     )
-    search_index.add(connection, index + 1, index_words([text]))
+    search_index.add(connection, index + 1, index_terms([text]))
     return len(body.encode())
 
 

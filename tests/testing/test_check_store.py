@@ -171,8 +171,8 @@ class PrunesNothing(SqliteStore):
 
 
 class ForgetsNoFold(SqliteStore):
-    def find_fold(self, chain: Sequence[bytes]) -> StoredFold | None:
-        self.kept = super().find_fold(chain) or getattr(self, "kept", None)
+    def find_fold(self, chain: Sequence[bytes], *, session_id: str | None = None) -> StoredFold | None:
+        self.kept = super().find_fold(chain, session_id=session_id) or getattr(self, "kept", None)
         return self.kept
 
 
@@ -184,7 +184,7 @@ class ForgetsNoFold(SqliteStore):
         (FindsNothing, "found by its words"),
         (DeletesNothing, "is gone"),
         (Remembers, "a state goes with its conversation"),
-        (Forks, "names its parent"),
+        (Forks, "found once, however often it was folded|names its parent"),
         (RaisesAnything, "knows no stranger"),
         (SharesTenants, "a tenant begins with nothing"),
         (LosesTheFolded, "a history has all that was said"),

@@ -47,8 +47,10 @@ class Sessions(Protocol):
         system: object = None,
         parent_id: str | None = None,
         kind: SessionKind = SessionKind.ROOT,
+        messages: Sequence[object] = (),
     ) -> Session:
-        """Open a session. A branch begins with all that its parent says."""
+        """Open a session with its first messages, in one transaction. A branch begins with all that its
+        parent says."""
         ...
 
     def import_conversation(
@@ -132,8 +134,9 @@ class Messages(Protocol):
         a record that says so."""
         ...
 
-    def history(self, session_id: str) -> list[StoredMessage]:
-        """Return everything that was said in a conversation, folded or not, in the order it was said in.
+    def history(self, session_id: str, start: int = 0, stop: int | None = None) -> list[StoredMessage]:
+        """Return what was said in a conversation, folded or not, in the order it was said in: all of it, or
+        messages `start` to `stop`.
 
         A branch begins with all that was said before it.
         """
@@ -237,12 +240,14 @@ class Search(Protocol):
         tool: str | None = None,
         since: float | None = None,
         until: float | None = None,
-        order: Order = Order.NEWEST,
+        order: Order = Order.RELEVANCE,
         limit: int = 20,
     ) -> SearchResults:
-        """Find messages by words, phrases and prefixes; whatever the query says, it is never an error.
+        """Find messages by words, questions, phrases and prefixes; no query is an error.
 
-        `session_id` keeps to its conversation, and for a branch to what was said before it.
+        By relevance, plain words and questions find what answers them best, whichever words it has; newest
+        first, what has every word. Each message is found once, a summary as such, and never by a search for
+        it. `session_id` keeps to its conversation, and for a branch to what was said before it.
         """
         ...
 
@@ -250,12 +255,18 @@ class Search(Protocol):
         """Find a text letter by letter in what one session says, newest first."""
         ...
 
-    def find_history(self, chain: Sequence[bytes]) -> KnownHistory | None:
-        """Find the session that a history belongs to, by its chained digests, oldest first."""
+    def find_history(self, chain: Sequence[bytes], *, session_id: str | None = None) -> KnownHistory | None:
+        """Find the session that a history belongs to, by its chained digests, oldest first.
+
+        What the conversation of `session_id` knows of it comes before what any other knows.
+        """
         ...
 
-    def find_fold(self, chain: Sequence[bytes]) -> StoredFold | None:
-        """Find the fold that reaches furthest into a history, by its chained digests."""
+    def find_fold(self, chain: Sequence[bytes], *, session_id: str | None = None) -> StoredFold | None:
+        """Find the fold that reaches furthest into a history, by its chained digests.
+
+        The folds of the conversation of `session_id` come before those of any other.
+        """
         ...
 
 

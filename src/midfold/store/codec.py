@@ -14,8 +14,9 @@ from hashlib import blake2b
 import msgspec
 
 from midfold.errors import MidfoldError, StoreError
-from midfold.messages import Message, texts_of
+from midfold.messages import Message, Part, ToolCall, ToolResult, texts_of
 from midfold.redact import find_secrets, redact
+from midfold.search import SEARCH_TOOLS
 from midfold.transcripts import decode_json
 from midfold.wire import parse, plain
 
@@ -167,16 +168,28 @@ def damage_noticed(what: str) -> Iterator[None]:
         raise DamagedRow(f"a stored {what} cannot be read: {type(error).__name__}") from error
 
 
+_SPEAKERS = ("user", "assistant")
+
+
 def stored_texts(dialect: str, body: str) -> Iterator[str]:
     """Yield what a search should find a stored item by. Raises `DamagedRow` when it is none."""
     return texts_in(read_body(dialect, body))
 
 
 def texts_in(message: Message) -> Iterator[str]:
-    """Yield what a search should find a message by."""
-    for call in message.calls:
-        yield call.name
-    yield from texts_of(message)
+    """Yield what a search should find a message by; what was asked of a search and found by it is no find."""
+    parts = tuple(part for part in message.parts if not _is_search(part))
+    for part in parts:
+        if isinstance(part, ToolCall):
+            yield part.name
+    name = message.raw.get("name") if isinstance(message.raw, dict) else None
+    if isinstance(name, str) and message.role in _SPEAKERS:
+        yield name
+    yield from texts_of(message if len(parts) == len(message.parts) else Message(message.role, parts))
+
+
+def _is_search(part: Part) -> bool:
+    return isinstance(part, ToolCall | ToolResult) and part.name in SEARCH_TOOLS
 
 
 class _NotPlain(Exception):

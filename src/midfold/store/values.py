@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from midfold.errors import MessagesDamaged
+from midfold.search import Origin
 from midfold.tokens import CanonicalUsage
 
 if TYPE_CHECKING:  # a store that is only read loads no fold
@@ -177,6 +178,8 @@ class Hit:
     title: str | None = None
     is_damaged: bool = False
     """the message is not what was stored; `snippet` says so"""
+    origin: Origin = Origin.MESSAGE
+    """what it is: a message that somebody said, a summary of such, the output of a tool"""
 
 
 @dataclass(frozen=True, slots=True)

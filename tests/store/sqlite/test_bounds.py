@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from midfold.errors import StoreError
+from midfold.search import MAX_INDEXED_CHARS
 from midfold.store.inputs import MAX_NAME_CHARS
-from midfold.store.search.words import MAX_INDEXED_CHARS
 from midfold.store.sqlite.store import SqliteStore
 from midfold.testing import transcript
 

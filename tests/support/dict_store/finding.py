@@ -4,11 +4,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from midfold.store import Hit, KnownHistory, Order, SearchResults, StoredFold
-from midfold.store.codec import read_body, texts_in
-from midfold.store.rows import SAID, SUMMARY
-from midfold.store.search import (
+from midfold.search import (
+    Document,
+    Origin,
     Query,
+    SearchIndex,
     Snippet,
     make_snippet,
     make_substring_snippet,
@@ -16,6 +16,9 @@ from midfold.store.search import (
     read_query,
     words_in,
 )
+from midfold.store import Hit, KnownHistory, Order, SearchResults, SessionKind, StoredFold
+from midfold.store.codec import read_body, texts_in
+from midfold.store.rows import SAID, SUMMARY
 from support.dict_store.base import Verbs
 from support.dict_store.shelf import Entry, Written
 
@@ -42,7 +45,7 @@ class SearchVerbs(Verbs):
         tool: str | None = None,
         since: float | None = None,
         until: float | None = None,
-        order: Order = Order.NEWEST,
+        order: Order = Order.RELEVANCE,
         limit: int = 20,
     ) -> SearchResults:
         """Find messages by words, phrases and prefixes; no query is an error."""
@@ -51,19 +54,18 @@ class SearchVerbs(Verbs):
             looked_at = self._scope(session_id)
             if asked.tree is None:
                 return SearchResults(())
-            found = [
-                (_rank(asked, words), each)
+            known = [
+                each
                 for each in looked_at
-                if each.row.origin in (SAID, SUMMARY)
-                and role in (None, each.row.role)
+                if self._is_current(each)
+                and (role is None or (role == each.row.role and each.row.origin == SAID))
                 and (tool is None or tool in each.row.tools.split())
                 and (since is None or each.created_at >= since)
                 and (until is None or each.created_at < until)
-                and matches(asked.tree, words := words_in(_texts(each)))
             ]
-            found.sort(key=lambda pair: (pair[0] if order is Order.RELEVANCE else 0, pair[1].number))
-            best = [each for _rank_, each in reversed(found)][: max(0, limit)]
-            return self._hits(best, lambda texts: make_snippet(texts, asked))
+            known.sort(key=lambda each: each.number)
+            found = _best(asked, known, limit) if order is Order.RELEVANCE else _newest(asked, known, limit)
+            return self._hits(found, lambda texts: make_snippet(texts, asked))
 
     def find_substring(self, session_id: str, text: str, limit: int = 20) -> SearchResults:
         """Find a text letter by letter in what one session says, newest first."""
@@ -77,11 +79,14 @@ class SearchVerbs(Verbs):
             ]
             return self._hits(found[: max(0, limit)], lambda texts: make_substring_snippet(texts, text))
 
-    def find_history(self, chain: Sequence[bytes]) -> KnownHistory | None:
+    def find_history(self, chain: Sequence[bytes], *, session_id: str | None = None) -> KnownHistory | None:
         """Find the session that a history belongs to, by its chained digests."""
         places = {digest: place for place, digest in enumerate(chain) if digest}
         with self._lock:
             known = [each for each in self._find_said() if each.chained in places]
+            if session_id is not None:
+                own = self._find(session_id).session.conversation_id
+                known = [each for each in known if each.entry.session.conversation_id == own] or known
             if not known:
                 return None
             newest = max((each.chained for each in known), key=places.__getitem__)
@@ -89,16 +94,22 @@ class SearchVerbs(Verbs):
                 [each for each in known if each.chained == newest], chain.index(newest), chain.count(newest)
             )
 
-    def find_fold(self, chain: Sequence[bytes]) -> StoredFold | None:
+    def find_fold(self, chain: Sequence[bytes], *, session_id: str | None = None) -> StoredFold | None:
         """Find the fold that reaches furthest into a history."""
         places = {digest: place for place, digest in enumerate(chain)}
         with self._lock:
+            own = self._find(session_id).session.conversation_id if session_id is not None else None
             found = [
-                (places[kept.prefix_digest], number, kept.stored)
+                (
+                    self._find(child_id).session.conversation_id == own,
+                    places[kept.prefix_digest],
+                    number,
+                    kept.stored,
+                )
                 for number, (child_id, kept) in enumerate(self._tenant.folds.items())
                 if kept.prefix_digest in places and not self._find(child_id).session.is_undone
             ]
-            return max(found, key=lambda each: each[:2])[2] if found else None
+            return max(found, key=lambda each: each[:3])[3] if found else None
 
     def _find_said(self) -> Iterator["_Said"]:
         for number, entry in enumerate(self._tenant.entries.values()):
@@ -145,6 +156,18 @@ class SearchVerbs(Verbs):
             snippet=cut.text,
             marks=tuple((mark.start, mark.stop) for mark in cut.marks),
             title=session.title,
+            origin=_origin(written),
+        )
+
+    def _is_current(self, written: Written) -> bool:
+        """Whether it was said, or is a summary that no later one took up."""
+        if written.row.origin != SUMMARY:
+            return written.row.origin == SAID
+        return not any(
+            entry.session.parent_id == written.session_id
+            and entry.session.kind is SessionKind.CONTINUATION
+            and not entry.session.is_undone
+            for entry in self._tenant.entries.values()
         )
 
 
@@ -156,7 +179,21 @@ def _texts(written: Written) -> list[str]:
     return list(texts_in(read_body(written.row.dialect, written.row.body)))
 
 
-def _rank(query: Query, words: Sequence[str]) -> float:
-    """Say how much of a message is what was looked for."""
-    wanted = {word.casefold() for term in query.terms for word in term.words}
-    return sum(word in wanted for word in words) / len(words) if words else 0.0
+def _newest(query: Query, known: Sequence[Written], limit: int) -> list[Written]:
+    tree = query.tree
+    found = [each for each in reversed(known) if tree and matches(tree, words_in(_texts(each)))]
+    return found[: max(0, limit)]
+
+
+def _best(query: Query, known: Sequence[Written], limit: int) -> list[Written]:
+    index = SearchIndex(
+        Document(tuple(_texts(each)), each.row.role, _origin(each), (each.session_id, each.row.digest))
+        for each in known
+    )
+    return [known[found.number] for found in index.search(query, max(0, limit))]
+
+
+def _origin(written: Written) -> Origin:
+    if written.row.origin == SUMMARY:
+        return Origin.SUMMARY
+    return Origin.TOOL_OUTPUT if written.row.role == "tool" else Origin.MESSAGE

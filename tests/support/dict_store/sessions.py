@@ -28,17 +28,22 @@ class SessionVerbs(Verbs):
         system: object = None,
         parent_id: str | None = None,
         kind: SessionKind = SessionKind.ROOT,
+        messages: Sequence[object] = (),
     ) -> Session:
-        """Open a session. A branch begins with all that its parent says."""
+        """Open a session with its first messages. A branch begins with all that its parent says."""
         check_kind(kind, parent_id)
         with self._lock:
             parent = self._find(parent_id) if parent_id is not None else None
             branched = parent if kind is SessionKind.BRANCH else None
             entry = self._new_entry(session_id, source, model, title, dialect, system, branched)
             entry.session = replace(entry.session, kind=kind, parent_id=parent_id)
+            first = prepare(messages, entry.session.dialect, self._redactor.key(entry.origin))
             self._put(entry)
             if branched is not None:
                 self._branch(entry, branched)
+            if first.dialect:
+                entry.session = replace(entry.session, dialect=first.dialect)
+            entry.view += self._shelf.write(entry, first.rows, self._clock())
             return self._describe(entry)
 
     def import_conversation(
@@ -205,10 +210,10 @@ class MessageVerbs(Verbs):
         with self._lock:
             return [each.record for each in self._find(session_id).view[start:stop]]
 
-    def history(self, session_id: str) -> list[StoredMessage]:
-        """Return everything that was said in a conversation, folded or not."""
+    def history(self, session_id: str, start: int = 0, stop: int | None = None) -> list[StoredMessage]:
+        """Return what was said in a conversation, folded or not."""
         with self._lock:
-            return [each.record for each in self._read_history(self._find(session_id))]
+            return [each.record for each in self._read_history(self._find(session_id))[start:stop]]
 
     def count_history(self, session_id: str) -> int:
         """Count what `history` returns."""

@@ -79,6 +79,12 @@ def _insert_call(
             now if call.created_at is None else call.created_at,
         ),
     )
+    if call.purpose == "chat" and call.model and call.created_at is None:
+        # A session is listed with the model that it is held with now.
+        connection.execute(
+            "UPDATE sessions SET model = ?1 WHERE key = ?2 AND model IS NOT ?1",
+            (hide_text(call.model, key), session.key),
+        )
 
 
 def _read_calls(

@@ -28,6 +28,8 @@ P = ParamSpec("P")
 _SECONDS_BETWEEN_TRIES = 1.0
 # Before this version only a connection that may write can ask the index whether it is whole.
 _READERS_CHECK_THE_INDEX = (3, 44)
+# A search waits so long for messages that are not indexed yet, as all are once the index has another form.
+_INDEXING_SECONDS = 3.0
 
 
 class Database:
@@ -100,10 +102,13 @@ class Database:
         return self.write(around_damage) if self.path == MEMORY else self._read_any_text(around_damage)
 
     def index_all(self) -> bool:
-        """Index the messages that wait for it; false when that is not possible for now."""
+        """Index the messages that wait for it; false when that is not possible for now, or takes long."""
+        end = time.monotonic() + _INDEXING_SECONDS
         try:
             while self.read(index.is_behind):
                 self.write(index.catch_up)
+                if time.monotonic() > end:
+                    return not self.read(index.is_behind)
         except (StoreUnavailable, StoreCorrupt):
             return False
         return True

@@ -2,8 +2,10 @@
 
 import sqlite3
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from types import MappingProxyType
 
 from midfold.folding import Fold
 from midfold.store.codec import DamagedRow, damage_noticed, read_value
@@ -22,6 +24,7 @@ NO_FOLD = Fold()
 """Stands for a fold that cannot be read."""
 # SQLite takes far more, but no list of digests needs to be looked up at once.
 _TOGETHER = 500
+_MOST_READ = 64
 
 
 def insert_fold(
@@ -35,18 +38,33 @@ def insert_fold(
     )
 
 
-def find_fold(connection: sqlite3.Connection, tenant: str, chain: Sequence[bytes]) -> StoredFold | None:
+def find_fold(
+    connection: sqlite3.Connection, tenant: str, chain: Sequence[bytes], session_id: str | None = None
+) -> StoredFold | None:
     """Return the fold that reaches furthest into a history, of those that were not taken back.
 
-    `chain` are the chained digests of the history, oldest first.
+    `chain` are the chained digests of the history, oldest first. A fold of the conversation of `session_id`
+    comes first: where two histories have their beginning in common, each goes on with its own folds.
     """
+    if session_id is not None:
+        conversation = find_session(connection, tenant, session_id).conversation
+        own = _find_fold(connection, tenant, chain, conversation)
+        if own is not None:
+            return own
+    return _find_fold(connection, tenant, chain, None)
+
+
+def _find_fold(
+    connection: sqlite3.Connection, tenant: str, chain: Sequence[bytes], conversation: str | None
+) -> StoredFold | None:
+    is_own = "" if conversation is None else " AND child.conversation = ?"
     for stop in range(len(chain), 0, -_TOGETHER):
         digests = chain[max(0, stop - _TOGETHER) : stop]
         positions = {digest: position for position, digest in enumerate(digests)}
         rows = connection.execute(
             f"{_FOLD} WHERE f.tenant = ? AND f.prefix_digest IN ({_marks(digests)})"
-            " AND child.undone_at IS NULL",
-            (tenant, *digests),
+            f" AND child.undone_at IS NULL{is_own}",
+            (tenant, *digests, *([] if conversation is None else [conversation])),
         ).fetchall()
         for row in sorted(rows, key=lambda row: (positions[bytes(row[0])], row[1]), reverse=True):
             found = _stored(row[2:])
@@ -80,14 +98,28 @@ def mark_announced(connection: sqlite3.Connection, tenant: str, child_id: str, n
     )
 
 
-def find_history(connection: sqlite3.Connection, tenant: str, chain: Sequence[bytes]) -> KnownHistory | None:
+def find_history(
+    connection: sqlite3.Connection, tenant: str, chain: Sequence[bytes], session_id: str | None = None
+) -> KnownHistory | None:
     """Find the conversation whose history a client sends again, by the longest part of it that is known.
 
-    A client that sends folded lists is known by the list that a continuation began with.
+    A client that sends folded lists is known by the list that a continuation began with. What the
+    conversation of `session_id` knows comes before what any other knows.
     """
+    if session_id is not None:
+        conversation = find_session(connection, tenant, session_id).conversation
+        own = _find_history(connection, tenant, chain, conversation)
+        if own is not None:
+            return own
+    return _find_history(connection, tenant, chain, None)
+
+
+def _find_history(
+    connection: sqlite3.Connection, tenant: str, chain: Sequence[bytes], conversation: str | None
+) -> KnownHistory | None:
     for stop in range(len(chain), 0, -_TOGETHER):
         digests = chain[max(0, stop - _TOGETHER) : stop]
-        rows = _find_said(connection, tenant, digests)
+        rows = _find_said(connection, tenant, digests, conversation)
         if rows:
             positions = {digest: position for position, digest in enumerate(digests)}
             newest = max((row.chained for row in rows), key=positions.__getitem__)
@@ -106,14 +138,17 @@ class _Said:
     is_base: bool
 
 
-def _find_said(connection: sqlite3.Connection, tenant: str, digests: Sequence[bytes]) -> list[_Said]:
+def _find_said(
+    connection: sqlite3.Connection, tenant: str, digests: Sequence[bytes], conversation: str | None
+) -> list[_Said]:
     marks = _marks(digests)
+    own = () if conversation is None else (conversation,)
     rows = connection.execute(
         f"SELECT m.chain, s.id, s.key, 0 FROM messages m JOIN sessions s ON s.key = m.session"  # noqa: S608
-        f" WHERE m.tenant = ? AND m.chain IN ({marks})"
+        f" WHERE m.tenant = ? AND m.chain IN ({marks}){' AND s.conversation = ?' if own else ''}"
         f" UNION ALL SELECT base_digest, id, key, 1 FROM sessions"
-        f" WHERE tenant = ? AND base_digest IN ({marks})",
-        (tenant, *digests, tenant, *digests),
+        f" WHERE tenant = ? AND base_digest IN ({marks}){' AND conversation = ?' if own else ''}",
+        (tenant, *digests, *own, tenant, *digests, *own),
     )
     return [_Said(bytes(chained), session_id, key, bool(base)) for chained, session_id, key, base in rows]
 
@@ -145,23 +180,33 @@ def _marks(values: Sequence[object]) -> str:
 
 def _stored(row: Sequence[object]) -> StoredFold:
     session_id, child_id, body, facts, created_at, is_announced = row
-    condition = Condition.SOUND
-    fold, known = NO_FOLD, None
-    try:
-        with damage_noticed("fold"):
-            read = fold_from_json(str(body)), read_value(str(facts))
-        if is_fold_intact(str(body), str(facts)):
-            fold, known = read
-        else:
-            condition = Condition.DAMAGED
-    except DamagedRow:
-        condition = Condition.DAMAGED
+    read = _read_fold(str(body), str(facts))
     return StoredFold(
         session_id=str(session_id),
         child_id=str(child_id),
-        fold=fold,
-        facts=known if isinstance(known, dict) else {},
+        fold=read.fold,
+        facts=read.facts,
         created_at=created_at if isinstance(created_at, float) else 0.0,
         is_announced=bool(is_announced),
-        condition=condition,
+        condition=read.condition,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _ReadFold:
+    fold: Fold = NO_FOLD
+    facts: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({}))
+    condition: Condition = Condition.DAMAGED
+
+
+@lru_cache(maxsize=_MOST_READ)
+def _read_fold(body: str, facts: str) -> _ReadFold:
+    """Read a fold, the same one once: a client that sends its history again needs it in every turn."""
+    try:
+        with damage_noticed("fold"):
+            fold, known = fold_from_json(body), read_value(facts)
+    except DamagedRow:
+        return _ReadFold()
+    if not is_fold_intact(body, facts):
+        return _ReadFold()
+    return _ReadFold(fold, MappingProxyType(known if isinstance(known, dict) else {}), Condition.SOUND)

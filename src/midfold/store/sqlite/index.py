@@ -1,10 +1,10 @@
 """The search index: it follows the messages, and a batch of them costs a fraction of what each costs alone.
 
 Messages behind the last indexed one wait for the index. They are added when the writer has nothing else to
-do, along with large appends, and before a search: a search always finds all. The index holds no texts, only
-words. To take a message out, its words are worked out again from what is stored; so they must be the words
-that went in, and an index made by another version is rebuilt first. Words of messages that are deleted go
-first, a part at a time; where that was cut off, they are put back.
+do, along with large appends, and before a search: a search finds all, or says that it could not. The index
+holds no texts, only the terms of each message. To take a message out, its terms are worked out again from
+what is stored; so they must be the terms that went in, and an index made by another version is rebuilt first.
+Terms of messages that are deleted go first, a part at a time; where that was cut off, they are put back.
 """
 
 import sqlite3
@@ -12,8 +12,8 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 
 from midfold.faults import faultpoint
+from midfold.search import INDEX_VERSION, index_terms
 from midfold.store.codec import DamagedRow, stored_texts
-from midfold.store.search.words import INDEX_VERSION, WORD, index_words
 from midfold.store.sqlite.checksums import CHECKED, LOST_CHECKSUM, is_intact
 from midfold.store.sqlite.driver import any_text, primary_code, unguarded
 
@@ -133,7 +133,7 @@ def _fill_holes(connection: sqlite3.Connection) -> bool:
 
 
 def add(connection: sqlite3.Connection, rowid: int, words: str) -> None:
-    """Index a message by what `index_words` gave for it."""
+    """Index a message by what `index_terms` gave for it."""
     connection.execute("INSERT INTO message_words (rowid, words) VALUES (?, ?)", (rowid, words))
 
 
@@ -223,7 +223,7 @@ def rebuild(connection: sqlite3.Connection) -> int:
 def _words(dialect: object, body: object) -> str:
     """Return what a message is found by: nothing, where it is damaged."""
     try:
-        return index_words(stored_texts(str(dialect), str(body)))
+        return index_terms(stored_texts(str(dialect), str(body)))
     except DamagedRow:
         return ""
 
@@ -262,7 +262,7 @@ def check_words(connection: sqlite3.Connection) -> Iterator[str]:
             break
         rowid, dialect, body, *sealed = found
         text = _words(dialect.decode(errors="replace"), body.decode(errors="replace"))
-        words = WORD.findall(text) if is_intact(sealed) else []
+        words = text.split() if is_intact(sealed) else []
         lost += not all(
             _holds(connection, rowid, word) for word in sorted(set(words), key=len)[-_SAMPLED_WORDS:]
         )

@@ -12,6 +12,7 @@ from midfold.store.sqlite.records import (
     read_damaged_history,
     read_damaged_records,
     read_history,
+    read_history_part,
     read_last,
     read_records,
     read_whole_history,
@@ -56,12 +57,24 @@ class SqliteMessages(TenantStore):
             lambda each: read_damaged_records(each, self._tenant, session_id, start, stop),
         )
 
-    def history(self, session_id: str) -> list[StoredMessage]:
-        """Return everything that was said in a conversation, folded or not, with marks for damage."""
+    def history(self, session_id: str, start: int = 0, stop: int | None = None) -> list[StoredMessage]:
+        """Return what was said in a conversation, folded or not, with marks for damage."""
+        if start or stop is not None:
+            part = partial(
+                read_history_part, tenant=self._tenant, session_id=session_id, start=start, stop=stop
+            )
+            whole = partial(self._read_damaged_part, session_id=session_id, start=start, stop=stop)
+            return self._database.read_around_damage(part, whole)
         history = partial(read_whole_history, tenant=self._tenant, session_id=session_id)
         return self._database.read_around_damage(
             partial(history, read=read_history), partial(history, read=read_damaged_history)
         )
+
+    def _read_damaged_part(
+        self, connection: sqlite3.Connection, session_id: str, start: int, stop: int | None
+    ) -> list[StoredMessage]:
+        said = read_whole_history(connection, self._tenant, session_id, read=read_damaged_history)
+        return said[start:stop]
 
     def count_history(self, session_id: str) -> int:
         """Count what was said in a conversation, folded or not, without reading it."""

@@ -4,6 +4,7 @@ SQL files have the statements of each step; what SQL alone cannot do is here. Sc
 the system prompt, and a fold names its parts by what digests cover. Own digests stay as they are, so that
 what was said before credentials were hidden is still recognised; all that is made of them is worked out
 again. Schema 3: messages have an order of their own within a conversation, which no row id has a part in.
+Schema 4: another index of words, which is filled later.
 """
 
 import re

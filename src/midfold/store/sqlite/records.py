@@ -29,7 +29,7 @@ _ROW_COLUMNS = RECORD.removeprefix("m.session, ").replace("m.", "").replace("s.i
 # The body is wanted only of what was said; of all else it is only counted.
 _HISTORY = f"""
     SELECT {RECORD.replace("m.body", "CASE m.origin WHEN 'said' THEN m.body END")}
-    FROM sessions s JOIN messages m ON m.tenant = s.tenant AND m.session = s.key
+    FROM sessions s CROSS JOIN messages m ON m.tenant = s.tenant AND m.session = s.key
     WHERE s.tenant = ? AND s.conversation = ?
 """  # noqa: S608 - constants only
 _position_of = itemgetter(0, 1)  # the session and the number in it
@@ -38,11 +38,21 @@ _position_of = itemgetter(0, 1)  # the session and the number in it
 _COUNT_HISTORY = """
     SELECT
         (SELECT coalesce(sum(r.stop - r.start), 0) FROM sessions s
-            JOIN ranges r ON r.tenant = s.tenant AND r.session = s.key
+            CROSS JOIN ranges r ON r.tenant = s.tenant AND r.session = s.key
             WHERE s.tenant = :tenant AND s.conversation = :conversation AND s.kind <> 'continuation')
-        + (SELECT count(*) FROM sessions s JOIN messages m ON m.tenant = s.tenant AND m.session = s.key
+        + (SELECT count(*) FROM sessions s CROSS JOIN messages m ON m.tenant = s.tenant AND m.session = s.key
             WHERE s.tenant = :tenant AND s.conversation = :conversation AND m.origin = 'said')
 """
+
+
+_COUNT_SAID = """
+    SELECT m.session, count(*) FROM sessions s JOIN messages m ON m.tenant = s.tenant AND m.session = s.key
+    WHERE s.tenant = ? AND s.conversation = ? AND m.origin = 'said' GROUP BY m.session
+"""
+_SAID = f"""
+    SELECT {RECORD} FROM messages m JOIN sessions s ON s.key = m.session
+    WHERE m.tenant = ? AND m.session = ? AND m.origin = 'said' ORDER BY m.seq LIMIT ? OFFSET ?
+"""  # noqa: S608 - constants only
 
 
 class HolesFound(DamagedRow):
@@ -115,6 +125,32 @@ def read_whole_history(
         said = [*before[: branch.parent_taken_over + branch.said_before], *said[branch.taken_over :]]
         conversation = branch.parent
     return said
+
+
+def read_history_part(
+    connection: sqlite3.Connection, tenant: str, session_id: str, start: int, stop: int | None
+) -> list[StoredMessage]:
+    """Return messages `start` to `stop` of what `read_whole_history` returns; only these are read.
+
+    Raises `HolesFound`.
+    """
+    conversation = find_session(connection, tenant, session_id).conversation
+    first, sessions = _find_sessions(connection, tenant, conversation)
+    if find_branch(connection, tenant, conversation) or len(_read_ranges(connection, tenant, first)) > 1:
+        return read_whole_history(connection, tenant, session_id, read_history)[start:stop]
+    counts = dict(connection.execute(_COUNT_SAID, (tenant, conversation)).fetchall())
+    found: list[StoredMessage] = []
+    at = 0
+    for session in sessions:
+        count = counts.get(session.key, 0)
+        low, high = max(0, start - at), count if stop is None else min(count, stop - at)
+        at += count
+        if low < high:
+            rows = connection.execute(_SAID, (tenant, session.key, high - low, low)).fetchall()
+            if len(rows) != high - low:
+                raise HolesFound(f"session {session.id} should say {count:,} messages")
+            found += [_record(row) for row in rows]
+    return found
 
 
 def count_history(connection: sqlite3.Connection, tenant: str, session_id: str) -> int:

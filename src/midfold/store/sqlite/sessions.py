@@ -9,7 +9,7 @@ from functools import partial
 from midfold.errors import SessionEnded, SessionNotFound
 from midfold.store.codec import clean_text, read_value
 from midfold.store.inputs import check_end_reason, check_id, check_kind
-from midfold.store.rows import DatedRows, prepare_runs
+from midfold.store.rows import DatedRows, PreparedRows, prepare, prepare_runs
 from midfold.store.sqlite.message_rows import append_rows, insert_ranges, join_refs, read_refs
 from midfold.store.sqlite.session_rows import (
     NewSession,
@@ -40,18 +40,16 @@ class SqliteSessions(TenantStore):
         system: object = None,
         parent_id: str | None = None,
         kind: SessionKind = SessionKind.ROOT,
+        messages: Sequence[object] = (),
     ) -> Session:
-        """Open a session and return it. A branch begins with all that its parent says."""
+        """Open a session with its first messages. A branch begins with all that its parent says."""
         new_id = session_id or secrets.token_hex(16)
         check_kind(kind, parent_id)
-        is_branch = kind is SessionKind.BRANCH
-        origin = self._recall(parent_id).conversation if parent_id and is_branch else new_id
+        parent = self._recall(parent_id) if parent_id and kind is SessionKind.BRANCH else None
+        origin = parent.conversation if parent else new_id
         new = self._new(new_id, origin, source, model, title, dialect, system, kind)
-        if parent_id is None:
-            self._database.write(insert_session, self._tenant, new, self._clock())
-        else:
-            insert = _insert_branch if is_branch else _insert_below
-            self._database.write(insert, self._tenant, parent_id, new, self._clock())
+        first = prepare(messages, parent.dialect if parent else new.dialect, self._redactor.key(origin))
+        self._database.write(_insert, self._tenant, parent_id, new, first, self._quota, self._clock())
         return self.session(new_id)
 
     def import_conversation(
@@ -154,6 +152,26 @@ class SqliteSessions(TenantStore):
             dialect=dialect and get_dialect(dialect).name,
             system=None if system is None else self._redactor.value(system, origin),
         )
+
+
+def _insert(
+    connection: sqlite3.Connection,
+    tenant: str,
+    parent_id: str | None,
+    new: NewSession,
+    first: PreparedRows,
+    quota: int | None,
+    now: float,
+) -> None:
+    """Open a session and write its first messages: a process that is killed leaves both or neither."""
+    if parent_id is None:
+        insert_session(connection, tenant, new, now)
+    elif new.kind is SessionKind.BRANCH:
+        _insert_branch(connection, tenant, parent_id, new, now)
+    else:
+        _insert_below(connection, tenant, parent_id, new, now)
+    if first.rows:
+        append_rows(connection, tenant, new.id, first, quota, now)
 
 
 def _insert_branch(

@@ -10,6 +10,7 @@ from midfold.store import Store
 from midfold.testing.stores.chains import check_branches, check_expectations, check_folding, check_leases
 from midfold.testing.stores.messages import (
     check_ending,
+    check_first_messages,
     check_imports,
     check_kinds,
     check_messages,
@@ -17,7 +18,7 @@ from midfold.testing.stores.messages import (
     check_threads,
 )
 from midfold.testing.stores.promises import StoreContractError, promise
-from midfold.testing.stores.search import check_histories, check_search, check_substrings
+from midfold.testing.stores.search import check_histories, check_questions, check_search, check_substrings
 from midfold.testing.stores.upkeep import (
     check_calls,
     check_deleting,
@@ -33,8 +34,10 @@ _SINGLE_SESSIONS = (
     check_strangers,
     check_ending,
     check_kinds,
+    check_first_messages,
     check_imports,
     check_search,
+    check_questions,
     check_substrings,
     check_calls,
     check_deleting,

@@ -125,6 +125,8 @@ def check_branches(store: Store) -> None:
     store.append(second, say("after the fold"))
     said = [*items, say("after the fold")]
     promise("a history has all that was said", [each.item for each in store.history(first)] == said)
+    middle = [each.item for each in store.history(second, 1, len(said) - 1)]
+    promise("a part of it can be read", middle == said[1:-1])
     promise("it can be counted", store.count_history(second) == len(said))
     branch = store.create_session(parent_id=second, kind=SessionKind.BRANCH).id
     promise("a branch begins with what its parent says", store.messages(branch) == store.messages(second))
@@ -134,6 +136,8 @@ def check_branches(store: Store) -> None:
     promise("each goes its own way", ways == [say("on the one way"), say("on the other")])
     history = [each.item for each in store.history(branch)]
     promise("a branch has the history before it", history == [*said, say("on the other")])
+    part = [each.item for each in store.history(branch, 1)]
+    promise("a part of that can be read, too", part == history[1:])
     promise("that can be counted, too", store.count_history(branch) == len(history))
     refuses(StoreError, lambda: store.delete(first), "a conversation with branches is not deleted alone")
     deleted = store.delete(second, branches=True)

@@ -100,6 +100,23 @@ def check_kinds(store: Store) -> None:
     promise("a branch has the system prompt of its parent", store.system(again) == prompt)
 
 
+def check_first_messages(store: Store) -> None:
+    """A session comes with its first messages, or not at all."""
+    items = transcript(DIALECT, seed=5, turns=2)
+    root = store.create_session(dialect=DIALECT, messages=items)
+    promise("a session begins with its first messages", store.messages(root.id) == items)
+    promise("they are counted", root.message_count == len(items))
+    branch = store.create_session(parent_id=root.id, kind=SessionKind.BRANCH, messages=[say("another way")])
+    promise("those of a branch come after its parent's", store.messages(branch.id)[:-1] == items)
+    broken = [items[0], 17]
+    refuses(
+        MidfoldError,
+        lambda: store.create_session(session_id="begun", dialect=DIALECT, messages=broken),
+        "first messages that are none are refused",
+    )
+    refuses(SessionNotFound, lambda: store.session("begun"), "a refused session leaves nothing")
+
+
 def check_imports(store: Store) -> None:
     """A conversation from elsewhere comes in whole and dated, or not at all."""
     items = transcript(DIALECT, seed=4, turns=3)

@@ -3,7 +3,8 @@
 from midfold.errors import SessionNotFound
 from midfold.folding import splice
 from midfold.messages import chain_digests
-from midfold.store import Order, Store
+from midfold.search import Origin
+from midfold.store import Item, Order, Store
 from midfold.testing.conversations import transcript
 from midfold.testing.stores.promises import DIALECT, digests_of, fold, promise, refuses, say
 from midfold.wire import parse
@@ -35,6 +36,39 @@ def check_search(store: Store) -> None:
     hit = store.search("quaxolotl").hits[0]
     marked = [hit.snippet[start:stop] for start, stop in hit.marks]
     promise("a hit shows what was found", marked == ["quaxolotl"] and hit.seq == 0)
+
+
+def check_questions(store: Store) -> None:
+    """A question finds its answer; each message once, a summary as such, and never the search itself."""
+    items = transcript(DIALECT, seed=12, turns=12, result_chars=2_000)
+    session = store.create_session(dialect=DIALECT).id
+    store.append(session, [*items, say("the quaxolotl lives in a mountain lake")])
+    question = "where does the quaxolotl have its home?"
+    found = store.search(question, session_id=session).hits
+    promise("a question finds its answer", bool(found) and found[0].seq == len(items))
+    promise("newest first, every word counts", store.search(question, order=Order.NEWEST).hits == ())
+    promise("what somebody said is a message", found[0].origin is Origin.MESSAGE)
+    for seed in (13, 14):
+        store.append(session, transcript(DIALECT, seed=seed, turns=12, result_chars=2_000))
+        result = fold(store.messages(session))
+        session = store.continue_session(session, result.messages, result)
+    hits = store.search("quaxolotl", session_id=session).hits
+    said = [hit for hit in hits if hit.origin is Origin.MESSAGE]
+    promise("what was said is found once, however often it was folded", len(said) == 1)
+    promise("of several summaries the newest is found", len(hits) - len(said) <= 1)
+    hits = store.search("quaxolotl", session_id=session, role="user").hits
+    promise("nobody said a summary", all(hit.origin is not Origin.SUMMARY for hit in hits))
+    asked: list[object] = [
+        {"role": "assistant", "content": None, "tool_calls": [_recall("zyzzyva")]},
+        {"role": "tool", "tool_call_id": "c1", "name": "recall", "content": "message 3: zyzzyva"},
+    ]
+    store.append(session, asked)
+    promise("a search does not find itself", store.search("zyzzyva").hits == ())
+
+
+def _recall(query: str) -> dict[str, object]:
+    arguments = f'{{"query": "{query}"}}'
+    return {"id": "c1", "type": "function", "function": {"name": "recall", "arguments": arguments}}
 
 
 def check_substrings(store: Store) -> None:
@@ -74,5 +108,22 @@ def check_histories(store: Store) -> None:
     if found is not None:
         made = splice(found.fold, parse(items, DIALECT))
         promise("and makes of it what it made", chain_digests(made) == digests_of(result.messages))
+    _check_own_folds(store, items, second)
     store.undo_continuation(second)
     promise("one that was taken back is not found", store.find_fold(digests_of(longer)) is None)
+
+
+def _check_own_folds(store: Store, items: list[Item], folded: str) -> None:
+    """Two conversations that begin alike keep apart: each has its own session and its own fold."""
+    twin = store.create_session(dialect=DIALECT).id
+    store.append(twin, items)
+    known = store.find_history(digests_of(items), session_id=folded)
+    promise("a conversation knows its own history first", known is not None and known.session_id == folded)
+    found = store.find_fold(digests_of(items), session_id=twin)
+    promise("a fold serves whoever says the same", found is not None and found.child_id == folded)
+    result = fold(items)
+    own = store.continue_session(twin, result.messages, result)
+    for session in (folded, own):
+        found = store.find_fold(digests_of(items), session_id=session)
+        promise("a conversation has its own fold first", found is not None and found.child_id == session)
+    store.delete(twin)

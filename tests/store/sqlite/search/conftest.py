@@ -5,8 +5,7 @@ import sqlite3
 
 import pytest
 
-from midfold.store.search.query import read_query
-from midfold.store.search.words import index_words
+from midfold.search import index_terms, read_query
 from midfold.store.sqlite import index
 from midfold.store.sqlite.driver import driver
 from midfold.store.sqlite.migrations import load_migrations
@@ -47,7 +46,7 @@ class Shelf:
                 row["created_at"],
             ),
         ).lastrowid
-        index.add(self.connection, rowid, index_words(texts))
+        index.add(self.connection, rowid, index_terms(texts))
         return rowid
 
     def find(self, text, *, tenant="", order=Order.NEWEST, limit=20, offset=0, **filters):

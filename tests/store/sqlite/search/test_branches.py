@@ -30,7 +30,9 @@ def folded(store, talk, fold):
 
 
 def found(store, query, session):
-    return [(hit.session_id, hit.snippet) for hit in store.search(query, session_id=session).hits]
+    return [
+        (hit.session_id, hit.snippet) for hit in store.search(query, session_id=session, order="newest").hits
+    ]
 
 
 def spelled(store, text, session):

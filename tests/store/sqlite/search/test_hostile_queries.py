@@ -4,8 +4,7 @@ import time
 
 import pytest
 
-from midfold.store.search.query import read_query
-from midfold.store.search.snippets import make_snippet
+from midfold.search import make_snippet, read_query
 from midfold.store.sqlite.search.find import MessageFilters, find
 from midfold.store.values import Order
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from midfold.store.search.words import index_words
+from midfold.search import index_terms
 from midfold.store.sqlite import index
 
 
@@ -34,7 +34,7 @@ def test_an_index_that_is_right_has_no_problems(shelf):
 def test_what_is_removed_leaves_nothing_behind(shelf, texts):
     rowids = [shelf.say(text) for text in texts]
     for rowid, text in zip(rowids, texts, strict=True):
-        index.remove(shelf.connection, rowid, index_words([text]))
+        index.remove(shelf.connection, rowid, index_terms([text]))
         shelf.connection.execute("DELETE FROM messages WHERE id = ?", (rowid,))
     assert words_in(shelf) == []
     assert problems(shelf) == []
@@ -45,7 +45,7 @@ def test_words_of_removed_messages_are_gone_from_the_file_after_a_purge(shelf, o
     rowid = shelf.say("kept needle4711")
     for number in range(others):
         shelf.say(f"kept {number:x} {number * 7919:x}")
-    index.remove(shelf.connection, rowid, index_words(["kept needle4711"]))
+    index.remove(shelf.connection, rowid, index_terms(["kept needle4711"]))
     index.want_purge(shelf.connection)
     while index.purge_some(shelf.connection):
         pass

@@ -5,8 +5,8 @@ from unittest.mock import patch
 
 import pytest
 
+from midfold.search import read_query
 from midfold.store.codec import DamagedRow, stored_texts
-from midfold.store.search.query import read_query
 from midfold.store.sqlite.search import recent
 from midfold.store.sqlite.search.conditions import MessageFilters
 from midfold.store.sqlite.search.find import Coverage, find
@@ -55,7 +55,7 @@ def long_shelf(shelf):
 
 def page(shelf, text, *, texts=None, filters=MessageFilters(""), **options):  # noqa: B008 - it is frozen
     """Search with what reads texts of the newest messages; without, the index alone is asked."""
-    name, stand_in = ("stored_texts", texts) if texts else ("_is_slow", lambda *_: False)
+    name, stand_in = ("stored_texts", texts) if texts else ("_has_prefix", lambda *_: False)
     with patch.object(recent, name, stand_in):
         return find(shelf.connection, read_query(text), filters, **options)
 

@@ -11,12 +11,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
+from midfold.search import AllOf, AnyOf, Key, Node, Phrase, Without, prefix_terms, word_terms
 from midfold.store.codec import clean_text
-from midfold.store.search.query import AllOf, AnyOf, Node, Phrase, Without
 
 LAST_ID = (1 << 63) - 1
 ROW_CONDITIONS = """
-    m.tenant = :tenant AND m.origin IN ('said', 'summary')
+    m.tenant = :tenant AND (m.origin = 'said' OR (m.origin = 'summary' AND :role IS NULL AND NOT EXISTS (
+        SELECT 1 FROM sessions c
+        WHERE c.parent = m.session AND c.kind = 'continuation' AND c.undone_at IS NULL
+    )))
     AND (:sessions IS NULL OR m.session IN (SELECT value FROM json_each(:sessions)))
     AND (:bounds IS NULL OR
         NOT EXISTS (SELECT 1 FROM json_each(:bounds) WHERE key = m.session AND m.seq >= value))
@@ -25,7 +28,7 @@ ROW_CONDITIONS = """
     AND (:since IS NULL OR m.created_at >= :since) AND (:until IS NULL OR m.created_at < :until)
 """
 """The conditions whose values `read_conditions` gives. A shortened copy and a stub say nothing that the
-message they stand for does not say."""
+message they stand for does not say, nor does a summary that a later one took up; nobody said a summary."""
 
 _SESSIONS_BY_ID = """
     SELECT key, NULL FROM sessions WHERE tenant = :tenant AND id IN (SELECT value FROM json_each(:ids))
@@ -80,6 +83,8 @@ class SearchConditions:
     first: int
     last: int
     values: dict[str, object]
+    are_narrow: bool
+    """whether they leave out messages of the tenant"""
 
     @property
     def hold_for_none(self) -> bool:
@@ -114,7 +119,8 @@ def read_conditions(connection: sqlite3.Connection, filters: MessageFilters) -> 
         "since": filters.since,
         "until": filters.until,
     }
-    return SearchConditions(scope.first, scope.last, values)
+    asked = (filters.role, filters.tool, filters.since, filters.until, scope.sessions)
+    return SearchConditions(scope.first, scope.last, values, any(each is not None for each in asked))
 
 
 def _read_scope(connection: sqlite3.Connection, filters: MessageFilters) -> _Scope:
@@ -140,18 +146,61 @@ def _clean(text: str | None) -> str | None:
 
 
 def to_match(tree: Node | None) -> str:
-    """Return the expression for `MATCH`; empty where nothing is asked for."""
+    """Return the expression for `MATCH`; empty where nothing is asked for.
+
+    The index knows no order, so it may give more than what is asked for: see `needs_reading`.
+    """
     match tree:
         case None:
             return ""
-        case Phrase(text, is_prefix):
-            quoted = f'"{text.replace(chr(34), chr(34) * 2)}"'
-            return f"{quoted} *" if is_prefix else quoted
+        case Phrase():
+            return _phrase_match(tree)
         case AllOf(parts):
             return f"({' AND '.join(map(to_match, parts))})"
         case AnyOf(parts):
             return f"({' OR '.join(map(to_match, parts))})"
         case Without(wanted, unwanted):
+            if needs_reading(unwanted):
+                return to_match(wanted)
             return f"({to_match(wanted)} NOT {to_match(unwanted)})"
         case _:
             assert_never(tree)
+
+
+def needs_reading(tree: Node) -> bool:
+    """Whether a message has to be read to know if it is asked for."""
+    match tree:
+        case Phrase():
+            return tree.has_order
+        case AllOf(parts) | AnyOf(parts):
+            return any(map(needs_reading, parts))
+        case Without(wanted, unwanted):
+            return needs_reading(wanted) or needs_reading(unwanted)
+        case _:
+            assert_never(tree)
+
+
+def match_keys(keys: Sequence[Key]) -> str:
+    """Return the expression for `MATCH` that asks for all of these terms."""
+    return " AND ".join(_key_match(key.term, key.is_prefix) for key in keys)
+
+
+def _phrase_match(phrase: Phrase) -> str:
+    terms = word_terms(phrase.text)
+    if phrase.is_prefix:
+        terms[-1:] = []
+        whole = [_quote(term) for term in terms]
+        return f"({' AND '.join([*whole, _key_match(phrase.words[-1], is_prefix=True)])})"
+    asked = [_key_match(term, is_prefix=len(term) == 1 and not term.isascii()) for term in terms]
+    return asked[0] if len(asked) == 1 else f"({' AND '.join(asked)})"
+
+
+def _key_match(term: str, is_prefix: bool) -> str:
+    if not is_prefix:
+        return _quote(term)
+    shorter = [_quote(each) for each in prefix_terms(term)]
+    return f"({' OR '.join([f'{_quote(term)} *', *shorter])})"
+
+
+def _quote(term: str) -> str:
+    return f'"{term.replace(chr(34), chr(34) * 2)}"'

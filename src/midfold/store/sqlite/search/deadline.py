@@ -26,9 +26,9 @@ class Deadline:
 
 
 @contextmanager
-def time_limit(connection: sqlite3.Connection, seconds: float) -> Iterator[Deadline]:
-    """Interrupt what the connection does for longer than this."""
-    deadline = Deadline(seconds)
+def time_limit(connection: sqlite3.Connection, seconds: float | Deadline) -> Iterator[Deadline]:
+    """Interrupt what the connection does for longer than this, or beyond a deadline that is set already."""
+    deadline = seconds if isinstance(seconds, Deadline) else Deadline(seconds)
     connection.set_progress_handler(deadline.has_passed, _OPCODES_PER_LOOK)
     try:
         yield deadline

@@ -2,49 +2,47 @@
 
 import json
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import islice
 from typing import NamedTuple
 
+from midfold.search import Query, matches, rank, words_in
 from midfold.store.codec import DamagedRow, clean_text, stored_texts
-from midfold.store.search.query import Query
-from midfold.store.sqlite.checksums import is_intact
+from midfold.store.sqlite.search.collected import StoredMessages
 from midfold.store.sqlite.search.conditions import (
     LAST_ID,
     ROW_CONDITIONS,
     MessageFilters,
     SearchConditions,
+    needs_reading,
     read_conditions,
     to_match,
 )
 from midfold.store.sqlite.search.deadline import Deadline, rows_in_time, time_limit
-from midfold.store.sqlite.search.recent import find_recent
+from midfold.store.sqlite.search.found import COLUMNS, FoundMessage
+from midfold.store.sqlite.search.recent import find_recent, rank_recent
 from midfold.store.values import Order
 
 SEARCH_SECONDS = 1.0
 MAX_ROWS = 1_000
-RANKED_MATCHES = 5_000
-"""The newest matches that are compared for the best: a word that is everywhere ranks nothing."""
+OPERATOR_MATCHES = 20_000
+"""The newest matches of a query with operators that are compared for the best."""
 
-COLUMNS = (
-    "m.id, s.id, s.conversation, s.title, m.seq, m.role, m.tools, m.created_at, m.dialect, m.body,"
-    " m.session, m.origin, m.seal"
-)
-"""The columns of a `FoundMessage`."""
 # The index leads: its matches come in the order of their ids, so a newest-first search ends at its limit.
-_MATCHES = f"""
+_NEWEST = f"""
+    SELECT m.id, CASE WHEN :reads THEN m.dialect END, CASE WHEN :reads THEN m.body END
     FROM message_words
     CROSS JOIN messages m ON m.id = message_words.rowid
     WHERE message_words MATCH :match AND message_words.rowid BETWEEN :first AND :last AND {ROW_CONDITIONS}
-    ORDER BY message_words.rowid DESC LIMIT :limit OFFSET :offset
-"""
-_NEWEST = f"SELECT m.id {_MATCHES}"
-_RANKED = f"SELECT bm25(message_words), -m.id {_MATCHES}"
+    ORDER BY message_words.rowid DESC
+"""  # noqa: S608 - constants only
 _BY_IDS = f"""
-    SELECT {COLUMNS} FROM json_each(:ids) CROSS JOIN messages m ON m.id = value
+    SELECT {COLUMNS} FROM json_each(:ids) e CROSS JOIN messages m ON m.id = e.value
     CROSS JOIN sessions s ON s.key = m.session WHERE m.tenant = :tenant
 """  # noqa: S608 - constants only
+_IS_SHARED = "SELECT EXISTS (SELECT 1 FROM sessions WHERE tenant < :tenant OR tenant > :tenant)"
 SCANNED_CHARS = 64 << 20
 
 # What a session took over, the end of it first, before which come its own messages.
@@ -62,31 +60,6 @@ _NEWEST_OF_RANGE = f"""
     WHERE s.tenant = :tenant AND s.key = :source AND m.seq >= :start AND m.seq < :stop ORDER BY m.seq DESC
 """  # noqa: S608 - constants only
 _ESCAPES = ("\\u", "\\/")
-
-
-@dataclass(frozen=True, slots=True)
-class FoundMessage:
-    """A message that was found, as it is stored; `tools` are names with spaces between."""
-
-    id: int
-    session_id: str
-    conversation_id: str
-    title: str | None
-    seq: int
-    role: str
-    tools: str
-    created_at: float
-    dialect: str
-    body: str
-    session: int
-    origin: str
-    seal: int | None
-
-    @property
-    def is_sound(self) -> bool:
-        """Whether it is what was stored."""
-        columns = (self.session, self.seq, self.origin, self.role, self.tools, self.dialect, self.body)
-        return is_intact((*columns, self.seal))
 
 
 class Coverage(StrEnum):
@@ -122,15 +95,16 @@ def find(
 ) -> FoundMessages:
     """Return the messages that match; a search that takes longer than `seconds` gives what it has by then.
 
-    A prefix is looked for among the newest messages first, see `recent`.
+    Newest first, a message has every word; by relevance, the best come first, whichever words they have. A
+    prefix is looked for among the newest messages first, see `recent`.
     """
     page = _Page(order, max(0, min(limit, MAX_ROWS)), max(0, min(offset, LAST_ID)))
     conditions = read_conditions(connection, filters)
     if query.tree is None or not page.limit or conditions.hold_for_none:
         return FoundMessages(())
-    with time_limit(connection, seconds) as deadline:
-        found = _find_recent(connection, deadline, query, conditions, page)
-        found = found or _find_indexed(connection, deadline, query, conditions, page)
+    deadline = Deadline(seconds)
+    look = _find_newest if order is Order.NEWEST else _find_best
+    found = look(connection, deadline, query, conditions, page)
     rows = _read_rows(connection, filters.tenant, found.ids)
     return FoundMessages(rows, Coverage.CUT if deadline.is_over else found.coverage)
 
@@ -141,8 +115,12 @@ class _Page:
     limit: int
     offset: int
 
+    @property
+    def stop(self) -> int:
+        return min(self.offset + self.limit, LAST_ID)
+
     def cut(self, ids: Sequence[int]) -> list[int]:
-        return list(ids[self.offset : self.offset + self.limit])
+        return list(ids[self.offset : self.stop])
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,43 +131,63 @@ class _Found:
     coverage: Coverage = Coverage.WHOLE
 
 
-def _find_recent(
-    connection: sqlite3.Connection,
-    deadline: Deadline,
-    query: Query,
-    conditions: SearchConditions,
-    page: _Page,
-) -> _Found | None:
-    enough = page.offset + page.limit
-    ids = find_recent(connection, deadline, query, conditions, order=page.order, enough=enough)
-    if ids is None:
-        return None
-    return _Found(page.cut(ids), Coverage.WHOLE if page.order is Order.NEWEST else Coverage.NEWEST)
-
-
-def _find_indexed(
+def _find_newest(
     connection: sqlite3.Connection,
     deadline: Deadline,
     query: Query,
     conditions: SearchConditions,
     page: _Page,
 ) -> _Found:
-    values = conditions.values | {"match": to_match(query.tree)}
-    if page.order is Order.NEWEST:
-        values |= {"limit": page.limit, "offset": page.offset}
-        return _Found(list(rows_in_time(connection, deadline, int, _NEWEST, values)))
-    values |= {"limit": RANKED_MATCHES, "offset": 0}
-    ranked = sorted(rows_in_time(connection, deadline, _Match, _RANKED, values))
-    coverage = Coverage.NEWEST if len(ranked) == RANKED_MATCHES else Coverage.WHOLE
-    return _Found(page.cut([-match.negative_id for match in ranked]), coverage)
+    with time_limit(connection, deadline):
+        ids = find_recent(connection, deadline, query, conditions, enough=page.stop)
+        if ids is None:
+            ids = list(islice(_newest_matches(connection, deadline, query, conditions), page.stop))
+    return _Found(page.cut(ids))
+
+
+def _newest_matches(
+    connection: sqlite3.Connection, deadline: Deadline, query: Query, conditions: SearchConditions
+) -> Iterator[int]:
+    tree = query.tree
+    if tree is None:
+        return
+    reads = needs_reading(tree)
+    values = conditions.values | {"match": to_match(tree), "reads": reads}
+    for each in rows_in_time(connection, deadline, _Match, _NEWEST, values):
+        if not reads or each.is_like(lambda words: matches(tree, words)):
+            yield each.id
 
 
 class _Match(NamedTuple):
-    """A match. The best is the smallest, and of equals the newest; sorting them here and not in the database
-    leaves something to give when time is over."""
+    """What the index gives, with the message where it has to be read."""
 
-    rank: float
-    negative_id: int
+    id: int
+    dialect: str | None
+    body: str | None
+
+    def is_like(self, fits: Callable[[Sequence[str]], bool]) -> bool:
+        try:
+            return fits(words_in(stored_texts(self.dialect or "", self.body or "")))
+        except DamagedRow:
+            return False
+
+
+def _find_best(
+    connection: sqlite3.Connection,
+    deadline: Deadline,
+    query: Query,
+    conditions: SearchConditions,
+    page: _Page,
+) -> _Found:
+    with time_limit(connection, deadline):
+        recent = rank_recent(connection, deadline, query, conditions, enough=page.stop)
+    if recent is not None:
+        return _Found(page.cut(recent), Coverage.NEWEST)
+    (is_shared,) = connection.execute(_IS_SHARED, conditions.values).fetchone()
+    stored = StoredMessages(connection, conditions, deadline, shared=bool(is_shared))
+    within = None if query.is_plain else stored.find_match(to_match(query.loose), OPERATOR_MATCHES)
+    ranked = rank(query, stored, min(page.stop, MAX_ROWS), within=within)
+    return _Found(page.cut([each.number for each in ranked]))
 
 
 def _read_rows(connection: sqlite3.Connection, tenant: str, ids: Sequence[int]) -> tuple[FoundMessage, ...]:

@@ -1,25 +1,21 @@
 """Answers a query from the newest messages alone, where these are enough.
 
 For a prefix the database gathers every message with any word that begins so before it gives the first one.
-The shorter the prefix, the longer that takes, and the more of the newest messages match. So these are asked
-first, in an index of their own that lives as long as the question.
+The shorter the prefix, the longer that takes, and the more of the newest messages match. So these are read
+first, and compared without an index.
 """
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
 from typing import NamedTuple
 
+from midfold.search import Document, Query, SearchIndex, matches, words_in
 from midfold.store.codec import DamagedRow, stored_texts
-from midfold.store.search.query import Query
-from midfold.store.search.words import index_words
-from midfold.store.sqlite.search.conditions import ROW_CONDITIONS, SearchConditions, to_match
+from midfold.store.sqlite.search.conditions import ROW_CONDITIONS, SearchConditions
 from midfold.store.sqlite.search.deadline import Deadline, rows_in_time
-from midfold.store.values import Order
 
-# To index a thousand characters takes a tenth of a millisecond. It is tried twice, for words that are not in
-# every other message; after that the database is as quick.
-_TRIED_CHARS = (20_000, 40_000)
+# To read a thousand characters takes a tenth of a millisecond. After so many the database is as quick.
+_TRIED_CHARS = 60_000
 _RANKED_CHARS = 150_000
 _LONGEST_CHARS = 150_000
 # A filter may leave out most messages: so many are looked at. The index is quick where there are no more.
@@ -27,21 +23,28 @@ _LOOKED_AT = 500
 # How long a prefix is that begins so many words that comparing all messages with one is not worth its time.
 _SHORT_CHARS = 2
 _ROWS = f"""
-    SELECT m.id, m.dialect, m.body FROM messages m NOT INDEXED
+    SELECT m.id, m.role, m.dialect, m.body FROM messages m NOT INDEXED
     WHERE m.id > :above AND m.id <= :last AND {ROW_CONDITIONS} ORDER BY m.id DESC
 """  # noqa: S608 - constants only
 _NEWEST_ID = "SELECT max(id) FROM messages WHERE id <= ?"
-_ADD = "INSERT INTO message_words (rowid, words) VALUES (?, ?)"
-_NEWEST = "SELECT rowid FROM message_words WHERE message_words MATCH ? ORDER BY rowid DESC"
-_BEST = "SELECT rowid FROM message_words WHERE message_words MATCH ? ORDER BY bm25(message_words), rowid DESC"
 
 
 class _StoredMessage(NamedTuple):
     """A message as it is stored."""
 
     id: int
+    role: str
     dialect: str
     body: str
+
+    def read(self) -> Document | None:
+        """Return it for the ranking; nothing where it is too long, or damaged."""
+        if len(self.body) > _LONGEST_CHARS:
+            return None
+        try:
+            return Document(tuple(stored_texts(self.dialect, self.body)), self.role)
+        except DamagedRow:
+            return None
 
 
 def find_recent(
@@ -50,61 +53,66 @@ def find_recent(
     query: Query,
     conditions: SearchConditions,
     *,
-    order: Order,
     enough: int,
 ) -> list[int] | None:
-    """Return the ids of those of the newest messages that match, in this order.
+    """Return the ids of those of the newest messages that have every word, the newest first.
 
     `None` where that are fewer than `enough`, where not all can be read, and where the index does better.
     """
+    if query.tree is None or not _has_prefix(query):
+        return None
+    ids: list[int] = []
+    chars = _TRIED_CHARS
+    for each in _newest(connection, deadline, conditions):
+        document = each.read()
+        chars -= len(each.body)
+        if document is None or chars < 0:
+            return None
+        if matches(query.tree, words_in(document.texts)):
+            ids.append(each.id)
+            if len(ids) >= enough:
+                return ids
+    return None
+
+
+def rank_recent(
+    connection: sqlite3.Connection,
+    deadline: Deadline,
+    query: Query,
+    conditions: SearchConditions,
+    *,
+    enough: int,
+) -> list[int] | None:
+    """Return the ids of the best of the newest messages, for a prefix that begins too many words."""
+    if not _has_prefix(query, _SHORT_CHARS):
+        return None
+    read: list[tuple[int, Document]] = []
+    chars = _RANKED_CHARS
+    for each in _newest(connection, deadline, conditions):
+        document = each.read()
+        chars -= len(each.body)
+        if document is None:
+            return None
+        read.append((each.id, document))
+        if chars < 0:
+            break
+    read.reverse()
+    index = SearchIndex(document for _, document in read)
+    ids = [read[found.number][0] for found in index.search(query, enough)]
+    return ids if len(ids) >= enough else None
+
+
+def _newest(
+    connection: sqlite3.Connection, deadline: Deadline, conditions: SearchConditions
+) -> Iterator[_StoredMessage]:
+    """Yield the newest messages; none where there are not many more than that."""
     (newest,) = connection.execute(_NEWEST_ID, (conditions.last,)).fetchone()
     above = (newest or 0) - _LOOKED_AT
-    if not _is_slow(query, order) or above <= conditions.first:
-        return None
-    match = to_match(query.tree)
-    said = rows_in_time(connection, deadline, _StoredMessage, _ROWS, conditions.values | {"above": above})
-    with closing(_make_index(connection)) as index:
-        for chars in _TRIED_CHARS:
-            if not _fill(index, said, chars):
-                return None
-            ids = [rowid for (rowid,) in index.execute(_NEWEST, (match,))]
-            if len(ids) >= enough:
-                break
-        else:
-            return None
-        if order is Order.NEWEST:
-            return ids
-        if not _fill(index, said, _RANKED_CHARS):
-            return None
-        return [rowid for (rowid,) in index.execute(_BEST, (match,))]
+    if above > conditions.first:
+        values = conditions.values | {"above": above}
+        yield from rows_in_time(connection, deadline, _StoredMessage, _ROWS, values)
 
 
-def _is_slow(query: Query, order: Order) -> bool:
+def _has_prefix(query: Query, longest: int = 1 << 30) -> bool:
     """Whether the index takes long: for a prefix, and to compare what matches, for a short one."""
-    prefixes = [len(term.words[-1]) for term in query.terms if term.is_prefix]
-    return bool(prefixes) and (order is Order.NEWEST or min(prefixes) <= _SHORT_CHARS)
-
-
-def _make_index(connection: sqlite3.Connection) -> sqlite3.Connection:
-    """Make an empty index that parts words as that of the database does."""
-    [(definition,)] = connection.execute("SELECT sql FROM sqlite_schema WHERE name = 'message_words'")
-    index = type(connection)(":memory:", isolation_level=None)
-    index.execute(definition)
-    index.execute("BEGIN")
-    return index
-
-
-def _fill(index: sqlite3.Connection, said: Iterator[_StoredMessage], chars: int) -> bool:
-    """Index messages until there are so many characters of them; say whether that was possible."""
-    for each in said:
-        if len(each.body) > _LONGEST_CHARS:
-            return False
-        try:
-            texts = list(stored_texts(each.dialect, each.body))
-        except DamagedRow:
-            return False
-        index.execute(_ADD, (each.id, index_words(texts)))
-        chars -= len(each.body)
-        if chars <= 0:
-            break
-    return True
+    return any(key.is_prefix and len(key.term) <= longest for key in query.keys)

@@ -4,13 +4,13 @@ import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from midfold.search import Snippet, make_snippet, make_substring_snippet, read_query
 from midfold.store.codec import DAMAGED_TEXT, DamagedRow, stored_texts
-from midfold.store.search.query import read_query
-from midfold.store.search.snippets import Snippet, make_snippet, make_substring_snippet
 from midfold.store.sqlite.fold_rows import find_fold, find_history
 from midfold.store.sqlite.row_scan import UNREADABLE
 from midfold.store.sqlite.search.conditions import MessageFilters, to_match
-from midfold.store.sqlite.search.find import COLUMNS, MAX_ROWS, FoundMessage, find, scan
+from midfold.store.sqlite.search.find import MAX_ROWS, find, scan
+from midfold.store.sqlite.search.found import COLUMNS, FoundMessage
 from midfold.store.sqlite.session_rows import find_session
 from midfold.store.sqlite.tenant import TenantStore
 from midfold.store.values import Hit, KnownHistory, Order, SearchResults, StoredFold
@@ -33,10 +33,10 @@ class SqliteSearch(TenantStore):
         tool: str | None = None,
         since: float | None = None,
         until: float | None = None,
-        order: Order = Order.NEWEST,
+        order: Order = Order.RELEVANCE,
         limit: int = 20,
     ) -> SearchResults:
-        """Find messages by words, phrases and prefixes; whatever the query says, it is never an error."""
+        """Find messages by words, questions, phrases and prefixes; no query is an error."""
         request = SearchRequest(query, session_id, role, tool, since, until, Order(order), limit)
         is_whole = self._database.index_all()
         found = self._database.read_around_damage(
@@ -49,13 +49,13 @@ class SqliteSearch(TenantStore):
         """Find a text letter by letter in what one session says."""
         return self._database.read(_find_substring, self._tenant, session_id, text, limit)
 
-    def find_history(self, chain: Sequence[bytes]) -> KnownHistory | None:
+    def find_history(self, chain: Sequence[bytes], *, session_id: str | None = None) -> KnownHistory | None:
         """Find the session that a history belongs to, by its chained digests."""
-        return self._database.read(find_history, self._tenant, chain)
+        return self._database.read(find_history, self._tenant, chain, session_id)
 
-    def find_fold(self, chain: Sequence[bytes]) -> StoredFold | None:
+    def find_fold(self, chain: Sequence[bytes], *, session_id: str | None = None) -> StoredFold | None:
         """Find the fold that was made for the beginning of a history, by its chained digests."""
-        return self._database.read(find_fold, self._tenant, chain)
+        return self._database.read(find_fold, self._tenant, chain, session_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,5 +156,6 @@ def _hit(row: FoundMessage, cut_out: Callable[[list[str]], Snippet]) -> Hit:
         snippet=cut.text if cut else DAMAGED_TEXT,
         marks=tuple((mark.start, mark.stop) for mark in cut.marks) if cut else (),
         title=row.title,
+        origin=row.kind,
         is_damaged=cut is None,
     )

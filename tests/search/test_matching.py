@@ -2,8 +2,8 @@
 
 import pytest
 
-from midfold.store.search.matching import matches, words_in
-from midfold.store.search.query import read_query
+from midfold.search.matching import matches, words_in
+from midfold.search.query import read_query
 
 
 @pytest.mark.parametrize(

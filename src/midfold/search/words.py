@@ -1,8 +1,8 @@
-"""The words by which a message is found: the text that goes into the index, and its twin for a query.
+"""The words of a text, however it was typed: letters without variants, and the parts of identifiers.
 
-The tokenizer of the database ends words at everything that is no letter and no digit, so `snake_case`, paths
-and dotted names are parted already. It knows no words in scripts written without spaces, nor `camelCase`:
-those are parted here. Texts and queries go through the same functions, so what was put in can be found.
+Words end at everything that is no letter and no digit, so `snake_case`, paths and dotted names are parted by
+themselves. Words in scripts written without spaces, and `camelCase`, are parted here. Texts and queries go
+through the same functions, so what was put in can be found.
 """
 
 import re
@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from unicodedata import normalize
 
-INDEX_VERSION = 2
+INDEX_VERSION = 3
 """Rises with every change to what a message is indexed by, be it here or in the texts it is said to have.
 
 An index of another version has to be rebuilt before anything is removed from it.
@@ -67,36 +67,58 @@ def index_words(texts: Iterable[str]) -> str:
     A text is in there in its own order, so a phrase of it is found; so is each identifier.
     """
     text = segment("\n".join(texts)[:MAX_INDEXED_CHARS])
-    parts = [found for found in map(split_identifier, _identifiers(text)) if found]
+    parts = [found for found in map(split_identifier, find_identifiers(text)) if found]
     return f"{text}\n{' '.join(parts)}" if parts else text
 
 
 def segment(text: str) -> str:
     """Return a text with the words that its script does not show: a space around each such character."""
+    text = plain(text)
+    return text if text.isascii() else _UNSPACED_RUN.sub(lambda found: f" {' '.join(found[0])} ", text)
+
+
+def plain(text: str) -> str:
+    """Return a text without signs that end a word, and with the usual form of letters that have several."""
     if not text.isascii():
         for sign in _COMMON_NOISE:
             text = text.replace(sign, " ")
     if text.isascii():
         return text.replace("\0", " ") if "\0" in text else text
-    return _FOREIGN.sub(_segment_foreign, text)
+    return _FOREIGN.sub(_plain_foreign, text)
 
 
-def _segment_foreign(found: re.Match[str]) -> str:
+def fold(text: str) -> str:
+    """Return a text in small letters without accents, character for character."""
+    return text.lower() if text.isascii() else text.translate(_FOLDS)
+
+
+class _Folds(dict[int, str]):
+    """The folded form of each character, worked out when it is first seen."""
+
+    def __missing__(self, code: int) -> str:
+        bare = [sign for sign in normalize("NFKD", chr(code).lower()) if not "\u0300" <= sign <= "\u036f"]
+        self[code] = bare[0] if len(bare) == 1 else chr(code)
+        return self[code]
+
+
+_FOLDS = _Folds()
+
+
+def _plain_foreign(found: re.Match[str]) -> str:
     run = found[0]
-    return _segment_sign(run) if len(run) == 1 else _segment_run(run)
+    return _plain_sign(run) if len(run) == 1 else _plain_run(run)
 
 
 # Most of what is not ASCII stands alone: dashes, quotation marks, letters with accents.
 @lru_cache(maxsize=4096)
-def _segment_sign(sign: str) -> str:
-    return _segment_run(sign)
+def _plain_sign(sign: str) -> str:
+    return _plain_run(sign)
 
 
-def _segment_run(run: str) -> str:
+def _plain_run(run: str) -> str:
     if "\u3099" in run or "\u309a" in run:
         run = _SOUND_MARK.sub(_usual, run)
-    run = _ACCENT.sub("", _VARIANT.sub(_usual, run))
-    return _UNSPACED_RUN.sub(lambda found: f" {' '.join(found[0])} ", _NOISE.sub(" ", run))
+    return _NOISE.sub(" ", _ACCENT.sub("", _VARIANT.sub(_usual, run)))
 
 
 def _usual(found: re.Match[str]) -> str:
@@ -114,7 +136,7 @@ def split_identifier(word: str) -> str:
     return " ".join(parts)
 
 
-def _identifiers(text: str) -> list[str]:
+def find_identifiers(text: str) -> list[str]:
     """Return the ASCII words of which one kind of character follows another, each once.
 
     A regular expression that looks for them takes longer than the database takes for all the rest. So three

@@ -4,9 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from midfold.store.search.query import (
+from midfold.search.query import (
     MAX_QUERY_CHARS,
     MAX_QUERY_WORDS,
+    STOP_WEIGHT,
     AllOf,
     AnyOf,
     Phrase,
@@ -14,7 +15,21 @@ from midfold.store.search.query import (
     Without,
     read_query,
 )
-from midfold.store.sqlite.search.conditions import to_match
+
+
+def show(node):
+    """Write a tree down."""
+    match node:
+        case None:
+            return ""
+        case Phrase(text, is_prefix, is_exact):
+            return f"'{text}'" if is_exact else f'"{text}"{" *" if is_prefix else ""}'
+        case AllOf(parts):
+            return f"({' AND '.join(map(show, parts))})"
+        case AnyOf(parts):
+            return f"({' OR '.join(map(show, parts))})"
+        case Without(wanted, unwanted):
+            return f"({show(wanted)} NOT {show(unwanted)})"
 
 
 @pytest.mark.parametrize(
@@ -22,25 +37,25 @@ from midfold.store.sqlite.search.conditions import to_match
     [
         ("login error", '("login" AND "error")'),
         ("login AND error", '("login" AND "error")'),
-        ('"connection reset"', '"connection reset"'),
+        ('"connection reset"', "'connection reset'"),
         ("comp*", '"comp" *'),
         ("fold OR prune", '("fold" OR "prune")'),
         ("error -timeout", '("error" NOT "timeout")'),
         ("error NOT timeout", '("error" NOT "timeout")'),
         ("-timeout error", '("error" NOT "timeout")'),
-        ('error -"read timeout"', '("error" NOT "read timeout")'),
+        ('error -"read timeout"', "(\"error\" NOT 'read timeout')"),
         ("error -(a OR b)", '("error" NOT ("a" OR "b"))'),
         ("(fold OR prune) cache", '(("fold" OR "prune") AND "cache")'),
         ("a OR b c", '("a" OR ("b" AND "c"))'),
         ("userName", '("userName" OR "user Name")'),
         ("getUs*", '("getUs" * OR "get Us" *)'),
         ("src/midfold/wire.py", '"src/midfold/wire.py"'),
-        ("安装", '"安 装"'),
+        ("安装", '"安装"'),
         ("same same", '"same"'),
     ],
 )
 def test_the_language(text, match):
-    assert to_match(read_query(text).tree) == match
+    assert show(read_query(text).tree) == match
 
 
 def test_a_query_is_a_tree():
@@ -71,7 +86,7 @@ def test_a_query_is_a_tree():
     ],
 )
 def test_what_does_not_fit_is_a_word_to_look_for(text, match):
-    assert to_match(read_query(text).tree) == match
+    assert show(read_query(text).tree) == match
 
 
 @pytest.mark.parametrize(
@@ -88,18 +103,47 @@ def test_a_long_text_is_cut_and_says_so():
     many = read_query(" ".join(f"w{number}" for number in range(40)))
     assert many.is_cut
     assert len(many.terms) == MAX_QUERY_WORDS
-    assert read_query("安" * 50).terms == (Term(("安",) * MAX_QUERY_WORDS, is_prefix=False),)
+    assert read_query("安" * 50).terms[0] == Term(("安",) * MAX_QUERY_WORDS)
     assert not read_query("short").is_cut
 
 
 def test_what_a_hit_cannot_show_is_no_term():
-    assert read_query("error -timeout").terms == (Term(("error",), is_prefix=False),)
+    assert read_query("error -timeout").terms == (Term(("error",), stem="error"),)
+
+
+@pytest.mark.parametrize(
+    ("text", "loose"),
+    [
+        ("why did login fail", '("why" OR "did" OR "login" OR "fail")'),
+        ('"connection reset" nginx', "'connection reset'"),
+        ("login AND error nginx", '("login" AND "error")'),
+        ("login error -timeout", '(("login" OR "error") NOT "timeout")'),
+        ("fold OR prune", '("fold" OR "prune")'),
+        ("(fold OR prune) cache", '("fold" OR "prune")'),
+    ],
+)
+def test_words_are_wished_for_unless_they_are_required(text, loose):
+    assert show(read_query(text).loose) == loose
+
+
+def test_words_that_only_ask_count_little():
+    keys = {key.term: key.weight for key in read_query("why did login fail").keys}
+    assert keys["why"] == STOP_WEIGHT
+    assert keys["login"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("text", "is_plain"),
+    [("a b", True), ('"a b"', False), ("a -b", False), ("ab*", False), ("a OR b", False), ("OR b", True)],
+)
+def test_a_question_requires_nothing(text, is_plain):
+    assert read_query(text).is_plain is is_plain
 
 
 @given(st.text(st.sampled_from('ab安"*()- :^{}+,.AND\0\ud800ORNT')) | st.text(st.characters()))
-def test_no_text_is_an_error_and_all_of_it_is_quoted(text):
-    match = to_match(read_query(text).tree)
-    match.encode()
-    bare = "".join(match.split('"')[::2])
-    assert set(bare) <= set("() *ANDORT")
-    assert sum(len(term.words) for term in read_query(text).terms) <= 9 * MAX_QUERY_WORDS
+def test_no_text_is_an_error_and_all_of_it_can_be_stored(text):
+    query = read_query(text)
+    show(query.tree).encode()
+    "".join(key.term for key in query.keys).encode()
+    assert (query.tree is None) == (query.loose is None) == (not query.keys)
+    assert sum(len(term.words) for term in query.terms) <= 18 * MAX_QUERY_WORDS

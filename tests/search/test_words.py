@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from midfold.store.search.words import (
+from midfold.search.words import (
     _COMMON_NOISE,
     MAX_INDEXED_CHARS,
     WORD,
-    _identifiers,
-    _segment_run,
+    _plain_run,
+    find_identifiers,
     index_words,
     segment,
     split_identifier,
@@ -49,14 +49,14 @@ def test_what_has_no_parts_worth_naming_stays_whole(word):
 def test_identifiers_are_the_words_in_which_one_kind_of_character_follows_another(text):
     words = re.findall("[A-Za-z0-9]+", segment(text))
     changing = "[a-z][A-Z0-9]|[A-Z][0-9]|[0-9][A-Za-z]|[A-Z][A-Z][a-z]"
-    assert _identifiers(segment(text)) == list(
+    assert find_identifiers(segment(text)) == list(
         dict.fromkeys(word for word in words if re.search(changing, word))
     )
 
 
 def test_common_signs_are_taken_away_as_any_noise_is():
     for sign in _COMMON_NOISE:
-        assert _segment_run(sign) == " "
+        assert _plain_run(sign) == " "
         assert index_words([f"one{sign}two"]) == "one two"
 
 

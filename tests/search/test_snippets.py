@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from midfold.store.search.query import read_query
-from midfold.store.search.snippets import SNIPPET_CHARS, make_snippet, make_substring_snippet
+from midfold.search.query import read_query
+from midfold.search.snippets import SNIPPET_CHARS, make_snippet, make_substring_snippet
 
 
 def show(snippet):

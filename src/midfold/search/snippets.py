@@ -9,12 +9,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from typing import TypeAlias
-from unicodedata import normalize
+from typing import NamedTuple, TypeAlias
 
-from midfold.folding import Span, join_spans
-from midfold.store.search.query import Query, Term
-from midfold.store.search.words import UNSPACED
+from midfold.search.query import Query, Term
+from midfold.search.terms import STEMS
+from midfold.search.words import UNSPACED, fold
 
 SNIPPET_CHARS = 160
 
@@ -36,7 +35,15 @@ _EDGE = re.compile(
     r"|(?<=[A-Za-z])(?=[0-9])|(?<=[0-9])(?=[A-Za-z])"
 )
 
-Finder: TypeAlias = Callable[[str, str], Iterator[Span]]
+
+class Mark(NamedTuple):
+    """A range of a text that matches."""
+
+    start: int
+    stop: int
+
+
+Find: TypeAlias = Callable[[str, str], Iterator[Mark]]
 """Yields where a text, given as it is and folded, has what was looked for."""
 
 
@@ -45,51 +52,66 @@ class Snippet:
     """A piece of a message on one line, and the parts of `text` that match."""
 
     text: str
-    marks: tuple[Span, ...]
+    marks: tuple[Mark, ...]
 
 
 def make_snippet(texts: Iterable[str], query: Query, *, chars: int = SNIPPET_CHARS) -> Snippet:
     """Return the piece of a message that shows most of what was looked for; its beginning if none shows."""
-    return _make(texts, [partial(_find_term, _pattern(term), term) for term in query.terms], chars)
+    heaviest = max((term.weight for term in query.terms), default=1.0)
+    finders = [
+        _Finder(partial(_find_term, _patterns(term), term), term.weight)
+        for term in query.terms
+        if term.weight > heaviest / 4  # a word that only asks shows nothing
+    ]
+    return _make(texts, finders, chars)
 
 
 def make_substring_snippet(texts: Iterable[str], substring: str, *, chars: int = SNIPPET_CHARS) -> Snippet:
     """Return the piece of a message around a text that was looked for letter by letter."""
-    return _make(texts, [partial(_find_substring, re.compile(re.escape(_fold(substring))))], chars)
+    return _make(texts, [_Finder(partial(_find_substring, re.compile(re.escape(fold(substring)))))], chars)
+
+
+@dataclass(frozen=True, slots=True)
+class _Finder:
+    """Finds one of the things looked for, and how much it says to show it."""
+
+    find: Find
+    weight: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class _Cut:
-    """The start of a snippet in a text, and how many of the things looked for show there."""
+    """The start of a snippet in a text, and how much of what was looked for shows there."""
 
     text: str
     start: int
-    shown: int
+    shown: float
 
 
-def _make(texts: Iterable[str], finders: Sequence[Finder], chars: int) -> Snippet:
+def _make(texts: Iterable[str], finders: Sequence[_Finder], chars: int) -> Snippet:
     cuts = [_best_cut(text[:_SEARCHED_CHARS], finders, chars) for text in texts]
     if not cuts:
         return Snippet("", ())
     best = max(cuts, key=lambda cut: cut.shown)
     text = _cut(best.text, best.start, chars)
-    return Snippet(text, join_spans(span for find in finders for span in find(text, _fold(text))))
+    return Snippet(text, _join(mark for each in finders for mark in each.find(text, fold(text))))
 
 
-def _best_cut(text: str, finders: Sequence[Finder], chars: int) -> _Cut:
+def _best_cut(text: str, finders: Sequence[_Finder], chars: int) -> _Cut:
     """Part a text into cells as long as a snippet, and choose the first that shows the most."""
-    folded = _fold(text)
+    folded = fold(text)
     cells: dict[int, set[int]] = {}
     starts: dict[int, int] = {}
-    for index, find in enumerate(finders):
-        for span in find(text, folded):
+    for index, each in enumerate(finders):
+        for span in each.find(text, folded):
             cell = span.start // max(1, chars)
             cells.setdefault(cell, set()).add(index)
             starts[cell] = min(span.start, starts.get(cell, span.start))
     if not cells:
         return _Cut(text, 0, 0)
-    best = min(cells, key=lambda cell: (-len(cells[cell]), cell))
-    return _Cut(text, starts[best], len(cells[best]))
+    shown = {cell: sum(finders[index].weight for index in found) for cell, found in cells.items()}
+    best = min(cells, key=lambda cell: (-shown[cell], cell))
+    return _Cut(text, starts[best], shown[best])
 
 
 def _cut(text: str, start: int, chars: int) -> str:
@@ -109,33 +131,42 @@ def _clean(text: str) -> str:
     return _BLANK.sub(" ", _SURROGATE.sub("\ufffd", text))
 
 
-def _pattern(term: Term) -> re.Pattern[str]:
-    return re.compile(r"[\W_]*".join(re.escape(_fold(word)) for word in term.words))
+def _find_term(patterns: "_Patterns", term: Term, text: str, folded: str) -> Iterator[Mark]:
+    for mark in _find_substring(patterns.exact, text, folded):
+        if _EDGE.match(text, mark.start) and (term.is_prefix or _EDGE.match(text, mark.stop)):
+            yield mark
+    if patterns.forms is not None:
+        for mark in _find_substring(patterns.forms, text, folded):
+            if STEMS[folded[mark.start : mark.stop]] == term.stem:
+                yield mark
 
 
-def _find_term(pattern: re.Pattern[str], term: Term, text: str, folded: str) -> Iterator[Span]:
-    for span in _find_substring(pattern, text, folded):
-        if _EDGE.match(text, span.start) and (term.is_prefix or _EDGE.match(text, span.stop)):
-            yield span
+class _Patterns(NamedTuple):
+    """Finds a term as it is, which may be a part of a word, and the other forms of a word."""
+
+    exact: re.Pattern[str]
+    forms: re.Pattern[str] | None
 
 
-def _find_substring(pattern: re.Pattern[str], _: str, folded: str) -> Iterator[Span]:
+def _patterns(term: Term) -> _Patterns:
+    exact = re.compile(r"[\W_]*".join(re.escape(fold(word)) for word in term.words))
+    if not term.stem:
+        return _Patterns(exact, None)
+    # The stem of a word begins it, up to the last letter, which may be another.
+    return _Patterns(exact, re.compile(rf"(?<![^\W_]){re.escape(term.stem[:-1])}[^\W_]*"))
+
+
+def _find_substring(pattern: re.Pattern[str], _: str, folded: str) -> Iterator[Mark]:
     for found in islice(pattern.finditer(folded), _TRIES_PER_TERM):
-        yield Span(*found.span())
+        yield Mark(*found.span())
 
 
-def _fold(text: str) -> str:
-    """Return a text in small letters without accents, character for character."""
-    return text.lower() if text.isascii() else text.translate(_FOLDS)
-
-
-class _Folds(dict[int, str]):
-    """The folded form of each character, worked out when it is first seen."""
-
-    def __missing__(self, code: int) -> str:
-        bare = [sign for sign in normalize("NFKD", chr(code).lower()) if not "\u0300" <= sign <= "\u036f"]
-        self[code] = bare[0] if len(bare) == 1 else chr(code)
-        return self[code]
-
-
-_FOLDS = _Folds()
+def _join(marks: Iterable[Mark]) -> tuple[Mark, ...]:
+    """Sort marks and join those that touch."""
+    joined: list[Mark] = []
+    for mark in sorted(marks):
+        if joined and mark.start <= joined[-1].stop:
+            joined[-1] = Mark(joined[-1].start, max(joined[-1].stop, mark.stop))
+        else:
+            joined.append(mark)
+    return tuple(joined)

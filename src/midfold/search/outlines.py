@@ -1,0 +1,92 @@
+"""What the index alone knows about documents, to choose those that are worth reading."""
+
+import math
+from collections.abc import Collection, Iterable, Sequence
+from heapq import nlargest
+
+from midfold.search.documents import Collected
+from midfold.search.query import Key, Query
+from midfold.search.weights import RELATED_WEIGHT, room
+
+KNOWN_MATCHES = 3_000
+"""Of a common term the newest so many documents are known, and those that have it beside another one."""
+CHOSEN_BY_LENGTH = 500
+"""So many are chosen from by their lengths."""
+
+_KNOWN_RELATED = 800
+_WITH_NEIGHBOURS = 16
+
+
+class Outlines:
+    """What the index alone says about each document: the weight of the terms that it has."""
+
+    def __init__(self, query: Query, collected: Collected, within: Collection[int] | None) -> None:
+        self._collected = collected
+        self._asks = query.asks
+        self._within = None if within is None else frozenset(within)
+        self.rarities: dict[str, float] = {}
+        self.weights: dict[int, float] = {}
+        common: list[Key] = []
+        is_telling = any(key.weight == 1.0 for key in query.keys)
+        for key in query.keys:
+            if key.weight < 1.0 and is_telling and query.asks:  # it is everywhere
+                self.rarities[key.term] = 1.0
+                continue
+            numbers = self._look_up(key, KNOWN_MATCHES)
+            self._add(numbers, self.rarities[key.term] * key.weight)
+            if len(numbers) == KNOWN_MATCHES:
+                common.append(key)
+        for group in query.related:
+            best: dict[int, float] = {}
+            for term in group:
+                numbers = self._look_up(Key(term), _KNOWN_RELATED)
+                weight = RELATED_WEIGHT * self.rarities[term]
+                for number in numbers:
+                    best[number] = max(best.get(number, 0.0), weight)
+            for number, each in best.items():
+                self.weights[number] = self.weights.get(number, 0.0) + each
+        self._add_common(sorted(common, key=lambda key: -self.rarities[key.term] * key.weight))
+
+    def _look_up(self, key: Key, most: int) -> Sequence[int]:
+        numbers = self._collected.find([key], most)
+        count: float = len(numbers)
+        total = max(self._collected.total, len(numbers))
+        if len(numbers) == most:  # as dense everywhere as among the newest
+            count = max(count, min(total, total * most / (numbers[0] - numbers[-1] + 1)))
+        self.rarities[key.term] = math.log(1 + (total - count + 0.5) / (count + 0.5))
+        return numbers
+
+    def _add(self, numbers: Iterable[int], weight: float) -> None:
+        weights = self.weights
+        for number in numbers:
+            weights[number] = weights.get(number, 0.0) + weight
+
+    def _add_common(self, common: Sequence[Key]) -> None:
+        """Find older documents, too, that have several terms of which only the newest are known."""
+        telling = [key for key in common if key.weight == 1.0] or list(common)
+        tried: list[Sequence[Key]] = [telling[:count] for count in range(min(4, len(telling)), 1, -1)]
+        tried += [[telling[0], telling[2]], telling[1:3]] if telling[2:] else []
+        for keys in tried:
+            weight = sum(self.rarities[key.term] * key.weight for key in keys)
+            for number in self._collected.find(keys, KNOWN_MATCHES):
+                self.weights[number] = max(self.weights.get(number, 0.0), weight)
+
+    def weigh(self, number: int | None) -> float:
+        """Return the weight of the terms that a document has."""
+        return 0.0 if number is None else self.weights.get(number, 0.0)
+
+    def choose(self, count: int) -> list[int]:
+        """Choose the documents that are worth reading: by their terms, and what stands next to the best."""
+        weights = self.weights
+        allowed = weights if self._within is None else weights.keys() & self._within
+        rough = nlargest(max(count, CHOSEN_BY_LENGTH), allowed, key=lambda number: (weights[number], number))
+        lengths = self._collected.lengths(rough)
+        best = nlargest(
+            count, rough, key=lambda number: (weights[number] / room(lengths.get(number, 0)), number)
+        )
+        if self._within is not None or not self._asks:
+            return best
+        near = self._collected.neighbours(best[:_WITH_NEIGHBOURS])
+        return list(
+            dict.fromkeys([*best, *(each for pair in near.values() for each in pair if each is not None)])
+        )

@@ -1,0 +1,115 @@
+"""One ranking for all that is searched: what is in memory, what a store holds, what was offloaded.
+
+A collection says which documents have a term; that chooses some dozens of them, which are then read and
+compared: rarity of words, how often and how close together they stand, length, who said it, and what was said
+right before and after, since an answer seldom repeats its question. The weights were chosen on labelled
+queries over agents' sessions in five languages; see docs/search.md for what they reach.
+"""
+
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
+
+from midfold.search.documents import Collected, Document, Origin, Ranked
+from midfold.search.outlines import CHOSEN_BY_LENGTH, Outlines
+from midfold.search.query import Query
+from midfold.search.scoring import Asked, Reading
+from midfold.search.weights import estimate
+
+COMPARED = 48
+"""So many documents are read to answer a query."""
+
+_RECENCY = 0.05
+_SHORT_TERMS = 100
+# What was said right before and right after counts for a short document. A model says again what it was told,
+# and the output of a tool is known by its call.
+_NEAR = {"user": (0.5, 0.5), "tool": (0.7, 0.2), "assistant": (0.2, 0.1)}
+_NEAR_OTHERS = (0.5, 0.2)
+_ALIKE = 0.7
+_LEAST_ALIKE_TERMS = 8
+
+
+def rank(
+    query: Query, collected: Collected, limit: int = 5, *, within: Collection[int] | None = None
+) -> list[Ranked]:
+    """Return the documents that answer a query best; `within` are those that may, where it has operators."""
+    if not query.keys or limit <= 0:
+        return []
+    outlines = Outlines(query, collected, within)
+    asked = Asked(query, outlines.rarities)
+    readings: dict[int, Reading] = {}
+    documents: dict[int, Document] = {}
+    count = max(COMPARED, 3 * limit)
+    chosen = outlines.choose(count if query.asks else max(count, CHOSEN_BY_LENGTH))
+    # What an operator requires is known when a document was read, so more may have to be.
+    for first in range(0, len(chosen), 2 * count):
+        some = collected.read(chosen[first : first + 2 * count])
+        documents |= some
+        for number, document in some.items():
+            reading = asked.read(document, outlines.weigh(number))
+            if reading is not None:
+                readings[number] = reading
+        if len(readings) >= limit:
+            break
+    found = list(_compare(asked, outlines, collected, readings, documents))
+    found.sort(key=lambda each: (-each.score, -each.number))
+    kept = _once(found, documents)
+    return (_alike_last(kept, readings, limit) if query.asks else kept)[:limit]
+
+
+def _compare(
+    asked: Asked,
+    outlines: Outlines,
+    collected: Collected,
+    readings: Mapping[int, Reading],
+    documents: Mapping[int, Document],
+) -> Iterator[Ranked]:
+    near = collected.neighbours(readings) if asked.asks else {}
+    unread = {each for pair in near.values() for each in pair if each is not None and each not in readings}
+    lengths = collected.lengths([number for number in unread if outlines.weigh(number)])
+
+    def worth(number: int | None) -> float:
+        if number is None:
+            return 0.0
+        reading = readings.get(number)
+        return reading.own if reading else estimate(outlines.weigh(number), lengths.get(number, 0))
+
+    for place, number in enumerate(sorted(readings)):
+        reading, document = readings[number], documents[number]
+        before, after = map(worth, near.get(number, (None, None)))
+        before_share, after_share = _near_shares(document)
+        near_by = (before_share * before + after_share * after) * _SHORT_TERMS
+        score = (reading.own + near_by / (_SHORT_TERMS + reading.distinct)) * reading.weight
+        if score:
+            yield Ranked(number, score * (1 + _RECENCY * place / len(readings)))
+
+
+def _near_shares(document: Document) -> tuple[float, float]:
+    speaker = "tool" if document.origin is Origin.TOOL_OUTPUT and document.role != "user" else document.role
+    return _NEAR.get(speaker, _NEAR_OTHERS)
+
+
+def _once(found: Iterable[Ranked], documents: Mapping[int, Document]) -> list[Ranked]:
+    """Leave out what says again what a better one says."""
+    seen: set[Hashable] = set()
+    kept = []
+    for each in found:
+        identity = documents[each.number].identity
+        if identity is None or identity not in seen:
+            kept.append(each)
+            seen.add(identity)
+    return kept
+
+
+def _alike_last(found: list[Ranked], readings: Mapping[int, Reading], limit: int) -> list[Ranked]:
+    """Put behind the others what says nearly the same as a better one: versions of a plan, of a list."""
+    kept: list[Ranked] = []
+    alike: list[Ranked] = []
+    for each in found:
+        if len(kept) == limit:
+            break
+        terms = readings[each.number].terms
+        is_alike = len(terms) >= _LEAST_ALIKE_TERMS and any(
+            len(terms & other) >= _ALIKE * len(terms | other)
+            for other in (readings[better.number].terms for better in kept)
+        )
+        (alike if is_alike else kept).append(each)
+    return kept + alike

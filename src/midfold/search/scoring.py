@@ -1,0 +1,179 @@
+"""How well one document answers a query: what it says, what it passes on, and who speaks."""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from midfold.search.documents import Document, Origin
+from midfold.search.matching import matches, words_in
+from midfold.search.query import Query
+from midfold.search.terms import STEMS, terms_in
+from midfold.search.weights import RELATED_WEIGHT, SATURATION, estimate, room
+
+_READ_CHARS = 20_000
+# A message counts as a whole and by its words alone, so that a file in the arguments of a call neither
+# drowns the sentence before it nor answers in its place.
+_WHOLE, _SAID, _CARRIED = 0.5, 0.5, 0.2
+_DATED_CHARS = 2_000
+_PASSAGE = 0.2
+_PASSAGE_TERMS = 60
+_NEXT_TO = 0.4
+_ROLE_WEIGHTS = {"user": 1.2, "assistant": 1.1}
+_SUMMARY_WEIGHT = 0.6
+_AUTHOR_WEIGHT = 1.35
+_WHEN_WEIGHT = 1.1
+_ASKERS = frozenset(
+    STEMS[word]
+    for word in (
+        *("user", "users", "person", "customer", "usuario", "usuarios", "cliente"),
+        *("wish", "want", "asked", "asks", "request", "requested", "complained", "objection"),
+    )
+)
+_UNSPACED_ASKERS = ("用户", "客户", "ユーザー", "사용자", "고객")
+_WHEN = re.compile(
+    r"\b(?:when|what (?:date|day|month|year|time)|cuándo|quand|wann)\b|什么时候|何时|いつ|何日|언제", re.I
+)
+_TIME = re.compile(
+    r"\b(?:yesterday|today|tomorrow|tonight|ago|(?:last|next|this|past) (?:week|month|year|night|summer"
+    r"|winter|spring|fall|weekend|\w+day)|(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|may"
+    r"|june|july|august|september|october|november|december|ayer|hoy|mañana|(?:19|20)\d\d|\d{1,2}:\d\d)\b"
+    r"|昨天|今天|明天|上周|下周|去年|昨日|今日|明日|先週|来週|어제|오늘|내일|지난|다음 주|\d+[年月日년월일]",
+    re.I,
+)
+
+_Places = list[tuple[int, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What was read in a document."""
+
+    own: float
+    """how well it answers by itself"""
+    weight: float
+    """how much that counts, by who speaks, and where"""
+    distinct: float
+    """of how many terms it is made"""
+    terms: frozenset[str]
+
+
+class Asked:
+    """A query with the rarity of its terms, to compare documents by."""
+
+    def __init__(self, query: Query, rarities: Mapping[str, float]) -> None:
+        self._query = query
+        self._rarities = rarities
+        self.asks = query.asks
+        self._prefixes = [key for key in query.keys if key.is_prefix]
+        self._wanted = {key.term for key in query.keys} | {term for group in query.related for term in group}
+        self._following = {
+            first.term: (second.term, min(first.weight, second.weight))
+            for first, second in pairwise(query.keys)
+        }
+        self._asks_person = any(key.term in _ASKERS for key in query.keys) or any(
+            word in query.text for word in _UNSPACED_ASKERS
+        )
+        self._asks_when = _WHEN.search(query.text) is not None
+
+    def read(self, document: Document, known: float) -> Reading | None:
+        """Read a document of which the index knows this much; `None` where it lacks what is required."""
+        if not document.texts and not document.carried:  # damaged: as far as anybody knows
+            return Reading(known, 1.0, 0.0, frozenset())
+        if not self.asks and not self._fits(document):
+            return None
+        said, carried = "\n".join(document.texts), "\n".join(document.carried)
+        said_terms = terms_in(said[:_READ_CHARS])
+        carried_terms = terms_in(carried[: max(0, _READ_CHARS - len(said))])
+        terms = frozenset(said_terms).union(carried_terms)
+        chars = len(said) + len(carried)
+        distinct = len(terms) * max(1.0, math.sqrt(chars / _READ_CHARS))
+        own = self._own(said_terms, carried_terms, distinct)
+        if chars > _READ_CHARS:  # what stands further down is known to the index alone
+            own = max(own, estimate(known, int(distinct)))
+        return Reading(own, self._weight(document, said), distinct, terms)
+
+    def _fits(self, document: Document) -> bool:
+        tree = self._query.loose
+        return tree is not None and matches(tree, words_in((*document.texts, *document.carried)))
+
+    def _own(self, said: Sequence[str], carried: Sequence[str], distinct: float) -> float:
+        in_said, in_carried = self._places(said), self._places(carried)
+        if not carried:
+            counts = self._count(in_said, said)
+            own = self._weigh(counts, distinct)
+        else:
+            counts, others = self._count(in_said, said), self._count(in_carried, carried)
+            own = _WHOLE * self._weigh(counts + others, distinct)
+            own += _SAID * self._weigh(counts, len(set(said))) if counts else 0.0
+            own += _CARRIED * self._weigh(others, len(set(carried))) if others else 0.0
+        return (
+            own
+            + _NEXT_TO * self._pairs(in_said, in_carried)
+            + (_PASSAGE * self._passage(in_said) if self.asks else 0.0)
+        )
+
+    def _places(self, terms: Sequence[str]) -> _Places:
+        wanted = self._wanted
+        return [(place, term) for place, term in enumerate(terms) if term in wanted]
+
+    def _count(self, places: _Places, terms: Sequence[str]) -> Counter[str]:
+        counts = Counter(term for _, term in places)
+        for key in self._prefixes:
+            counts[key.term] = sum(term.startswith(key.term) for term in terms)
+        return counts
+
+    def _weigh(self, counts: Mapping[str, int], distinct: float) -> float:
+        """Weigh terms by their rarity and count, in a text of so many."""
+        norm = room(int(distinct)) - 1
+        weights = {
+            term: self._rarities.get(term, 0.0) * count * (SATURATION + 1) / (count + norm)
+            for term, count in counts.items()
+        }
+        return self._sum(weights)
+
+    def _sum(self, weights: Mapping[str, float]) -> float:
+        own = sum(weights.get(key.term, 0.0) * key.weight for key in self._query.keys)
+        related = sum(max(weights.get(term, 0.0) for term in group) for group in self._query.related)
+        return own + RELATED_WEIGHT * related
+
+    def _passage(self, places: _Places) -> float:
+        """Weigh the terms of the best passage: what answers stands together, however long the text is."""
+        best, last = 0.0, -_PASSAGE_TERMS
+        for number, (place, _) in enumerate(places):
+            if place - last < _PASSAGE_TERMS // 2:
+                continue
+            last = place
+            seen: dict[str, float] = {}
+            for other, term in places[number:]:
+                if other - place > _PASSAGE_TERMS:
+                    break
+                seen[term] = self._rarities.get(term, 0.0)
+            best = max(best, self._sum(seen))
+        return best
+
+    def _pairs(self, *texts: _Places) -> float:
+        """Weigh the terms that stand next to each other as in the query: an identifier, a name."""
+        following = self._following
+        seen: set[str] = set()
+        for places in texts:
+            for (place, term), (next_place, next_term) in pairwise(places):
+                # The last character of a run without spaces stands between two words.
+                if next_place <= place + 2 and following.get(term, ("",))[0] == next_term:
+                    seen.add(term)
+        return sum(
+            (self._rarities.get(term, 0.0) + self._rarities.get(following[term][0], 0.0)) * following[term][1]
+            for term in seen
+        )
+
+    def _weight(self, document: Document, text: str) -> float:
+        weight = _ROLE_WEIGHTS.get(document.role, 1.0)
+        if document.origin is Origin.SUMMARY:
+            return _SUMMARY_WEIGHT
+        if self._asks_person and document.role == "user":
+            weight *= _AUTHOR_WEIGHT
+        if self._asks_when and _TIME.search(text[:_DATED_CHARS]):
+            weight *= _WHEN_WEIGHT
+        return weight

@@ -1,0 +1,71 @@
+"""The terms of a text: what it is indexed, counted and compared by, in memory and in every store.
+
+A word is a term by its stem. What is written without spaces is found by its pairs of characters, and the last
+character of a run stands alone, so that a single one is found as the beginning of a term. The parts of an
+identifier are terms behind the text. Texts and queries go through the same function.
+"""
+
+import re
+from collections.abc import Iterable
+from itertools import chain
+
+from midfold.search.stems import Stems
+from midfold.search.words import MAX_INDEXED_CHARS, UNSPACED, find_identifiers, fold, plain, split_identifier
+
+MAX_TERM_CHARS = 40
+
+_SHORTEST_STEM = 2
+_ASCII_WORD = re.compile("[a-z0-9]+")
+_TOKEN = re.compile(rf"[{UNSPACED}]+|(?:(?![{UNSPACED}])[^\W_])+")
+_UNSPACED_START = re.compile(f"[{UNSPACED}]")
+
+STEMS = Stems()
+"""The stem of each word that was seen."""
+
+
+def index_terms(texts: Iterable[str]) -> str:
+    """Return the terms of a message, each once, with spaces between: what an index of words gets."""
+    return " ".join(set(terms_in("\n".join(texts))))
+
+
+def terms_in(text: str) -> list[str]:
+    """Return the terms of a text in its order, and behind them those of the parts of its identifiers."""
+    text = plain(text[:MAX_INDEXED_CHARS])
+    if text.isascii():
+        words = _ASCII_WORD.findall(text.lower())
+        found = list(map(STEMS.__getitem__, words))
+    else:
+        found = list(chain.from_iterable(map(_token_terms, _TOKEN.findall(fold(text)))))
+    for word in find_identifiers(text):
+        found += [STEMS[part] for part in split_identifier(word).lower().split()]
+    if max(map(len, found), default=0) > MAX_TERM_CHARS:
+        found = [term[:MAX_TERM_CHARS] for term in found]
+    return found
+
+
+def word_terms(word: str) -> list[str]:
+    """Return the terms of a word of a query: for a run of characters without spaces its pairs alone."""
+    found = []
+    for token in _TOKEN.findall(fold(plain(word))):
+        terms = _token_terms(token)
+        found += terms[:-1] if len(terms) > 1 else terms
+    return [term[:MAX_TERM_CHARS] for term in found]
+
+
+def prefix_terms(prefix: str) -> list[str]:
+    """Return the terms of words that begin so and are cut shorter by their stems."""
+    word = fold(plain(prefix))[:MAX_TERM_CHARS]
+    if is_unspaced(word) or not word.isascii():
+        return []
+    return list(dict.fromkeys([*(word[:end] for end in range(_SHORTEST_STEM, len(word))), STEMS[word]]))
+
+
+def is_unspaced(term: str) -> bool:
+    """Whether a term is of a script that is written without spaces."""
+    return _UNSPACED_START.match(term) is not None
+
+
+def _token_terms(token: str) -> list[str]:
+    if not is_unspaced(token):
+        return [STEMS[token]]
+    return [token[start : start + 2] for start in range(len(token))]

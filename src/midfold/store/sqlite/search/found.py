@@ -1,0 +1,46 @@
+"""A message that was found, as it is stored."""
+
+from dataclasses import dataclass
+
+from midfold.search import Origin
+from midfold.store.rows import SUMMARY
+from midfold.store.sqlite.checksums import is_intact
+
+COLUMNS = (
+    "m.id, s.id, s.conversation, s.title, m.seq, m.role, m.tools, m.created_at, m.dialect, m.body,"
+    " m.session, m.origin, m.seal, m.digest"
+)
+"""The columns of a `FoundMessage`."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundMessage:
+    """A message that was found, as it is stored; `tools` are names with spaces between."""
+
+    id: int
+    session_id: str
+    conversation_id: str
+    title: str | None
+    seq: int
+    role: str
+    tools: str
+    created_at: float
+    dialect: str
+    body: str
+    session: int
+    origin: str
+    seal: int | None
+    digest: bytes
+
+    @property
+    def kind(self) -> Origin:
+        """What it is."""
+        if self.origin == SUMMARY:
+            return Origin.SUMMARY
+        return Origin.TOOL_OUTPUT if self.role == "tool" else Origin.MESSAGE
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether it is what was stored."""
+        columns = (self.session, self.seq, self.origin, self.role, self.tools, self.dialect, self.body)
+        return is_intact((*columns, self.seal))
