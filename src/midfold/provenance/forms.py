@@ -1,0 +1,162 @@
+"""Forms without elements: labels, marks and blocks that clients and tools write, by their shape.
+
+A form is read where a text begins, or a paragraph, never in the middle of a sentence.
+"""
+
+import re
+from dataclasses import dataclass
+from enum import Enum
+
+from midfold.provenance.authors import Author
+from midfold.provenance.project_files import find_body_header, find_header
+
+MARK, COMMAND = "mark", "ran"
+"""the sources of a line in brackets, and of a command with its output"""
+_LABEL_CHARS = 80
+_OPENING_CHARS = 1_500
+_TOOL_LABEL = re.compile(
+    r"(?:[\w-]{1,24} ){0,2}?(?:observations?|results?|outputs?|stdout|stderr|responses?|returned|executed)"
+    r"(?: ?\([^)\n]{0,80}\)| ?\[[^\]\n]{0,80}\]| (?:of|for|from) [^\n:]{0,60})?$",
+    re.IGNORECASE,
+)
+_OWN_LABEL = re.compile(r"\s{0,8}(?:for |in )?(?:each|every|your|my|expected|include)\b", re.IGNORECASE)
+_BOXED_LABEL = re.compile(r"\[[^\]\n]{2,200}\][ \t]{0,4}(?:Result|Output|Response|Error)\b", re.IGNORECASE)
+_HOOK_LABEL = re.compile(r"(?:^|[\s:\[(])hooks?\b|^(?:caveat|system(?:[ -]\w{1,12})?)$", re.IGNORECASE)
+_MARK = re.compile(r"\[[^\[\]\n]{6,200}\]\.?$")
+_MARK_WORDS = re.compile(r"[^\W\d_]{2,}")
+_BOXED_NOTICE = re.compile(r"\[(?:[A-Z][A-Z _:-]{3,40}|SYSTEM[^\]\n]{0,60}|System[^\]\n]{0,60})\]")
+_RAN = re.compile(r"\S{2,20} `[^`\n]{1,2000}`:?[ \t]*\n[ \t]{0,4}```")
+_ENVIRONMENT = re.compile(
+    r"^[^\n]{0,60}?\b(?:date|time|platform|operating system|os version|os|shell"
+    r"|(?:working |current |project |root )?(?:temporary )?director(?:y|ies)"
+    r"|cwd|workspace|time ?zone|model|ide|git (?:branch|status|repo))\b"
+    r"[^\n:=]{0,40}(?::|=| is )",
+    re.IGNORECASE | re.MULTILINE,
+)
+_LEAST_FACTS = 3
+_AUTOMATED = re.compile(
+    r"\b(?:your|the) (?:last|previous|latest) (?:output|response|message|reply|turn|answer|command|action)\b",
+    re.IGNORECASE,
+)
+_PROTOCOL = re.compile(
+    r"\b(?:tool|function) (?:call|use)s?\b|\btool_calls?\b|\bformat(?:ted)?\b|\baction\b|\bexceeded\b"
+    r"|\btruncated\b|\boutput limit\b|\btimed out\b",
+    re.IGNORECASE,
+)
+_STATE_TAIL = re.compile(r"(?:\n\([A-Z][^()\n:]{1,40}: [^\n]{0,300}\))+\n?[^\n]{0,60}[$#>%][ \t]*$")
+_POINTER_TAIL = re.compile(r"[^\n]{0,600}(?:[/\\~][^\s]{2,300}\.(?:jsonl?|log|output|txt|md))[.)]?\s*$")
+_POINTER_WORD = re.compile(
+    r"transcript|full (?:output|log|conversation)|output-?file|session (?:log|file)", re.IGNORECASE
+)
+_REPORT_LABEL = re.compile(
+    r"(?:\b(?:issue|feedback|error|errors|message|log|logs|output|report|review|comment|comments|trace"
+    r"|stack ?trace|traceback|warning|says|said|description|ticket|email|mail|response|result|quote|excerpt"
+    r"|findings?|text)\b[^\n:.?!]{0,60}|\b(?:fehler|meldung|ausgabe|erreur|sortie|error|salida|mensaje|erro|saída|ошибк\w|вывод)\b"
+    r"[^\n:.?!]{0,60}|(?:报错|错误|错误信息|日志|输出|反馈|提示|エラー|ログ|出力|メッセージ|에러|오류|로그|출력|메시지)[^\n:：.?!]{0,30})"
+    r"[:：][ \t]*$",
+    re.IGNORECASE,
+)
+_ASKING_LABEL = re.compile(
+    r"^(?:INSTRUCTIONS?|TASK|TASKS|REQUIREMENTS?|RULES?|TIPS|IMPORTANT(?: \w{1,12})?|NOTES?|REMINDERS?"
+    r"|CONSTRAINTS?|GOAL|GUIDELINES)\b[^\n:]{0,40}:",
+)
+_ISSUE_LABEL = re.compile(
+    r"^(?:ISSUE|PROBLEM|BUG|DESCRIPTION|PR|PULL REQUEST|REPORT)(?: \w{1,16}){0,2}:", re.MULTILINE
+)
+_ISSUE_LETTERS = frozenset("IPBDR")
+_LONG_REPORT = re.compile(
+    r"issue|feedback|report|review|comment|description|ticket|e?mail|text|finding", re.IGNORECASE
+)
+
+
+class ReportReach(Enum):
+    """How far somebody's words reach behind the line that announces them."""
+
+    SHORT = "to the end of their paragraph"
+    LONG = "to the next label of the author's own"
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """Who wrote a block, and what it is known by."""
+
+    author: Author
+    source: str = ""
+
+
+def read_opening(text: str) -> Opening | None:
+    """Recognise a whole text by how it begins; `None` for what may be a person's words."""
+    bare = text.lstrip()
+    first_line = bare.partition("\n")[0].rstrip()
+    path = find_header(first_line)
+    if path is not None:
+        return Opening(Author.PROJECT, path)
+    if find_body_header(first_line) is not None:
+        return Opening(Author.PROJECT)
+    return _read_label(bare, first_line) or _read_block(bare, first_line)
+
+
+def _read_label(bare: str, first_line: str) -> Opening | None:
+    label, colon, _ = bare[:_LABEL_CHARS].partition(":")
+    if colon and "\n" not in label:
+        if _HOOK_LABEL.search(label):
+            return Opening(Author.HOST, "hook")
+        if label[:1].isupper() and _TOOL_LABEL.match(label) and not _OWN_LABEL.match(label):
+            return Opening(Author.TOOL)
+    if _BOXED_LABEL.match(first_line):
+        return Opening(Author.TOOL)
+    return None
+
+
+def _read_block(bare: str, first_line: str) -> Opening | None:
+    if _MARK.match(first_line) and len(_MARK_WORDS.findall(first_line)) >= 2:
+        return Opening(Author.HOST, MARK)
+    if _BOXED_NOTICE.match(first_line):
+        return Opening(Author.HOST, "notice")
+    if _RAN.match(bare):
+        return Opening(Author.HOST, COMMAND)
+    opening = bare[:_OPENING_CHARS]
+    if _count_facts(opening) >= _LEAST_FACTS and not first_line.endswith(("?", "？")):
+        return Opening(Author.HOST, "environment")
+    if _AUTOMATED.search(opening[:300]) and _PROTOCOL.search(opening[:600]):
+        return Opening(Author.HOST, "loop")
+    return None
+
+
+def _count_facts(text: str) -> int:
+    """Count the lines that tell of a machine; a text with fewer separators than are needed is not read."""
+    separators = text.count(":") + text.count("=") + text.lower().count(" is ")
+    if min(separators, text.count("\n") + 1) < _LEAST_FACTS:
+        return 0
+    return sum(1 for _ in _ENVIRONMENT.finditer(text))
+
+
+def find_tail(text: str, start: int, stop: int) -> int:
+    """Return where the client's last lines begin: the state of a shell, or a path to read more at."""
+    end = start + len(text[start:stop].rstrip())
+    last = max(text.rfind("\n\n", start, end) + 2, start)
+    has_state = end > start and text[end - 1] in "$#>%"
+    state = _STATE_TAIL.search(text, max(start, end - 1_200), end) if has_state else None
+    if state is not None:
+        return state.start()
+    paragraph = text[last:end]
+    if _POINTER_WORD.search(paragraph) and _POINTER_TAIL.match(paragraph):
+        return last
+    return stop
+
+
+def read_report_label(line: str) -> ReportReach | None:
+    """Say whether a line ends by announcing what somebody else wrote, or a machine."""
+    if line[:1] in _ISSUE_LETTERS and _ISSUE_LABEL.match(line):
+        return ReportReach.LONG
+    if not line.rstrip(" \t").endswith((":", "：")):
+        return None
+    found = _REPORT_LABEL.search(line[-200:])
+    if found is None or _OWN_LABEL.match(line):
+        return None
+    return ReportReach.LONG if _LONG_REPORT.match(found[0]) else ReportReach.SHORT
+
+
+def ends_report(line: str) -> bool:
+    """Whether a line takes up the author's own words again after a report."""
+    return _ASKING_LABEL.match(line) is not None

@@ -1,0 +1,223 @@
+"""Every piece of a user-role message has its author: by shape, for clients of all kinds, in linear time."""
+
+from itertools import pairwise
+from time import process_time
+
+import pytest
+
+from midfold.messages import Media, Message, Text, ToolCall, ToolResult
+from midfold.provenance import (
+    Author,
+    asks,
+    main_author,
+    newest_asked,
+    person_words,
+    read_segments,
+    segments_at,
+    split_text,
+)
+from support.host_forms import HOST_FORMS, ORDER
+
+PERSONS = {
+    "query element": (
+        "<user_info>\nShell: zsh\n</user_info>\n<user_query>\nFix the tariff.\n</user_query>",
+        "Fix the tariff.",
+    ),
+    "task element": (
+        "<task>\nFix the tariff.\n</task>\n<environment_details>\n# Files\na.py\n</environment_details>",
+        "Fix the tariff.",
+    ),
+    "request element": (
+        "<context>\ndate: today\n</context>\n<userRequest>\nFix the tariff.\n</userRequest>",
+        "Fix the tariff.",
+    ),
+    "arguments of a command": (
+        "<command-message>plan</command-message>\n<command-name>/plan</command-name>\n"
+        "<command-args>Fix the tariff.</command-args>",
+        "Fix the tariff.",
+    ),
+    "command of a person": ("<bash-input>make test</bash-input>", "make test"),
+    "words after a reminder": (
+        "<system-reminder>\nMind the list.\n</system-reminder>\nFix the tariff.",
+        "Fix the tariff.",
+    ),
+    "words before a reminder": (
+        "Fix the tariff.\n\n<system-reminder>\nMind the list.\n</system-reminder>",
+        "Fix the tariff.",
+    ),
+    "uploads before words": ("<uploaded_files>\n- a.md\n</uploaded_files>\n\n请修复费率。", "请修复费率。"),
+    "words after a mark": ("[Request interrupted by user]\nFix the tariff.", "Fix the tariff."),
+    "plain": ("corrige la tarifa, por favor", "corrige la tarifa, por favor"),
+    "markup in a sentence": (
+        "Why does <div> break the <task> list?",
+        "Why does <div> break the <task> list?",
+    ),
+    "words behind our summary": (
+        "<<<MIDFOLD aa>>>\n## Goal\nOld.\n<<<END MIDFOLD aa>>>\n(The notes end here.)\n\nFix the tariff.",
+        "Fix the tariff.",
+    ),
+}
+
+
+def user(text):
+    return Message("user", (Text(text),))
+
+
+def said(text):
+    message = user(text)
+    return person_words(message, read_segments(message), with_quotes=False)
+
+
+@pytest.mark.parametrize("form", HOST_FORMS)
+def test_nothing_that_a_client_writes_is_a_persons(form):
+    message = user(HOST_FORMS[form])
+    assert main_author(read_segments(message)) is not Author.PERSON
+    assert said(HOST_FORMS[form]) == ""
+    assert not asks([message], 0)
+
+
+@pytest.mark.parametrize("form", HOST_FORMS)
+def test_a_persons_words_beside_a_clients_are_the_persons_alone(form):
+    text = f"Fix the tariff.\n\n{HOST_FORMS[form]}" if HOST_FORMS[form][0] in "<[" else HOST_FORMS[form]
+    assert ORDER not in said(text)
+
+
+@pytest.mark.parametrize(("text", "words"), PERSONS.values(), ids=PERSONS)
+def test_a_persons_words_are_found_in_their_wrapping(text, words):
+    assert said(text) == words
+
+
+@pytest.mark.parametrize("text", [*HOST_FORMS.values(), *(text for text, _ in PERSONS.values())])
+def test_segments_cover_the_text_in_order_without_overlap(text):
+    segments = split_text(text)
+    assert all(one.stop == other.start for one, other in pairwise(segments))
+    assert segments[0].start == 0
+    assert segments[-1].stop == len(text)
+
+
+def test_a_project_file_in_a_reminder_names_its_path():
+    text = (
+        "<system-reminder>\nUse this context:\n# rules\nContents of /srv/app/CLAUDE.md (checked in):\n\n"
+        "- Always run make test.\n</system-reminder>\n\nFix it."
+    )
+    project = [each for each in split_text(text) if each.author is Author.PROJECT]
+    assert [each.source for each in project] == ["/srv/app/CLAUDE.md"]
+    assert "Always run make test." in project[0].cut(text)
+    assert said(text) == "Fix it."
+
+
+def test_a_project_file_with_a_heading_names_its_path():
+    text = (
+        "# AGENTS.md instructions for /srv/app\n\n<INSTRUCTIONS>\n- Run make test.\n</INSTRUCTIONS>\n"
+        "<environment_context>\n<cwd>/srv</cwd>\n</environment_context>"
+    )
+    project = [each for each in split_text(text) if each.author is Author.PROJECT]
+    assert [each.source for each in project] == ["AGENTS.md"]
+
+
+def test_what_is_pasted_is_shown_and_not_said():
+    text = (
+        "the build breaks:\n\nerror[E0425]: cannot find value\n"
+        " --> src/a.rs:3:4\n  |\n3 | x\n  | ^ never use x\n"
+        "\n"
+        "what is wrong?"
+    )
+    segments = read_segments(user(text))
+    shown = [each for each in segments if each.is_quoted]
+    assert any("never use x" in each.cut(text) for each in shown)
+    assert main_author(segments) is Author.PERSON
+    assert "what is wrong?" in person_words(user(text), segments)
+
+
+def test_a_paste_without_a_word_is_a_persons_and_says_nothing():
+    text = "\n".join(
+        f"2026-01-01T10:00:0{number} {line}"
+        for number, line in enumerate(("ERROR always restart", "ERROR never retry", "INFO done"))
+    )
+    assert main_author(read_segments(user(text))) is Author.PERSON
+    assert said(text) == ""
+
+
+def test_the_body_of_a_skill_follows_the_call_for_it():
+    messages = [
+        user("release it"),
+        Message("assistant", (ToolCall("1", "Skill", '{"skill": "release"}'),)),
+        Message("tool", (ToolResult("1", "Launching"),)),
+        user("Have three reviewers look at it.\n\n\nARGUMENTS: v2"),
+    ]
+    assert main_author(segments_at(messages, 3)) is Author.PROJECT
+    assert newest_asked(messages) == 0
+
+
+def test_the_body_of_a_command_follows_its_name_and_quotes_its_arguments():
+    messages = [
+        user("<command-name>/plan</command-name>\n<command-args>add a flag for telemetry</command-args>"),
+        user("# Plan\n\n## Rules\n\nNEVER code.\n\n## Feature\n\nadd a flag for telemetry\n"),
+    ]
+    assert main_author(segments_at(messages, 1)) is Author.PROJECT
+    assert newest_asked(messages) == 0
+
+
+def test_a_picture_without_words_is_a_persons():
+    assert asks([Message("user", (Media("image", "image/png", "aGk="),))], 0)
+
+
+def test_a_summary_is_recognised_in_a_models_message():
+    text = HOST_FORMS["summary"]
+    assert main_author(read_segments(Message("assistant", (Text(text),)))) is Author.SUMMARY
+    assert main_author(read_segments(Message("assistant", (Text("The summary is short."),)))) is Author.MODEL
+
+
+def test_a_message_is_read_once():
+    message = user("Fix the tariff.")
+    assert read_segments(message) is read_segments(message)
+    assert read_segments(message.with_raw({"role": "user"})) is read_segments(message)
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        *(
+            "<task>",
+            "<system-reminder>",
+            "</task>",
+            "<a-b>x</a-b>",
+            "<<<MIDFOLD a>>>\n",
+            "<<<END MIDFOLD a>>>\n",
+        ),
+        *(
+            "```\n",
+            "~~~\n",
+            "> a\n",
+            "error: \n",
+            "a" * 80 + ":\n",
+            "{\n",
+            "[a] ",
+            "# \n",
+            " ",
+            "\n",
+            "\t",
+            "(A: b)\n",
+        ),
+        *(
+            "x.md:\n",
+            "AGENTS.md:\n",
+            "/a/b/c\n",
+            "your last output ",
+            "date: \n",
+            "要約",
+            "- **a**\n",
+            "ARGUMENTS: a\n",
+            "a:1 ",
+        ),
+    ],
+)
+def test_reading_is_linear(piece):
+    def seconds(size):
+        text = piece * (size // len(piece))
+        start = process_time()
+        split_text(text)
+        split_text(f"see this\n{text}")
+        return process_time() - start
+
+    assert seconds(400_000) < max(8 * seconds(100_000), 1.0)
