@@ -121,3 +121,9 @@ def test_a_long_conversation_is_checked_in_no_time():
     started = time.perf_counter()
     check_focus("database schema 数据库的连接池和索引", [source], FAITHFUL)
     assert time.perf_counter() - started < 2
+
+
+def test_a_vague_word_that_was_said_is_not_called_unmentioned():
+    check = check_focus("session", ["The session store keeps every session."], "The session store is kept.")
+    assert check.warning is None
+    assert check_focus("session", ["Nothing here."], "None.").warning is not None

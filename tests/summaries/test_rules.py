@@ -4,7 +4,7 @@ from time import process_time
 
 import pytest
 
-from midfold.summaries.ledger.words import LONGEST_RULE_CHARS, find_rules
+from midfold.summaries.ledger.rules import LONGEST_RULE_CHARS, find_rules
 
 RULES = {
     "English": [

@@ -118,7 +118,7 @@ def test_a_line_that_holds_a_fact_comes_before_what_weighs_more_for_its_size():
 
 def test_what_a_summary_does_not_say_is_added_under_its_heading():
     sections = split_sections(mend("## Goal\nShip it.\n\n## Completed Actions\n- Something."))
-    assert sections["Goal"] == "Ship it."
+    assert sections["Goal (noted)"] == "Ship it."
     assert sections["Constraints & Preferences"] == "- [2] Never use eval."
     assert sections["Completed Actions"] == "- Something.\n- [5] bash: make test\n- [7] bash: make ship"
 
@@ -131,7 +131,7 @@ def test_what_a_summary_says_is_not_said_again():
 def test_rules_are_quoted_by_code_whatever_a_summary_says(said):
     sections = split_sections(mend(f"## Goal\n- {said}"))
     assert sections["Constraints & Preferences"] == "- [2] Never use eval."
-    assert sections["Goal"] == f"- {said}"
+    assert sections["Goal (noted)"] == f"- {said}"
 
 
 def test_the_most_important_comes_first_where_room_is_short():

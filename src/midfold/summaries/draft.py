@@ -32,12 +32,22 @@ class Draft:
         return DIGEST if self.words is None else MODEL
 
     def write(self, budget_tokens: int) -> str:
-        """Write the digest, or a model's words made whole."""
+        """Write the digest, or a model's words made whole, behind the user's corrections."""
+        corrections, count_text = self.sources.corrections, self.job.count_text
+        if corrections is None:
+            return self._write_notes(budget_tokens)
+        # Corrections come first: there are few, and the rest of the notes is wrong without them.
+        own = corrections.write("", count_text=count_text, budget_tokens=budget_tokens)
+        notes = self._write_notes(max(budget_tokens - count_text(own), 0))
+        return f"{own}\n\n{notes}" if own else notes
+
+    def _write_notes(self, budget_tokens: int) -> str:
         entries, count_text, template = self.sources.entries, self.job.count_text, self.job.template
+        corrections = self.sources.corrections
         if self.words is None:
             return fill_digest(entries, count_text=count_text, budget_tokens=budget_tokens, template=template)
         return repair(
-            self.words,
+            corrections.clean_words(self.words) if corrections else self.words,
             entries,
             facts=self.sources.facts,
             count_text=count_text,

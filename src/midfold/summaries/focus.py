@@ -83,8 +83,9 @@ def _naming_words(topic: str, said: Sequence[str]) -> Iterable[str]:
     found += [_KOREAN_ENDING.sub("", word) for word in _KATAKANA_OR_KOREAN.findall(topic)]
     for run in _CHARACTERS.findall(topic):
         found += [piece for part in _CHINESE_SMALL.split(run) for piece in _said_pieces(part, said)]
-    # A topic of a single letter or character is what it is.
-    yield from (word for word in found or [topic] if word and word.casefold() not in _small())
+    # A topic of a single letter or character is what it is, and so is one of nothing but vague words.
+    naming = [word for word in found or [topic] if word and word.casefold() not in _small()]
+    yield from naming or [word for word in found if word.casefold() in _vague()]
 
 
 def _said_pieces(run: str, said: Sequence[str]) -> Iterable[str]:
@@ -150,5 +151,10 @@ def _stem(word: str) -> str:
 
 
 @cache
+def _vague() -> frozenset[str]:
+    return frozenset(_VAGUE_WORDS.split())
+
+
+@cache
 def _small() -> frozenset[str]:
-    return frozenset(_VAGUE_WORDS.split()).union(*small_words().values())
+    return _vague().union(*small_words().values())

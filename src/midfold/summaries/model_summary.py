@@ -23,11 +23,15 @@ _EARLIER_PART = 0.3
 _FACTS_PART = 0.1
 _SLACK = 0.99
 """Texts may count for more together than apart."""
-_LEAST_SUMMARY_TOKENS = 50
+LEAST_SUMMARY_TOKENS = 50
 """Below this a model's words are not worth its price; the digest fills the room."""
 _STATED_PART = 0.85
 """Of a window that a model states: its tokens are not ours."""
 _MOST_PARTS = (999, 999)
+
+
+class AnswerRejected(SummaryUnavailable):
+    """The summariser answered, and its answer cannot be used; a simpler question may help."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +90,7 @@ def explain_failure(error: SummaryUnavailable, job: SummaryJob) -> str:
 def plan_prompts(job: SummaryJob, sources: Sources, window: int) -> PromptPlan:
     """Part what is folded for a window; raises `SummaryUnavailable` where that is too small."""
     wanted = min(job.model_tokens, job.body_tokens)
-    if wanted < _LEAST_SUMMARY_TOKENS:
+    if wanted < LEAST_SUMMARY_TOKENS:
         raise SummaryUnavailable(f"there is room for {wanted:,} tokens, too few for a model's summary")
     budget = min(wanted, int(window * _NOTES_PART))
     earlier = job.redact(job.previous) if job.previous else None
@@ -116,21 +120,28 @@ def _ask(job: SummaryJob, sources: Sources, plan: PromptPlan) -> Generator[Summa
     for number, part in enumerate(plan.parts, 1):
         prompt = _render(job, plan.budget_tokens, part, notes, (number, total) if total > 1 else None)
         answer = yield SummaryRequest(prompt, plan.budget_tokens, sources.facts, job.is_manual)
-        judged = judge_answer(
-            (prompts.find_body(answer) or answer) if isinstance(answer, str) else answer,
-            prompt=prompt,
-            turns=part.turns,
-            budget_tokens=plan.budget_tokens,
-            count_text=job.count_text,
-            template=job.template,
-            user_words=sources.user_words,
-        )
-        if judged.problem:
-            raise SummaryUnavailable(judged.problem)
-        notes = job.redact(judged.text)
+        notes = judge(answer, job, sources, prompt=prompt, turns=part.turns, budget_tokens=plan.budget_tokens)
     if notes is None:
         raise SummaryUnavailable("there was nothing to summarise")
     return notes
+
+
+def judge(
+    answer: object, job: SummaryJob, sources: Sources, *, prompt: str, turns: str, budget_tokens: int
+) -> str:
+    """Return the notes in an answer, without secrets; raises `AnswerRejected` where they cannot be used."""
+    judged = judge_answer(
+        (prompts.find_body(answer) or answer) if isinstance(answer, str) else answer,
+        prompt=prompt,
+        turns=turns,
+        budget_tokens=budget_tokens,
+        count_text=job.count_text,
+        template=job.template,
+        user_words=sources.user_words,
+    )
+    if judged.problem:
+        raise AnswerRejected(judged.problem)
+    return job.redact(judged.text)
 
 
 def _render(

@@ -4,14 +4,21 @@ The active task is set by code: the newest request in the user's own words, what
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 
-from midfold.messages import Message, is_request, newest_request
+from midfold.messages import Message
+from midfold.provenance import asks, find_answer, newest_asked, person_words, question_before, segments_at
 from midfold.settings import Template
+from midfold.summaries.ledger.text_commands import find_protocol
 
 _HEADING = re.compile(r"^## +(\S.*)$", re.MULTILINE)
+TASK_HEADING = "Active Task"
 FOLDED_HEADING = "Folded Messages"
+CORRECTIONS_HEADING = "Corrections by the User"
+"""Code wrote the lines under this heading."""
 MAX_TASK_CHARS = 2_000
+_MOST_ANSWERS = 3
+_ANSWER_CHARS = 400
 NO_TASK = "None."
 WORDLESS = "(the user sent something without words; it follows)"
 _GO_AHEAD_CHARS = 40
@@ -91,22 +98,60 @@ def with_section(body: str, name: str, text: str) -> str:
     return join_sections({name: quote_headings(text), **rest})
 
 
-def active_task(messages: Sequence[Message], is_summary: int | None = None) -> str:
-    """Quote the newest request, and below a mere go-ahead the last one with substance.
+def active_task(
+    messages: Sequence[Message],
+    is_summary: int | None = None,
+    observations: Container[int] | None = None,
+) -> str:
+    """Quote what a person asked last, and with a few words what they answer, or what was asked before.
 
-    `is_summary` is the index of an earlier summary, which is no request.
+    `is_summary` is the index of an earlier summary, which is no request; `observations`, where they are
+    known, are those of a text protocol. What a person answered since, through a tool that asks, belongs here.
     """
-    newest = newest_request(messages)
+    if observations is None:
+        observations = find_protocol(messages).observations
+    newest = newest_asked(messages, observations)
     if newest is None or newest == is_summary:
         return NO_TASK
-    words = messages[newest].text.strip() or WORDLESS
-    if not is_go_ahead(words):
-        return words[:MAX_TASK_CHARS]
-    for index in range(newest - 1, -1, -1):
-        earlier = messages[index]
-        if index != is_summary and is_request(earlier) and not is_go_ahead(earlier.text):
-            return f"{words}\n(Asked before: {earlier.text.strip()[:MAX_TASK_CHARS]})"
-    return words[:MAX_TASK_CHARS]
+    words = _words_at(messages, newest) or WORDLESS
+    task = words[:MAX_TASK_CHARS]
+    question = question_before(messages, newest, words)
+    if question:
+        task += f"\n(This answers: {question})"
+    if is_go_ahead(words):
+        earlier = _asked_before(messages, newest, is_summary, observations)
+        task += f"\n(Asked before: {earlier[:MAX_TASK_CHARS]})" if earlier else ""
+    return task + "".join(_answered_since(messages, newest))
+
+
+def _words_at(messages: Sequence[Message], index: int) -> str:
+    return person_words(messages[index], segments_at(messages, index)).strip()
+
+
+def _asked_before(
+    messages: Sequence[Message], index: int, is_summary: int | None, observations: Container[int]
+) -> str:
+    """Return the last request before `index` that says more than to go on."""
+    for earlier in range(index - 1, -1, -1):
+        if earlier != is_summary and asks(messages, earlier, observations):
+            words = _words_at(messages, earlier)
+            if words and not is_go_ahead(words):
+                return words
+    return ""
+
+
+def _answered_since(messages: Sequence[Message], index: int) -> Iterator[str]:
+    """Quote what a person said in tool results after `index`, the newest few."""
+    calls = {call.id: call for message in messages[index + 1 :] for call in message.calls}
+    said = [
+        answer
+        for message in messages[index + 1 :]
+        for result in message.results
+        if result.call_id in calls and (answer := find_answer(calls[result.call_id], result))
+    ]
+    for answer in said[-_MOST_ANSWERS:]:
+        asked = f" (asked: {' '.join(answer.question.split())[:_ANSWER_CHARS]})" if answer.question else ""
+        yield f"\n(Since then the user answered: {' '.join(answer.words.split())[:_ANSWER_CHARS]}{asked})"
 
 
 def is_go_ahead(words: str) -> bool:

@@ -4,16 +4,24 @@ The built-in digest is made of nothing else. A model's summary is checked agains
 """
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from midfold.messages import Message, Pairing
+from midfold.provenance import Author
 from midfold.settings import Template
-from midfold.summaries.digest.composition import compose, find_factors
-from midfold.summaries.digest.entries import DigestEntry, EntryKind, cost, focus_on, lines_per_action
+from midfold.summaries.corrections import Corrections
+from midfold.summaries.digest.composition import compose, find_factors, weigh_surprise
+from midfold.summaries.digest.entries import LABEL, DigestEntry, EntryKind, cost, focus_on, lines_per_action
 from midfold.summaries.digest.layers import merge, read_entries, read_rules, request_entries
+from midfold.summaries.digest.names import list_names, look_ahead
 from midfold.summaries.ledger.collection import LedgerCache, collect
+from midfold.summaries.ledger.commands import read_invocations
+from midfold.summaries.ledger.names import NameReader
+from midfold.summaries.ledger.open_failures import BrokenRun, Course
+from midfold.summaries.ledger.shell import read_commands
 from midfold.summaries.ledger.values import Ledger, Rule
+from midfold.summaries.sections import CORRECTIONS_HEADING
 
 _BYTES_PER_TOKEN = 3.3
 _USER_WORDS_CHARS = 8_000
@@ -68,16 +76,20 @@ class Sources:
     ledger: Ledger
     pins: tuple[Rule, ...]
     entries: Sequence[DigestEntry]
+    corrections: Corrections | None = None
+    """the user's, of earlier notes; `None` where nothing was corrected, as is usual"""
 
     @property
     def facts(self) -> tuple[str, ...]:
         """Exact strings that must survive: pinned rules, changed files, what is still broken."""
-        return tuple(dict.fromkeys([*(rule.text for rule in self.pins), *self.ledger.facts]))
+        facts = dict.fromkeys([*(rule.text for rule in self.pins), *self.ledger.facts])
+        return tuple(self.corrections.filter_facts(facts) if self.corrections else facts)
 
     @property
     def user_words(self) -> str:
         """The user's words, as far as they show the language of the conversation."""
-        said = (statement.text for statement in self.ledger.statements if statement.role == "user")
+        people = (each for each in self.ledger.statements if each.author is Author.PERSON)
+        said = (statement.text for statement in people)
         return "\n".join(said)[:_USER_WORDS_CHARS]
 
 
@@ -88,19 +100,15 @@ def gather_sources(job: SummaryJob, *, choose_rules: ChooseRules | None = None) 
     """
     previous = job.redact(job.previous or "")
     unpinned = {_as_pinned(job, text) for text in job.unpinned}
+    corrections = Corrections.read(previous) if CORRECTIONS_HEADING in previous else None
     rules = [rule for rule in read_rules(previous) if rule.text not in unpinned]
     earlier = read_entries(previous)
-    ledger = collect(
-        job.messages,
-        job.turns,
-        job.pairing,
-        redact=job.redact,
-        cache=job.ledger_cache,
-        numbers=job.numbers,
-        # Deeds without a call in sight: the model gives its commands in words.
-        is_led_by_words=any(entry.kind in (EntryKind.ACTION, EntryKind.BROKEN) for entry in earlier),
-    )
+    # Deeds without a call in sight: the model gives its commands in words.
+    led_by_words = any(entry.kind in (EntryKind.ACTION, EntryKind.BROKEN) for entry in earlier)
+    ledger = _read(job, job.turns, is_led_by_words=led_by_words)
+    ledger = replace(ledger, after=_read(job, _indices_behind(job), is_led_by_words=led_by_words))
     known = [*rules, *ledger.rules]
+    known = corrections.filter_rules(known) if corrections else known
     pins = choose_rules(job, known) if choose_rules else _choose_pins(job, known, unpinned)
     # A rule that is pinned no longer is still something that the user said.
     earlier += request_entries(rule for rule in rules if rule not in pins)
@@ -110,8 +118,38 @@ def gather_sources(job: SummaryJob, *, choose_rules: ChooseRules | None = None) 
         factors=find_factors(ledger, job.kept, job.numbers[-1]),
         most_lines=lines_per_action(ledger, job.body_tokens),
     )
-    merged = merge(earlier, entries, has_new_steps=bool(ledger.steps))
-    return Sources(ledger, pins, focus_on(merged, job.focus) if job.focus else merged)
+    reader = NameReader(job.redact)
+    reader.read(job.messages, job.turns, job.numbers, ledger)
+    outlook = look_ahead(job.messages, job.turns, job.numbers, ledger)
+    room = job.body_tokens * _BYTES_PER_TOKEN / max(reader.chars, 1)
+    entries += list_names(reader.uses, job.kept, outlook, room=room)
+    settle_failures(earlier, ledger.course)
+    merged = merge(
+        earlier,
+        entries,
+        has_new_steps=bool(ledger.steps or (ledger.after and ledger.after.steps)),
+        replaced={line for action in ledger.actions for line in action.run.removed} if earlier else (),
+    )
+    weigh_surprise(merged)
+    merged = corrections.filter_entries(merged) if corrections else merged
+    return Sources(ledger, pins, focus_on(merged, job.focus) if job.focus else merged, corrections)
+
+
+def _read(job: SummaryJob, indices: Sequence[int], *, is_led_by_words: bool) -> Ledger:
+    return collect(
+        job.messages,
+        indices,
+        job.pairing,
+        redact=job.redact,
+        cache=job.ledger_cache,
+        numbers=job.numbers,
+        is_led_by_words=is_led_by_words,
+    )
+
+
+def _indices_behind(job: SummaryJob) -> range:
+    """Return where the messages stand that stay behind everything folded."""
+    return range(max(job.folded, default=-1) + 1, len(job.messages))
 
 
 def _choose_pins(job: SummaryJob, rules: Sequence[Rule], unpinned: set[str]) -> tuple[Rule, ...]:
@@ -124,7 +162,10 @@ def _choose_pins(job: SummaryJob, rules: Sequence[Rule], unpinned: set[str]) -> 
     by_hand += [rule for rule in known if rule.index is None]
     pinned = {rule.text: rule for rule in by_hand}
     left = job.rules_tokens * _BYTES_PER_TOKEN
-    for rule in reversed(known):
+    # A person's rules come before those of files, which can be read again.
+    by_people = [rule for rule in known if rule.author is not Author.PROJECT]
+    by_files = [rule for rule in known if rule.author is Author.PROJECT]
+    for rule in (*reversed(by_people), *reversed(by_files)):
         size = cost(rule.text)
         if rule.text not in pinned and size <= left:
             pinned[rule.text] = rule
@@ -135,3 +176,20 @@ def _choose_pins(job: SummaryJob, rules: Sequence[Rule], unpinned: set[str]) -> 
 def _as_pinned(job: SummaryJob, text: str) -> str:
     """Write a sentence as a summary does: on one line, without secrets."""
     return job.redact(" ".join(text.split()))
+
+
+def settle_failures(earlier: Sequence[DigestEntry], course: Course) -> None:
+    """Ask what became of failures that an earlier summary calls open: by their command and their words."""
+    for entry in earlier:
+        label = LABEL.match(entry.head)
+        if entry.kind is not EntryKind.BROKEN or label is None:
+            continue
+        tool, _, command = entry.subject.partition(": ")
+        invocation = read_invocations(command, read_commands(command), entry.subject)[-1]
+        index = max(map(int, label[1].split(", ")))
+        failure = BrokenRun(index, invocation, tuple(unit.text for unit in entry.units), tool)
+        settled = course.closing(failure)
+        if settled is not None:
+            entry.head = f"{entry.head} (failed, settled by [{settled}])"
+        if settled is not None or course.has_lapsed(failure):
+            entry.kind = EntryKind.ACTION

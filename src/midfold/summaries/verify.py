@@ -7,15 +7,16 @@ from dataclasses import dataclass, replace
 from midfold.settings import Template
 from midfold.summaries.digest.entries import (
     MUST,
-    NOTED_HEADING,
     NOTES_HEADING,
     RULES_HEADING,
     DigestEntry,
     EntryKind,
     cost,
     fill_digest,
+    note_heading,
     write_heads,
 )
+from midfold.summaries.phrases import Phrases
 from midfold.summaries.sections import join_sections, split_sections
 
 _MOST_INVENTIONS = 50
@@ -66,9 +67,8 @@ def find_inventions(body: str, source: Callable[[], str]) -> tuple[str, ...]:
     claims = dict.fromkeys(claim.rstrip(".,:;*_~") for claim in _CLAIM.findall(body))
     if not claims:
         return ()
-    text = source()
-    plain = text.replace(",", "")
-    made_up = (claim for claim in claims if claim not in text and claim.replace(",", "") not in plain)
+    plain = source().replace(",", "")
+    made_up = (claim for claim in claims if claim.replace(",", "") not in plain)
     return tuple(made_up)[:_MOST_INVENTIONS]
 
 
@@ -85,13 +85,12 @@ def repair(
 
     `facts` are exact strings that must survive. They come before the model's words, which give way where both
     do not fit, and first those that name nothing: a model that drops every name must not leave less than the
-    digest would. What the model wrote under the heading of the rules is only noted: rules are quoted by code.
+    digest would. What the model wrote about rules, goals and open requests is only noted: code quotes those.
     """
     sections = split_sections(body)
-    for heading, name in ((RULES_HEADING, NOTED_HEADING), ("", NOTES_HEADING)):
-        if heading in sections:
-            sections[name] = sections.pop(heading)
-    words = join_sections(sections)
+    words = join_sections(
+        {note_heading(heading) if heading else NOTES_HEADING: said for heading, said in sections.items()}
+    )
     if _has_more_to_say(entries, budget_tokens - count_text(words)):
         words = _without_idle_lines(words, budget_tokens)
     unsaid = [fact for fact in facts if fact not in words]
@@ -158,10 +157,14 @@ def _raise_facts(
     """
     left = budget_tokens * _BYTES_PER_TOKEN * _RAISED_PART
     raised = []
+    phrases = Phrases(facts)
     for entry in entries:
-        holding = [unit for unit in entry.units if any(fact in unit.text for fact in facts)]
+        if entry.weight >= _FIRM or left <= 0:
+            raised.append(entry)
+            continue
+        holding = [unit for unit in entry.units if phrases.is_any_in(unit.text)]
         head = entry.render(holding).removeprefix("- ")
-        if holding and entry.weight < _FIRM and cost(head) <= left:
+        if holding and cost(head) <= left:
             left -= cost(head)
             rest = [unit for unit in entry.units if unit not in holding]
             raised.append(replace(entry, head=head, weight=MUST, units=rest))
@@ -175,7 +178,8 @@ def _is_missing(entry: DigestEntry, words: str) -> bool:
 
 
 def _merge(sections: Mapping[str, str], added: Mapping[str, str]) -> str:
-    names = dict.fromkeys([RULES_HEADING, *sections, *added])
+    coded = [name for name in added if note_heading(name) != name]
+    names = dict.fromkeys([RULES_HEADING, *coded, *sections, *added])
     return join_sections(
         {name: "\n".join(filter(None, (sections.get(name), added.get(name)))) for name in names}
     )

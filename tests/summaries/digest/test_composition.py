@@ -2,9 +2,11 @@
 
 import json
 
+import pytest
+
 from midfold.messages import Message, Text, ToolCall, ToolResult, pair_calls
 from midfold.summaries.digest import compose
-from midfold.summaries.digest.composition import WeightFactors
+from midfold.summaries.digest.composition import WeightFactors, weigh_surprise
 from midfold.summaries.digest.entries import EntryKind
 from midfold.summaries.ledger import collect
 from midfold.summaries.ledger.words import LEAST_LINES
@@ -30,7 +32,7 @@ def test_a_sentence_that_was_said_before_is_not_quoted_again():
     messages = [
         Message("assistant", (Text(words),)) for words in ("It works. So it is.", "It works. Or not.")
     ]
-    assert [entry.head for entry in entries_of(messages)] == ["[0] It works.", "[1] Or not."]
+    assert [entry.head for entry in entries_of(messages)] == ["[0] told: It works.", "[1] told: Or not."]
 
 
 def test_a_long_request_is_quoted_by_its_opening_its_rules_and_its_lines():
@@ -49,3 +51,108 @@ def test_no_more_lines_are_looked_at_than_asked_for():
     for most in (LEAST_LINES, 30):
         [entry] = entries_of(run(1, output), most_lines=most)
         assert len(entry.units) == most
+
+
+def plan(number, **states):
+    todos = [{"content": text, "status": state} for text, state in states.items()]
+    return [
+        Message("assistant", (ToolCall(f"p{number}", "TodoWrite", json.dumps({"todos": todos})),)),
+        Message("tool", (ToolResult(f"p{number}", "ok"),)),
+    ]
+
+
+def test_a_to_do_list_stands_with_its_states():
+    entries = entries_of(
+        [*plan(1, Draw="completed", Ship="pending"), *plan(2, Draw="completed", Ship="in_progress")]
+    )
+    found = {(entry.kind, entry.head): [unit.text for unit in entry.units] for entry in entries}
+    assert (EntryKind.DOING, "[2] Ship") in found
+    assert found[(EntryKind.ACTION, "[2] to-do list, ticked off")] == ["Draw"]
+
+
+def test_a_to_do_list_that_is_kept_item_by_item_is_one_list():
+    def call(number, tool, result, **arguments):
+        return [
+            Message("assistant", (ToolCall(f"t{number}", tool, json.dumps(arguments)),)),
+            Message("tool", (ToolResult(f"t{number}", result),)),
+        ]
+
+    messages = [
+        *call(1, "TaskCreate", "Task #7 created", subject="Draw"),
+        *call(2, "TaskCreate", "Task #8 created", subject="Ship"),
+        *call(3, "TaskUpdate", "ok", taskId="7", status="completed"),
+        *call(4, "TaskUpdate", "ok", taskId="8", status="in_progress"),
+    ]
+    heads = [entry.head for entry in entries_of(messages)]
+    assert "[6] Ship" in heads
+    assert "[4] to-do list, ticked off" in heads
+
+
+def edit(number, path, old, new, result="ok", *, is_error=False):
+    arguments = json.dumps({"path": path, "old_string": old, "new_string": new})
+    return [
+        Message("assistant", (ToolCall(f"e{number}", "edit_file", arguments),)),
+        Message("tool", (ToolResult(f"e{number}", result, is_error),)),
+    ]
+
+
+def entry_of_file(messages):
+    (entry,) = [entry for entry in entries_of(messages) if entry.kind in (EntryKind.CHANGED, EntryKind.READ)]
+    return entry
+
+
+def test_lines_that_a_later_edit_replaced_are_not_quoted():
+    entry = entry_of_file(
+        [*edit(1, "/w/src/a.py", "x = 1", "limit = 20"), *edit(2, "src/a.py", "limit = 20", "limit = 30")]
+    )
+    assert entry.head == "/w/src/a.py (changed): edit_file [0, 2]"
+    assert "limit = 30" in [unit.text for unit in entry.units]
+    assert not {"limit = 20", "x = 1"} & {unit.text for unit in entry.units}
+
+
+def test_an_edit_that_failed_changed_nothing():
+    entry = entry_of_file(edit(1, "a.py", "x", "y = 2", "Error: no match", is_error=True))
+    assert entry.kind is EntryKind.READ
+
+
+@pytest.mark.parametrize(
+    ("command", "fate"),
+    [
+        ("rm -f src/a.py", "deleted"),
+        ("rm -rf src", "deleted"),
+        ("rm src/*.py", "deleted"),
+        ("git mv src/a.py src/b.py", "moved to src/b.py"),
+        ("git checkout -- src/a.py", "reverted"),
+    ],
+)
+def test_a_file_that_is_gone_says_so(command, fate):
+    shell = [
+        Message("assistant", (ToolCall("s", "bash", json.dumps({"command": command})),)),
+        Message("tool", (ToolResult("s", ""),)),
+    ]
+    entries = entries_of([*edit(1, "src/a.py", "x", "limit = 20"), *shell])
+    entry = next(entry for entry in entries if entry.head.startswith(f"src/a.py ({fate})"))
+    assert "limit = 20" not in [unit.text for unit in entry.units]
+
+
+def test_lines_that_many_results_share_weigh_little():
+    runs = [
+        message
+        for n in range(9)
+        for message in (
+            Message("assistant", (ToolCall(f"r{n}", "bash", json.dumps({"command": f"./part{n}"})),)),
+            Message(
+                "tool",
+                (ToolResult(f"r{n}", f"Wall time of this run was {n}.3 seconds\nzone {n} lacks a fee"),),
+            ),
+        )
+    ]
+    once = [
+        Message("assistant", (ToolCall("o", "bash", json.dumps({"command": "./check"})),)),
+        Message("tool", (ToolResult("o", "The tables of 3 zones have no fee"),)),
+    ]
+    entries = entries_of([*runs, *once])
+    weigh_surprise(entries)
+    units = {unit.text: unit.weight for entry in entries for unit in entry.units}
+    surprising = units["The tables of 3 zones have no fee"]
+    assert units["Wall time of this run was 3.3 seconds"] < surprising / 2

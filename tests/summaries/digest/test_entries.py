@@ -4,6 +4,7 @@ import pytest
 
 from midfold.summaries.digest import fill_digest
 from midfold.summaries.digest.entries import (
+    NAMES_HEADING,
     RULES_HEADING,
     ChosenEntry,
     DigestEntry,
@@ -106,7 +107,7 @@ def heading_of(kind, template):
 @pytest.mark.parametrize("template", list(Template))
 @pytest.mark.parametrize("kind", list(EntryKind))
 def test_every_kind_has_a_heading_of_its_template(template, kind):
-    assert heading_of(kind, template) in {*HEADINGS[template], RULES_HEADING}
+    assert heading_of(kind, template) in {*HEADINGS[template], RULES_HEADING, NAMES_HEADING}
 
 
 @pytest.mark.parametrize("template", list(Template))

@@ -4,7 +4,7 @@ from time import process_time
 
 import pytest
 
-from midfold.summaries.ledger.tool_runs import is_path, patched_files, written_files
+from midfold.summaries.ledger.shell import is_path, patched_files, written_files
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from midfold.summaries.ledger.words import weigh_line, weigh_output
+from midfold.summaries.ledger.words import Words, weigh_line, weigh_output
 
 
 def lines(output, most=10):
@@ -58,3 +58,26 @@ def test_a_line_without_end_is_cut_into_pieces_of_itself():
 @pytest.mark.parametrize("output", ["", "\n\n", "{", "[[[[", '{"a":', "\ud800\ud800\ud800 x", "\x00" * 50])
 def test_odd_output_raises_nothing(output):
     assert len(lines(output)) <= 10
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "编码问题的根本原因是函数没有指定编码格式。",
+        "文字化けの原因はエンコーディングの未指定でした。",
+        "빌드 실패의 원인은 모듈 경로 변경 때문입니다.",
+    ],
+)
+def test_sentences_without_blanks_weigh_by_what_they_say(sentence):
+    words = Words(sentence).sentences
+    assert words.decides == (True,)
+    assert words.weights[0] > 1.0
+
+
+def test_a_sentence_that_only_says_what_comes_next_weighs_little():
+    found, announced = (
+        "The handler drops the lock too early there.",
+        "Let me look at the handler of the lock there:",
+    )
+    weights = {text: weight for text, weight, _ in Words(f"{found}\n{announced}").sentences}
+    assert weights[announced] < weights[found] / 2

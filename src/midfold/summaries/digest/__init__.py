@@ -6,7 +6,6 @@ the whole budget by weight.
 
 from midfold.summaries.digest.composition import WeightFactors, compose, find_factors
 from midfold.summaries.digest.entries import (
-    NOTED_HEADING,
     NOTES_HEADING,
     RULES_HEADING,
     DigestEntry,
@@ -14,11 +13,11 @@ from midfold.summaries.digest.entries import (
     cost,
     fill_digest,
     lines_per_action,
+    note_heading,
 )
 from midfold.summaries.digest.layers import merge, read_entries, read_rules, request_entries
 
 __all__ = [
-    "NOTED_HEADING",
     "NOTES_HEADING",
     "RULES_HEADING",
     "DigestEntry",
@@ -30,6 +29,7 @@ __all__ = [
     "find_factors",
     "lines_per_action",
     "merge",
+    "note_heading",
     "read_entries",
     "read_rules",
     "request_entries",

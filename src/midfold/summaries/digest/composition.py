@@ -4,40 +4,47 @@ What a thing weighs by its kind is multiplied by factors around one: newer thing
 still in use and those still broken.
 """
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from midfold.messages import Message, Text, ToolCall, ToolResult
+from midfold.provenance import Author
 from midfold.summaries.digest.entries import (
-    CHANGED_MARK,
     MUST,
     PIN_LABEL,
+    TOLD_LABEL,
     DigestEntry,
     EntryKind,
     Unit,
     cost,
     format_indices,
 )
-from midfold.summaries.ledger.values import Action, Ledger, Rule, Statement, ToolRun
-from midfold.summaries.ledger.words import Words, find_names
+from midfold.summaries.ledger.file_states import FileState, live_lines, trace_files
+from midfold.summaries.ledger.invocations import Aim
+from midfold.summaries.ledger.values import FINISHED, Action, Ledger, Rule, Statement, ToolRun
+from midfold.summaries.ledger.words import COMMIT, DEFINITION, WeightedLines, Words, weigh_lines
+from midfold.summaries.tool_calls.output import find_names
 
 # What things weigh, relative to one another: a line of output is about one.
 _REQUEST_PER_BYTE, _RULING_REQUEST_PER_BYTE = 1.0, 3.0
 _RULE_IN_REQUEST_WEIGHT = 30.0
 _REQUEST_LINE_WEIGHT = 4.0
 _STEP_WEIGHT = 20.0
+_DONE_STEP_WEIGHT = 6.0
 _ACTION_WEIGHT = 16.0
 _FAILED_ACTION_WEIGHT = 18.0
 _PLAN_WEIGHT = 3.0
 _CHANGED_FILE_WEIGHT = MUST / 100
 _READ_FILE_WEIGHT = 9.0
 _DETAIL_WEIGHT = 3.0
-_PLAN_DETAIL_WEIGHT = 0.6
+_PLAN_DETAIL_WEIGHT = 0.1
 _STATUS_WEIGHT = 6.0
-_FAILURE_WEIGHTS = (12.0, 8.0, 5.0, 3.0, 2.0)
-_FIRST_SENTENCE_WEIGHT = 3.0
+_FAILURE_WEIGHTS = (20.0, 14.0, 9.0, 5.0, 3.0)
+_FIRST_SENTENCE_WEIGHT = 1.5
 _SENTENCE_WEIGHT = 2.0
-_READ_LINE_FACTOR = 0.6
+_READ_LINE_FACTOR = 0.15
 """what a file says can be read again"""
 _CONTENT_WEIGHT, _LATER_CONTENT_WEIGHT = 1.5, 0.8
 _FIRST_CONTENT_LINES = 3
@@ -45,7 +52,6 @@ _FIRST_CONTENT_LINES = 3
 _DETAILS_IN_HEAD_CHARS = 160
 _FULL_DETAIL_CHARS = 12
 _MOST_SENTENCES = 24
-_FINISHED = ("completed", "done", "cancelled", "canceled")
 _FILE_KINDS = ("read", "edit", "write", "")
 
 _OLDEST, _NEWEST = 0.85, 1.15
@@ -54,8 +60,32 @@ _IN_USE = 1.35
 _BROKEN = 1.4
 _FIXED = 0.9
 _DECIDED = 1.6
+_SUPERSEDED = 0.5
+"""for output of a program that was run again since"""
+_RESULT = 3.0
+"""for the last lines of the newest run of a program"""
+_RESULT_LINES = 3
+_COMMITTED = 6.0
+"""for the line that tells of a commit"""
+_DEFINED = 2.0
+"""for a line of an edit that gives something a name"""
+_OVERTAKEN = 0.5
+"""for words of which later ones name everything"""
+_TOLD = 2.5
+"""for a model's last words of a turn"""
 _SHORTEST_NAME = 5
 _TEXT_CHARS = 40_000
+_FIGURE = re.compile(r"\b\d[\d.,:]*\b")
+"""a number that is no part of a name"""
+_USUAL = 2
+_SURPRISE = 0.7
+_RESULT_KINDS = (EntryKind.ACTION, EntryKind.BROKEN, EntryKind.CHANGED, EntryKind.READ)
+_QUESTION_CHARS = 400
+_SUMMARY_FACTOR = 5
+"""somebody's summary stands for many messages"""
+_NOT_QUOTED = (Author.PERSON, Author.PROJECT, Author.HOST, Author.TOOL)
+"""a person is quoted as such, and what clients and files say again is not worth quoting"""
+_SPEAKERS = {Author.AGENT: "(another agent) ", Author.SUMMARY: "(an earlier summary) "}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +107,8 @@ class WeightFactors:
             factor *= _BROKEN
         return factor * (_FIXED if action.index in self.fixed else 1.0)
 
-    def of_words(self, index: int, *, decides: bool) -> float:
-        return self._recency(index) * (_DECIDED if decides else 1.0)
+    def of_words(self, index: int, *, decides: bool, is_final: bool = False) -> float:
+        return self._recency(index) * (_DECIDED if decides else 1.0) * (_TOLD if is_final else 1.0)
 
     def _recency(self, index: int) -> float:
         return _OLDEST + (_NEWEST - _OLDEST) * min(1.0, index / max(self.newest, 1))
@@ -108,10 +138,39 @@ def compose(
     ]
 
 
+def weigh_surprise(entries: Sequence[DigestEntry]) -> None:
+    """Lower the weight of lines that say the same in many results, but for figures: they carry nothing."""
+    units = [
+        (unit, _FIGURE.sub("", unit.text).removeprefix("[] "))
+        for entry in entries
+        if entry.kind in _RESULT_KINDS
+        for unit in entry.units
+    ]
+    counts = Counter([text for _, text in units])
+    for unit, text in units:
+        if counts[text] > _USUAL:
+            unit.weight *= (_USUAL / counts[text]) ** _SURPRISE
+
+
+def find_standings(ledger: Ledger) -> dict[int, float]:
+    """Say how much the last words of each turn still hold: less, the more they name what later ones name."""
+    after = ledger.after.statements if ledger.after else ()
+    standings: dict[int, float] = {}
+    named: set[str] = set()
+    for statement in reversed((*ledger.statements, *after)):
+        if statement.is_final:
+            names = set(find_names(statement.text[:_TEXT_CHARS]))
+            said_again = len(names & named) / max(len(names), 1)
+            standings[statement.index] = 1.0 - (1.0 - _OVERTAKEN) * said_again
+            named |= names
+    return standings
+
+
 def _pin(number: int, rule: Rule) -> DigestEntry:
     if rule.index is None:
         return DigestEntry(EntryKind.RULE, number - MUST, f"{PIN_LABEL}{rule.text}", MUST)
-    return DigestEntry(EntryKind.RULE, rule.index, f"[{rule.index}] {rule.text}", MUST)
+    source = f"({rule.source}) " if rule.source else ""
+    return DigestEntry(EntryKind.RULE, rule.index, f"[{rule.index}] {source}{rule.text}", MUST)
 
 
 def _requests(ledger: Ledger, said: set[str]) -> Iterator[DigestEntry]:
@@ -120,15 +179,22 @@ def _requests(ledger: Ledger, said: set[str]) -> Iterator[DigestEntry]:
     for rule in ledger.rules:
         rules.setdefault(rule.index, []).append(rule.text)
     for statement in ledger.statements:
-        if statement.role != "user" or statement.text in said:
+        if statement.role != "user" or statement.author is not Author.PERSON or statement.text in said:
             continue
         said.add(statement.text)
         kind = EntryKind.OPEN_REQUEST if statement.index in ledger.open_requests else EntryKind.REQUEST
         opening = statement.text[: statement.words.opening_chars]
-        head = f"[{statement.index}] {opening.strip()}"
+        head = f"[{statement.index}] {opening.strip()}{_quote_question(statement)}"
         units = _request_units(statement.words, rules.get(statement.index, []), said)
         per_byte = _RULING_REQUEST_PER_BYTE if statement.index in rules else _REQUEST_PER_BYTE
         yield DigestEntry(kind, statement.index, head, cost(head) * per_byte, units)
+
+
+def _quote_question(statement: Statement) -> str:
+    """Say what a short answer answers, on the same line."""
+    if not statement.question:
+        return ""
+    return f" (answers: {' '.join(statement.question.split())[-_QUESTION_CHARS:]})"
 
 
 def _request_units(words: Words, found: Sequence[str], said: set[str]) -> list[Unit]:
@@ -146,10 +212,20 @@ def _request_units(words: Words, found: Sequence[str], said: set[str]) -> list[U
 
 
 def _steps(ledger: Ledger) -> Iterator[DigestEntry]:
-    for step in ledger.steps:
-        if step.state not in _FINISHED:
+    """Write the newest to-do list as it stands; one that stays in the context speaks for itself."""
+    after = ledger.after or Ledger()
+    if after.steps:
+        return
+    steps = [replace(step, state=after.step_states.get(step.key, step.state)) for step in ledger.steps]
+    done = [step for step in steps if step.state in FINISHED]
+    for step in steps:
+        if step.state not in FINISHED:
             kind = EntryKind.DOING if step.state.startswith("in") else EntryKind.STEP
             yield DigestEntry(kind, step.index, f"[{step.index}] {step.text}", _STEP_WEIGHT)
+    if done:
+        units = [Unit(step.text, _DONE_STEP_WEIGHT) for step in done]
+        head = f"[{done[0].index}] to-do list, ticked off"
+        yield DigestEntry(EntryKind.ACTION, done[0].index, head, _DONE_STEP_WEIGHT, units)
 
 
 @dataclass(slots=True)
@@ -160,43 +236,55 @@ class _Writer:
     factors: WeightFactors
     most_lines: int
     seen: set[str] = field(default_factory=set)
+    standings: dict[int, float] = field(default_factory=dict)
+    """how much the words of a message still hold"""
     action_factors: list[float] = field(default_factory=list)
     """how much each action matters beside what it is"""
 
     def words(self) -> Iterator[DigestEntry]:
         """Quote the model: the first sentence leads, the others follow by what they say."""
+        self.standings = find_standings(self.ledger)
         for statement in self.ledger.statements:
-            news = [] if statement.role == "user" else self._news(statement)
-            if news:
-                plain, decisive = (self.factors.of_words(statement.index, decides=it) for it in (False, True))
-                weights = [weight * (decisive if decides else plain) for _, weight, decides in news]
-                units = [
-                    Unit(text, _SENTENCE_WEIGHT * weight)
-                    for (text, _, _), weight in zip(news[1:], weights[1:], strict=True)
-                ]
-                head = f"[{statement.index}] {news[0][0]}"
-                yield DigestEntry(
-                    EntryKind.WORDS, statement.index, head, _FIRST_SENTENCE_WEIGHT * weights[0], units
-                )
+            if statement.author not in _NOT_QUOTED and (news := self._news(statement)):
+                yield self._quote(statement, news)
+
+    def _quote(self, statement: Statement, news: Sequence[tuple[str, float, bool]]) -> DigestEntry:
+        index, is_final = statement.index, statement.is_final
+        factors = [self.factors.of_words(index, decides=it, is_final=is_final) for it in (False, True)]
+        standing = self.standings.get(index, 1.0)
+        weights = [weight * factors[decides] * standing for _, weight, decides in news]
+        units = [
+            Unit(text, _SENTENCE_WEIGHT * weight, is_conclusion=is_final or decides)
+            for (text, _, decides), weight in zip(news[1:], weights[1:], strict=True)
+        ]
+        first, _, first_decides = news[0]
+        speaker = TOLD_LABEL if is_final else _SPEAKERS.get(statement.author, "")
+        head = f"[{index}] {speaker}{first}"
+        return DigestEntry(
+            EntryKind.EARLIER if statement.author is Author.SUMMARY else EntryKind.WORDS,
+            index,
+            head,
+            _FIRST_SENTENCE_WEIGHT * weights[0],
+            units,
+            is_conclusion=is_final or first_decides,
+        )
 
     def actions(self) -> Iterator[DigestEntry]:
         """Join runs of one retry key, and all that happened to one file."""
-        self.action_factors = [self.factors.of_action(action) for action in self.ledger.actions]
+        actions = self.ledger.actions
+        self.action_factors = [self.factors.of_action(action) for action in actions]
         runs: dict[str, list[int]] = {}
-        files: dict[str, list[int]] = {}
-        for position, action in enumerate(self.ledger.actions):
-            for path in (*action.run.changes, *action.run.reads):
-                files.setdefault(path, []).append(position)
+        for position, action in enumerate(actions):
             if not _is_about_files(action.run):
                 runs.setdefault(action.run.retry_key, []).append(position)
         yield from (self._retried(positions) for positions in runs.values())
-        yield from (self._file(path, positions) for path, positions in files.items())
+        yield from map(self._file, trace_files(actions))
 
     def _news(self, statement: Statement) -> list[tuple[str, float, bool]]:
         """Return the sentences of a statement that nobody said before."""
         news = [each for each in statement.words.sentences if each[0] not in self.seen]
         self.seen.update([text for text, _, _ in news])
-        return news[:_MOST_SENTENCES]
+        return news[: _MOST_SENTENCES * (_SUMMARY_FACTOR if statement.author is Author.SUMMARY else 1)]
 
     def _retried(self, positions: Sequence[int]) -> DigestEntry:
         actions = [self.ledger.actions[position] for position in positions]
@@ -207,25 +295,33 @@ class _Writer:
         weight = _FAILED_ACTION_WEIGHT if any(action.run.has_failed for action in actions) else _ACTION_WEIGHT
         weight = _PLAN_WEIGHT if first.kind == "plan" else weight
         kind = EntryKind.BROKEN if positions[-1] in self.ledger.open_failures else EntryKind.ACTION
+        if positions[-1] in self.ledger.fixes:
+            head = f"{head} (failed, settled by [{self.ledger.fixes[positions[-1]]}])"
         return DigestEntry(kind, actions[0].index, head, weight * self.action_factors[positions[-1]], units)
 
-    def _file(self, path: str, positions: Sequence[int]) -> DigestEntry:
-        actions = [self.ledger.actions[position] for position in positions]
+    def _file(self, state: FileState) -> DigestEntry:
+        actions = self.ledger.actions
         uses: dict[str, list[int]] = {}
-        for action in actions:
-            uses.setdefault(action.run.tool, []).append(action.index)
+        for position in state.positions:
+            uses.setdefault(actions[position].run.tool, []).append(actions[position].index)
         said = ", ".join([f"{tool} {format_indices(indices)}" for tool, indices in uses.items()])
-        about = [position for position in positions if _is_about_files(self.ledger.actions[position].run)]
-        units = [unit for position in about for unit in self._outcome(position)]
-        if any(path in action.run.changes for action in actions):
-            kind, weight, mark = EntryKind.CHANGED, _CHANGED_FILE_WEIGHT, CHANGED_MARK
+        live = live_lines(actions, state)
+        about = [position for position in state.positions if _is_about_files(actions[position].run)]
+        units = [unit for position in about for unit in self._outcome(position, live[position])]
+        if state.fate or state.is_changed:
+            kind, weight, mark = EntryKind.CHANGED, _CHANGED_FILE_WEIGHT, f" ({state.fate or 'changed'}): "
         else:
             kind, weight, mark = EntryKind.READ, _READ_FILE_WEIGHT, ": "
-        weight *= self.action_factors[positions[-1]]
-        return DigestEntry(kind, actions[0].index, f"{path}{mark}{said}", weight, units)
+        weight *= self.action_factors[state.positions[-1]]
+        return DigestEntry(
+            kind, actions[state.positions[0]].index, f"{state.path}{mark}{said}", weight, units
+        )
 
-    def _outcome(self, position: int) -> list[Unit]:
-        """Say how an action ended, what went wrong, what it printed, and what it was given at length."""
+    def _outcome(self, position: int, content: Sequence[str] | None = None) -> list[Unit]:
+        """Say how an action ended, what went wrong, what it printed, and what it was given at length.
+
+        `content` is what is left of that, where a later action replaced some of it.
+        """
         action, factor = self.ledger.actions[position], self.action_factors[position]
         run, answered, units = action.run, action.answered, []
         if run.status and (run.has_failed or not run.status.rstrip(">)]").endswith(" 0")):
@@ -235,16 +331,35 @@ class _Writer:
                 self.seen.add(failure)
                 units.append(Unit(failure, _FAILURE_WEIGHTS[number] * factor, answered))
         factor *= _READ_LINE_FACTOR if run.kind == "read" else 1.0
-        for line, weight in run.lines(self.most_lines, self.seen):
+        factor *= self._standing(position)
+        is_result = position in self.ledger.newest_results
+        lines = run.lines(self.most_lines, self.seen)
+        for number, (line, weight) in enumerate(lines, 1 - len(lines.texts)):
             if line not in self.seen:
                 self.seen.add(line)
-                units.append(Unit(line, weight * factor, answered))
-        for number, (line, weight) in enumerate(run.content_lines(self.most_lines)):
+                is_commit = COMMIT.match(line) is not None
+                tells = is_commit or run.kind == "ask" or (is_result and number > -_RESULT_LINES)
+                by_standing = _COMMITTED if is_commit else _RESULT if tells else 1.0
+                units.append(Unit(line, weight * factor * by_standing, answered, is_conclusion=tells))
+        given = run.content_lines(self.most_lines) if content is None else weigh_lines(content)
+        return [*units, *self._given(given, action.index, factor)]
+
+    def _standing(self, position: int) -> float:
+        """Lower what an action printed if a newer run of the same program says how it is now."""
+        if position in self.ledger.newest_results:
+            return 1.0
+        aim = self.ledger.actions[position].run.invocations[-1].aim
+        return 1.0 if aim in (Aim.NONE, Aim.LOOK) else _SUPERSEDED
+
+    def _given(self, lines: WeightedLines, index: int, factor: float) -> Iterator[Unit]:
+        """Quote what an action was given at length; a line that names something is a result of the work."""
+        for number, (line, weight) in enumerate(lines):
             if line not in self.seen:
                 self.seen.add(line)
                 by_position = _CONTENT_WEIGHT if number < _FIRST_CONTENT_LINES else _LATER_CONTENT_WEIGHT
-                units.append(Unit(line, by_position * weight * factor, action.index))
-        return units
+                defines = DEFINITION.match(line) is not None
+                by_position *= _DEFINED if defines else 1.0
+                yield Unit(line, by_position * weight * factor, index, is_conclusion=defines)
 
 
 def _is_about_files(run: ToolRun) -> bool:

@@ -5,12 +5,14 @@ call, a file or a message stands together with it. Those that weigh most for the
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from operator import truediv
 
 from midfold.settings import Template
+from midfold.summaries.ledger.name_uses import find_words
 from midfold.summaries.ledger.values import Ledger
 from midfold.summaries.ledger.words import LEAST_LINES
 from midfold.summaries.sections import HEADINGS, join_sections, quote_headings
@@ -21,11 +23,17 @@ MUST = 1e6
 SEPARATOR = " · "
 LABEL = re.compile(r"^\[(\d{1,9}(?:, \d{1,9})*)\] ?")
 """the numbers of the messages an entry begins with"""
-CHANGED_MARK = " (changed): "
 PIN_LABEL = "[pinned] "
 """what a rule that was pinned by hand begins with"""
-FILE_USES = re.compile(r"(?: \(changed\))?: (?:[^\s,\[]{1,80} \[[\d, ]{1,80}\](?:, )?){1,20}$")
+TOLD_LABEL = "told: "
+"""what the words begin with that the model ended a turn with"""
+FILE_USES = re.compile(
+    r"(?: \((?:changed|deleted|reverted|moved to [^()\n]{1,300})\))?"
+    r": (?:[^\s,\[]{1,80} \[[\d, ]{1,80}\](?:, )?){1,20}$"
+)
 """which tools used a file, and in which messages"""
+SETTLED = re.compile(r" \(failed, settled by \[\d{1,9}\]\)$")
+"""what the head of a failure ends with that is overcome"""
 _SHOWN_INDICES = 6
 
 
@@ -43,14 +51,17 @@ class EntryKind(StrEnum):
     READ = "read file"
     STEP = "step to come"
     EARLIER = "earlier"
+    NAMES = "names"
 
 
 RULES_HEADING = "Constraints & Preferences"
 """Code wrote the lines under this heading, in every template."""
-NOTED_HEADING = "Constraints & Preferences (noted)"
-"""A model wrote the lines under this heading."""
+_NOTED = " (noted)"
+"""What a heading ends with where a model wrote the lines under it."""
 NOTES_HEADING = "Notes"
 """A model wrote these lines without a heading."""
+NAMES_HEADING, NAME_SEPARATOR = "Names in Use", ", "
+"""Code lists names under this heading, in every template."""
 KIND_HEADINGS: dict[Template, dict[EntryKind, str]] = {
     Template.HANDOFF: {
         EntryKind.REQUEST: "Goal",
@@ -64,6 +75,7 @@ KIND_HEADINGS: dict[Template, dict[EntryKind, str]] = {
         EntryKind.READ: "Relevant Files",
         EntryKind.STEP: "Remaining Work",
         EntryKind.EARLIER: "Critical Context",
+        EntryKind.NAMES: NAMES_HEADING,
     },
     Template.PROGRESS: {
         EntryKind.REQUEST: "Goal",
@@ -77,6 +89,7 @@ KIND_HEADINGS: dict[Template, dict[EntryKind, str]] = {
         EntryKind.OPEN_REQUEST: "Next Steps",
         EntryKind.STEP: "Next Steps",
         EntryKind.EARLIER: "Critical Context",
+        EntryKind.NAMES: NAMES_HEADING,
     },
     Template.BRIEF: {
         EntryKind.REQUEST: "Task Context",
@@ -90,6 +103,7 @@ KIND_HEADINGS: dict[Template, dict[EntryKind, str]] = {
         EntryKind.OPEN_REQUEST: "Pending Questions",
         EntryKind.DOING: "Remaining Work",
         EntryKind.STEP: "Remaining Work",
+        EntryKind.NAMES: NAMES_HEADING,
     },
 }
 
@@ -98,6 +112,11 @@ REQUEST_HEADINGS = frozenset(
     names[kind] for names in KIND_HEADINGS.values() for kind in (EntryKind.REQUEST, EntryKind.OPEN_REQUEST)
 )
 """Where the user's messages are quoted, line breaks and all."""
+_CODED_HEADINGS = frozenset(
+    names[kind]
+    for names in KIND_HEADINGS.values()
+    for kind in (EntryKind.REQUEST, EntryKind.OPEN_REQUEST, EntryKind.RULE)
+)  # under these, code quotes people and the project's files
 _ACTION = re.compile(r"\[[\d, ]{1,80}\] [^\s:]{1,80}(?::|$)")
 
 
@@ -109,6 +128,8 @@ class Unit:
     weight: float
     index: int | None = None
     """the message it comes from, where the entry has several"""
+    is_conclusion: bool = False
+    """it says what was found, decided, told or measured last"""
 
 
 @dataclass(slots=True)
@@ -123,15 +144,19 @@ class DigestEntry:
     units: list[Unit] = field(default_factory=list)
     is_bullet: bool = True
     """false for a line of an earlier summary that was none"""
+    is_conclusion: bool = False
+    """its head says what was found, decided, told or measured last"""
 
     @property
     def subject(self) -> str:
         """The subject of the entry, without the numbers of messages."""
-        bare = LABEL.sub("", self.head.removeprefix(PIN_LABEL))
+        bare = SETTLED.sub("", LABEL.sub("", self.head.removeprefix(PIN_LABEL)))
         return FILE_USES.sub("", bare) if self.kind in (EntryKind.CHANGED, EntryKind.READ) else bare
 
     def render(self, chosen: Iterable[Unit]) -> str:
         """Write the entry as one line; a unit from another message than the one before it says which."""
+        if self.kind is EntryKind.NAMES:
+            return f"- {self.head} {NAME_SEPARATOR.join([unit.text for unit in chosen])}"
         pieces = [self.head]
         index = None
         for unit in chosen:
@@ -155,20 +180,26 @@ def format_indices(indices: Iterable[int]) -> str:
     return f"[{', '.join(map(str, numbers))}]"
 
 
+def note_heading(heading: str) -> str:
+    """Return the heading for what somebody else than our code says under one that code writes."""
+    return f"{heading}{_NOTED}" if heading in _CODED_HEADINGS else heading
+
+
 def kind_of_item(heading: str, head: str) -> EntryKind:
     """Name the kind of an item of an earlier summary, whatever its template and its author."""
-    if heading == NOTED_HEADING:
+    if heading.endswith(_NOTED):
         return EntryKind.EARLIER
     kinds = [kind for names in KIND_HEADINGS.values() for kind, name in names.items() if name == heading]
-    if FILE_USES.search(head):
-        return EntryKind.CHANGED if CHANGED_MARK in head else EntryKind.READ
+    uses = FILE_USES.search(head)
+    if uses is not None:
+        return EntryKind.CHANGED if uses[0].startswith(" (") else EntryKind.READ
     if EntryKind.ACTION in kinds and _ACTION.match(head):
         return EntryKind.ACTION
     return kinds[0] if kinds else EntryKind.EARLIER
 
 
 _FILL_ROUNDS = 6
-_FULL_ENOUGH = 0.985
+_FULL_ENOUGH = 0.993
 _LAST_ROUNDS = 10
 _TIGHT, _LOOSE, _STEP = 0.995, 0.999, 0.9
 _BYTES_PER_TOKEN = 3.3
@@ -177,6 +208,8 @@ _CHOICE = 2
 _FOCUS = 8.0
 _SHORTEST_TOPIC_WORD = 3
 _BYTES_PER_PIECE = 4
+_FIRM_DENSITY = 0.75  # weight per byte from which on nothing comes before a piece
+_CONCLUSIONS_PART = 0.35  # of what is left after that: what conclusions may take before the rest is weighed
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +238,8 @@ class Offers:
     """by entry"""
     order: list[int]
     """the heaviest for its size first"""
+    densities: list[float]
+    conclusions: list[bool]
 
 
 def lines_per_action(ledger: Ledger, budget_tokens: int) -> int:
@@ -241,7 +276,7 @@ def fill_digest(
 ) -> str:
     """Take as many entries as the budget allows; sizes are guessed first and counted then."""
     budget_bytes = int(budget_tokens * _BYTES_PER_TOKEN)
-    offers = list_offers(entries)
+    offers = _without_said_names(list_offers(entries), budget_bytes)
     best = text = ""
     for attempt in range(_FILL_ROUNDS + _LAST_ROUNDS):
         before, text = text, arrange(choose_entries(offers, budget_bytes), template)
@@ -279,43 +314,82 @@ def list_offers(entries: Sequence[DigestEntry]) -> Offers:
     units: list[Unit | None] = []
     sizes: list[int] = []
     weights: list[float] = []
+    conclusions: list[bool] = []
     for owner, entry in enumerate(entries):
         owners += [owner] * (1 + len(entry.units))
         units += [None, *entry.units]
         sizes += [cost(entry.head), *[cost(unit.text) for unit in entry.units]]
         weights += [entry.weight, *[unit.weight for unit in entry.units]]
+        conclusions += [entry.is_conclusion, *[unit.is_conclusion for unit in entry.units]]
     sizes = [size + _BYTES_PER_PIECE for size in sizes]
     densities = list(map(truediv, weights, sizes))
     order = sorted(range(len(sizes)), key=densities.__getitem__, reverse=True)
     head_sizes = [size for size, unit in zip(sizes, units, strict=True) if unit is None]
-    return Offers(entries, owners, units, sizes, head_sizes, order)
+    return Offers(entries, owners, units, sizes, head_sizes, order, densities, conclusions)
+
+
+def _without_said_names(offers: Offers, budget_bytes: int) -> Offers:
+    """Put up no name in a list that the rest of the notes will have anyway."""
+    lists = {owner for owner, entry in enumerate(offers.entries) if entry.kind is EntryKind.NAMES}
+    if not lists:
+        return offers
+    chosen = choose_entries(offers, budget_bytes)
+    others = [each.text for each in chosen if each.entry.kind is not EntryKind.NAMES]
+    said = find_words("\n".join(others))
+    owners, units = offers.owners, offers.units
+    order = [
+        piece
+        for piece in offers.order
+        if owners[piece] not in lists or ((unit := units[piece]) is not None and unit.text not in said)
+    ]
+    return replace(offers, order=order)
 
 
 def choose_entries(offers: Offers, budget_bytes: int) -> list[ChosenEntry]:
-    """Choose heads and units until the budget is spent; a unit brings its head along."""
-    left = budget_bytes
-    owners, units, sizes = offers.owners, offers.units, offers.sizes
-    chosen: dict[int, set[int]] = {}
-    for piece in offers.order:
-        price = sizes[piece]
-        if price > left:
-            continue
-        owner, unit = owners[piece], units[piece]
-        taken = chosen.get(owner)
-        if taken is None:
-            price += 0 if unit is None else offers.head_sizes[owner]
+    """Choose heads and units until the budget is spent.
+
+    What must stay comes first, then conclusions in the share that is theirs, then everything by weight.
+    """
+    choice = _Choice(offers)
+    firm = bisect_left(offers.order, -_FIRM_DENSITY, key=lambda piece: -offers.densities[piece])
+    left = choice.take(offers.order[:firm], budget_bytes)
+    reserved = int(left * _CONCLUSIONS_PART)
+    left -= reserved - choice.take((p for p in offers.order[firm:] if offers.conclusions[p]), reserved)
+    choice.take(offers.order[firm:], left)
+    return [
+        ChosenEntry(offers.entries[owner], _in_order(offers.entries[owner], choice.taken[owner]))
+        for owner in sorted(choice.taken)
+    ]
+
+
+@dataclass(slots=True)
+class _Choice:
+    """The pieces that were taken so far, by entry; a unit brings its head along."""
+
+    offers: Offers
+    taken: dict[int, set[int]] = field(default_factory=dict)
+
+    def take(self, pieces: Iterable[int], budget_bytes: int) -> int:
+        """Take pieces in their order while they fit; return what is left of the budget."""
+        left, chosen = budget_bytes, self.taken
+        owners, units, sizes = self.offers.owners, self.offers.units, self.offers.sizes
+        for piece in pieces:
+            price = sizes[piece]
             if price > left:
                 continue
-            taken = chosen[owner] = set()
-        elif unit is None:
-            continue
-        left -= price
-        if unit is not None:
-            taken.add(id(unit))
-    return [
-        ChosenEntry(offers.entries[owner], _in_order(offers.entries[owner], chosen[owner]))
-        for owner in sorted(chosen)
-    ]
+            owner, unit = owners[piece], units[piece]
+            taken = chosen.get(owner)
+            if taken is None:
+                price += 0 if unit is None else self.offers.head_sizes[owner]
+                if price > left:
+                    continue
+                taken = chosen[owner] = set()
+            elif unit is None or id(unit) in taken:
+                continue
+            left -= price
+            if unit is not None:
+                taken.add(id(unit))
+        return left
 
 
 def _in_order(entry: DigestEntry, chosen: set[int]) -> tuple[Unit, ...]:

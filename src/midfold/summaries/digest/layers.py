@@ -5,18 +5,22 @@ goes first, so that a conversation folded ten times remembers its beginnings in 
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from itertools import islice
 
+from midfold.provenance import Author, is_rules_file
 from midfold.summaries.digest.entries import (
-    CHANGED_MARK,
     FILE_USES,
     LABEL,
     MUST,
+    NAME_SEPARATOR,
+    NAMES_HEADING,
     PIN_LABEL,
     REQUEST_HEADINGS,
     RULES_HEADING,
     SEPARATOR,
+    SETTLED,
+    TOLD_LABEL,
     DigestEntry,
     EntryKind,
     Unit,
@@ -24,9 +28,10 @@ from midfold.summaries.digest.entries import (
     format_indices,
     kind_of_item,
 )
+from midfold.summaries.ledger.rules import find_rules, is_rule
 from midfold.summaries.ledger.values import Rule
-from midfold.summaries.ledger.words import find_rules, is_rule, weigh_line, weigh_sentence
-from midfold.summaries.sections import FOLDED_HEADING, split_sections
+from midfold.summaries.ledger.words import decides, weigh_line, weigh_sentence
+from midfold.summaries.sections import CORRECTIONS_HEADING, FOLDED_HEADING, split_sections
 from midfold.summaries.tool_calls.output import find_failure
 
 _WEIGHTS = {
@@ -36,23 +41,29 @@ _WEIGHTS = {
     EntryKind.READ: 6.0,
     EntryKind.DOING: 2.0,
     EntryKind.STEP: 2.0,
-    EntryKind.WORDS: 3.5,
+    EntryKind.WORDS: 2.6,
     EntryKind.EARLIER: 6.0,
 }
 _FIRST_REQUEST_WEIGHT = MUST / 100
 _OLD_REQUEST_PER_BYTE, _NEW_REQUEST_PER_BYTE = 0.3, 0.8
 """Requests of long ago are thinned like everything else, but for the first."""
 _FAILURE_WEIGHT = 6.0
+_SENTENCE_WEIGHT, _TOLD, _DECIDED = 1.8, 2.5, 1.6
+"""a little less than what the same words weigh in the fold that quotes them first"""
 _UNIT_WEIGHT = 1.5
+_NAME_WEIGHT = 1.0
 _PROSE_WEIGHT = 3.0
 _REQUEST_UNIT_WEIGHT = 4.0
 _RULE_UNIT_WEIGHT = 30.0
 _RULE_FACTOR = 3.0
 _LONG_HEAD_CHARS = 300
 _MOST_ITEMS = 5_000
-_NOT_ENTRIES = ("Active Task", FOLDED_HEADING, RULES_HEADING)
+_NOT_ENTRIES = ("Active Task", FOLDED_HEADING, RULES_HEADING, CORRECTIONS_HEADING)
 _NUMBERED = re.compile(r"- \[\d")
+_NUMBERS = re.compile(r"\[([\d, ]{1,80})\]")
 _NUMBER = re.compile(r"\[(\d{1,9})[\],]")
+_NAMES = re.compile(r"- ([^\n]{1,400}) \[([\d, ]{1,80})\]: (\S[^\n]*)$")
+_SOURCE = re.compile(r"\(([^()\s]{1,200})\) ")
 _USE = re.compile(r"([^\s,\[]{1,80}) \[([\d, ]{1,80})\]")
 _BULLET = re.compile(r"(?:[-*•]|\d{1,4}[.)])\s+")
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？])")
@@ -65,7 +76,7 @@ def read_entries(body: str) -> list[DigestEntry]:
         if heading in _NOT_ENTRIES:
             continue
         order = 0.0
-        for item in islice(_items(text, quotes_messages=heading in REQUEST_HEADINGS), _MOST_ITEMS):
+        for item in islice(split_items(text, quotes_messages=heading in REQUEST_HEADINGS), _MOST_ITEMS):
             entries.append(_entry(heading, item, order))
             order = entries[-1].order
     _weigh_requests([entry for entry in entries if entry.kind in (EntryKind.REQUEST, EntryKind.OPEN_REQUEST)])
@@ -81,8 +92,16 @@ def read_rules(body: str) -> list[Rule]:
         if text.startswith(PIN_LABEL):
             rules.append(Rule(None, text.removeprefix(PIN_LABEL)))
         elif label:
-            rules.append(Rule(int(label[1].partition(",")[0]), text[label.end() :]))
+            rules.append(_read_rule(int(label[1].partition(",")[0]), text[label.end() :]))
     return rules
+
+
+def _read_rule(index: int, text: str) -> Rule:
+    """Read a rule; behind its number may stand the file that set it."""
+    source = _SOURCE.match(text)
+    if source is None or not is_rules_file(source[1]):
+        return Rule(index, text)
+    return Rule(index, text[source.end() :], Author.PROJECT, source[1])
 
 
 def request_entries(rules: Iterable[Rule]) -> list[DigestEntry]:
@@ -96,11 +115,15 @@ def request_entries(rules: Iterable[Rule]) -> list[DigestEntry]:
 
 
 def merge(
-    earlier: Sequence[DigestEntry], entries: Sequence[DigestEntry], *, has_new_steps: bool
+    earlier: Sequence[DigestEntry],
+    entries: Sequence[DigestEntry],
+    *,
+    has_new_steps: bool,
+    replaced: Container[str] = (),
 ) -> list[DigestEntry]:
     """Join what an earlier summary says about a file or a command with what is said now.
 
-    A new to-do list takes the place of an older one.
+    A new to-do list takes the place of an older one, and lines that were `replaced` are no longer quoted.
     """
     if not earlier:
         return list(entries)
@@ -108,6 +131,8 @@ def merge(
     said = {entry.head for entry in entries}
     kept: dict[str, DigestEntry] = {}
     for old in earlier:
+        if old.kind is EntryKind.CHANGED:
+            old.units = [unit for unit in old.units if LABEL.sub("", unit.text) not in replaced]
         new = by_subject.get(_subject(old) or "")
         is_replaced = has_new_steps and old.kind in (EntryKind.DOING, EntryKind.STEP)
         if new is not None:
@@ -117,7 +142,7 @@ def merge(
     return [*kept.values(), *entries]
 
 
-def _items(text: str, *, quotes_messages: bool) -> Iterator[str]:
+def split_items(text: str, *, quotes_messages: bool) -> Iterator[str]:
     """Yield the items of a section.
 
     A message that we quoted has a number and may have lines of its own, bullets among them: it goes on to the
@@ -140,6 +165,11 @@ def _items(text: str, *, quotes_messages: bool) -> Iterator[str]:
 
 def _entry(heading: str, item: str, after: float) -> DigestEntry:
     """Read one item; without a number of its own it stays behind the one before it."""
+    names = _NAMES.match(item) if heading == NAMES_HEADING else None
+    if names:
+        listed = [Unit(name, _NAME_WEIGHT) for name in names[3].split(NAME_SEPARATOR)]
+        first = float(names[2].partition(",")[0])
+        return DigestEntry(EntryKind.NAMES, first, f"{names[1]} [{names[2]}]:", 0.0, listed)
     bullet = _BULLET.match(item.lstrip())
     is_bullet = item.startswith("- ")
     text = item[2:] if is_bullet else item.strip()
@@ -150,8 +180,29 @@ def _entry(heading: str, item: str, after: float) -> DigestEntry:
         pieces = [*sentences, *pieces]
     number = _NUMBER.search(head)
     order = float(number[1]) if number else after
+    if kind is EntryKind.WORDS:
+        return _quotation(head, pieces, order, is_bullet=is_bullet or bullet is None)
     units = [Unit(piece, _unit_weight(kind, piece)) for piece in pieces if piece]
     return DigestEntry(kind, order, head, _WEIGHTS.get(kind, 0.0), units, is_bullet or bullet is None)
+
+
+def _quotation(head: str, pieces: Sequence[str], order: float, *, is_bullet: bool) -> DigestEntry:
+    """Read the words of a model back, and what they are: said on the way, or the last ones of a turn."""
+    said = LABEL.sub("", head)
+    is_final = said.startswith(TOLD_LABEL)
+    factor = _TOLD if is_final else 1.0
+    units = [
+        Unit(piece, _SENTENCE_WEIGHT * factor * _weigh_words(piece), is_conclusion=is_final or decides(piece))
+        for piece in pieces
+        if piece
+    ]
+    weight = _WEIGHTS[EntryKind.WORDS] * factor * _weigh_words(said)
+    is_conclusion = is_final or decides(said)
+    return DigestEntry(EntryKind.WORDS, order, head, weight, units, is_bullet, is_conclusion)
+
+
+def _weigh_words(text: str) -> float:
+    return weigh_sentence(text) * (_DECIDED if decides(text) else 1.0)
 
 
 def _weigh_requests(requests: Sequence[DigestEntry]) -> None:
@@ -176,6 +227,8 @@ def _unit_weight(kind: EntryKind, piece: str) -> float:
 
 def _subject(entry: DigestEntry) -> str | None:
     """Return the subject of an entry, whenever it happened: a path, or a tool with what it was given."""
+    if entry.kind is EntryKind.NAMES:
+        return f"{NAMES_HEADING}: {entry.head.rpartition(' [')[0]}"
     is_file = entry.kind in (EntryKind.CHANGED, EntryKind.READ) and FILE_USES.search(entry.head)
     is_action = entry.kind in (EntryKind.ACTION, EntryKind.BROKEN) and LABEL.match(entry.head)
     return entry.subject if is_file or is_action else None
@@ -183,17 +236,39 @@ def _subject(entry: DigestEntry) -> str | None:
 
 def _join(old: DigestEntry, new: DigestEntry) -> None:
     """Let the entry of now speak for the earlier one as well."""
+    if new.kind is EntryKind.NAMES:
+        _join_names(old, new)
+        return
     if new.kind in (EntryKind.CHANGED, EntryKind.READ):
         subject = _subject(new)
-        if old.kind is EntryKind.CHANGED and new.kind is EntryKind.READ:
+        is_read_again = old.kind is EntryKind.CHANGED and new.kind is EntryKind.READ
+        if is_read_again:
             new.kind, new.weight = EntryKind.CHANGED, old.weight
-        mark = CHANGED_MARK if new.kind is EntryKind.CHANGED else ": "
+        mark = _mark(old.head) if is_read_again else _mark(new.head)
         new.head = f"{subject}{mark}{_join_uses(old.head, new.head)}"
     else:
         numbers = [int(number) for head in (old.head, new.head) for number in _numbers(head)]
-        new.head = f"{format_indices(numbers)} {_subject(new)}"
+        settled = SETTLED.search(new.head)
+        new.head = f"{format_indices(numbers)} {_subject(new)}{settled[0] if settled else ''}"
     new.order = min(old.order, new.order)
     new.units = [*old.units, *new.units]
+
+
+def _mark(head: str) -> str:
+    """Return what stands between a path and its uses: what became of the file."""
+    uses = FILE_USES.search(head)
+    return f"{uses[0].partition(': ')[0]}: " if uses else ": "
+
+
+def _join_names(old: DigestEntry, new: DigestEntry) -> None:
+    """List the names of both, those of now first."""
+    listed = {unit.text for unit in new.units}
+    new.units += [unit for unit in old.units if unit.text not in listed]
+    numbers = [
+        int(number) for head in (old.head, new.head) for number in _NUMBERS.findall(head)[-1].split(",")
+    ]
+    new.head = f"{new.head.rpartition(' [')[0]} {format_indices(numbers)}:"
+    new.order = min(old.order, new.order)
 
 
 def _join_uses(old: str, new: str) -> str:

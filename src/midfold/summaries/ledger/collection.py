@@ -4,21 +4,53 @@ The cache reads messages as they come, so that a fold need not read them all. Pa
 other parts, even equal ones, it knows nothing. So it can make a fold quicker and never different.
 """
 
+import re
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
-from midfold.messages import Location, Message, Pairing, Part, Text, ToolCall, ToolResult, is_request
-from midfold.provenance import Author
+from midfold.messages import (
+    Location,
+    Message,
+    Pairing,
+    Part,
+    Reasoning,
+    Text,
+    ToolCall,
+    ToolResult,
+    is_request,
+)
+from midfold.provenance import (
+    Author,
+    PersonAnswer,
+    Segment,
+    find_answer,
+    is_rules_file,
+    main_author,
+    question_before,
+    segments_at,
+    strip_line_numbers,
+)
 from midfold.redact import redact
+from midfold.summaries.ledger.requests import UserRequest, read_user_message
+from midfold.summaries.ledger.rules import find_project_rules, find_rules, is_same_matter, takes_back
 from midfold.summaries.ledger.text_commands import CommandProtocol, find_protocol
 from midfold.summaries.ledger.tool_runs import read_tool_run
 from midfold.summaries.ledger.values import Action, Ledger, PlanStep, Rule, Statement, ToolRun
-from midfold.summaries.ledger.words import UserRequest, Words, read_request, read_words
+from midfold.summaries.ledger.words import Words, read_words
 from midfold.summaries.tool_calls.families import STEPS, arguments_of, family_of, first_of
+from midfold.summaries.tool_calls.output import read_outcome
 
+_RECENT_MESSAGES = 16
+_RECENT_RULES = 60
+"""so many are compared with a new one"""
 LONG_CHARS = 50_000
 """Nothing is remembered that would be a copy of a longer text."""
-_STEP_TEXTS = ("content", "description", "step", "title", "text", "task")
+_TASK_TOOL = re.compile(r"(?:task|todo)_?(create|update)$", re.IGNORECASE)
+_TASK_NUMBER = re.compile(r"[Tt]ask #?(\w{1,20})\b")
+_TASK_KEYS = ("taskId", "task_id", "id")
+_STEP_TEXTS = ("subject", "content", "description", "step", "title", "text", "task")
 _STEP_STATES = ("status", "state")
 
 
@@ -37,10 +69,13 @@ class LedgerCache:
     _words: dict[int, tuple[Text, Words]] = field(default_factory=dict)
     _requests: dict[int, tuple[tuple[Part, ...], UserRequest]] = field(default_factory=dict)
     _redacted: dict[str, str] = field(default_factory=dict)
+    _recent: deque[Message] = field(default_factory=lambda: deque(maxlen=_RECENT_MESSAGES))
+    """what came last: who speaks in a message may depend on it"""
 
     def remember(self, messages: Iterable[Message]) -> None:
         """Read messages and keep what they say; a call is read when its result comes."""
         for message in messages:
+            self._recent.append(message)
             if is_request(message):
                 self._remember_request(message)
                 continue
@@ -55,6 +90,8 @@ class LedgerCache:
     def forget(self, messages: Iterable[Message]) -> None:
         """Let go of messages that are no longer part of the conversation."""
         for message in messages:
+            if message in self._recent:
+                self._recent.remove(message)
             if self._requests.pop(id(message.parts), None):
                 self._redacted.pop(message.text, None)
             for part in message.parts:
@@ -82,10 +119,12 @@ class LedgerCache:
         known = self._words.get(id(part))
         return known[1] if known and known[0] is part else None
 
-    def find_request(self, message: Message) -> UserRequest | None:
-        """Return what the user said in this message."""
+    def find_request(self, message: Message, segments: Sequence[Segment] | None = None) -> UserRequest | None:
+        """Return what this message says, if it was read with the same authors."""
         known = self._requests.get(id(message.parts))
-        return known[1] if known and known[0] is message.parts else None
+        if known is None or known[0] is not message.parts:
+            return None
+        return known[1] if segments is None or known[1].key == tuple(segments) else None
 
     def redact(self, text: str) -> str:
         """Take secrets out of a text; one that is remembered is not looked through again."""
@@ -96,7 +135,8 @@ class LedgerCache:
         text = message.text
         if len(text) <= LONG_CHARS:
             self._redacted[text] = self.redact(text)
-            request = read_request(text, self.redact).precompute()
+            segments = segments_at(self._recent, len(self._recent) - 1)
+            request = read_user_message(message, segments, self.redact).precompute()
             self._requests[id(message.parts)] = (message.parts, request)
 
     def _remember_words(self, part: Text) -> None:
@@ -156,7 +196,12 @@ class _Reader:
     statements: list[Statement] = field(default_factory=list)
     rules: list[Rule] = field(default_factory=list)
     plans: list[tuple[int, ToolCall]] = field(default_factory=list)
+    tasks: dict[str, PlanStep] = field(default_factory=dict)
+    """items of a to-do list that is kept one by one"""
+    step_states: dict[str, str] = field(default_factory=dict)
     open_requests: set[int] = field(default_factory=set)
+    last_spoken: int | None = None
+    """the number of the last message in which a person spoke"""
     last_request: int | None = None
     """the index of a request that nobody has answered yet"""
 
@@ -167,8 +212,16 @@ class _Reader:
         if is_request(message):
             self._read_request(index, message)
             return
+        has_words = message.role != "assistant" or bool(message.text.strip())
         for position, part in enumerate(message.parts):
-            if isinstance(part, ToolCall):
+            if isinstance(part, Reasoning) and not has_words and part.text.strip():
+                # A model that only thinks aloud has no other place for what it found.
+                self.statements.append(
+                    Statement(
+                        self.numbers[index], "assistant", read_words(part.text, self.redact), Author.MODEL
+                    )
+                )
+            elif isinstance(part, ToolCall):
                 self.last_request = None
                 self._read_call(index, Location(index, position), part)
             elif isinstance(part, ToolResult):
@@ -185,21 +238,33 @@ class _Reader:
             statements=tuple(self.statements),
             rules=tuple(self.rules),
             steps=self._newest_steps(),
+            step_states=dict(self.step_states),
             open_requests=frozenset(self.open_requests),
         )
 
     def _read_request(self, index: int, message: Message) -> None:
         number = self.numbers[index]
-        if self.last_request is not None:
-            self.open_requests.add(self.numbers[self.last_request])
-        self.last_request = index
-        request = self.cache.find_request(message) or read_request(message.text, self.redact)
-        self.statements.append(Statement(number, "user", request.words))
-        self.rules.extend(Rule(number, rule) for rule in request.rules)
+        segments = segments_at(self.messages, index)
+        known = self.cache.find_request(message, segments)
+        request = known or read_user_message(message, segments, self.redact)
+        for author, words in request.others:
+            self.statements.append(Statement(number, "user", words, author))
+        found = [Rule(number, rule.text, rule.author, rule.source) for rule in request.rules]
+        self._add_rules(found)
+        if main_author(segments) not in (Author.PERSON, None):
+            return
+        # What a person says in several messages stands before the model together: it takes up all or none.
+        if request.words and takes_back(request.words.text):
+            self.rules = [rule for rule in self.rules if rule.index != self.last_spoken]
+        self.last_request, self.last_spoken = index, number
+        words = request.words or Words("")
+        question = question_before(self.messages, index, words.text)
+        question = self.redact(question) if question else ""
+        self.statements.append(Statement(number, "user", words, question=question))
 
     def _is_taken_up(self, index: int) -> bool:
         """Whether the model went on after a request, be it beyond what is read here."""
-        following = self.messages[index + 1 : index + 2]
+        following = islice(self.messages, index + 1, None)
         return any(message.role == "assistant" for message in following)
 
     def _read_words(self, index: int, part: Text) -> None:
@@ -210,7 +275,10 @@ class _Reader:
             words = known or read_words(spoken, self.redact)
             role = self.messages[index].role
             author = Author.MODEL if role == "assistant" else Author.HOST
-            self.statements.append(Statement(self.numbers[index], role, words, author))
+            if main_author(segments_at(self.messages, index)) is Author.SUMMARY:
+                author = Author.SUMMARY
+            is_final = author is Author.MODEL and command is None and not any(self.messages[index].calls)
+            self.statements.append(Statement(self.numbers[index], role, words, author, is_final=is_final))
         if command:
             is_answered = index + 1 in self.protocol.observations
             result = ToolResult("", self.messages[index + 1].text) if is_answered else None
@@ -221,8 +289,57 @@ class _Reader:
         result = self.messages[answer.message].parts[answer.part] if answer else None
         found = result if isinstance(result, ToolResult) else None
         self._add_action(index, call, found, answer.message if answer else None)
+        self._read_project_rules(index)
+        said = find_answer(call, found)
+        if answer and said:
+            self._read_answer(answer.message, said)
         if family_of(call.name) == "plan":
             self.plans.append((self.numbers[index], call))
+            self.tasks.clear()
+        elif (verb := _TASK_TOOL.search(call.name)) is not None:
+            self._read_task(self.numbers[index], verb[1].lower(), call, found)
+
+    def _read_task(self, number: int, verb: str, call: ToolCall, result: ToolResult | None) -> None:
+        """Read a call that makes or updates one item of the to-do list."""
+        arguments = arguments_of(call)
+        state = first_of(arguments, _STEP_STATES)
+        if verb == "create":
+            named = _TASK_NUMBER.search(result.text) if result else None
+            key = named[1] if named else str(len(self.tasks) + 1)
+            text = first_of(arguments, _STEP_TEXTS)
+            if isinstance(text, str):
+                self.tasks[key] = PlanStep(number, self.redact(text), str(state or ""), key)
+        elif isinstance(state, str):
+            key = str(first_of(arguments, _TASK_KEYS) or "")
+            self.step_states[key] = state
+            if key in self.tasks:
+                self.tasks[key] = replace(self.tasks[key], index=number, state=state)
+
+    def _read_project_rules(self, index: int) -> None:
+        """Read the rules of a file that the project keeps for agents, when a tool read it."""
+        run = self.actions[-1].run
+        path = next((path for path in run.reads if is_rules_file(path)), None)
+        if path is None or run.has_failed or run.changes or run.kind not in ("read", "run", ""):
+            return
+        text = strip_line_numbers(read_outcome(run.output).text)
+        number = self.actions[-1].answered
+        at = self.numbers[index] if number is None else number
+        self.rules = [rule for rule in self.rules if rule.source != path]
+        self.rules += [Rule(at, rule, Author.PROJECT, path) for rule in find_project_rules(text)]
+
+    def _add_rules(self, found: Sequence[Rule]) -> None:
+        """Add rules; of those that a person said about one matter, the newest holds."""
+        newer = [rule.text for rule in found if rule.author is Author.PERSON]
+        if newer:
+            older, recent = self.rules[:-_RECENT_RULES], self.rules[-_RECENT_RULES:]
+            self.rules = [*older, *(rule for rule in recent if not _is_superseded(rule, newer))]
+        self.rules.extend(found)
+
+    def _read_answer(self, index: int, answer: PersonAnswer) -> None:
+        """Read what a person said in the result of a tool."""
+        number, words = self.numbers[index], read_words(answer.words, self.redact)
+        self.statements.append(Statement(number, "user", words, question=self.redact(answer.question)))
+        self._add_rules([Rule(number, rule) for rule in find_rules(words.text)])
 
     def _add_action(
         self, index: int, call: ToolCall, result: ToolResult | None, answered: int | None = None
@@ -233,12 +350,18 @@ class _Reader:
 
     def _newest_steps(self) -> tuple[PlanStep, ...]:
         """Read the newest to-do list; the older ones have been replaced by it."""
+        if self.tasks:
+            return tuple(self.tasks.values())
         for number, call in reversed(self.plans):
             items = first_of(arguments_of(call), STEPS)
             if isinstance(items, list):
                 steps = (_step(number, item, self.redact) for item in items)
                 return tuple(step for step in steps if step is not None)
         return ()
+
+
+def _is_superseded(rule: Rule, newer: Sequence[str]) -> bool:
+    return rule.author is Author.PERSON and any(is_same_matter(rule.text, text) for text in newer)
 
 
 def _step(number: int, item: object, redact: Callable[[str], str]) -> PlanStep | None:

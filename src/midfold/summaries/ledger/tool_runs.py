@@ -5,22 +5,33 @@ Files are found in arguments, in patches, and in what a shell command writes to.
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from hashlib import blake2b
-from itertools import islice, pairwise
+from itertools import islice
 
 from midfold.messages import ToolCall, ToolResult
+from midfold.summaries.ledger.commands import read_invocations, unwrap
+from midfold.summaries.ledger.invocations import Aim, Invocation, RunEnd
+from midfold.summaries.ledger.shell import (
+    ShellCommand,
+    is_path,
+    patched_files,
+    read_commands,
+    undone_files,
+    written_files,
+)
 from midfold.summaries.ledger.values import ToolRun
+from midfold.summaries.ledger.words import DEFINITION
 from midfold.summaries.tool_calls.families import (
     CONTENTS,
     FAMILIES,
-    PATCHED_FILE,
     PATHS,
     TEXTS_AFTER,
     TEXTS_BEFORE,
     arguments_of,
     bare_name,
+    family_of,
     first_of,
     format_argument,
     kind_of,
@@ -43,44 +54,23 @@ _BEFORE_STATUS_CHARS = 16
 _STATUS_CHARS = 400
 _PATH_NAMES = frozenset(map(bare_name, (*PATHS, "notebook_path", "paths", "file_paths", "files")))
 _CONTENT_NAMES = frozenset(map(bare_name, (*CONTENTS, *TEXTS_BEFORE, *TEXTS_AFTER)))
+_BEFORE_NAMES = frozenset(map(bare_name, TEXTS_BEFORE))
+_AFTER_NAMES = frozenset(map(bare_name, (*TEXTS_AFTER, *CONTENTS)))
+_PATCH = re.compile(r"^(?:\*\*\* |\+\+\+ |@@ )", re.MULTILINE)
+_MOST_PATCH_LINES = 600
 _ESCAPED = re.compile(r"[\n\"\\\t]")
 _FILE_KINDS = {"read": False, "edit": True, "write": True}
 
-_LONGEST_PATH = 300
-_PATH = re.compile(
-    r"(?!\w+://)(?:~|\.{1,2}|[A-Za-z]:)?(?:[/\\][^\s/\\:*?\"<>|]{1,200}){1,40}/?"  # absolute
-    r"|(?!\w+://)[^\s/\\:*?\"'<>|()=,;]{1,200}(?:[/\\][^\s/\\:*?\"<>|]{1,200}){1,40}"  # relative
-    r"|[\w@+-][\w@+.-]{0,150}\.[A-Za-z]\w{0,9}|Makefile|Dockerfile|\.[a-z][\w.]{2,40}"  # a bare name
+_REFUSAL_CHARS = 600
+_REFUSED = re.compile(
+    r"\b(?:user|human|operator)\b.{0,60}\b(?:reject|refus|den(?:y|ied)|declin|cancel|abort|interrupt"
+    r"|(?:doesn't|does not) want|did not approve|disapprov)"
+    r"|(?:reject|den(?:y|ied)|declin|cancel|abort|interrupt)\w*\sby\s(?:the\s)?user"
+    r"|tool use was rejected|request interrupted|^command aborted$|operation (?:was )?abort",
+    re.IGNORECASE | re.MULTILINE,
 )
-# Scripts that open a file to write it.
-_OPENED = re.compile(
-    r"\bopen\([rbuf]{0,2}[\"']([^\"'\n]{1,200})[\"'][ ]?,[ ]?(?:mode=)?[\"'][wax]"
-    r"|\bPath\([\"']([^\"'\n]{1,200})[\"']\)\.write_"
-    r"|\bwriteFile(?:Sync)?\([\"'`]([^\"'`\n]{1,200})[\"'`]"
-)
-_NOT_FILES = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"})
-_COMMAND_CHARS = 20_000
-
-_HERE_DOCUMENT = re.compile(r"<<-?[ \t]{0,3}[\\\"']?(\w{1,40})[\"']?")
-_TOKEN = re.compile(
-    r"(?P<space>[ \t\r]+)|(?P<op>\|\||&&|>>|>\||[;|&\n()<>])"
-    r"|(?P<word>(?:\"(?:[^\"\\]|\\.){0,20000}\"|'[^']{0,20000}'|\\.|[^\s;|&()<>\"'\\])+)|(?P<odd>.)",
-    re.DOTALL,
-)
-_OUTPUTS = (">", ">>", ">|")
-_ARROW_ENDS = ("-", "=")
-_LEADS = frozenset({"sudo", "xargs", "time", "nohup", "env", "then", "do", "else", "if", "while", "!"})
-_ASSIGNMENT = re.compile(r"\w{1,60}=")
-_ALL_FILES = frozenset(
-    {"touch", "mv", "rm", "tee", "patch", "truncate", "black", "isort", "git mv", "git rm"}
-)
-_LAST_FILE = frozenset({"cp", "install", "ln", "rsync", "scp"})
-_ALWAYS_IN_PLACE = frozenset({"ruff format"})
-_IN_PLACE = frozenset({"sed", "perl", "gofmt", "prettier", "ruff check", "eslint"})
-_IN_PLACE_OPTION = re.compile(r"-i\S{0,6}|-[a-zA-Z]{1,4}i\S{0,6}|--in-place\S{0,20}|-w|--write|--fix")
-_ONLY_LOOKS = ("--check", "--dry-run", "--diff")
-_OUTPUT_OPTIONS = ("-o", "-O", "--output", "--output-document")
-_TAKES_A_SCRIPT = frozenset({"sed", "perl"})
+_LOOKING_KINDS = frozenset({"search", "list"})
+_NO_MATCH_CODES = (1, 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,25 +86,93 @@ def read_tool_run(call: ToolCall, result: ToolResult | None, redact: Callable[[s
     kind = kind_of(call)
     subject = redact(format_argument(first_of(arguments, FAMILIES[kind][1]))) if kind else ""
     leaves = [_redact_leaf(leaf, redact) for leaf in _leaves(arguments)]
-    reads, changes = _files(kind, subject, leaves)
+    if kind == "ask":
+        subject = " / ".join(leaf.text for leaf in leaves if leaf.key == "question") or subject
+    told = unwrap(" ".join(leaf.text for leaf in leaves)) if _only_tells(call, kind) else subject
+    commands = read_commands(told) if kind == "shell" or told is not subject else []
+    reads, changes = _files(kind, told, leaves, commands)
     long_texts = [leaf.text for leaf in leaves if _is_long(leaf.text)]
+    edit = _read_edit(leaves) if kind in ("edit", "write") else None
     lead = _first_line(subject if kind else "".join(long_texts[:1]))
     output = redact(result.text) if result else ""
     failures = _failures(call, result, output)
+    has_failed = bool(failures) or (result is not None and result.is_error)
+    retry_key = _retry_key(call, kind, subject, (*reads, *changes))
+    invocations = _invocations(call, kind, told, commands, (*reads, *changes), retry_key)
     return ToolRun(
         tool=call.name or "tool",
         kind=kind,
-        retry_key=_retry_key(call, kind, subject, (*reads, *changes)),
+        retry_key=retry_key,
         subject=lead,
         details=tuple(_details(leaves, subject)),
-        content=tuple(_content(long_texts, lead)),
+        content=edit.added if edit else tuple(_content(long_texts, lead)),
+        removed=edit.removed if edit else frozenset(),
+        is_whole=kind == "write",
+        undone=undone_files(commands),
         reads=reads,
         changes=changes,
         status=_status(output),
         failures=failures,
         output=output,
-        has_failed=bool(failures) or (result is not None and result.is_error),
+        has_failed=has_failed,
+        end=_read_end(kind, invocations[-1], result, output, has_failed=has_failed),
+        invocations=invocations,
     )
+
+
+def _only_tells(call: ToolCall, kind: str) -> bool:
+    """Whether a tool for commands has its command in an argument of a name that nobody knows."""
+    return not kind and family_of(call.name) == "shell"
+
+
+def _invocations(
+    call: ToolCall,
+    kind: str,
+    told: str,
+    commands: Sequence[ShellCommand],
+    files: tuple[str, ...],
+    retry_key: str,
+) -> tuple[Invocation, ...]:
+    """Say what a call tries: the programs of a command, a file, or else just this call."""
+    if commands:
+        return tuple(read_invocations(told, commands, retry_key))
+    if kind in _FILE_KINDS and files:
+        verb = "change" if _FILE_KINDS[kind] else "read"
+        return (Invocation(verb, frozenset(path.replace("\\", "/").rpartition("/")[2] for path in files)),)
+    return (Invocation(call.name, frozenset({retry_key})),)
+
+
+@dataclass(frozen=True, slots=True)
+class _EditedLines:
+    """The lines that an edit wrote, as far as they are quoted, and those that it replaced."""
+
+    added: tuple[str, ...]
+    removed: frozenset[str]
+
+
+def _read_edit(leaves: Sequence[_Leaf]) -> _EditedLines | None:
+    """Read what an edit changed, from its texts before and after or from a patch."""
+    old = _lines_of(leaf.text for leaf in leaves if bare_name(leaf.key) in _BEFORE_NAMES)
+    new = _lines_of(leaf.text for leaf in leaves if bare_name(leaf.key) in _AFTER_NAMES)
+    if not old and not new:
+        patches = [leaf.text for leaf in leaves if _PATCH.search(leaf.text)]
+        lines = [line for patch in patches for line in patch.split("\n", _MOST_PATCH_LINES)]
+        old = _lines_of(line[1:] for line in lines if line.startswith("-") and not line.startswith("---"))
+        new = _lines_of(line[1:] for line in lines if line.startswith("+") and not line.startswith("+++"))
+    if not old and not new:
+        return None
+    added = [line for line in new if line not in old]
+    if len(added) > _MOST_CONTENT_LINES:
+        telling = [line for line in added if DEFINITION.match(line)]
+        chosen = frozenset([*telling, *added][:_MOST_CONTENT_LINES])
+        added = [line for line in added if line in chosen]
+    return _EditedLines(tuple(added), frozenset(old) - frozenset(new))
+
+
+def _lines_of(texts: Iterable[str]) -> dict[str, None]:
+    lines = (line for text in texts for line in text.split("\n", _MOST_PATCH_LINES)[:_MOST_PATCH_LINES])
+    bare = (line.strip()[:_CONTENT_LINE_CHARS] for line in lines)
+    return dict.fromkeys(line for line in bare if len(line) > 2)
 
 
 def _redact_leaf(leaf: _Leaf, redact: Callable[[str], str]) -> _Leaf:
@@ -180,10 +238,12 @@ def _content(texts: list[str], lead: str) -> Iterator[str]:
             yield bare
 
 
-def _files(kind: str, subject: str, leaves: list[_Leaf]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _files(
+    kind: str, command: str, leaves: list[_Leaf], commands: Sequence[ShellCommand]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the files a call read, and those it changed."""
-    if kind == "shell":
-        return (), tuple(written_files(subject))
+    if commands:
+        return (), tuple(written_files(command, commands))
     paths = [leaf.text for leaf in leaves if is_path(leaf.text) and _names_a_file(leaf.key, kind)]
     has_content = any(_is_long(leaf.text) for leaf in leaves)
     if not paths and has_content and kind in ("edit", ""):
@@ -224,124 +284,23 @@ def _failures(call: ToolCall, result: ToolResult | None, output: str) -> tuple[s
     return tuple(found) if found else (error.strip()[:_CONTENT_LINE_CHARS],)
 
 
-def is_path(text: str) -> bool:
-    """Whether a text looks like the name of a file or folder, and nothing else."""
-    return 1 < len(text) <= _LONGEST_PATH and _PATH.fullmatch(text) is not None
+def _read_end(
+    kind: str, invocation: Invocation, result: ToolResult | None, output: str, *, has_failed: bool
+) -> RunEnd:
+    """Say how a call ended; `has_failed` is what its output looks like."""
+    if result is None:
+        return RunEnd.UNCLEAR
+    if not has_failed and not result.is_error:
+        outcome = read_outcome(output)
+        return RunEnd.PASSED if not outcome.exit_code else _unless_look(kind, invocation, outcome.exit_code)
+    if _REFUSED.search(output[:_REFUSAL_CHARS]):
+        return RunEnd.REFUSED
+    code = read_outcome(output).exit_code
+    if code == 0:
+        return RunEnd.UNCLEAR
+    return _unless_look(kind, invocation, code)
 
 
-def patched_files(patch: str) -> list[str]:
-    """List the files that a patch names."""
-    return list(dict.fromkeys(path.strip() for path in PATCHED_FILE.findall(patch)))
-
-
-def written_files(command: str) -> list[str]:
-    """List the files that a shell command, or a script inside it, writes to."""
-    command = command[:_COMMAND_CHARS]
-    return list(dict.fromkeys(path for path in _written(command) if path not in _NOT_FILES))
-
-
-def _written(text: str) -> Iterator[str]:
-    for command in _read_commands(text):
-        for target in command.outputs:
-            if target[0] in "\"'" or is_path(target):
-                yield target.strip("\"'")
-        yield from filter(is_path, _named_files(command))
-    for names in _OPENED.findall(text):
-        yield from filter(None, names)
-    if "*** " in text or "+++ " in text:
-        yield from patched_files(text)
-
-
-@dataclass(slots=True)
-class _ShellCommand:
-    """One command of a line: its words without quotes, and where its output goes."""
-
-    words: list[str] = field(default_factory=list)
-    outputs: list[str] = field(default_factory=list)
-
-
-def _read_commands(text: str) -> Iterator[_ShellCommand]:
-    """Yield the commands of a shell line or script; what is fed to them as a text is passed over."""
-    command, pending, last = _ShellCommand(), "", ""
-    for token in _TOKEN.finditer(_without_documents(text)):
-        kind, said = token.lastgroup, token[0]
-        if kind == "word":
-            _take(command, said, pending)
-            pending, last = "", said
-        elif kind == "space":
-            last = " "
-        elif said in _OUTPUTS:
-            pending = "" if last.endswith(_ARROW_ENDS) else "output"
-            last = said
-        elif said == "<":
-            pending = "input"
-        elif kind == "op":
-            # `>&1` writes to no file.
-            if not (said == "&" and last in _OUTPUTS):
-                yield command
-                command = _ShellCommand()
-            pending, last = "", said
-    yield command
-
-
-def _named_files(command: _ShellCommand) -> Sequence[str]:
-    """Return the words of a command that stand for files which it changes."""
-    words = _without_leads(command.words)
-    if not words:
-        return ()
-    verb, rest = words[0].rpartition("/")[2], words[1:]
-    if verb in ("git", "ruff") and rest:
-        verb, rest = f"{verb} {rest[0]}", rest[1:]
-    if verb in ("curl", "wget"):
-        return [word for option, word in pairwise(rest) if option in _OUTPUT_OPTIONS]
-    changes_in_place = verb in _IN_PLACE and any(_IN_PLACE_OPTION.fullmatch(word) for word in rest)
-    if any(word in _ONLY_LOOKS for word in rest) or not (
-        changes_in_place or verb in _ALWAYS_IN_PLACE or verb in _ALL_FILES or verb in _LAST_FILE
-    ):
-        return ()
-    files = [word for word in _without_script(verb, rest) if not word.startswith("-")]
-    return files[-1:] if verb in _LAST_FILE else files
-
-
-def _without_documents(text: str) -> str:
-    """Leave out here-documents: they are texts, not the shell's."""
-    pieces: list[str] = []
-    start = 0
-    for opening in _HERE_DOCUMENT.finditer(text):
-        if opening.start() < start:
-            continue
-        line_end = text.find("\n", opening.end())
-        stop = text.find(f"\n{opening[1]}", line_end) if line_end >= 0 else -1
-        if stop < 0:
-            return "".join([*pieces, text[start : line_end if line_end >= 0 else len(text)]])
-        pieces.append(text[start:line_end])
-        start = stop + 1 + len(opening[1])
-    return "".join([*pieces, text[start:]])
-
-
-def _take(command: _ShellCommand, word: str, pending: str) -> None:
-    if pending == "output":
-        command.outputs.append(word)
-    elif pending != "input":
-        command.words.append(_unquote(word))
-
-
-def _unquote(word: str) -> str:
-    return word[1:-1] if len(word) > 1 and word[0] in "\"'" and word[-1] == word[0] else word
-
-
-def _without_leads(words: list[str]) -> list[str]:
-    start = 0
-    while start < len(words) and (words[start] in _LEADS or _ASSIGNMENT.match(words[start])):
-        start += 1
-    return words[start:]
-
-
-def _without_script(verb: str, words: list[str]) -> list[str]:
-    """Leave out the script of an editor: what follows -e, or else its first word."""
-    if verb not in _TAKES_A_SCRIPT:
-        return words
-    scripts = [index + 1 for index, word in enumerate(words) if re.fullmatch(r"-\w{0,4}e|--expression", word)]
-    if not scripts:
-        scripts = [index for index, word in enumerate(words) if not word.startswith("-")][:1]
-    return [word for index, word in enumerate(words) if index not in scripts]
+def _unless_look(kind: str, invocation: Invocation, code: int | None) -> RunEnd:
+    looks = kind in _LOOKING_KINDS or (invocation.aim is Aim.LOOK and code in (None, *_NO_MATCH_CODES))
+    return RunEnd.LOOKED if looks else RunEnd.FAILED

@@ -1,18 +1,26 @@
 """The values of the ledger: actions, words, rules and steps, each with the message it came from."""
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 
 from midfold.provenance import Author
+from midfold.summaries.ledger.invocations import Aim, Invocation, RunEnd
+from midfold.summaries.ledger.open_failures import BrokenRun, Course
 from midfold.summaries.ledger.words import (
     LEAST_LINES,
     WeightedLines,
     Words,
-    find_names,
     weigh_lines,
     weigh_output,
 )
+from midfold.summaries.tool_calls.output import find_names
+
+FINISHED = ("completed", "done", "cancelled", "canceled")
+"""states of steps that nobody takes up again"""
+_STATE_PROGRAMS = frozenset({"git status", "git branch", "git stash", "git log"})
+"""Looks that say how the work stands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +46,13 @@ class ToolRun:
     details: tuple[str, ...] = ()
     """short arguments beside the subject, as `name=value`"""
     content: tuple[str, ...] = ()
-    """the first lines of long arguments"""
+    """the first lines of long arguments; of an edit, lines that it wrote"""
+    removed: frozenset[str] = frozenset()
+    """lines that an edit replaced"""
+    is_whole: bool = False
+    """it wrote a file anew"""
+    undone: Mapping[str, str] = field(default_factory=dict)
+    """files that it deleted, moved or reverted, each with what became of it"""
     reads: tuple[str, ...] = ()
     changes: tuple[str, ...] = ()
     status: str = ""
@@ -46,7 +60,16 @@ class ToolRun:
     failures: tuple[str, ...] = ()
     output: str = ""
     has_failed: bool = False
+    """its output names an error, however it ended"""
+    end: RunEnd = RunEnd.UNCLEAR
+    invocations: tuple[Invocation, ...] = (Invocation(""),)
+    """what it tried, the decisive one last"""
     precomputed: Precomputed | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def has_changed(self) -> bool:
+        """Whether the files that it is to change are changed."""
+        return self.end not in (RunEnd.FAILED, RunEnd.REFUSED) or self.kind == "shell"
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -93,6 +116,10 @@ class Statement:
     role: str
     words: Words
     author: Author = Author.PERSON
+    question: str = ""
+    """what a person's few words answer"""
+    is_final: bool = False
+    """a model's last words of a turn, which answer the request before it"""
 
     @property
     def text(self) -> str:
@@ -101,12 +128,14 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A sentence in which the user sets a rule, word for word."""
+    """A sentence in which a person or a file of the project sets a rule, word for word."""
 
     index: int | None
     """`None` for one that was pinned by hand"""
     text: str
     author: Author = Author.PERSON
+    source: str = ""
+    """the project's file that it stands in"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +145,8 @@ class PlanStep:
     index: int
     text: str
     state: str
+    key: str = ""
+    """what it is updated by, where items are kept one by one"""
 
 
 @dataclass(frozen=True)
@@ -126,32 +157,69 @@ class Ledger:
     statements: tuple[Statement, ...] = ()
     rules: tuple[Rule, ...] = ()
     steps: tuple[PlanStep, ...] = ()
+    step_states: Mapping[str, str] = field(default_factory=dict)
+    """the newest state of each item that was updated by its key"""
     open_requests: frozenset[int] = field(default_factory=frozenset)
     """the requests that nobody took up"""
+    after: "Ledger | None" = None
+    """what stays in the context behind these messages, and may settle what is open in them"""
 
     @cached_property
     def changed_files(self) -> dict[str, list[int]]:
         """Paths in the order of their first change, each with the messages that changed it."""
-        return _group((path, action.index) for action in self.actions for path in action.run.changes)
+        return _group(
+            (path, action.index)
+            for action in self.actions
+            if action.run.has_changed
+            for path in action.run.changes
+        )
+
+    @cached_property
+    def course(self) -> Course:
+        """What happened that can close a failure, to the end of the conversation."""
+        course = Course()
+        after = self.after or Ledger()
+        for action in chain(self.actions, after.actions):
+            course.add(action.index, action.run.tool, action.run.end, action.run.invocations)
+        for statement in chain(self.statements, after.statements):
+            if statement.author is Author.MODEL:
+                course.hear(statement.index, statement.text)
+            elif statement.author is Author.PERSON:
+                course.requests.append(statement.index)
+        return course
 
     @cached_property
     def fixes(self) -> dict[int, int]:
-        """For each action that failed, by its position, the message of its first later success."""
-        fixes: dict[int, int] = {}
-        succeeded: dict[str, int] = {}
-        for position in range(len(self.actions) - 1, -1, -1):
-            action = self.actions[position]
-            if not action.run.has_failed:
-                succeeded[action.run.retry_key] = action.index
-            elif action.run.retry_key in succeeded:
-                fixes[position] = succeeded[action.run.retry_key]
-        return fixes
+        """For each action that failed, by its position, the message that settled it."""
+        closings = ((position, self.course.closing(failure)) for position, failure in self._failures)
+        return {position: index for position, index in closings if index is not None}
 
     @cached_property
     def open_failures(self) -> frozenset[int]:
-        """The positions in `actions` of what failed when it was last tried."""
-        last = {action.run.retry_key: position for position, action in enumerate(self.actions)}
-        return frozenset(position for position in last.values() if self.actions[position].run.has_failed)
+        """The positions in `actions` of what is broken at the end."""
+        return frozenset(
+            position
+            for position, failure in self._failures
+            if position not in self.fixes and not self.course.has_lapsed(failure)
+        )
+
+    @cached_property
+    def newest_results(self) -> frozenset[int]:
+        """The positions of the newest run of each program whose result concerns the whole work."""
+        newest = {
+            action.run.invocations[-1].program: position
+            for position, action in enumerate(self.actions)
+            if action.run.invocations[-1].aim not in (Aim.NONE, Aim.LOOK)
+            or action.run.invocations[-1].program in _STATE_PROGRAMS
+        }
+        return frozenset(newest.values())
+
+    @property
+    def _failures(self) -> Iterator[tuple[int, BrokenRun]]:
+        for position, action in enumerate(self.actions):
+            run = action.run
+            if run.end is RunEnd.FAILED:
+                yield position, BrokenRun(action.index, run.invocations[-1], run.failures, run.tool)
 
     @property
     def facts(self) -> tuple[str, ...]:

@@ -1,17 +1,13 @@
-"""The content of a text: lines and sentences, the weight of each, and the rules that a user sets in it.
+"""The content of a text: lines and sentences, and the weight of each.
 
 A weight of one is a full line. Of a tool's output, the two ends weigh most.
-
-Rules are kept word for word: losing them is what makes agents break rules after a fold. Only the user's own
-sentences count: nothing that is fenced as code or quoted, and never the text of a tool.
 """
 
 import re
 from collections.abc import Callable, Container, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 
-from midfold.summaries.ledger.text_commands import looks_like_output
 from midfold.summaries.tool_calls.output import read_outcome
 from midfold.texts import read_text
 
@@ -26,10 +22,10 @@ _END_FACTOR = 1.6
 _NAMING_FACTOR = 1.5
 _FULL_LINE_WORDS = 4
 _FULL_SENTENCE_WORDS = 12
-_WORD = re.compile(r"[^\W\d_]{3,}|[\u3040-\u9fff\uac00-\ud7af]{2}")
+# Scripts without blanks are counted by pairs, Korean by short words: as many to a token as elsewhere.
+_WORD = re.compile(r"[\u3040-\u9fff]{2}|[\uac00-\ud7af]{2,3}|[^\W\d_\u3040-\u9fff\uac00-\ud7af]{3,}")
 _PLAIN_WORD = re.compile(r"[A-Za-z]{3,}")
 """the same where all is ASCII, in half the time"""
-_NAME = re.compile(r"(?<![\w./@#-])[\w.@#-]{0,80}(?:[/_.-]|\d|[a-z][A-Z])[\w./@#-]{0,200}\w")
 _NAMING_SIGN = re.compile(r"[0-9_/]")
 _FIELD_BREAK = re.compile(r",\s{0,4}(?=[\"{\[])|(?<=[\[{}\]])\s{0,4}(?=\")")
 _BREAKS = (". ", ", ", "; ", "。", " ")
@@ -39,17 +35,18 @@ _SHORTEST_SENTENCE_CHARS = 4
 _WHOLE_REQUEST_CHARS = 1_500
 _REQUEST_START_CHARS = 700
 _MOST_REQUEST_LINES = 200
-# Words with which people and models say what they settled on, and why.
-_DECISION_WORDS = """
-    decided decide decision chose choose opted instead because cause reason issue problem bug fix therefore
-    conclusion concluded confirmed root entschieden deshalb weil stattdessen grund décidé parce lieu raison
-    porque lugar decidido razón porém motivo решил потому вместо причина
-"""
-_DECISIONS = frozenset(_DECISION_WORDS.split())
-_DECISION_PARTS = (
-    *("决定", "因为", "所以", "而不是", "改用", "原因", "問題", "理由"),
-    *("ため", "ではなく", "結論", "때문", "대신"),
+DEFINITION = re.compile(
+    r"(?:export\s|pub(?:\(\w+\))?\s|public\s|private\s|protected\s|static\s|async\s|default\s|abstract\s|final\s){0,4}"
+    r"(?:def|func|fn|function|class|struct|interface|type|enum|trait|impl|const|module|record|protocol|CREATE\sTABLE)"
+    r"\s.{0,80}?\w"
 )
+"""how a line begins that gives something a name"""
+COMMIT = re.compile(r"\[[\w./-]{1,100} (?:\(root-commit\) )?[0-9a-f]{7,40}\] \S")
+"""how git begins the line that tells of a commit"""
+# How a sentence ends that only says what comes next.
+_ANNOUNCING_ENDS = (":", "：", "...", "…")
+_ANNOUNCING_CHARS = 12
+_ANNOUNCED_FACTOR = 0.35
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,34 +98,22 @@ class Words:
         return self.known_lines or _split_lines(self.text[self.opening_chars :])
 
 
-@dataclass(frozen=True, slots=True)
-class UserRequest:
-    """The words of a user in one message, without secrets, and the sentences of it that set a rule."""
-
-    words: Words
-    rules: tuple[str, ...]
-
-    def precompute(self) -> "UserRequest":
-        """Return the request with its lines."""
-        return UserRequest(replace(self.words, known_lines=self.words.lines), self.rules)
-
-
 def read_words(text: str, redact: Callable[[str], str]) -> Words:
     """Read the words of a model."""
     return Words(redact(text).strip())
 
 
-def read_request(text: str, redact: Callable[[str], str]) -> UserRequest:
-    """Read the words of a user; the text of a tool is never pinned, even where it comes as the user's."""
-    words = read_words(text, redact)
-    return UserRequest(words, () if looks_like_output(words.text) else tuple(find_rules(words.text)))
-
-
 def decides(sentence: str) -> bool:
-    """Whether a sentence says what was decided, or why."""
-    return not _DECISIONS.isdisjoint(sentence.lower().split()) or (
-        not sentence.isascii() and any(part in sentence for part in _DECISION_PARTS)
+    """Whether a sentence says what was decided, found or done, or why."""
+    return not _decision_words().isdisjoint(sentence.lower().split()) or (
+        not sentence.isascii() and any(map(sentence.__contains__, _decision_parts()))
     )
+
+
+def announces(sentence: str) -> bool:
+    """Whether a sentence only says what comes next."""
+    start = sentence[:_ANNOUNCING_CHARS].lower()
+    return sentence.endswith(_ANNOUNCING_ENDS) or start.startswith(_announcing_starts())
 
 
 def weigh_output(output: str, most: int, said: Container[str] = ()) -> WeightedLines:
@@ -167,15 +152,11 @@ def weigh_sentence(sentence: str) -> float:
     return min(words, _FULL_SENTENCE_WORDS) * 2 / _FULL_SENTENCE_WORDS * _naming(sentence)
 
 
-def find_names(text: str) -> list[str]:
-    """List the names of files and other things in a text: words with a digit, a slash, a joint."""
-    return _NAME.findall(text)
-
-
 def _split_sentences(text: str) -> WeightedSentences:
     pieces = [piece.strip()[:_SENTENCE_CHARS] for piece in _SENTENCE_END.split(text)]
     texts = tuple([piece for piece in dict.fromkeys(pieces) if len(piece) >= _SHORTEST_SENTENCE_CHARS])
-    return WeightedSentences(texts, tuple(map(weigh_sentence, texts)), tuple(map(decides, texts)))
+    weights = (weigh_sentence(text) * (_ANNOUNCED_FACTOR if announces(text) else 1.0) for text in texts)
+    return WeightedSentences(texts, tuple(weights), tuple(map(decides, texts)))
 
 
 def _split_lines(text: str) -> WeightedLines:
@@ -225,83 +206,19 @@ def _pieces(line: str) -> Iterator[str]:
         yield line[start:].strip()
 
 
-LONGEST_RULE_CHARS = 300
-_QUESTION_MARKS = ("?", "？", "؟")
-_SHORTEST_RULE_CHARS = 6
-_RULE_READ_CHARS = 12_000
-"""Of a longer message the two ends are read: what lies between is most often pasted."""
-
-_FENCES = re.compile(r"```|~~~|</?(?:pre|code)>")
-_QUOTES = re.compile(r"`[^`\n]{1,300}`|\"[^\"\n]{1,300}\"|“[^”\n]{1,300}”|«[^»\n]{1,300}»|「[^」\n]{1,300}」")
-_QUOTED_LINE = re.compile(r"^\s{0,8}(?:>|\|)")
-# A full stop ends a sentence before a space; the stops of Chinese and Japanese need none.
-_RULE_END = re.compile(r"(?<=[.!?…])[\"')\]]{0,2}\s+|(?<=[。！？])|\n+")
-_RULE_BULLET = re.compile(r"^\s{0,12}(?:[-*+•]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
-
-# Ways to forbid that take a verb: French around it, Spanish, Italian and Russian before it.
-_FORMS = re.compile(
-    r"\b(?:ne\s|n['’])\w+\spas\b"
-    r"|\bno\s(?:us|hag|toqu|cambi|modifiqu|borr|quier|incluy|agregu|añad|elimin|romp|olvid|escrib|cre)\w{1,4}\b"
-    r"|\bnon\s(?:devi|usare|fare|toccare|cambiare|modificare)\b"
-    r"|\bне\s(?:меня|трога|использу|удаля|дела|добавля|забуд|пиш)\w+"
-)
-# What does not work, or is not known, is reported and not ruled.
-_REPORTS = re.compile(
-    r"\b(?:i|we|they|it|this|that|he|she)\s(?:don't|do not|doesn't|does not|only|should (?:be )?work)\b"
-    r"|\bmust have (?:been|had)\b|\b(?:never|always) \w+ed\b|\bdoes not (?:exist|work|match)\b"
-    r"|\bthere (?:are|is) always\b"
-)
-_RULE_WORD = re.compile(r"\w+(?:['’]\w+)?")
-
-
-def find_rules(text: str) -> list[str]:
-    """Return the sentences of a user's message that set a rule, in their order, each once."""
-    if len(text) > _RULE_READ_CHARS:
-        text = f"{text[: _RULE_READ_CHARS // 2]}\n{text[-_RULE_READ_CHARS // 2 :]}"
-    # What stands between two fences is code.
-    sentences = sentences_of("\n".join(_FENCES.split(text)[::2]))
-    return list(dict.fromkeys(sentence for sentence in sentences if is_rule(sentence)))
-
-
-def is_rule(sentence: str) -> bool:
-    """Whether a sentence of the user sets a rule."""
-    if not _SHORTEST_RULE_CHARS <= len(sentence) <= LONGEST_RULE_CHARS:
-        return False
-    said = _QUOTES.sub(" ", sentence).lower().replace("’", "'").rstrip()
-    if said.endswith(_QUESTION_MARKS):
-        return False
-    said = _REPORTS.sub(" ", said)
-    return (
-        not _words().isdisjoint(_RULE_WORD.findall(said))
-        or any(map(said.__contains__, _phrases()))
-        or _FORMS.search(said) is not None
-        or said.startswith("no ")
-        or (not said.isascii() and any(map(said.__contains__, _parts())))
-    )
-
-
-def sentences_of(text: str) -> Iterator[str]:
-    """Yield the sentences of a text without bullets; quoted lines are left out."""
-    for line in text.split("\n"):
-        if not line.strip() or _QUOTED_LINE.match(line):
-            continue
-        bare = _RULE_BULLET.sub("", line).strip()
-        yield from (sentence.strip() for sentence in _RULE_END.split(bare) if sentence.strip())
+@cache
+def _decision_words() -> frozenset[str]:
+    """Return words with which models say what they settled on, found or did, and why."""
+    return frozenset(read_text(__package__, "decision_words.txt").split())
 
 
 @cache
-def _words() -> frozenset[str]:
-    """Return the words that forbid, oblige, limit or prefer; a language a line or two."""
-    return frozenset(read_text(__package__, "rule_words.txt").split())
+def _decision_parts() -> tuple[str, ...]:
+    """Return the same for scripts that do not part words."""
+    return tuple(read_text(__package__, "decision_parts.txt").split())
 
 
 @cache
-def _phrases() -> tuple[str, ...]:
-    """Return what takes several words to say."""
-    return tuple(read_text(__package__, "rule_phrases.txt").strip().replace("\n", ", ").split(", "))
-
-
-@cache
-def _parts() -> tuple[str, ...]:
-    """Return what is found inside words, for scripts that do not part them."""
-    return tuple(read_text(__package__, "rule_parts.txt").split())
+def _announcing_starts() -> tuple[str, ...]:
+    """Return how a sentence begins that only says what comes next."""
+    return tuple(read_text(__package__, "announcing_starts.txt").strip().replace("\n", ", ").split(", "))

@@ -14,9 +14,13 @@ from midfold.summaries.prompts.fencing import (
     SUMMARY_MARKER,
     fence,
     find_body,
+    has_fence,
+    is_sealed,
     known_prefixes,
     neutralize,
     read_paragraph,
+    seal_notes,
+    seal_summary,
     wrap_summary,
 )
 from midfold.summaries.sections import HEADINGS, SUBHEADINGS
@@ -31,8 +35,12 @@ __all__ = [
     "SYSTEM_NOTE",
     "fence",
     "find_body",
+    "has_fence",
+    "is_sealed",
     "neutralize",
     "render_prompt",
+    "seal_notes",
+    "seal_summary",
     "wrap_summary",
 ]
 

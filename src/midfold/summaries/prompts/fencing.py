@@ -11,6 +11,8 @@ import re
 import unicodedata
 from bisect import bisect_right
 from functools import cache
+from hashlib import blake2b
+from hmac import compare_digest
 
 from midfold.texts import read_text
 
@@ -20,6 +22,8 @@ SUMMARY_MARKER = "[CONTEXT COMPACTION — REFERENCE ONLY]"
 _HEADING = re.compile(r"^## ", re.MULTILINE)
 _OPENING = re.compile(r"<<<MIDFOLD (\S+)>>>\n")
 
+_NONCE_BYTES = 8
+_MOST_KEY_BYTES = 64
 _GAP = "\u200b"
 """Stands for every character that is not seen."""
 _INVISIBLE_CATEGORIES = ("Cf", "Mn", "Me")
@@ -67,6 +71,42 @@ def fence(body: str, nonce: str) -> str:
 def wrap_summary(body: str, nonce: str) -> str:
     """Make the whole text of a summary message: prefix, fenced notes, and a line that points past them."""
     return "\n".join([read_paragraph("prefix.md"), fence(body, nonce), read_paragraph("closing.md")])
+
+
+def seal_summary(body: str, key: bytes) -> str:
+    """Make the whole text of a summary whose nonce only the owner of `key` can give to these very notes.
+
+    Without a key the nonce is a checksum: notes that were changed are told from those that were not.
+    """
+    notes = neutralize(body)
+    return wrap_summary(notes, _sign(notes, key))
+
+
+def seal_notes(body: str, key: bytes) -> str:
+    """Fence notes as `seal_summary` does, for a message with a first line of its own."""
+    notes = neutralize(body)
+    return fence(notes, _sign(notes, key))
+
+
+def is_sealed(text: str, key: bytes) -> bool:
+    """Whether a text is a summary with the nonce that `key` gives to its notes."""
+    body = find_body(text)
+    opening = _OPENING.search(text)
+    if body is None or opening is None or not text.startswith(SUMMARY_MARKER):
+        return False
+    return compare_digest(opening[1].encode(), _sign(body, key).encode())
+
+
+def has_fence(text: str) -> bool:
+    """Whether a text is a summary as we write it, whatever its nonce."""
+    return (
+        text.startswith(SUMMARY_MARKER) and _OPENING.search(text) is not None and find_body(text) is not None
+    )
+
+
+def _sign(notes: str, key: bytes) -> str:
+    said = notes.encode("utf-8", "surrogatepass")
+    return blake2b(said, key=key[:_MOST_KEY_BYTES], digest_size=_NONCE_BYTES, person=b"summary").hexdigest()
 
 
 def find_body(text: str) -> str | None:
@@ -118,9 +158,11 @@ def _without_ending(body: str) -> str | None:
 def neutralize(text: str) -> str:
     """Return `text` without anything that could be taken for structure; doing it again changes nothing."""
     text = f"\n{text}"  # so that every line follows a break
-    shape = _NOT_ASCII.sub(lambda found: found[0].translate(_shapes()), text)
-    # Where the gaps are once those before them are gone.
-    gaps = [found.start() - before for before, found in enumerate(re.finditer(_GAP, shape))]
+    shape, gaps = text, []
+    if not text.isascii():
+        shape = _NOT_ASCII.sub(lambda found: found[0].translate(_shapes()), text)
+        # Where the gaps are once those before them are gone.
+        gaps = [found.start() - before for before, found in enumerate(re.finditer(_GAP, shape))]
     pieces = []
     done = 0
     for found in _IMITATION.finditer(shape.replace(_GAP, "")):

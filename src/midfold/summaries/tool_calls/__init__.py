@@ -9,6 +9,7 @@ from midfold.summaries.tool_calls.families import (
     subject_of,
 )
 from midfold.summaries.tool_calls.output import (
+    LEAF_CHARS,
     excerpt,
     is_excerpt,
     one_line,
@@ -27,6 +28,7 @@ from midfold.summaries.tool_calls.stubs import (
 __all__ = [
     "BUILT_IN",
     "FAMILIES",
+    "LEAF_CHARS",
     "StubWriter",
     "excerpt",
     "family_of",

@@ -13,7 +13,7 @@ from itertools import takewhile
 LEAF_CHARS = 200
 """The characters of a long string that stay inside shortened arguments."""
 DECISIVE_CHARS = 200
-_LEAF_LIMIT_CHARS = 260  # a string that was cut once is shorter than this, its note included
+_LEAF_NOTE_CHARS = 60  # more than the note takes: a string that was cut once is not cut again
 _NOTE_CHARS = 100  # more than the note between two ends takes, so that a cut always saves something
 _JSON_CHARS = 500_000
 _WINDOW_CHARS = 20_000
@@ -24,10 +24,11 @@ _UNPRINTABLE = re.compile(
 _HALF_CHARACTER = re.compile(r"[\ud800-\udfff]")
 
 
-def excerpt(text: str, head_chars: int = 800, tail_chars: int = 800) -> str:
+def excerpt(text: str, head_chars: int = 800, tail_chars: int = 800, *, of: str = "") -> str:
     """Keep the first and the last part of a text, with the size of the cut between them.
 
-    The cut falls on line ends where these are close. A text that would not get shorter comes back itself.
+    `of` names the text there. The cut falls on line ends where these are close. A text that would not get
+    shorter comes back itself.
     """
     head_chars, tail_chars = max(0, head_chars), max(0, tail_chars)
     if len(text) <= head_chars + tail_chars + _NOTE_CHARS:
@@ -37,7 +38,7 @@ def excerpt(text: str, head_chars: int = 800, tail_chars: int = 800) -> str:
     line_start = text.find("\n", stop, stop + tail_chars // 4)
     start = start if line_end < 0 else line_end
     stop = stop if line_start < 0 else line_start + 1
-    return f"{text[:start]}\n[… {stop - start:,} characters cut …]\n{text[stop:]}"
+    return f"{text[:start]}\n[… {stop - start:,} characters{of} cut …]\n{text[stop:]}"
 
 
 def is_excerpt(text: str) -> bool:
@@ -71,14 +72,14 @@ def fit_sizes(sizes: Sequence[int], budget: int) -> int:
     return ordered[-1] if ordered else 0
 
 
-def shorten_strings(arguments: str) -> str:
+def shorten_strings(arguments: str, leaf_chars: int = LEAF_CHARS) -> str:
     """Shorten the long strings inside a JSON object or list; anything else comes back as it is.
 
-    The result is JSON with the same keys, and shorter.
+    `leaf_chars` is what stays of each. The result is JSON with the same keys, and shorter.
     """
     try:
         value = json.loads(arguments)
-        shortened = _shorten(value)
+        shortened = _shorten(value, leaf_chars)
         if not isinstance(value, dict | list) or shortened == value:
             return arguments
         written = json.dumps(shortened, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
@@ -113,12 +114,20 @@ def _redact_strings(value: object, redact: Callable[[str], str]) -> object:
     return [_redact_strings(inner, redact) for inner in value] if isinstance(value, list) else value
 
 
-def _shorten(value: object) -> object:
-    if isinstance(value, str) and len(value) > _LEAF_LIMIT_CHARS:
-        return f"{value[:LEAF_CHARS]}… [{len(value) - LEAF_CHARS:,} more characters]"
+def _shorten(value: object, leaf_chars: int) -> object:
+    if isinstance(value, str) and len(value) > leaf_chars + _LEAF_NOTE_CHARS:
+        return f"{value[:leaf_chars]}… [{len(value) - leaf_chars:,} more characters]"
     if isinstance(value, dict):
-        return {key: _shorten(inner) for key, inner in value.items()}
-    return [_shorten(inner) for inner in value] if isinstance(value, list) else value
+        return {key: _shorten(inner, leaf_chars) for key, inner in value.items()}
+    return [_shorten(inner, leaf_chars) for inner in value] if isinstance(value, list) else value
+
+
+_NAME = re.compile(r"(?<![\w./@#-])[\w.@#-]{0,80}(?:[/_.-]|\d|[a-z][A-Z])[\w./@#-]{0,200}\w")
+
+
+def find_names(text: str) -> list[str]:
+    """List the names of files and other things in a text: words with a digit, a slash, a joint."""
+    return _NAME.findall(text)
 
 
 # "Exit code 127", "[exit status 2]", "<returncode>1</returncode>", "Process exited with code 0"

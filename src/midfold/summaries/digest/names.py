@@ -1,0 +1,60 @@
+"""Entries of names: each under the file, the program or the tool it belongs to.
+
+The notes cannot quote every line that holds a name, and a name alone is cheap. So those that will most likely
+be used again are listed by what they belong to, the newest first.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from midfold.messages import Message, newest_request, texts_of
+from midfold.summaries.digest.entries import DigestEntry, EntryKind, Unit, format_indices
+from midfold.summaries.digest.weights import Outlook, weigh_name
+from midfold.summaries.ledger.name_uses import NamePlace, NameTopic, NameUse, find_words
+from midfold.summaries.ledger.values import FINISHED, Ledger
+
+_WEIGHT = 30.0
+"""what a name weighs that is used again for sure, relative to other things in a digest"""
+_FULL_ROOM = 0.065
+"""Notes with less room than this part of what they stand for hold standing facts before names."""
+_SCARCITY = 1.5
+_LEAST_CHANCE = 0.01
+_TEXT_CHARS = 40_000
+
+
+def look_ahead(
+    messages: Sequence[Message], turns: Sequence[int], numbers: Sequence[int], ledger: Ledger
+) -> Outlook:
+    """Find what tells how much a name matters: how far the conversation goes, and what is under way."""
+    newest = newest_request(messages)
+    asked = "" if newest is None else messages[newest].text[:_TEXT_CHARS]
+    steps = [step.text for step in ledger.steps if step.state not in FINISHED]
+    oldest = numbers[turns[0]] if turns else 0
+    return Outlook(oldest, numbers[-1], find_words("\n".join([asked, *steps])))
+
+
+def list_names(
+    uses: Iterable[NameUse], kept: Iterable[Message], outlook: Outlook, *, room: float = 1.0
+) -> list[DigestEntry]:
+    """Write an entry for each topic with the names that belong to it, but for those in messages that stay.
+
+    `room` is the size of the notes, as a part of what they stand for.
+    """
+    weight = _WEIGHT * min(1.0, room / _FULL_ROOM) ** _SCARCITY
+    texts = "\n".join([text[:_TEXT_CHARS] for message in kept for text in texts_of(message)])
+    there = find_words(texts)
+    topics: dict[NameTopic, list[tuple[NameUse, float]]] = {}
+    for use in uses:
+        if use.name not in there and use.name != use.topic.label:
+            chance = weigh_name(use, outlook)
+            if chance >= _LEAST_CHANCE:
+                topics.setdefault(use.topic, []).append((use, chance))
+    return [_entry(topic, found, weight) for topic, found in topics.items()]
+
+
+def _entry(topic: NameTopic, found: list[tuple[NameUse, float]], weight: float) -> DigestEntry:
+    found.sort(key=lambda each: (-each[0].last, -each[1], each[0].name))
+    units = [Unit(use.name, weight * chance) for use, chance in found]
+    # A changed file stands elsewhere with its path.
+    label = topic.label.rpartition("/")[2] if topic.place is NamePlace.CHANGED else topic.label
+    head = f"{' '.join(label.split())} {format_indices(topic.indices)}:"
+    return DigestEntry(EntryKind.NAMES, topic.indices[0], head, 0.0, units)

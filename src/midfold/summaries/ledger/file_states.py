@@ -1,0 +1,118 @@
+"""The state of each file after all that happened to it: its lines of now, or its end; one path a file.
+
+Absolute and relative spellings of one path are joined, and lines that a later edit replaced are left out.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+
+from midfold.summaries.ledger.values import Action
+
+_WILD = ("*", "?")
+_GONE = ("deleted", "moved to ")
+_MOST_SEARCHES = 200
+_MOST_SPELLINGS = 20
+
+
+@dataclass(slots=True)
+class FileState:
+    """One file, the actions that touched it by their position, and what it is now."""
+
+    path: str
+    positions: list[int] = field(default_factory=list)
+    is_changed: bool = False
+    fate: str = ""
+    """deleted, moved or reverted, where nothing changed it since"""
+
+    @property
+    def is_gone(self) -> bool:
+        return self.fate.startswith(_GONE)
+
+
+def trace_files(actions: Sequence[Action]) -> list[FileState]:
+    """Follow each file through the actions, in the order of the first that touched it."""
+    names = _join_paths(path for action in actions for path in (*action.run.changes, *action.run.reads))
+    states: dict[str, FileState] = {}
+    undoing = _Undoing(states, names)
+    for position, action in enumerate(actions):
+        run = action.run
+        for path in dict.fromkeys((*run.changes, *run.reads)):
+            state = states.setdefault(names[path], FileState(names[path]))
+            state.positions.append(position)
+            if path in run.changes and run.has_changed:
+                state.is_changed, state.fate = True, ""
+        if run.undone and run.has_changed:
+            undoing.undo(run.undone)
+    return list(states.values())
+
+
+def live_lines(actions: Sequence[Action], state: FileState) -> dict[int, tuple[str, ...]]:
+    """Return by position the lines that changes wrote and no later change replaced."""
+    if state.fate:
+        return dict.fromkeys(state.positions, ())
+    live: dict[int, tuple[str, ...]] = {}
+    gone: set[str] = set()
+    is_replaced = False
+    for position in reversed(state.positions):
+        run = actions[position].run
+        if not run.has_changed or is_replaced:
+            live[position] = ()
+            continue
+        live[position] = tuple(line for line in run.content if line not in gone)
+        gone |= run.removed
+        gone -= set(run.content)
+        is_replaced = run.is_whole
+    return live
+
+
+@dataclass(slots=True)
+class _Undoing:
+    """Finds the files that a command deleted, moved or reverted: by name, by folder or by pattern."""
+
+    states: dict[str, FileState]
+    names: dict[str, str]
+    searches: int = 0
+
+    def undo(self, undone: Mapping[str, str]) -> None:
+        for target, fate in undone.items():
+            known = self.names.get(target) or self.names.get(_bare(target))
+            found = [self.states[known]] if known in self.states else self._search(target)
+            for state in found:
+                state.fate = fate
+
+    def _search(self, target: str) -> list[FileState]:
+        """Look at all files; only so often, for a session may delete thousands."""
+        self.searches += 1
+        if self.searches > _MOST_SEARCHES:
+            return []
+        bare = _bare(target).rstrip("/")
+        if any(sign in bare for sign in _WILD):
+            pattern = f"*{bare}"
+            return [state for path, state in self.states.items() if fnmatchcase(path, pattern)]
+        inside = f"{bare}/"
+        return [
+            state
+            for path, state in self.states.items()
+            if _bare(path).startswith(inside) or path.endswith(f"/{bare}") or f"/{inside}" in path
+        ]
+
+
+def _join_paths(paths: Iterable[str]) -> dict[str, str]:
+    """Say for each spelling of a path by which it goes: the one longer that ends with it, if there is one."""
+    groups: dict[str, list[str]] = {}
+    for path in dict.fromkeys(paths):
+        groups.setdefault(_bare(path).rpartition("/")[2], []).append(path)
+    names: dict[str, str] = {}
+    for group in groups.values():
+        longest = sorted(group, key=len, reverse=True)[:_MOST_SPELLINGS]
+        for path in group:
+            ending = f"/{_bare(path)}"
+            longer = [other for other in longest if other != path and f"/{_bare(other)}".endswith(ending)]
+            names[path] = longer[0] if len(set(map(_bare, longer[:2]))) == 1 else path
+    return {path: names.get(name, name) for path, name in names.items()}
+
+
+def _bare(path: str) -> str:
+    """Return a path without what stands for a folder that is not named."""
+    return path.replace("\\", "/").removeprefix("~").removeprefix(".").lstrip("/") or path

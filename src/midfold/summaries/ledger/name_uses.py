@@ -1,0 +1,108 @@
+"""Names in a text, told by their shape alone, and what is known of the uses of each.
+
+A name is a word with a slash, a dot, an underscore, a digit or a capital inside.
+"""
+
+import re
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+WORD = re.compile(r"[A-Za-z0-9_~./@+-]{4,}")
+"""what could be a name; most often it is a plain word"""
+_ENDS, _STARTS = "./@+-~", "@+-~."
+_SHORTEST_NAME, _LONGEST_NAME = 4, 100
+"""longer runs are data, not names"""
+_CAMEL = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]")
+_NUMBER = re.compile(r"[\d./+-]+")
+_LEAST_DIGITS = 5
+"""a shorter figure says nothing without its sentence"""
+_SHAPED = frozenset("/._0123456789")
+_PAIR = re.compile(r"[A-Za-z]+/[a-z]+")
+_ENDING = re.compile(r"\.[A-Za-z]\w{0,4}$")
+
+
+class NameShape(StrEnum):
+    """The look of a name."""
+
+    PATH = "path"
+    FILE = "file"
+    DOTTED = "dotted"
+    SNAKE = "snake"
+    CAMEL = "camel"
+    ID = "id"
+    NUMBER = "number"
+
+
+class NamePlace(StrEnum):
+    """The kind of thing that a name belongs to."""
+
+    CHANGED = "changed"
+    READ = "read"
+    SHELL = "shell"
+    SEARCH = "search"
+    WEB = "web"
+    TOOL = "tool"
+    SAID = "said"
+
+
+@dataclass(slots=True, eq=False)
+class NameTopic:
+    """A file, a program or a tool, with the messages in which it was used."""
+
+    label: str
+    place: NamePlace
+    indices: list[int] = field(default_factory=list)
+
+
+@dataclass(slots=True, eq=False)
+class NameUse:
+    """A name, and how it was used so far; counts are of messages."""
+
+    name: str
+    shape: NameShape
+    first: int
+    last: int
+    topic: NameTopic
+    tie: int = 0
+    said: int = 0
+    """by the agent, in its words"""
+    given: int = 0
+    """by the agent, to a tool"""
+    last_own: int = -1
+    """the last use by the agent"""
+    asked: int = 0
+    """by a person"""
+    printed: int = 0
+    """by a tool"""
+    company: int = 1_000
+    """the names that a tool printed beside it, where these were the fewest"""
+
+
+def find_words(text: str) -> set[str]:
+    """Return the words of a text that could be names."""
+    return {word.rstrip(_ENDS).lstrip(_STARTS) for word in set(WORD.findall(text))}
+
+
+def read_name(word: str) -> tuple[str, NameShape] | None:
+    """Return the name in a word, and its shape; `None` for a word that is no name."""
+    if word.isalpha() and (word.islower() or word.istitle()):
+        return None
+    name = word.rstrip(_ENDS).lstrip(_STARTS)
+    shape = _find_shape(name) if _SHORTEST_NAME <= len(name) <= _LONGEST_NAME else None
+    return (name, shape) if shape else None
+
+
+def _find_shape(name: str) -> NameShape | None:
+    bare = name.strip("/_")
+    if _SHAPED.isdisjoint(bare):
+        return NameShape.CAMEL if _CAMEL.search(bare) else None
+    if _NUMBER.fullmatch(bare):
+        return NameShape.NUMBER if sum(map(str.isdigit, bare)) >= _LEAST_DIGITS else None
+    if "/" in bare:
+        # "import/export" is prose.
+        return None if _PAIR.fullmatch(name) else NameShape.PATH
+    if "." in bare:
+        return NameShape.FILE if _ENDING.search(bare) else NameShape.DOTTED
+    if "_" in bare:
+        return NameShape.SNAKE
+    return NameShape.CAMEL if _CAMEL.search(bare) else NameShape.ID

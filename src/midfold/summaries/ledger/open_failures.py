@@ -1,0 +1,211 @@
+"""What became of failures: closed by a later success, by the model's word, by removal of the cause, by age.
+
+A conversation is read once into the newest success of each kind; then each failure is asked about. So the
+notes of an earlier fold, which only know the number of a message, can be asked about as well.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from midfold.summaries.ledger.invocations import Aim, Invocation, RunEnd
+from midfold.summaries.tool_calls.output import find_names
+
+_LONG_AGO_ACTIONS = 100
+_LONG_AGO_PART = 0.2
+_SLIP_ACTIONS = 2
+"""After so many further actions nobody waits for a command that was only a means."""
+_MOVED_ON_REQUESTS = 4
+_USED_AGAIN = 2
+"""A tool that works again so often is not what is broken."""
+_CLAIM = re.compile(
+    r"\b(?:fixed|resolved|solved|works? now|now works?|working now"
+    r"|(?:all|tests?|checks?|build|suite|lint\w*|everything)(?:\s\w+){0,3}\s(?:pass(?:e[sd]|ing)?|green|clean"
+    r"|succeed(?:s|ed)?)|builds? (?:cleanly|succeeded|passes)|compiles (?:cleanly|now)|no (?:more )?errors"
+    r"|success(?:fully|ful)?|behoben|gelöst|funktioniert jetzt|corrigé|résolu"
+    r"|corregido|resuelto|solucionado|funciona ahora|исправлен\w*|решен[аоы]?|работает)\b"
+    r"|(?:已|问题)(?:修复|解决)|修复(?:完成|成功)|通过了|全部通过|测试通过|成功|解决了"
+    r"|修正(?:完了|した|しました)|直(?:った|りました)|解決|通った|パス|動作確認"
+    r"|해결|수정 ?(?:완료|했)|통과|성공|고쳤",
+    re.IGNORECASE,
+)
+_DOUBT = re.compile(
+    r"\?|？|\b(?:if|whether|should|not|n't|unless|until|once|will|would|could|might|need|try|trying|verify|ensure"
+    r"|still|fail\w*|let me|let's|si|wenn|ob|если)\b"
+    r"|是否|如果|应该|尝试|未|没有|かどうか|れば|たら|はず|ない|아직|면 |안 ",
+    re.IGNORECASE,
+)
+_CLAIMED_AIMS = tuple(
+    (aim, re.compile(words, re.IGNORECASE))
+    for aim, words in (
+        (
+            Aim.TEST,
+            r"\btests?\b|\bspecs?\b|suite|\b(?:all|everything) (?:pass|green)|测试|テスト|테스트|prueba|тест",
+        ),
+        (Aim.BUILD, r"\bbuild|compil|编译|构建|ビルド|빌드|сборк"),
+        (Aim.LINT, r"\blint|type.?check|\bchecks?\b|format|mypy|ruff|eslint|clippy|静态检查|リント"),
+    )
+)
+# What the surroundings do not let happen stays so until it happens.
+_DENIED = re.compile(
+    r"not found|not recognized|no se reconoce|ObjectNotFound|CommandNotFound|[Pp]ermission ?[Dd]enied|EACCES"
+    r"|[Ss]andbox|not permitted|No such (?:command|device)|WinError 2|not installed|未找到命令",
+)
+_LASTING = (Aim.TEST, Aim.BUILD, Aim.INSTALL, Aim.PUBLISH)
+_SHORTEST_NAME = 5
+_NEVER_WORKED = 2
+_PACKAGE_END = re.compile(r"[=<>~!\[]|(?<=.)@")
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
+_CAUSE = re.compile(
+    r"(?:[Nn]o module named|Cannot find (?:module|package)|[Mm]odule not found:?|not find)\s"
+    r"[\"'`]?([@\w./-]{2,80})|([\w.-]{2,60}): (?:command )?not found"
+    r"|[\"'`]([\w.-]{2,60})[\"'`] (?:is not recognized|no se reconoce|not found)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenRun:
+    """Something that failed: what was tried, where, and what was said."""
+
+    index: int
+    invocation: Invocation
+    words: tuple[str, ...] = ()
+    tool: str = ""
+
+
+@dataclass(slots=True)
+class ToolRecord:
+    """How often a tool failed and worked."""
+
+    failures: int = 0
+    failed_at: int = -1
+    has_worked: bool = False
+
+    @property
+    def never_worked(self) -> bool:
+        return not self.has_worked and self.failures >= _NEVER_WORKED
+
+    def add(self, index: int, end: RunEnd) -> None:
+        if end is RunEnd.FAILED:
+            self.failures += 1
+            self.failed_at = index
+        self.has_worked = self.has_worked or end in (RunEnd.PASSED, RunEnd.UNCLEAR)
+
+
+@dataclass(slots=True)
+class Course:
+    """The course of a conversation after which something may be closed: message numbers, in their order."""
+
+    broad: dict[str, int] = field(default_factory=dict)
+    """program → its newest success on everything"""
+    narrow: dict[str, dict[str, int]] = field(default_factory=dict)
+    """program → target → the newest success"""
+    aims: dict[Aim, int] = field(default_factory=dict)
+    """aim → the newest success on everything"""
+    failed: dict[tuple[str, frozenset[str]], int] = field(default_factory=dict)
+    """the newest failure of each invocation"""
+    passes: dict[str, list[int]] = field(default_factory=dict)
+    installed: dict[str, int] = field(default_factory=dict)
+    actions: list[int] = field(default_factory=list)
+    requests: list[int] = field(default_factory=list)
+    claimed_aims: dict[Aim, int] = field(default_factory=dict)
+    """aim → the newest message in which the model says that all is well with it"""
+    claimed_names: dict[str, int] = field(default_factory=dict)
+    """name → the newest message in which the model says that something about it works"""
+    tools: dict[str, ToolRecord] = field(default_factory=dict)
+
+    def closing(self, failure: BrokenRun) -> int | None:
+        """Return the message that settled a failure; `None` where nothing did."""
+        since = failure.index
+        newest = max(
+            self._newest_success(failure),
+            self._newest_claim(failure),
+            max((self.installed.get(name, -1) for name in _causes(failure.words)), default=-1),
+        )
+        return newest if newest > since else None
+
+    def has_lapsed(self, failure: BrokenRun) -> bool:
+        """Whether nobody waits for what failed: it failed again since, or long ago and for the last time.
+
+        A slip, such as a program that does not exist, is over with whatever was done instead.
+        """
+        invocation, since = failure.invocation, failure.index
+        record = self.tools.get(failure.tool, ToolRecord())
+        if self.failed.get((invocation.program, invocation.targets), -1) > since:
+            return True
+        if record.never_worked:
+            return record.failed_at > since
+        again = self.passes.get(invocation.program, [])
+        enough = {Aim.NONE: _USED_AGAIN, Aim.PUBLISH: 1}.get(invocation.aim)
+        if enough is not None and bisect_right(again, since) + enough <= len(again):
+            return True
+        is_denied = any(map(_DENIED.search, failure.words))
+        if is_denied and invocation.aim in _LASTING:
+            return False
+        later = len(self.actions) - bisect_right(self.actions, since)
+        asked = len(self.requests) - bisect_right(self.requests, since)
+        if invocation.aim in (Aim.NONE, Aim.LOOK):
+            patience = 0.0 if is_denied else _SLIP_ACTIONS
+        else:
+            patience = max(_LONG_AGO_ACTIONS, len(self.actions) * _LONG_AGO_PART)
+        return later > patience or (asked >= _MOVED_ON_REQUESTS and later > _SLIP_ACTIONS)
+
+    def _newest_claim(self, failure: BrokenRun) -> int:
+        """Return the newest word of the model that what failed is well: all of its kind, or it by name."""
+        names = {name for text in (*failure.words, *failure.invocation.targets) for name in find_names(text)}
+        named = (self.claimed_names.get(name, -1) for name in names if len(name) >= _SHORTEST_NAME)
+        return max(self.claimed_aims.get(failure.invocation.aim, -1), max(named, default=-1))
+
+    def _newest_success(self, failure: BrokenRun) -> int:
+        invocation = failure.invocation
+        newest = max(self.broad.get(invocation.program, -1), self.aims.get(invocation.aim, -1))
+        if invocation.aim is Aim.BUILD:
+            newest = max(newest, self.aims.get(Aim.TEST, -1))
+        narrow = self.narrow.get(invocation.program, {})
+        if invocation.is_broad:
+            said = "\n".join(failure.words)
+            named = (index for target, index in narrow.items() if target in said)
+        else:
+            named = (narrow.get(target, -1) for target in invocation.targets)
+        return max(newest, max(named, default=-1))
+
+    def add(self, index: int, tool: str, end: RunEnd, invocations: tuple[Invocation, ...]) -> None:
+        """Take note of an action; the newest wins, and the last of its invocations is the decisive one."""
+        self.actions.append(index)
+        record = self.tools.setdefault(tool, ToolRecord())
+        record.add(index, end)
+        if end is RunEnd.FAILED:
+            self.failed[(invocations[-1].program, invocations[-1].targets)] = index
+        if end is not RunEnd.PASSED:
+            return
+        for invocation in invocations:
+            self.passes.setdefault(invocation.program, []).append(index)
+            targets = self.narrow.setdefault(invocation.program, {})
+            targets.update(dict.fromkeys(invocation.targets, index))
+            if invocation.is_broad:
+                self.broad[invocation.program] = index
+                if invocation.aim not in (Aim.NONE, Aim.LOOK):
+                    self.aims[invocation.aim] = index
+            if invocation.aim is Aim.INSTALL:
+                names = (_PACKAGE_END.split(target, maxsplit=1)[0] for target in invocation.targets)
+                self.installed.update(dict.fromkeys(names, index))
+
+    def hear(self, index: int, text: str) -> None:
+        """Take note of the model's words: sentences without a doubt that something works."""
+        if _CLAIM.search(text) is None:
+            return
+        for sentence in _SENTENCE_END.split(text):
+            if _CLAIM.search(sentence) and not _DOUBT.search(sentence):
+                self.claimed_names.update(dict.fromkeys(find_names(sentence), index))
+                aims = (aim for aim, words in _CLAIMED_AIMS if words.search(sentence))
+                self.claimed_aims.update(dict.fromkeys(aims, index))
+
+
+def _causes(words: Iterable[str]) -> Iterable[str]:
+    """Yield the names of what was missing."""
+    for line in words:
+        for found in _CAUSE.finditer(line):
+            name = next(filter(None, found.groups()))
+            yield name
+            yield name.partition(".")[0]

@@ -1,0 +1,236 @@
+"""Rules: the sentences with which a person binds later work, and those of a project's own files.
+
+Rules are kept word for word: losing them is what makes agents break rules after a fold. Only an author's own
+sentences count: nothing that is fenced as code or quoted, and never the text of a tool.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import cache, lru_cache
+
+from midfold.texts import read_text
+
+LONGEST_RULE_CHARS = 300
+_QUESTION_MARKS = ("?", "？", "؟")
+_SHORTEST_RULE_CHARS = 6
+_RULE_READ_CHARS = 12_000
+"""Of a longer message the two ends are read: what lies between is most often pasted."""
+
+_FENCES = re.compile(r"```|~~~|</?(?:pre|code)>")
+_QUOTES = re.compile(r"`[^`\n]{1,300}`|\"[^\"\n]{1,300}\"|“[^”\n]{1,300}”|«[^»\n]{1,300}»|「[^」\n]{1,300}」")
+_QUOTED_LINE = re.compile(r"^\s{0,8}(?:>|\|)")
+# A full stop ends a sentence before a space; the stops of Chinese and Japanese need none.
+_RULE_END = re.compile(r"(?<=[.!?…])[\"')\]]{0,2}\s+|(?<=[。！？])|\n+")
+_RULE_BULLET = re.compile(r"^\s{0,12}(?:[-*+•]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
+
+# Ways to forbid that take a verb: French around it, Spanish, Italian and Russian before it.
+_FORMS = re.compile(
+    r"\b(?:ne\s|n['’])\w+\spas\b"
+    r"|\bno\s(?:us|hag|toqu|cambi|modifiqu|borr|quier|incluy|agregu|añad|elimin|romp|olvid|escrib|cre)\w{1,4}\b"
+    r"|\bnon\s(?:devi|usare|fare|toccare|cambiare|modificare)\b"
+    r"|\bне\s(?:меня|трога|использу|удаля|дела|добавля|забуд|пиш)\w+"
+)
+_RULE_WORD = re.compile(r"\w+(?:['’]\w+)?")
+_BOUND, _SOFT, _LISTED = 1.0, 1.0, 1.0
+_ONCE, _ASKED, _REPORTED, _TO_DO = -0.75, -1.5, -1.5, -1.5
+_ENOUGH = 1.0
+"""What a sentence must come to, all its cues together, to set a rule."""
+_RULE_LIST = re.compile(
+    r"\b(?:rules?|requirements?|constraints?|boundar\w+|guidelines?|conventions?|conditions?|preferences?|remember"
+    r"|details|regeln|anforderungen|règles|contraintes|reglas|requisitos|правила|требования)\b"
+    r"|规则|要求|约束|规范|ルール|条件|制約|규칙|요구|조건",
+    re.IGNORECASE,
+)
+_TO_DO_LIST = re.compile(
+    r"\b(?:address|fix|tackle|resolve|items?|issues?|todos?|to-dos?|steps?|changes|comments|findings)\b[^\n]{0,80}:\s*$",
+    re.IGNORECASE,
+)
+_WEAK_WORDS = frozenset(["only", "without", "until", "unless", "exactly", "required"])
+"""Words that limit an order, and by themselves describe as often."""
+_ORDERING = re.compile(
+    r"(?:please |pls |but |and |also |just )*(?:only|never|do|don't|run|use|keep|write|add|follow|put|make"
+    r"|work|commit|touch|edit|change|answer|reply|test|merge|push|start|stop|call|return|show|ask|read|delete"
+    r"|remove|exactly|without|everything|all|nothing)\b"
+)
+_NO_START = re.compile(
+    r"no (?!(?:i|it|we|this|that|the|you|he|she|they|there|problem|worries|idea|one|response)\b)\w"
+)
+_HEADING = re.compile(r"^#{1,4} \S", re.MULTILINE)
+_DOCUMENT_HEADINGS = 3
+_SAME_WORDS, _SAME_PART = 3, 0.6
+_SHORT_WORD = 3
+_FIRST_WIDE = "\u0400"
+_LONGEST_RULE_MESSAGE = 1_500
+_MOST_PROJECT_RULES = 24
+_ORDER = re.compile(r"`[^`\n]{2,120}`|^(?:To |When |Before |After |If |For )[^\n]{3,120},")
+_IMPERATIVE = re.compile(
+    r"^(?:run|use|keep|write|add|follow|put|place|name|make|prefer|avoid|check|test|format|commit|update|include|do"
+    r"|call|import|return|document|remove|set|read|ask|start|create|build|install|respect|stick)\b",
+    re.IGNORECASE,
+)
+
+
+def find_rules(text: str) -> list[str]:
+    """Return the sentences of a person's words that set a rule, in their order, each once."""
+    if len(text) > _RULE_READ_CHARS:
+        text = f"{text[: _RULE_READ_CHARS // 2]}\n{text[-_RULE_READ_CHARS // 2 :]}"
+    # What stands between two fences is code.
+    bare = "\n".join(_FENCES.split(text)[::2])
+    # A whole document describes: there, only what is bound or listed among rules is one.
+    is_document = len(_HEADING.findall(bare)) >= _DOCUMENT_HEADINGS
+    return list(
+        dict.fromkeys(
+            sentence
+            for sentence, listed in _sentences(bare)
+            if is_rule(sentence, listed, is_described=is_document)
+        )
+    )
+
+
+def find_project_rules(text: str) -> list[str]:
+    """Return the sentences of a project's file for agents that set a rule: those that bind, then orders."""
+    if len(text) > _RULE_READ_CHARS:
+        text = text[:_RULE_READ_CHARS]
+    sentences = list(dict.fromkeys(sentences_of("\n".join(_FENCES.split(text)[::2]))))
+    sentences = [each for each in sentences if _SHORTEST_RULE_CHARS <= len(each) <= LONGEST_RULE_CHARS]
+    binding = [
+        each for each in sentences if _is_bound(_plain(each)) and not _cues()["reports"].search(_plain(each))
+    ]
+    orders = [
+        each for each in sentences if _ORDER.search(each) and _IMPERATIVE.search(each.rpartition(", ")[2])
+    ]
+    chosen = dict.fromkeys([*binding, *orders][:_MOST_PROJECT_RULES])
+    return [each for each in sentences if each in chosen]
+
+
+def is_rule(sentence: str, listed: float = 0.0, *, is_described: bool = False) -> bool:
+    """Whether a sentence of a person sets a rule; `listed` is what the list that it stands in says for it.
+
+    `is_described` says that it stands in a document, where soft words bind nobody.
+    """
+    if not _SHORTEST_RULE_CHARS <= len(sentence) <= LONGEST_RULE_CHARS:
+        return False
+    said, cues = _plain(sentence), _cues()
+    is_soft = not is_described and cues["soft"].search(said) is not None
+    is_question = said.endswith(_QUESTION_MARKS)
+    is_bound = not is_question and _is_bound(cues["void"].sub(" ", cues["reports"].sub(" ", said)))
+    weight = listed + _BOUND * is_bound + _SOFT * is_soft
+    if weight < _ENOUGH:
+        return False
+    if cues["once"].search(said):
+        weight += _ONCE
+    if cues["asks"].search(said) and (is_question or not is_bound):
+        weight += _ASKED
+    if cues["tells"].search(said):
+        weight += _ASKED
+    if cues["reports"].search(said):
+        weight += _REPORTED
+    return weight >= _ENOUGH
+
+
+def takes_back(text: str) -> bool:
+    """Whether a person takes back what was said just before."""
+    return len(text) <= _LONGEST_RULE_MESSAGE and _cues()["back"].search(_plain(text[:400])) is not None
+
+
+def is_same_matter(one: str, other: str) -> bool:
+    """Whether two rules are about one thing, so that the newer one holds."""
+    ours, theirs = _matter(one), _matter(other)
+    shared = len(ours & theirs)
+    if shared < _SAME_WORDS or shared < _SAME_PART * min(len(ours), len(theirs)):
+        return False
+    return not (any(map(_is_name, ours - theirs)) and any(map(_is_name, theirs - ours)))
+
+
+def _is_name(word: str) -> bool:
+    return "_" in word or any(letter.isdigit() for letter in word)
+
+
+@lru_cache(maxsize=1024)
+def _matter(rule: str) -> frozenset[str]:
+    """Return the words of a rule that say what it is about; pairs of letters where words are not parted."""
+    said = _plain(rule)
+    words = {
+        word
+        for word in _RULE_WORD.findall(said)
+        if word.isascii() and (len(word) > _SHORT_WORD or _is_name(word))
+    }
+    wide = "".join(letter for letter in said if letter >= _FIRST_WIDE)
+    pairs = {wide[at : at + 2] for at in range(len(wide) - 1)}
+    return frozenset((words | pairs) - _words())
+
+
+def sentences_of(text: str) -> Iterator[str]:
+    """Yield the sentences of a text without bullets; quoted lines are left out."""
+    return (sentence for sentence, _ in _sentences(text))
+
+
+def _sentences(text: str) -> Iterator[tuple[str, float]]:
+    """Yield sentences, and what the list that each stands in says for it."""
+    listed = 0.0
+    for line in text.split("\n"):
+        if not line.strip():
+            continue
+        if _QUOTED_LINE.match(line):
+            continue
+        bullet = _RULE_BULLET.match(line)
+        bare = line[bullet.end() :].strip() if bullet else line.strip()
+        if bullet is None:
+            listed = _weigh_list(bare)
+        weight = listed if bullet else 0.0
+        yield from ((each.strip(), weight) for each in _RULE_END.split(bare) if each.strip())
+
+
+def _weigh_list(line: str) -> float:
+    """Say what a line that may introduce a list says for its items."""
+    if line.startswith("#") or line.rstrip("*_ ").endswith((":", "：")):
+        if _TO_DO_LIST.search(line):
+            return _TO_DO
+        return _LISTED if _RULE_LIST.search(line) else 0.0
+    return 0.0
+
+
+def _plain(sentence: str) -> str:
+    return _QUOTES.sub(" ", sentence).lower().replace("’", "'").strip()
+
+
+def _is_bound(said: str) -> bool:
+    words = _words().intersection(_RULE_WORD.findall(said))
+    return (
+        bool(words - _WEAK_WORDS)
+        or (bool(words) and _ORDERING.match(said) is not None)
+        or any(map(said.__contains__, _phrases()))
+        or _FORMS.search(said) is not None
+        or _NO_START.match(said) is not None
+        or (not said.isascii() and any(map(said.__contains__, _parts())))
+    )
+
+
+@cache
+def _cues() -> dict[str, re.Pattern[str]]:
+    """Return the patterns of each group of cues: a line or more for each language."""
+    groups: dict[str, list[str]] = {}
+    for line in read_text(__package__, "rule_cues.txt").split("\n"):
+        if line.startswith("[") and line.endswith("]"):
+            groups[line[1:-1]] = patterns = []
+        elif line:
+            patterns.append(line)
+    return {name: re.compile("|".join(patterns)) for name, patterns in groups.items()}
+
+
+@cache
+def _words() -> frozenset[str]:
+    """Return the words that forbid, oblige, limit or prefer; a language a line or two."""
+    return frozenset(read_text(__package__, "rule_words.txt").split())
+
+
+@cache
+def _phrases() -> tuple[str, ...]:
+    """Return what takes several words to say."""
+    return tuple(read_text(__package__, "rule_phrases.txt").strip().replace("\n", ", ").split(", "))
+
+
+@cache
+def _parts() -> tuple[str, ...]:
+    """Return what is found inside words, for scripts that do not part them."""
+    return tuple(part.replace("_", " ") for part in read_text(__package__, "rule_parts.txt").split())

@@ -1,0 +1,205 @@
+"""Reads shell commands: the words of each, where its output goes, and the files that it writes.
+
+A script inside a command is searched for files that it opens to write them.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from midfold.summaries.tool_calls.families import PATCHED_FILE
+
+_LONGEST_PATH = 300
+_PATH = re.compile(
+    r"(?!\w+://)(?:~|\.{1,2}|[A-Za-z]:)?(?:[/\\][^\s/\\:*?\"<>|]{1,200}){1,40}/?"  # absolute
+    r"|(?!\w+://)[^\s/\\:*?\"'<>|()=,;]{1,200}(?:[/\\][^\s/\\:*?\"<>|]{1,200}){1,40}"  # relative
+    r"|[\w@+-][\w@+.-]{0,150}\.[A-Za-z]\w{0,9}|Makefile|Dockerfile|\.[a-z][\w.]{2,40}"  # a bare name
+)
+# Scripts that open a file to write it.
+_OPENED = re.compile(
+    r"\bopen\([rbuf]{0,2}[\"']([^\"'\n]{1,200})[\"'][ ]?,[ ]?(?:mode=)?[\"'][wax]"
+    r"|\bPath\([\"']([^\"'\n]{1,200})[\"']\)\.write_"
+    r"|\bwriteFile(?:Sync)?\([\"'`]([^\"'`\n]{1,200})[\"'`]"
+)
+_NOT_FILES = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"})
+_PATTERN = re.compile(r"[{}$*`]")
+"""signs of a name that only the shell or a script knows in full"""
+_COMMAND_CHARS = 20_000
+
+_HERE_DOCUMENT = re.compile(r"<<-?[ \t]{0,3}[\\\"']?(\w{1,40})[\"']?")
+_TOKEN = re.compile(
+    r"(?P<space>[ \t\r]+)|(?P<op>\|\||&&|>>|>\||[;|&\n()<>])"
+    r"|(?P<word>(?:\"(?:[^\"\\]|\\.){0,20000}\"|'[^']{0,20000}'|\\.|[^\s;|&()<>\"'\\])+)|(?P<odd>.)",
+    re.DOTALL,
+)
+_OUTPUTS = (">", ">>", ">|")
+_ARROW_ENDS = ("-", "=")
+_LEADS = frozenset({"sudo", "xargs", "time", "nohup", "env", "then", "do", "else", "if", "while", "!"})
+_ASSIGNMENT = re.compile(r"\w{1,60}=")
+_ALL_FILES = frozenset(
+    {"touch", "mv", "rm", "tee", "patch", "truncate", "black", "isort", "git mv", "git rm"}
+)
+_LAST_FILE = frozenset({"cp", "install", "ln", "rsync", "scp"})
+_ALWAYS_IN_PLACE = frozenset({"ruff format"})
+_IN_PLACE = frozenset({"sed", "perl", "gofmt", "prettier", "ruff check", "eslint"})
+_IN_PLACE_OPTION = re.compile(r"-i\S{0,6}|-[a-zA-Z]{1,4}i\S{0,6}|--in-place\S{0,20}|-w|--write|--fix")
+_ONLY_LOOKS = ("--check", "--dry-run", "--diff")
+_OUTPUT_OPTIONS = ("-o", "-O", "--output", "--output-document")
+_SOURCE_AND_TARGET = 2
+_TAKES_A_SCRIPT = frozenset({"sed", "perl"})
+
+
+def is_path(text: str) -> bool:
+    """Whether a text looks like the name of a file or folder, and nothing else."""
+    return 1 < len(text) <= _LONGEST_PATH and _PATH.fullmatch(text) is not None
+
+
+def patched_files(patch: str) -> list[str]:
+    """List the files that a patch names."""
+    return list(dict.fromkeys(path.strip() for path in PATCHED_FILE.findall(patch)))
+
+
+def written_files(text: str, commands: Sequence["ShellCommand"] | None = None) -> list[str]:
+    """List the files that a shell line, or a script inside it, writes to; `commands` are those read of it."""
+    text = text[:_COMMAND_CHARS]
+    commands = read_commands(text) if commands is None else commands
+    paths = (path for path in _written(text, commands) if path not in _NOT_FILES)
+    return list(dict.fromkeys(path for path in paths if not _PATTERN.search(path)))
+
+
+def _written(text: str, commands: Sequence["ShellCommand"]) -> Iterator[str]:
+    for command in commands:
+        for target in command.outputs:
+            if target[0] in "\"'" or is_path(target):
+                yield target.strip("\"'")
+        yield from filter(is_path, _named_files(command))
+    for names in _OPENED.findall(text):
+        yield from filter(None, names)
+    if "*** " in text or "+++ " in text:
+        yield from patched_files(text)
+
+
+@dataclass(slots=True)
+class ShellCommand:
+    """One command of a line: its words without quotes, and where its output goes."""
+
+    words: list[str] = field(default_factory=list)
+    outputs: list[str] = field(default_factory=list)
+    is_piped: bool = False
+    """it reads what the command before it prints"""
+
+
+def read_commands(text: str) -> list[ShellCommand]:
+    """Return the commands of a shell line or script; what is fed to them as a text is passed over."""
+    return list(_read_commands(text[:_COMMAND_CHARS]))
+
+
+def _read_commands(text: str) -> Iterator[ShellCommand]:
+    command, pending, last = ShellCommand(), "", ""
+    for token in _TOKEN.finditer(_without_documents(text)):
+        kind, said = token.lastgroup, token[0]
+        if kind == "word":
+            _take(command, said, pending)
+            pending, last = "", said
+        elif kind == "space":
+            last = " "
+        elif said in _OUTPUTS:
+            pending = "" if last.endswith(_ARROW_ENDS) else "output"
+            last = said
+        elif said == "<":
+            pending = "input"
+        elif kind == "op":
+            # `>&1` writes to no file.
+            if not (said == "&" and last in _OUTPUTS):
+                yield command
+                command = ShellCommand(is_piped=said == "|")
+            pending, last = "", said
+    yield command
+
+
+def _named_files(command: ShellCommand) -> Sequence[str]:
+    """Return the words of a command that stand for files which it changes."""
+    words = without_leads(command.words)
+    if not words:
+        return ()
+    verb, rest = words[0].rpartition("/")[2], words[1:]
+    if verb in ("git", "ruff") and rest:
+        verb, rest = f"{verb} {rest[0]}", rest[1:]
+    if verb in ("curl", "wget"):
+        return [word for option, word in pairwise(rest) if option in _OUTPUT_OPTIONS]
+    changes_in_place = verb in _IN_PLACE and any(_IN_PLACE_OPTION.fullmatch(word) for word in rest)
+    if any(word in _ONLY_LOOKS for word in rest) or not (
+        changes_in_place or verb in _ALWAYS_IN_PLACE or verb in _ALL_FILES or verb in _LAST_FILE
+    ):
+        return ()
+    files = [word for word in _without_script(verb, rest) if not word.startswith("-")]
+    return files[-1:] if verb in _LAST_FILE else files
+
+
+_REMOVERS = frozenset({"rm", "git rm", "del", "Remove-Item", "unlink", "rmdir"})
+_MOVERS = frozenset({"mv", "git mv", "Move-Item", "ren"})
+_RESTORERS = frozenset({"git checkout", "git restore"})
+
+
+def undone_files(commands: Sequence[ShellCommand]) -> dict[str, str]:
+    """Return the files that are no longer what they were, each with what became of it: patterns, too."""
+    undone: dict[str, str] = {}
+    for command in commands:
+        words = without_leads(command.words)
+        verb, rest = (words[0].rpartition("/")[2], words[1:]) if words else ("", [])
+        if verb == "git" and rest:
+            verb, rest = f"git {rest[0]}", rest[1:]
+        files = [word for word in rest if not word.startswith("-")]
+        if verb in _REMOVERS:
+            undone.update(dict.fromkeys(files, "deleted"))
+        elif verb in _MOVERS and len(files) == _SOURCE_AND_TARGET:
+            undone[files[0]] = f"moved to {files[1]}"
+        elif verb in _RESTORERS and (verb == "git restore" or "--" in rest):
+            undone.update(dict.fromkeys(files, "reverted"))
+    return undone
+
+
+def _without_documents(text: str) -> str:
+    """Leave out here-documents: they are texts, not the shell's."""
+    pieces: list[str] = []
+    start = 0
+    for opening in _HERE_DOCUMENT.finditer(text):
+        if opening.start() < start:
+            continue
+        line_end = text.find("\n", opening.end())
+        stop = text.find(f"\n{opening[1]}", line_end) if line_end >= 0 else -1
+        if stop < 0:
+            return "".join([*pieces, text[start : line_end if line_end >= 0 else len(text)]])
+        pieces.append(text[start:line_end])
+        start = stop + 1 + len(opening[1])
+    return "".join([*pieces, text[start:]])
+
+
+def _take(command: ShellCommand, word: str, pending: str) -> None:
+    if pending == "output":
+        command.outputs.append(word)
+    elif pending != "input":
+        command.words.append(_unquote(word))
+
+
+def _unquote(word: str) -> str:
+    return word[1:-1] if len(word) > 1 and word[0] in "\"'" and word[-1] == word[0] else word
+
+
+def without_leads(words: list[str]) -> list[str]:
+    """Leave out what stands before the program: `sudo`, `time`, values of variables."""
+    start = 0
+    while start < len(words) and (words[start] in _LEADS or _ASSIGNMENT.match(words[start])):
+        start += 1
+    return words[start:]
+
+
+def _without_script(verb: str, words: list[str]) -> list[str]:
+    """Leave out the script of an editor: what follows -e, or else its first word."""
+    if verb not in _TAKES_A_SCRIPT:
+        return words
+    scripts = [index + 1 for index, word in enumerate(words) if re.fullmatch(r"-\w{0,4}e|--expression", word)]
+    if not scripts:
+        scripts = [index for index, word in enumerate(words) if not word.startswith("-")][:1]
+    return [word for index, word in enumerate(words) if index not in scripts]

@@ -1,0 +1,77 @@
+"""People set rules softly, and ask for single steps loudly: both are told apart in eight languages."""
+
+import pytest
+
+from midfold.messages import Message, Text, ToolCall, ToolResult, pair_calls
+from midfold.provenance import Author
+from midfold.summaries.ledger import collect
+from midfold.summaries.ledger.rules import find_rules
+from support.said_rules import NO_RULES, RULES
+
+
+def user(text):
+    return Message("user", (Text(text),))
+
+
+def rules_of(messages):
+    ledger = collect(messages, range(len(messages)), pair_calls(messages), redact=str)
+    return [(rule.text, rule.author, rule.source) for rule in ledger.rules]
+
+
+@pytest.mark.parametrize("sentence", [each for group in RULES.values() for each in group])
+def test_what_binds_later_work_is_a_rule(sentence):
+    assert find_rules(sentence) == [sentence]
+
+
+@pytest.mark.parametrize("sentence", [each for group in NO_RULES.values() for each in group])
+def test_single_steps_questions_and_reports_are_none(sentence):
+    assert find_rules(sentence) == []
+
+
+def test_the_newest_of_two_rules_about_one_matter_holds():
+    messages = [
+        user("Never deploy the billing service on Friday."),
+        user("Only deploy the billing service on Friday."),
+    ]
+    assert [text for text, _, _ in rules_of(messages)] == ["Only deploy the billing service on Friday."]
+
+
+def test_what_is_taken_back_in_the_next_message_is_no_rule():
+    messages = [
+        user("Always keep the old parser around."),
+        Message("assistant", (Text("ok"),)),
+        user("actually, forget that"),
+    ]
+    assert rules_of(messages) == []
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["AGENTS.md", "/srv/app/CLAUDE.md", ".cursorrules", ".github/copilot-instructions.md", "CONTRIBUTING.md"],
+)
+def test_a_project_file_that_is_read_sets_rules_and_is_named(path):
+    messages = [
+        Message("assistant", (ToolCall("1", "read_file", f'{{"path": "{path}"}}'),)),
+        Message(
+            "tool",
+            (ToolResult("1", "1\t# Guide\n2\t\n3\t- Never commit to main.\n4\t- It is written in Rust.\n"),),
+        ),
+    ]
+    assert rules_of(messages) == [("Never commit to main.", Author.PROJECT, path)]
+
+
+@pytest.mark.parametrize("path", ["README.md", "src/prompts/plan.txt", "skills/x/SKILL.md", "notes.md"])
+def test_other_files_set_none(path):
+    messages = [
+        Message("assistant", (ToolCall("1", "read_file", f'{{"path": "{path}"}}'),)),
+        Message("tool", (ToolResult("1", "- Never commit to main.\n"),)),
+    ]
+    assert rules_of(messages) == []
+
+
+def test_an_answer_through_a_dialog_sets_a_rule():
+    messages = [
+        Message("assistant", (ToolCall("1", "ask_user", '{"question": "Where to store it?"}'),)),
+        Message("tool", (ToolResult("1", "never in the home folder"),)),
+    ]
+    assert rules_of(messages) == [("never in the home folder", Author.PERSON, "")]
