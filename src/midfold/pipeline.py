@@ -1,6 +1,6 @@
 """A compression from wire to wire: one way to read, fold, render and check a request, for all callers."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from midfold.errors import DialectError
@@ -12,9 +12,13 @@ from midfold.folding import (
     Fold,
     Insert,
     compress,
+    correct_notes,
     note_outcome,
 )
 from midfold.messages import Message
+from midfold.ports import Count
+from midfold.summaries import NoteChange
+from midfold.summaries.tool_calls import BUILT_IN, StubWriter
 from midfold.tokens import TokenCounter
 from midfold.wire import Request, parse, render
 from midfold.wire.validate import continues_stored_history, find_errors
@@ -29,6 +33,7 @@ def compress_request(
     focus: str | None = None,
     use_model: bool = False,
     is_manual: bool = False,
+    stub_writers: Mapping[str, StubWriter] = BUILT_IN,
 ) -> Flow[object]:
     """Read and measure a request, and compress it; system prompt and tools count, too."""
     state = state or CompressionState()
@@ -41,8 +46,25 @@ def compress_request(
         focus=focus,
         use_model=use_model,
         is_manual=is_manual,
+        stub_writers=stub_writers,
     )
     return (yield from render_flow(flow, request, state))
+
+
+def correct_request(
+    request: Request,
+    change: NoteChange,
+    *,
+    count: Count,
+    key: bytes = b"",
+    state: CompressionState | None = None,
+) -> Compression[object]:
+    """Correct the notes that a fold left in a request; raises `NoteNotFound` and `ConfigError`."""
+    state = state or CompressionState()
+    messages = parse(request.messages, request.dialect)
+    return render_compression(
+        correct_notes(messages, change, count=count, key=key, state=state), request, state
+    )
 
 
 def render_flow(flow: Flow[Message], request: Request, state: CompressionState) -> Flow[object]:

@@ -123,12 +123,28 @@ def test_a_ceiling_is_met_with_system_and_tools_counted():
     assert result.tokens_before == 700 + sum(map(count, SESSION))
 
 
-def test_a_ceiling_that_cannot_be_met_gives_the_best_result_and_says_so():
-    session = [user("word " * 4_000), *steps(1, 2, 3), user("word " * 2_000)]
-    result = fold(session, CompressionPolicy(max_tokens=500))
-    assert result.over_budget
-    assert "over the ceiling" in result.warning
-    assert result.messages[-1] is session[-1]
+def test_a_newest_request_that_alone_exceeds_a_ceiling_is_excerpted():
+    session = [user("word " * 4_000), *steps(1, 2, 3), user("first " + "word " * 2_000 + "last")]
+    result = fold(session, CompressionPolicy(max_tokens=900))
+    assert result.tokens_after <= 900
+    request = result.messages[-1].text
+    assert request.startswith("first word")
+    assert request.endswith("word last")
+    assert "characters of message [7] cut" in request
+
+
+def test_a_ceiling_that_cannot_be_met_gives_the_smallest_result_and_says_why():
+    session = [
+        Message("system", (Text("rule " * 2_000),)),
+        user("word " * 4_000),
+        *steps(1, 2, 3),
+        user("go"),
+    ]
+    results = [fold(session, CompressionPolicy(max_tokens=most)) for most in (100, 1_000, 2_000)]
+    assert all(result.over_budget for result in results)
+    assert all("over the ceiling: system prompt" in result.warning for result in results)
+    assert len({result.tokens_after for result in results}) == 1
+    assert results[0].messages[-1].text == "go"
 
 
 def test_what_fits_is_left_alone():

@@ -62,7 +62,7 @@ SHAPES = {
     ),
     "the newest message only says to go on": Shape(
         [*DONE, user(NEWEST), *work(40, 2), assistant("Shall I look it up?"), user("yes, go on")],
-        f"yes, go on\n(Asked before: {NEWEST})",
+        f"yes, go on\n(This answers: Shall I look it up?)\n(Asked before: {NEWEST})",
     ),
     "the same request is made again, for another target": Shape(
         [*DONE, user("Deploy release 42 to staging.")], "Deploy release 42 to staging."

@@ -1,9 +1,9 @@
 """A tail too large to keep: its largest results are cut, nothing else."""
 
 from midfold.folding import CompressionPolicy
+from midfold.folding.excerpts import shrink_tail
 from midfold.folding.fold import Span
 from midfold.folding.layout import lay_out
-from midfold.folding.tail import shrink_tail
 from midfold.messages import Message, Text, ToolCall, ToolResult
 
 

@@ -6,8 +6,9 @@ Nothing here asks a clock, opens a socket or knows a provider. A compression is 
 summary and returns a value; its driver does the asking.
 """
 
-from midfold.folding.compression import Compression, summarize_manual_compression
-from midfold.folding.flow import MIN_SAVED_PART, MIN_SAVED_TOKENS, Flow, compress
+from midfold.folding.choose import shrink_results
+from midfold.folding.compression import Compression, Flow, summarize_manual_compression
+from midfold.folding.flow import compress
 from midfold.folding.fold import (
     Edit,
     Fate,
@@ -22,14 +23,17 @@ from midfold.folding.fold import (
     replace_spans,
     splice,
 )
-from midfold.folding.layout import count_head, group_around, lay_out, legal_cuts
+from midfold.folding.job import CompressionJob
+from midfold.folding.layout import count_head, group_around, lay_out, legal_cuts, reach_head
 from midfold.folding.losses import Loss, list_losses
-from midfold.folding.policy import THRESHOLD_CAP, CompressionPolicy
+from midfold.folding.notes import NOTES_CORRECTED, correct_notes, list_notes, list_rules, number_of_messages
+from midfold.folding.policy import THRESHOLD_CAP, CompressionPolicy, is_worth_it
 from midfold.folding.pressure import (
     Tier,
     advise,
     decide,
     is_paused,
+    note_attempt,
     note_outcome,
     pause_notice,
     reopen,
@@ -38,7 +42,7 @@ from midfold.folding.pressure import (
 )
 from midfold.folding.preview import Rehearsal, rehearse
 from midfold.folding.run import arun, run
-from midfold.folding.state import CompressionState, state_from_json, state_to_json
+from midfold.folding.state import STATE_NAME, CompressionState, state_from_json, state_to_json
 from midfold.folding.summary_message import (
     TASK_HEADING,
     FoldedNumbers,
@@ -47,26 +51,30 @@ from midfold.folding.summary_message import (
     make_summary_message,
     number_messages,
     read_folded_numbers,
+    read_summary,
 )
-from midfold.folding.tail import make_plan
+from midfold.folding.tail import MIN_TAIL_MESSAGES, FoldPlan, make_ceiling_plan, make_plan
 from midfold.settings import FOLD_SETTINGS, Budget, FoldSettings, Strategy, Style
 from midfold.summaries import DIGEST, SummaryRequest
 
 __all__ = [
     "DIGEST",
     "FOLD_SETTINGS",
-    "MIN_SAVED_PART",
-    "MIN_SAVED_TOKENS",
+    "MIN_TAIL_MESSAGES",
+    "NOTES_CORRECTED",
+    "STATE_NAME",
     "TASK_HEADING",
     "THRESHOLD_CAP",
     "Budget",
     "Compression",
+    "CompressionJob",
     "CompressionPolicy",
     "CompressionState",
     "Edit",
     "Fate",
     "Flow",
     "Fold",
+    "FoldPlan",
     "FoldSettings",
     "FoldedNumbers",
     "Insert",
@@ -83,6 +91,7 @@ __all__ = [
     "apply",
     "arun",
     "compress",
+    "correct_notes",
     "count_head",
     "count_leading_system",
     "decide",
@@ -90,20 +99,29 @@ __all__ = [
     "frame_summary",
     "group_around",
     "is_paused",
+    "is_worth_it",
     "join_spans",
     "lay_out",
     "legal_cuts",
     "list_losses",
+    "list_notes",
+    "list_rules",
+    "make_ceiling_plan",
     "make_plan",
     "make_summary_message",
+    "note_attempt",
     "note_outcome",
     "number_messages",
+    "number_of_messages",
     "pause_notice",
+    "reach_head",
     "read_folded_numbers",
+    "read_summary",
     "rehearse",
     "reopen",
     "replace_spans",
     "run",
+    "shrink_results",
     "splice",
     "state_from_json",
     "state_to_json",

@@ -3,26 +3,27 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
+from math import ceil
 
+from midfold.folding.excerpts import excerpt_messages, shrink_tail
 from midfold.folding.fold import Edit, Span
 from midfold.folding.job import CompressionJob
 from midfold.folding.layout import Layout
-from midfold.folding.policy import TAIL_SLACK, free_summary_tokens
+from midfold.folding.policy import MIN_SAVED_PART, MIN_SAVED_TOKENS, TAIL_SLACK
 from midfold.folding.prune import NOTHING_PRUNED, PruneCounts, Pruned, least_tokens, prune
 from midfold.folding.repair import Repairs
+from midfold.folding.shares import prefers_notes
 from midfold.folding.summary_message import FoldedNumbers, SummaryFrame
 from midfold.folding.tail import (
     FoldPlan,
-    make_ceiling_plan,
     shorten_fold,
-    shrink_tail,
     spans_between,
     stops_between,
 )
-from midfold.messages import ToolResult, join_digests, own_digest
+from midfold.messages import Part, ToolCall, ToolResult
 from midfold.settings import Style
 from midfold.summaries import active_task
-from midfold.summaries.tool_calls import excerpt
+from midfold.summaries.tool_calls import LEAF_CHARS, excerpt, redact_arguments, shorten_strings
 
 MIN_SUMMARY_TOKENS = 400
 """Below this a summary says less than its own prefix."""
@@ -45,8 +46,15 @@ class FoldChoice:
     frame_tokens: int
     """tokens of a summary without its words"""
     folded_tokens: int
+    kept_tokens: int
+    """the request without its summary"""
     summary_tokens: int
     """room for the whole summary message"""
+
+    @property
+    def least_tokens(self) -> int:
+        """The size of the request with a summary that says nothing."""
+        return self.kept_tokens + (self.frame_tokens if self.spans else 0)
 
     @property
     def body_tokens(self) -> int:
@@ -64,6 +72,7 @@ def prune_middle(job: CompressionJob, plan: FoldPlan) -> Pruned:
             job.layout.messages,
             span,
             style=job.policy.style,
+            writers=job.stub_writers,
             pairing=job.layout.pairing,
             redact=job.redact,
         )
@@ -76,28 +85,38 @@ def prune_middle(job: CompressionJob, plan: FoldPlan) -> Pruned:
 
 
 def prunes_in_vain(job: CompressionJob, plan: FoldPlan) -> bool:
-    """Whether a ceiling is out of reach for pruning, however short its stubs may turn out."""
+    """Whether a ceiling is out of reach for pruning, or so low that notes keep more than stubs would."""
     if not job.has_ceiling:
         return False
+    if prefers_notes(job.aim_tokens, job.tokens_before):
+        return True
     messages, sizes = job.layout.messages, job.layout.sizes
     saved = sum(
         max(0, sizes[index] - least_tokens(messages[index]))
         for span in spans_between(job.layout, plan.head_stop, plan.tail_start)
         for index in span
     )
-    return job.tokens_before - saved > job.policy.target_tokens
+    return job.tokens_before - saved > job.aim_tokens
 
 
 def fits_pruned(job: CompressionJob, pruned: Pruned) -> bool:
     """Whether pruning alone reaches the target."""
-    return job.tokens_before + job.edits_delta(pruned.edits) <= job.policy.target_tokens
+    return _left(job, pruned.edits) >= 0
+
+
+def _left(job: CompressionJob, edits: Sequence[Edit]) -> int:
+    """Return the room that a list with these edits leaves, its repairs counted."""
+    repairs = job.repair(())
+    return job.aim_tokens - (
+        job.tokens_before + job.edits_delta(repairs.merge(edits)) + job.repair_tokens(repairs)
+    )
 
 
 def spare(job: CompressionJob, pruned: Pruned) -> Pruned:
     """Take back what a ceiling leaves room for, the newest first; what does not fit whole stays in part."""
     if not job.has_ceiling:
         return pruned
-    left = job.policy.target_tokens - job.tokens_before - job.edits_delta(pruned.edits)
+    left = _left(job, pruned.edits)
     needed = []
     for edit in reversed(pruned.edits):
         if -job.edit_delta(edit) <= left:
@@ -111,38 +130,55 @@ def spare(job: CompressionJob, pruned: Pruned) -> Pruned:
 
 
 def _lengthen(job: CompressionJob, edit: Edit, room: int) -> Edit:
-    """Say more of a result than its stub does: its two ends, as far as `room` goes."""
+    """Say more of a result or of a call's arguments than its stub does, as far as `room` goes."""
     message = job.layout.messages[edit.index]
     if len(edit.parts) != 1 or job.policy.style is not Style.STUB:
         return edit
     [(ordinal, part)] = edit.parts
     [(position, _)] = edit.positions(message)
-    result = message.parts[position]
-    if not (isinstance(result, ToolResult) and isinstance(part, ToolResult)) or result.media:
-        return edit
-    text, chars = job.redact(result.text), room * _FIRST_GUESS_CHARS_PER_TOKEN
+    original = message.parts[position]
+    chars = room * _FIRST_GUESS_CHARS_PER_TOKEN
     for _ in range(_LENGTHEN_ROUNDS):
-        longer = Edit(edit.index, ((ordinal, replace(part, text=excerpt(text, chars // 2, chars // 2))),))
-        excess = job.edit_delta(longer) - job.edit_delta(edit) - room
+        longer = _say_more(job, original, part, chars)
+        if longer is None:
+            return edit
+        lengthened = Edit(edit.index, ((ordinal, longer),))
+        excess = job.edit_delta(lengthened) - job.edit_delta(edit) - room
         if excess <= 0:
-            return longer
+            return lengthened
         chars = int(chars * room / (room + excess) * _TIGHT)
     return edit
 
 
+def _say_more(job: CompressionJob, original: Part, part: Part, chars: int) -> Part | None:
+    """Return the part with so many characters of what was cut from it; `None` where there is no such form."""
+    if isinstance(original, ToolResult) and isinstance(part, ToolResult) and not original.media:
+        return replace(part, text=excerpt(job.redact(original.text), chars // 2, chars // 2))
+    if isinstance(original, ToolCall) and isinstance(part, ToolCall):
+        arguments = redact_arguments(original.arguments, job.redact)
+        return replace(part, arguments=shorten_strings(arguments, max(chars, LEAF_CHARS)))
+    return None
+
+
 def choose_fold(job: CompressionJob, plan: FoldPlan, pruned: Pruned) -> FoldChoice:
-    """Choose what to fold by strategy, at most what `plan` folds; a ceiling may ask for more."""
-    if job.has_ceiling:
-        return _choose_for_ceiling(job, plan)
-    shrunk = _shrink_tail(job, plan, job.tail_budget)
+    """Choose what to fold by strategy, at most what `plan` folds."""
+    shrunk = _shorten_kept(job, plan)
     if job.is_short:
-        return _make_choice(job, FoldPlan(plan.head_stop, plan.tail_start, ()), shrunk)
+        return make_choice(job, FoldPlan(plan.head_stop, plan.tail_start, ()), shrunk)
     if job.folds_all:
-        return _make_choice(job, plan, shrunk)
+        return make_choice(job, plan, shrunk)
     return _choose_staged(job, plan, (*pruned.edits, *shrunk))
 
 
-def _shrink_tail(job: CompressionJob, plan: FoldPlan, budget: int) -> tuple[Edit, ...]:
+def _shorten_kept(job: CompressionJob, plan: FoldPlan) -> tuple[Edit, ...]:
+    """Shorten what stays and is too large: results of the tail, and a request that takes all the room."""
+    shrunk = shrink_results(job, plan, job.tail_budget)
+    pasted = excerpt_messages(job.layout, job.layout.request, job.request_excess, job.count, job.redact)
+    edited = {edit.index for edit in shrunk}
+    return (*shrunk, *(edit for edit in pasted if edit.index not in edited))
+
+
+def shrink_results(job: CompressionJob, plan: FoldPlan, budget: int) -> tuple[Edit, ...]:
     """Shorten the results of a tail that is larger than even the slack allows."""
     tail = Span(plan.tail_start, len(job.layout.messages))
     if job.layout.tokens(tail) <= budget * TAIL_SLACK:
@@ -155,53 +191,39 @@ def _shrink_tail(job: CompressionJob, plan: FoldPlan, budget: int) -> tuple[Edit
 def _choose_staged(job: CompressionJob, plan: FoldPlan, edits: Sequence[Edit]) -> FoldChoice:
     """Fold the oldest part of the middle, no more than it takes to reach the target."""
     layout = job.layout
+    lifted = [edit for edit in edits if edit.index in layout.request]
+    others = [edit for edit in edits if edit.index not in layout.request]
+    before = job.tokens_before + job.edits_delta(lifted)
     deltas = [0] * (len(layout.messages) + 1)
-    for edit in edits:
+    for edit in others:
         deltas[edit.index] = job.edit_delta(edit)
     saved_from = [*accumulate(reversed(deltas))][::-1]
     for stop in stops_between(layout, plan):
         folded = sum(layout.tokens(span) for span in shorten_fold(layout, plan, stop).spans)
-        kept = job.tokens_before - folded + saved_from[stop]
-        if kept + job.policy.summary_budget_tokens(folded) <= job.policy.target_tokens:
+        kept = before - folded + saved_from[stop]
+        if kept + job.policy.summary_budget_tokens(folded) <= job.aim_tokens:
             break
     else:
         stop = plan.tail_start
-    return _make_choice(job, shorten_fold(layout, plan, stop), [edit for edit in edits if edit.index >= stop])
+    kept_edits = [*lifted, *(edit for edit in others if edit.index >= stop)]
+    return make_choice(job, shorten_fold(layout, plan, stop), kept_edits)
 
 
-def _choose_for_ceiling(job: CompressionJob, plan: FoldPlan) -> FoldChoice:
-    """Fold everything between first request and tail; a tail that leaves no room for a summary gives way."""
-    choice = _make_choice(job, plan, _shrink_tail(job, plan, job.tail_budget))
-    # A summary must never be last: without a request to stand behind it, something of the tail has to.
-    fewest_of_all = 0 if len(job.layout.request) else 1
-    for share, fewest in ((0.5, 1), (0.25, 1), (0.0, fewest_of_all)):
-        if choice.body_tokens >= MIN_SUMMARY_TOKENS or not choice.spans:
-            break
-        budget = int(job.tail_budget * share)
-        plan = make_ceiling_plan(job.layout, job.room, budget, fewest)
-        choice = _make_choice(job, plan, _shrink_tail(job, plan, budget))
-    if choice.spans and job.overhead_tokens + job.fixed_tokens > job.policy.target_tokens:
-        # The ceiling cannot be met, and forgetting everything would not meet it either.
-        tokens = max(choice.summary_tokens, free_summary_tokens(choice.folded_tokens))
-        return replace(choice, summary_tokens=tokens)
-    return choice
-
-
-def _make_choice(job: CompressionJob, plan: FoldPlan, edits: Sequence[Edit]) -> FoldChoice:
+def make_choice(job: CompressionJob, plan: FoldPlan, edits: Sequence[Edit]) -> FoldChoice:
     """Work out how much room a plan leaves for the summary."""
     layout = job.layout
     folded_tokens = sum(layout.tokens(span) for span in plan.spans)
-    kept = job.tokens_before - folded_tokens + job.note_tokens + job.edits_delta(edits)
-    room = job.policy.target_tokens - kept
-    if not job.has_ceiling:
-        # Never more than half of what it replaces, never less than a summary needs, target or not.
-        room = max(min(room, folded_tokens // 2), job.policy.summary_budget_tokens(folded_tokens))
     repairs = job.repair(plan.spans)
-    ends = sorted({index for span in plan.spans for index in (span.start, span.stop - 1)})
+    kept = job.tokens_before - folded_tokens + job.edits_delta(repairs.merge(edits))
+    kept += job.repair_tokens(repairs) + (job.note_tokens if plan.spans else 0)
+    room = job.aim_tokens - kept
+    if not job.has_ceiling:
+        # Only a ceiling is filled up. What was paid for is kept: padding never makes a fold not worth it.
+        worth = ceil(max(MIN_SAVED_TOKENS, job.tokens_before * MIN_SAVED_PART))
+        room = min(job.policy.summary_budget_tokens(folded_tokens), job.tokens_before - kept - worth)
     frame = SummaryFrame(
-        task=job.redact(active_task(layout.messages, layout.summary)),
+        task=job.redact(active_task(layout.messages, layout.summary, layout.observations)),
         folded=_number_folded(layout, plan.spans, repairs),
-        digest=join_digests(own_digest(layout.messages[index]) for index in ends),
         key=job.key,
     )
     frame_tokens = job.count(frame.wrap(""))
@@ -217,6 +239,7 @@ def _make_choice(job: CompressionJob, plan: FoldPlan, edits: Sequence[Edit]) -> 
         frame=frame,
         frame_tokens=frame_tokens,
         folded_tokens=folded_tokens,
+        kept_tokens=kept,
         summary_tokens=room,
     )
 

@@ -1,36 +1,28 @@
 """The result of a compression: its fold, the new messages, and the facts, also in words for people."""
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
-from typing import Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar, cast
 
 from midfold.folding.fold import Fate, Fold, MessageSource, Span
 from midfold.folding.prune import NOTHING_PRUNED, PruneCounts
 from midfold.folding.state import CompressionState
-from midfold.messages import Message, texts_of
-from midfold.summaries import Retention
+from midfold.messages import Message
+from midfold.summaries import Retention, SummaryRequest
 
-
-@dataclass(frozen=True, slots=True)
-class OriginalMatch:
-    """Where a text stands in a message that is no longer in the context word for word."""
-
-    index: int
-    snippet: str
-
-
-_SNIPPET_CHARS = 80
+if TYPE_CHECKING:  # loaded by the first question
+    from midfold.folding.originals import OriginalMatch
 
 M = TypeVar("M")
 N = TypeVar("N")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Compression(Generic[M]):
     """The result of a compression, or the reason why it did nothing.
 
-    `messages` are the new ones: values from the core, wire items from engines and the API. Everything that
-    left the context is still in `before`.
+    `messages` are the new ones: values from the core, wire items from engines and the API, whose callers get
+    the type of their own messages back. Everything that left the context is still in `before`.
     """
 
     messages: list[M]
@@ -45,10 +37,15 @@ class Compression(Generic[M]):
     pruned: PruneCounts = NOTHING_PRUNED
     summarizer: str | None = None
     summary_tokens: int = 0
+    """the whole summary message"""
+    model_tokens: int = 0
+    """the part of it in a model's own words; code wrote the rest"""
     retention: Retention | None = None
     warning: str | None = None
     system_note: str | None = None
     """for callers that keep the system prompt beside the messages"""
+    is_rehearsal: bool = False
+    """whether this only says what a compression would do"""
 
     @classmethod
     def unchanged(
@@ -71,6 +68,15 @@ class Compression(Generic[M]):
             tokens_before=tokens,
             tokens_after=tokens,
             budget_tokens=budget_tokens,
+        )
+
+    def __repr__(self) -> str:
+        """Return one line: a conversation may be a megabyte."""
+        by = f", summary by {self.summarizer}" if self.summarizer else ""
+        warned = f", warning={self.warning!r}" if self.warning else ""
+        return (
+            f"<Compression {self.reason!r}: {len(self.before):,} → {len(self.messages):,} messages,"
+            f" {self.tokens_before:,} → {self.tokens_after:,} tokens of {self.budget_tokens:,}{by}{warned}>"
         )
 
     @property
@@ -99,7 +105,10 @@ class Compression(Generic[M]):
     @property
     def headline(self) -> str:
         """One line for people."""
-        return _headline(len(self.before), len(self.messages), changed=self.changed)
+        before, after = len(self.before), len(self.messages)
+        if self.is_rehearsal:
+            return _plan_headline(before, after, changed=self.changed)
+        return _headline(before, after, changed=self.changed)
 
     @property
     def fates(self) -> list[Fate]:
@@ -113,11 +122,12 @@ class Compression(Generic[M]):
         return fates
 
     @property
-    def originals(self) -> list[object]:
+    def originals(self) -> list[M]:
         """The wire items as they were before."""
-        return [message.raw for message in self.before]
+        # The items that the caller gave, of the type that they had.
+        return [cast("M", message.raw) for message in self.before]
 
-    def restore(self) -> list[object]:
+    def restore(self) -> list[M]:
         """Take the compression back: the list as it was, every item the same object."""
         return self.originals
 
@@ -126,23 +136,19 @@ class Compression(Generic[M]):
         # Nothing but the messages depends on their type.
         return replace(cast("Compression[N]", self), messages=messages)
 
-    def find(self, text: str) -> list[OriginalMatch]:
-        """Find words in what is no longer in the context as it was, ignoring case."""
-        wanted = text.casefold()
-        return [
-            match
-            for index in (sorted(self.fold.touched) if self.fold else ())
-            if (match := _match(self.before[index], index, wanted)) is not None
-        ]
+    def find(self, text: str) -> "list[OriginalMatch]":
+        """Find a text in what is no longer in the context as it was, or what answers a question.
+
+        Messages that have the text itself come first, whatever its case; of a question, or where none has it,
+        those that answer best follow. Quotes, `AND`, `NOT` and `begin*` hold as in every search.
+        """
+        from midfold.folding.originals import Originals
+
+        return Originals(self.before, sorted(self.fold.touched)).find(text) if self.fold else []
 
 
-def _match(message: Message, index: int, wanted: str) -> OriginalMatch | None:
-    for text in texts_of(message):
-        position = text.casefold().find(wanted)
-        if position >= 0:
-            start = max(0, position - _SNIPPET_CHARS // 2)
-            return OriginalMatch(index, text[start : position + len(wanted) + _SNIPPET_CHARS // 2])
-    return None
+Flow: TypeAlias = Generator[SummaryRequest, str, Compression[M]]
+"""A compression under way: it asks for summaries, and returns what it did."""
 
 
 def summarize_manual_compression(
@@ -179,3 +185,12 @@ def _headline(before: int, after: int, *, changed: bool) -> str:
     if before == after:
         return f"Compressed: {before:,} messages, some shortened, none folded"
     return f"Compressed: {before:,} → {after:,} messages"
+
+
+def _plan_headline(before: int, after: int, *, changed: bool) -> str:
+    """Say in one line what would become of the messages."""
+    if not changed:
+        return f"Nothing would change: {before:,} messages"
+    if before == after:
+        return f"Would compress: {before:,} messages, some shortened, none folded"
+    return f"Would compress: {before:,} → {after:,} messages"

@@ -5,10 +5,10 @@ as it must. With a hard ceiling, what pruning alone cannot do is done by folding
 tail, and the digest gets all the room that is left.
 """
 
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TypeAlias, TypeVar
 
+from midfold.folding.ceiling import choose_for_ceiling, round_down
 from midfold.folding.choose import (
     FoldChoice,
     choose_fold,
@@ -17,29 +17,29 @@ from midfold.folding.choose import (
     prunes_in_vain,
     spare,
 )
-from midfold.folding.compression import Compression
+from midfold.folding.compression import Compression, Flow
 from midfold.folding.fold import Edit, Fold, splice
 from midfold.folding.job import CompressionJob
 from midfold.folding.layout import lay_out
-from midfold.folding.policy import CompressionPolicy
+from midfold.folding.policy import TAIL_SLACK, CompressionPolicy, is_worth_it
 from midfold.folding.pressure import note_attempt, note_outcome
 from midfold.folding.prune import PruneCounts, Pruned
 from midfold.folding.state import CompressionState
 from midfold.messages import Message, MessageDigest, texts_of
 from midfold.ports import Count
 from midfold.settings import Strategy
-from midfold.summaries import Draft, Retention, SummaryJob, SummaryRequest, draft_summary
+from midfold.summaries import Draft, Retention, SummaryJob, draft_summary
 from midfold.summaries.ledger import LedgerCache
+from midfold.summaries.tool_calls import BUILT_IN, StubWriter
 
-MIN_SAVED_PART = 0.10
-MIN_SAVED_TOKENS = 500
-"""A pass that saves less costs more than it brings: a cold cache, and detail for nothing."""
 PINS_PART = 0.02
 """Of the budget, the most that pinned rules may take."""
 _FIT_ROUNDS = 4
-
-M = TypeVar("M")
-Flow: TypeAlias = Generator[SummaryRequest, str, Compression[M]]
+_GROW_ROUNDS = 3
+_SMALL_REST, _SMALL_REST_TOKENS = 0.01, 60
+"""Of a ceiling: what may stay unused."""
+_MOST_COMPARED = 24
+"""Smaller ceilings that a result which leaves room is compared with."""
 
 
 def compress(
@@ -57,21 +57,21 @@ def compress(
     key: bytes = b"",
     ledger_cache: LedgerCache | None = None,
     digests: Sequence[MessageDigest] | None = None,
+    stub_writers: Mapping[str, StubWriter] = BUILT_IN,
+    originals: Mapping[int, Message] | None = None,
 ) -> Flow[Message]:
     """Compress a conversation. Yields `SummaryRequest`, is sent the summary, returns `Compression`.
 
-    `overhead_tokens` is what travels beside the messages: a system prompt kept apart, tool schemas. `sizes`
-    spare counting again, a `ledger_cache` with the same `key` reading, `digests` hashing. Without `use_model`
-    nothing is yielded and the built-in digest summarises. Whatever happens, the input stays as it was; an
-    answer that is refused or fails is replaced by the digest.
+    `overhead_tokens` travel beside the messages. `sizes`, `digests` and a `ledger_cache` with the same `key`
+    spare work. `originals` are messages, by index, before they were pruned. No model, no `SummaryRequest`.
     """
     sizes = [count(message) for message in messages] if sizes is None else sizes
-    layout = lay_out(messages, sizes, policy)
+    state = state or CompressionState()
     job = CompressionJob(
-        layout=layout,
+        layout=lay_out(messages, sizes, policy, key=key, has_folded=state.folds > 0),
         policy=policy,
         count=count,
-        state=state or CompressionState(),
+        state=state,
         overhead_tokens=overhead_tokens,
         tokens_before=overhead_tokens + sum(sizes),
         focus=focus,
@@ -81,28 +81,83 @@ def compress(
         key=key,
         ledger_cache=ledger_cache or LedgerCache(key),
         digests=digests,
+        stub_writers=stub_writers,
+        aim_tokens=policy.target_tokens,
+        originals=originals or {},
     )
-    return (yield from _compress(job))
+    return (yield from _run(job))
+
+
+def _run(job: CompressionJob) -> Flow[Message]:
+    """Refuse, or compress: under a ceiling, to what is filled and compared with less."""
+    refusal = job.find_refusal()
+    if refusal is not None:
+        return _unchanged(job, refusal, note_attempt(job.state))
+    if not job.has_ceiling:
+        return (yield from _compress(job))
+    job = replace(job, aim_tokens=round_down(job.aim_tokens))
+    # Nobody asks a model twice, so only the digest can be compared with what less room gives.
+    return (yield from _compress(job)) if job.use_model else _settle(job)
+
+
+def _settle(job: CompressionJob) -> Compression[Message]:
+    """Return the largest result for this ceiling or one below it: asking for less never gives more.
+
+    Nearly always the digest fills its room, and no smaller ceiling can give as much.
+    """
+    best = _fill(job)
+    if best.tokens_after > job.policy.target_tokens:
+        return best
+    aim = job.aim_tokens
+    for _ in range(_MOST_COMPARED):
+        aim = round_down(aim - 1)
+        if aim <= best.tokens_after:
+            break
+        other = _fill(replace(job, aim_tokens=aim))
+        best = other if best.tokens_after < other.tokens_after <= aim else best
+    return best
+
+
+def _fill(job: CompressionJob) -> Compression[Message]:
+    """Compress with the digest; room that it has no use for goes to the newest messages."""
+    best = _finish_flow(_compress(job))
+    for _ in range(_GROW_ROUNDS):
+        left = job.aim_tokens - best.tokens_after
+        if left <= max(job.aim_tokens * _SMALL_REST, _SMALL_REST_TOKENS) or best.summary is None:
+            break
+        job = replace(job, tail_extra=job.tail_extra + int(left / TAIL_SLACK))
+        other = _finish_flow(_compress(job))
+        best = other if best.tokens_after < other.tokens_after <= job.aim_tokens else best
+    return best
+
+
+def _finish_flow(flow: Flow[Message]) -> Compression[Message]:
+    """Run a flow that asks nobody."""
+    try:
+        next(flow)
+    except StopIteration as stop:
+        result: Compression[Message] = stop.value
+        return result
+    raise AssertionError("a digest asks nobody")
 
 
 def _compress(job: CompressionJob) -> Flow[Message]:
     """Do as little as the job allows: nothing, pruning, or a fold."""
-    refusal = job.find_refusal()
-    if refusal is not None:
-        return _unchanged(job, refusal, note_attempt(job.state))
     plan = job.make_plan()
     only_prunes = job.policy.strategy is Strategy.PRUNE
-    skips_pruning = job.folds_all or (not only_prunes and prunes_in_vain(job, plan))
+    skips_pruning = not only_prunes and (job.folds_all or prunes_in_vain(job, plan))
     pruned = Pruned() if skips_pruning else prune_middle(job, plan)
     if only_prunes or (not skips_pruning and fits_pruned(job, pruned)):
         pruned = spare(job, pruned)
         return _finish(job, job.make_fold(pruned.edits, job.repair(())), pruned, None)
-    choice = choose_fold(job, plan, pruned)
+    choice = choose_for_ceiling(job) if job.has_ceiling else choose_fold(job, plan, pruned)
     if choice.spans:
         return (yield from _fold(job, choice, pruned))
-    pruned = prune_middle(job, plan) if skips_pruning else pruned
-    # Pruning and the shortening of a tail never touch the same message.
-    edits = tuple(sorted((*pruned.edits, *choice.edits), key=lambda edit: edit.index))
+    edits = choice.edits
+    if not (job.has_ceiling and edits):
+        pruned = prune_middle(job, plan) if skips_pruning else pruned
+        # Pruning and the shortening of a tail never touch the same message.
+        edits = tuple(sorted((*pruned.edits, *choice.edits), key=lambda edit: edit.index))
     if edits:
         return _finish(job, job.make_fold(edits, choice.repairs), replace(pruned, edits=edits), None)
     if job.is_short:
@@ -127,8 +182,7 @@ def _why_too_small(job: CompressionJob, saved: int) -> str | None:
     """Say why saving so many tokens is not worth a pass, if that is so; under a ceiling everything is."""
     if saved <= 0:
         return "the result would not be smaller"
-    enough = saved >= MIN_SAVED_TOKENS and saved >= job.tokens_before * MIN_SAVED_PART
-    if job.policy.max_tokens is None and not enough:
+    if not job.has_ceiling and not is_worth_it(saved, job.tokens_before):
         return f"it would save {saved:,} tokens, too little to be worth it"
     return None
 
@@ -139,7 +193,7 @@ def _summary_job(job: CompressionJob, choice: FoldChoice) -> SummaryJob:
     folded = [index for span in choice.spans for index in span]
     gone = set(folded)
     return SummaryJob(
-        messages=layout.messages,
+        messages=[job.originals.get(at, message) for at, message in enumerate(layout.messages)],
         pairing=layout.pairing,
         numbers=layout.numbers,
         folded=folded,
@@ -177,6 +231,8 @@ def _fit_summary(job: CompressionJob, choice: FoldChoice, draft: Draft) -> Fold:
         if excess <= 0:
             break
         budget -= excess + max(budget, 0) // 100
+    else:
+        message = choice.frame.wrap("") if job.has_ceiling else message
     return job.make_fold(
         choice.edits, choice.repairs, spans=choice.spans, at=choice.head_stop, summary=message
     )
@@ -201,10 +257,20 @@ def _finish(job: CompressionJob, fold: Fold, pruned: Pruned, draft: Draft | None
         pruned=_counts(fold.edits, pruned),
         summarizer=draft.by if draft else None,
         summary_tokens=job.count(fold.summary) if fold.summary else 0,
+        model_tokens=_count_words(job, fold, draft),
         retention=_check(job, fold, draft) if draft else None,
         warning=_warning(job, tokens_after, draft),
         system_note=job.note if is_fold and not job.layout.lead else None,
     )
+
+
+def _count_words(job: CompressionJob, fold: Fold, draft: Draft | None) -> int:
+    """Count the lines of a summary that are a model's own, as it wrote them."""
+    if draft is None or draft.words is None or fold.summary is None:
+        return 0
+    written = {line.strip() for line in draft.words.split("\n") if line.strip()}
+    kept = [line for line in fold.summary.text.split("\n") if line.strip() in written]
+    return job.count_text("\n".join(kept)) if kept else 0
 
 
 def _check(job: CompressionJob, fold: Fold, draft: Draft) -> Retention:

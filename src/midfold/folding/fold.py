@@ -203,9 +203,13 @@ class Fold:
             span_digest=join_digests(digests[index].own for index in touched),
         )
 
-    def with_summary(self, message: Message) -> "Fold":
-        """Return the fold with another first summary."""
-        at = next(index for index, each in enumerate(self.replacements) if each.message is not None)
+    def with_summary(self, message: Message, old: Message | None = None) -> "Fold":
+        """Return the fold with `message` in place of the summary `old`, or else of the first one."""
+        at = next(
+            index
+            for index, each in enumerate(self.replacements)
+            if each.message is not None and (old is None or each.message is old)
+        )
         changed = replace(self.replacements[at], message=message)
         return replace(self, replacements=(*self.replacements[:at], changed, *self.replacements[at + 1 :]))
 

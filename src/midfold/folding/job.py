@@ -1,12 +1,13 @@
 """One compression as a value: the conversation, the terms, and what each change to it costs in tokens."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from midfold.folding.fold import Edit, Fold, Span, add_note, replace_spans
 from midfold.folding.layout import Layout
 from midfold.folding.policy import CompressionPolicy
 from midfold.folding.repair import Repairs, repair
+from midfold.folding.shares import tail_share
 from midfold.folding.state import CompressionState
 from midfold.folding.tail import MIN_TAIL_MESSAGES, FoldPlan, make_ceiling_plan, make_plan
 from midfold.messages import Message, MessageDigest, Text
@@ -14,11 +15,15 @@ from midfold.ports import Count
 from midfold.settings import Strategy
 from midfold.summaries import prompts
 from midfold.summaries.ledger import LedgerCache
+from midfold.summaries.tool_calls import BUILT_IN, StubWriter
 
 SHORT_MESSAGES = 4
 """With no more than this beyond the head there is nothing to fold."""
 NO_MINIMUM_FROM = 0.85
 """Of the window: from here on even a short conversation is folded."""
+
+NO_ROOM_FROM = 0.95
+"""Of the window: from here on a request leaves no room for an answer, and is cut itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +43,13 @@ class CompressionJob:
     key: bytes
     ledger_cache: LedgerCache
     digests: Sequence[MessageDigest] | None
+    aim_tokens: int
+    """the size that is filled up to under a ceiling, the size to get below without one"""
+    originals: Mapping[int, Message] = field(default_factory=dict)
+    """messages as they were before an earlier pass pruned them"""
+    tail_extra: int = 0
+    """room of a ceiling that the digest had no use for"""
+    stub_writers: Mapping[str, StubWriter] = field(default_factory=lambda: BUILT_IN)
     _deltas: dict[int, tuple[Edit, int]] = field(default_factory=dict)
     """memo of `edit_delta`: edits are weighed several times, and counting is what costs"""
     _redacted: dict[str, str] = field(default_factory=dict)
@@ -61,6 +73,9 @@ class CompressionJob:
 
     @property
     def tail_budget(self) -> int:
+        """The budget of the newest messages that stay; an emergency halves it."""
+        if self.has_ceiling:
+            return int(self.aim_tokens * tail_share(self.aim_tokens, self.tokens_before)) + self.tail_extra
         return self.policy.tail_budget_tokens // (2 if self.is_emergency else 1)
 
     @property
@@ -68,13 +83,27 @@ class CompressionJob:
         """The part that always stays: system messages, newest request, calls that wait for results."""
         layout = self.layout
         total = len(layout.messages)
-        waiting = Span(total if layout.waiting is None else max(layout.waiting, layout.request.stop), total)
-        return layout.tokens(Span(0, layout.lead)) + layout.tokens(layout.request) + layout.tokens(waiting)
+        spoken = max(layout.request.stop, layout.newest.stop)
+        waiting = Span(total if layout.waiting is None else max(layout.waiting, spoken), total)
+        kept = (Span(0, layout.lead), layout.request, layout.newest, waiting)
+        return sum(map(layout.tokens, kept))
 
     @property
     def room(self) -> int:
         """The room for messages beside the fixed ones."""
-        return max(0, self.policy.target_tokens - self.overhead_tokens - self.fixed_tokens)
+        return max(0, self.aim_tokens - self.overhead_tokens - self.fixed_tokens)
+
+    @property
+    def request_excess(self) -> int:
+        """The tokens to cut from a newest request that fills the window by itself; none under a ceiling."""
+        layout, policy = self.layout, self.policy
+        request = layout.tokens(layout.request)
+        if self.has_ceiling or policy.context_length <= 0 or not request:
+            return 0
+        beside = self.overhead_tokens + self.fixed_tokens - request
+        if beside + request < policy.context_length * NO_ROOM_FROM:
+            return 0
+        return max(0, request - max(policy.target_tokens - beside, policy.tail_budget_tokens))
 
     def find_refusal(self) -> str | None:
         """Say why nothing is to be done, if that is so."""
@@ -101,6 +130,11 @@ class CompressionJob:
         """Find the repairs that the messages that stay need, once those of `spans` are gone."""
         gone = {index for span in spans for index in span}
         return repair(self.layout.messages, gone, self.layout.pairing, self.layout.waiting)
+
+    def repair_tokens(self, repairs: Repairs) -> int:
+        """Return the tokens that repairs add, but for their edits."""
+        added = sum(self.count(insert.message) for insert in repairs.inserts)
+        return added - sum(self.layout.sizes[index] for index in repairs.drops)
 
     def make_fold(
         self,

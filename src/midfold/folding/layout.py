@@ -13,13 +13,15 @@ from midfold.folding.policy import CompressionPolicy
 from midfold.folding.summary_message import (
     FoldedNumbers,
     find_summary,
+    is_ours,
     number_messages,
     read_folded_numbers,
     read_summary,
 )
 from midfold.messages import Message, Pairing, Reasoning, ToolResult, is_request, newest_request, pair_calls
+from midfold.provenance import newest_asked
 from midfold.settings import Budget
-from midfold.summaries import prompts
+from midfold.summaries import find_protocol, prompts
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,11 @@ class Layout:
     numbers: list[int]
     """the number of each message in the whole conversation"""
     request: Span
-    """the newest request with whatever cannot be parted from it; empty when the user said nothing"""
+    """what a person asked last, with whatever cannot be parted from it; empty when nobody said anything"""
+    newest: Span
+    """the newest message of the user's role, where the client wrote it; providers and clients look for it"""
+    observations: frozenset[int]
+    """tool output that comes as messages of the user, where a model gives its commands in words"""
     waiting: int | None
     """the first message with a call that waits for its result"""
     sums: list[int]
@@ -61,18 +67,34 @@ class Layout:
         return self.sums[span.stop] - self.sums[span.start] if len(span) else 0
 
 
-def lay_out(messages: Sequence[Message], sizes: Sequence[int], policy: CompressionPolicy) -> Layout:
-    """Measure a conversation once; all questions about it are answered from this."""
+def lay_out(
+    messages: Sequence[Message],
+    sizes: Sequence[int],
+    policy: CompressionPolicy,
+    *,
+    key: bytes = b"",
+    has_folded: bool = False,
+) -> Layout:
+    """Measure a conversation once; all questions about it are answered from this.
+
+    `key` is the conversation's, by which a summary of ours is known; `has_folded` says that there is one.
+    """
     pairing = pair_calls(messages)
     cuts = legal_cuts(messages, pairing)
     lead = count_leading_system(messages)
-    summary = find_summary(messages, lead, count_head(sizes, lead, policy))
+    summary = find_summary(messages, lead, reach_head(sizes, lead, policy), key)
     newest = newest_request(messages)
     if newest is not None and newest == summary:
         # The only words of the user may start like somebody's summary; only ours is sure to be one.
-        ours = messages[newest].text.startswith(prompts.SUMMARY_MARKER)
-        newest, summary = (None, summary) if ours else (newest, None)
-    previous = None if summary is None else read_summary(messages[summary].text)
+        is_fenced = messages[newest].text.startswith(prompts.SUMMARY_MARKER)
+        newest, summary = (None, summary) if is_fenced else (newest, None)
+    observations = find_protocol(messages).observations
+    asked = newest_asked(messages, observations)
+    # Where nobody asks, or a summary alone does, the newest message of the role stands for the request.
+    asked = newest if asked is None or asked == summary else asked
+    text = None if summary is None else messages[summary].text
+    is_trusted = text is not None and is_ours(text, key, has_folded=has_folded)
+    previous = None if text is None else read_summary(text, is_trusted=is_trusted)
     folded_before = read_folded_numbers(previous or "")
     return Layout(
         messages=messages,
@@ -84,17 +106,27 @@ def lay_out(messages: Sequence[Message], sizes: Sequence[int], policy: Compressi
         previous=previous,
         folded_before=folded_before,
         numbers=number_messages(len(messages), summary, folded_before),
-        request=Span(0, 0) if newest is None else group_around(newest, cuts),
+        request=_group(asked, cuts),
+        newest=_group(None if newest == asked else newest, cuts),
+        observations=observations,
         waiting=waiting_from(messages, pairing),
         sums=[0, *accumulate(sizes)],
     )
 
 
+def _group(index: int | None, cuts: Sequence[bool]) -> Span:
+    return Span(0, 0) if index is None else group_around(index, cuts)
+
+
 def count_head(sizes: Sequence[int], lead: int, policy: CompressionPolicy) -> int:
-    """Return the length of the head: so many messages, or with fixed budgets what fits its tokens."""
-    if policy.budget is not Budget.FIXED:
-        return policy.protect_first_n
-    return sum(total <= policy.head_tokens for total in accumulate(sizes[lead:]))
+    """Return the length of the head: so many messages, as far as they fit its tokens."""
+    fitting = sum(total <= policy.head_budget_tokens for total in accumulate(sizes[lead:]))
+    return fitting if policy.budget is Budget.FIXED else min(policy.protect_first_n, fitting)
+
+
+def reach_head(sizes: Sequence[int], lead: int, policy: CompressionPolicy) -> int:
+    """Return how far the head of an earlier fold may have reached: its budget may have been another one."""
+    return max(policy.protect_first_n, count_head(sizes, lead, policy))
 
 
 def legal_cuts(messages: Sequence[Message], pairing: Pairing) -> list[bool]:

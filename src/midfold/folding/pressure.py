@@ -12,7 +12,7 @@ INEFFECTIVE_LIMIT = 2
 """Vain passes in a row after which automatic compression pauses; also the most in `VAIN_WINDOW_TURNS`."""
 VAIN_WINDOW_TURNS = 10
 SPACING_TURNS = 3
-"""From one automatic pass to the next: what is full again at once would be full again after it, too."""
+"""From a vain pass to the next: what could not shrink a moment ago would not now. Others wait one turn."""
 REOPEN_GROWTH = 1.20
 MANY_FOLDS = 2
 
@@ -60,7 +60,7 @@ def decide(tokens: int, policy: CompressionPolicy, state: CompressionState) -> D
     if is_paused(tokens, state):
         return Decision(False, "automatic compression is paused")
     if _is_too_soon(tier, state):
-        return Decision(False, f"the last pass is less than {SPACING_TURNS} turns ago")
+        return Decision(False, "the last pass was a moment ago")
     return Decision(True, f"{tokens:,} tokens reach the threshold of {policy.threshold_tokens:,}")
 
 
@@ -73,11 +73,12 @@ def is_paused(tokens: int, state: CompressionState) -> bool:
 
 
 def _is_too_soon(tier: Tier, state: CompressionState) -> bool:
-    """Whether the last pass is a moment ago; one that saved enough holds nothing up where room is short."""
-    if state.last_pass_turn is None or state.turn >= state.last_pass_turn + SPACING_TURNS:
+    """Whether a pass was made in vain a moment ago, or one with success in this very turn."""
+    if state.last_pass_turn is None:
         return False
-    was_vain = state.vain_turns[-1:] == (state.last_pass_turn,)
-    return tier < Tier.COMPRESS or was_vain
+    if state.vain_turns[-1:] == (state.last_pass_turn,):
+        return state.turn < state.last_pass_turn + SPACING_TURNS
+    return tier < Tier.COMPRESS and state.turn <= state.last_pass_turn
 
 
 def note_outcome(state: CompressionState, *, effective: bool, is_fold: bool, tokens: int) -> CompressionState:

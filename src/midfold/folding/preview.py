@@ -1,10 +1,9 @@
 """A compression for show: what a model would be asked, and what would come of it, without asking it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
-from midfold.folding.compression import Compression
-from midfold.folding.flow import Flow
+from midfold.folding.compression import Compression, Flow
 from midfold.folding.run import run
 from midfold.summaries import SummaryRequest
 
@@ -31,4 +30,4 @@ def rehearse(flow: Flow[M]) -> Rehearsal[M]:
         return "\n".join(["## Critical Context", *(f"- {fact}" for fact in request.facts or ("None.",))])
 
     result = run(flow, stand_in)
-    return Rehearsal(tuple(asked), result)
+    return Rehearsal(tuple(asked), replace(result, is_rehearsal=True))

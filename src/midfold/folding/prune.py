@@ -59,7 +59,9 @@ _BLOCK = re.compile(
     rf"<persisted-output {_REFERENCE}>\n"
     rf"This result has {_SIZE}, too many for the conversation, so it was put aside\."
     rf"(?: Credentials in it were replaced; {_NUMBER} characters are kept\.)?"
-    rf" Nothing of it is lost: call `{_READER}` with the reference above to get any part of it,"
+    rf" (?:To get any part of it back, call `{_READER}` with the reference above,"
+    # as it was written up to version 0.1
+    rf"|Nothing of it is lost: call `{_READER}` with the reference above to get any part of it,)"
     rf" by `offset` and `limit` \(in characters, up to {_NUMBER}\), from the end, by lines,"
     r" or by a `pattern` to search for\.(?: It is also the file [^\n]{1,260})?\n"
     rf"The first {_NUMBER} characters:\n\n"

@@ -3,6 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 
+STATE_NAME = "compression"
+"""The name that stores keep the state of a conversation by."""
+
 
 @dataclass(frozen=True, slots=True)
 class CompressionState:

@@ -7,15 +7,20 @@ messages differently; so a summary says which messages it stands for, and the ne
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 
 from midfold.folding.fold import Span, join_spans
 from midfold.messages import Message, Text
-from midfold.summaries import FOLDED_HEADING, join_sections, prompts, quote_headings, split_sections
-from midfold.summaries.digest import NOTED_HEADING, NOTES_HEADING, RULES_HEADING
+from midfold.summaries import (
+    CORRECTIONS_HEADING,
+    FOLDED_HEADING,
+    join_sections,
+    prompts,
+    quote_headings,
+    split_sections,
+)
+from midfold.summaries.digest import NOTES_HEADING, note_heading
 
 TASK_HEADING = "Active Task"
-_NONCE_BYTES = 6
 _RANGE = re.compile(r"(\+?)(\d{1,9})(?:–(\d{1,9}))?")
 _MOST_RANGES = 1_000
 
@@ -42,10 +47,9 @@ class FoldedNumbers:
         return f"{', '.join([*ranges, *additions])} ([n] names message n)"
 
 
-def make_summary_message(body: str, folded_digest: bytes, key: bytes) -> Message:
+def make_summary_message(body: str, key: bytes) -> Message:
     """Make the message that stands for the folded ones; only the owner of the key can make its fence."""
-    nonce = blake2b(folded_digest, key=key, digest_size=_NONCE_BYTES).hexdigest()
-    return Message("user", (Text(prompts.wrap_summary(body, nonce)),))
+    return Message("user", (Text(prompts.seal_summary(body, key)),))
 
 
 def frame_summary(body: str, task: str, folded: FoldedNumbers) -> str:
@@ -67,32 +71,47 @@ class SummaryFrame:
     task: str
     folded: FoldedNumbers
     """all messages that the summary stands for, those of earlier folds with them"""
-    digest: bytes
-    """of what is folded, by its ends"""
     key: bytes
 
     def wrap(self, body: str) -> Message:
         """Make the message that says these words."""
-        return make_summary_message(frame_summary(body, self.task, self.folded), self.digest, self.key)
+        return make_summary_message(frame_summary(body, self.task, self.folded), self.key)
 
 
-def find_summary(messages: Sequence[Message], lead: int, head: int) -> int | None:
-    """Find an earlier summary: a user message right after the head that starts with a known prefix."""
+def find_summary(messages: Sequence[Message], lead: int, head: int, key: bytes = b"") -> int | None:
+    """Find an earlier summary: a user message right after the head that starts with a known prefix.
+
+    One that `key` sealed is found before any other.
+    """
+    found = None
     for index in range(lead, min(lead + max(head, 1) + 1, len(messages))):
-        if messages[index].role == "user" and prompts.find_body(messages[index].text) is not None:
+        if messages[index].role != "user" or prompts.find_body(messages[index].text) is None:
+            continue
+        if prompts.is_sealed(messages[index].text, key):
             return index
-    return None
+        found = index if found is None else found
+    return found
 
 
-def read_summary(text: str) -> str | None:
-    """Return the words of an earlier summary; where it is not ours, code has not written its rules."""
+def is_ours(text: str, key: bytes, *, has_folded: bool) -> bool:
+    """Whether we wrote a summary: its seal says so.
+
+    Older versions signed nothing. Theirs is believed where it stands in the place of the summary in a
+    conversation that is known to have been folded.
+    """
+    return prompts.is_sealed(text, key) or (has_folded and prompts.has_fence(text))
+
+
+def read_summary(text: str, *, is_trusted: bool) -> str | None:
+    """Return the words of an earlier summary; where it is not ours, code has not written what it rules,
+    nor its user's corrections."""
     body = prompts.find_body(text)
-    if body is None or text.startswith(prompts.SUMMARY_MARKER):
+    if body is None or is_trusted:
         return body
     sections = split_sections(body)
-    return join_sections(
-        {name.replace(RULES_HEADING, NOTED_HEADING): said for name, said in sections.items()}
-    )
+    for heading in (FOLDED_HEADING, TASK_HEADING, CORRECTIONS_HEADING):
+        sections.pop(heading, None)
+    return join_sections({note_heading(name): said for name, said in sections.items()})
 
 
 def number_messages(count: int, summary: int | None, folded: FoldedNumbers) -> list[int]:

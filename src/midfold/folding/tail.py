@@ -1,28 +1,20 @@
 """Chooses the tail, the newest messages that stay, and with it the head and the spans between them to fold.
 
 The output of a fold reads head, summary, newest request, recent tail. The newest request stays word for word
-and after the summary, wherever it stood: the fold may lie on both sides of it. Results in a tail that is too
-large to keep, and too recent to fold, are shortened.
+and after the summary, wherever it stood: the fold may lie on both sides of it.
 """
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from midfold.folding.fold import Edit, Span
+from midfold.folding.fold import Span
 from midfold.folding.layout import Layout, count_head
 from midfold.folding.policy import TAIL_SLACK, CompressionPolicy
-from midfold.messages import Message, Part, ToolResult, is_request
-from midfold.ports import Count
-from midfold.summaries import fit_sizes
-from midfold.summaries.tool_calls import excerpt
+from midfold.messages import is_request
 
 MIN_TAIL_MESSAGES = 3
 _MOST_OPENING_MESSAGES = 3
 FIRST_REQUEST_PART = 0.5
 """Of a hard ceiling's room, the most that the first request may take before it is folded, too."""
-FLOOR_TOKENS = 120
-"""A result is not cut below this: its first and last lines say what it was."""
-_HEAD_PART = 0.6
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,13 +107,13 @@ def _legal_at_most(layout: Layout, index: int, lowest: int) -> int:
 
 
 def spans_between(layout: Layout, start: int, stop: int) -> tuple[Span, ...]:
-    """Return `start` to `stop` without the newest request, in one span or two."""
-    request = layout.request
-    if not len(request) or request.start >= stop or request.stop <= start:
-        pieces = [Span(start, stop)]
-    else:
-        pieces = [Span(start, request.start), Span(request.stop, stop)]
-    return tuple(piece for piece in pieces if len(piece))
+    """Return `start` to `stop` without the newest request, in as many spans as that takes."""
+    pieces = []
+    for kept in sorted({layout.request, layout.newest}):
+        if len(kept) and kept.start < stop and kept.stop > start:
+            pieces.append(Span(start, kept.start))
+            start = kept.stop
+    return tuple(piece for piece in (*pieces, Span(start, stop)) if len(piece))
 
 
 def _spans(layout: Layout, start: int, stop: int) -> tuple[Span, ...]:
@@ -132,50 +124,3 @@ def _spans(layout: Layout, start: int, stop: int) -> tuple[Span, ...]:
         start = layout.summary
     news = sum(map(len, pieces)) - (layout.summary is not None and start <= layout.summary < stop)
     return pieces if news > 0 else ()
-
-
-@dataclass(frozen=True, slots=True)
-class _Sized:
-    index: int
-    position: int
-    result: ToolResult
-    tokens: int
-
-
-def shrink_tail(
-    layout: Layout, tail: Span, budget_tokens: int, count: Count, redact: Callable[[str], str] = str
-) -> tuple[Edit, ...]:
-    """Cut the largest results of `tail` until it fits, never those of a call that still waits for others.
-
-    What stays of a result goes through `redact` before it is cut.
-    """
-    excess = layout.tokens(tail) - budget_tokens
-    results = list(_results(layout, tail, count)) if excess > 0 else []
-    if not results:
-        return ()
-    sizes = [sized.tokens for sized in results]
-    cap = max(fit_sizes(sizes, max(0, sum(sizes) - excess)), FLOOR_TOKENS)
-    parts: dict[int, list[tuple[int, Part]]] = {}
-    for sized in results:
-        if sized.tokens > cap:
-            parts.setdefault(sized.index, []).append((sized.position, _cut(sized, cap, redact)))
-    return tuple(Edit.at(index, layout.messages[index], edits) for index, edits in parts.items())
-
-
-def _results(layout: Layout, tail: Span, count: Count) -> Iterator[_Sized]:
-    for index in tail:
-        if layout.waiting is not None and index >= layout.waiting:
-            return
-        message = layout.messages[index]
-        for position, part in enumerate(message.parts):
-            if isinstance(part, ToolResult):
-                yield _Sized(index, position, part, count(Message(message.role, (part,))))
-
-
-def _cut(sized: _Sized, cap: int, redact: Callable[[str], str]) -> ToolResult:
-    result = sized.result
-    chars = int(len(result.text) * cap / sized.tokens * 0.9)
-    head = int(chars * _HEAD_PART)
-    return ToolResult(
-        result.call_id, excerpt(redact(result.text), head, chars - head), result.is_error, (), result.name
-    )
