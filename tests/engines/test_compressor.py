@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from midfold.engines import ContextCompressor, ContextEngine
-from midfold.errors import EngineContractError
+from midfold.errors import ConfigError, EngineContractError
 from midfold.folding import CompressionPolicy, Strategy
 from midfold.testing import check_engine, transcript
 from midfold.wire import parse
@@ -181,7 +181,7 @@ def test_the_approach_warning_comes_once():
 
 def test_two_vain_passes_pause_automatic_compression():
     engine = ContextCompressor(WINDOW)
-    stuck = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "word " * 7_000}]
+    stuck = [{"role": "system", "content": "word " * 6_000}, {"role": "user", "content": "word " * 1_000}]
     for _ in range(2):
         assert engine.should_compress_preflight(stuck)
         assert not engine.compress_result(stuck).changed
@@ -268,7 +268,7 @@ def test_a_long_loop_with_tools_stays_below_its_window_and_keeps_the_first_rule(
 
 def test_an_incompressible_conversation_is_tried_at_most_twice_in_ten_turns():
     engine = ContextCompressor(WINDOW)
-    stuck = [{"role": "user", "content": "word " * 7_000}]
+    stuck = [{"role": "system", "content": "word " * 6_000}, {"role": "user", "content": "word " * 1_000}]
     attempts = []
     for turn in range(200):
         if engine.should_compress_preflight(stuck):
@@ -312,9 +312,17 @@ def test_the_report_after_a_compression_is_about_the_compressed_list():
 
 
 def test_an_unknown_window_never_compresses_by_itself():
-    engine = ContextCompressor(0)
+    engine = ContextCompressor()
+    engine.update_model("nobody-knows-it", 0)
     assert not engine.should_compress(10_000_000)
     assert engine.get_status()["usage_percent"] == 0
+
+
+@pytest.mark.parametrize("window", [0, -5, True, 1.5, None, "gpt-5"])
+def test_a_window_that_is_none_is_said_in_one_line(window):
+    with pytest.raises(ConfigError, match=r"^context_length is .*; expected a number of tokens") as refused:
+        ContextCompressor(window)
+    assert ("model=" in str(refused.value)) == isinstance(window, str)
 
 
 def test_a_result_that_cannot_be_written_leaves_the_conversation_as_it_was():

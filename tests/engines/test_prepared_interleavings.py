@@ -300,7 +300,7 @@ def test_the_real_engine_keeps_the_same_promises(seed):
     reasons = []
     for _ in range(4):
         host = Host(chance)
-        for event in chance.choices(HOST_EVENTS, k=25):
+        for event in chance.choices(HOST_EVENTS, k=50):
             event(host)
         reasons += [result.reason for result in host.results]
     assert PREPARED_AHEAD in reasons

@@ -39,7 +39,7 @@ def test_a_class_is_found_by_module_and_name():
 def test_a_plug_in_folder_is_found_and_listed(home):
     where = home("keep-last", PLUGIN)
     assert find_engine("keep-last", where)().name == "keep-last"
-    assert [offer.name for offer in list_engines(where)] == ["compressor", "keep-last"]
+    assert [offer.name for offer in list_engines(where)] == ["compressor", "keep-last", "lcm"]
 
 
 def test_an_unknown_name_lists_the_known_ones():

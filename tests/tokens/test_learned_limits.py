@@ -131,3 +131,39 @@ def test_names_from_requests_cannot_grow_the_file_for_ever(path):
     LearnedLimits(path, clock=lambda: 2).learn(HOUSE, MODEL, 131_072, configured_tokens=200_000)
     assert len(json.loads(path.read_text())["limits"]) == 500
     assert LearnedLimits(path, clock=lambda: 3).get(HOUSE, MODEL) == 131_072
+
+
+def test_a_learnt_window_gives_way_to_a_setting_that_is_newer(path):
+    learn(path, 131_072)
+    limits = LearnedLimits(path)
+    assert limits.get(HOUSE, MODEL, explicit=200_000) == 131_072
+    assert limits.get(HOUSE, MODEL, explicit=180_000) is None
+    learn(path, 100_000, configured=131_072)
+    assert limits.get(HOUSE, MODEL, explicit=200_000) == 100_000
+
+
+def test_a_learnt_window_gives_way_to_a_larger_prompt_that_succeeds(path):
+    learn(path, 131_072)
+    limits = LearnedLimits(path)
+    assert not limits.note_success(HOUSE, MODEL, 131_072)
+    assert limits.get(HOUSE, MODEL) == 131_072
+    assert limits.note_success(HOUSE, MODEL, 131_073)
+    assert LearnedLimits(path).get(HOUSE, MODEL) is None
+
+
+def test_a_stated_limit_of_an_unknown_model_is_used_whatever_its_size(path):
+    limits = LearnedLimits(path)
+    lesson = limits.learn(HOUSE, MODEL, 2_048, configured_tokens=256_000, is_guess=True)
+    assert lesson is Lesson.LEARNED
+    assert LearnedLimits(path).get(HOUSE, MODEL) == 2_048
+
+
+def test_one_model_or_all_are_forgotten(path):
+    limits = LearnedLimits(path)
+    for model in ("one", "two", "three"):
+        limits.learn(HOUSE, model, 100_000, configured_tokens=200_000)
+    assert [limit.model for limit in limits.forget("two")] == ["two"]
+    assert [limit.model for limit in limits.list_all()] == ["one", "three"]
+    assert limits.forget("two") == []
+    assert len(limits.forget()) == 2
+    assert LearnedLimits(path).list_all() == []

@@ -1,5 +1,6 @@
 """Context engines: stateful shells around the pure fold, one per conversation."""
 
+import logging
 from typing import TYPE_CHECKING
 
 from midfold.engines.base import ContextEngine, EngineSetup, FoldingEngine
@@ -12,6 +13,7 @@ from midfold.engines.registry import GROUP, PLUGIN_FOLDER, find_engine, list_eng
 from midfold.engines.summarizer_call import Patience, Summarizer, SummarizerCaller
 
 if TYPE_CHECKING:
+    from midfold.engines.lossless import LosslessEngine
     from midfold.engines.recovery import (
         Advice,
         Attempt,
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
         learn_limit,
         recover,
     )
+
+# Silent unless a program sets up logging.
+logging.getLogger("midfold").addHandler(logging.NullHandler())
 
 __all__ = [
     "GROUP",
@@ -42,6 +47,7 @@ __all__ = [
     "FoldingEngine",
     "GiveUp",
     "Ladder",
+    "LosslessEngine",
     "LowerOutputCap",
     "OffloadMedia",
     "Patience",
@@ -62,7 +68,11 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """Load the ladder of recovery when it is used: the wordings of failures take long to compile."""
+    """Load the lossless engine, and the ladder of recovery with its many wordings, when they are used."""
+    if name == "LosslessEngine":
+        from midfold.engines.lossless import LosslessEngine
+
+        return LosslessEngine
     if name in __all__:
         from midfold.engines import recovery
 

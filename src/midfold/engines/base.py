@@ -9,12 +9,14 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, Self
+from typing import Protocol, Self, TypeVar
 
 from midfold.engines.summarizer_call import Patience, Summarizer
 from midfold.errors import EngineUnable
 from midfold.folding import Compression, CompressionPolicy, CompressionState, Rehearsal
 from midfold.messages import Message, MessageCache
+
+M = TypeVar("M")
 
 
 class ContextEngine(ABC):
@@ -52,8 +54,8 @@ class ContextEngine(ABC):
 
     @abstractmethod
     def compress(
-        self, messages: Sequence[object], current_tokens: int | None = None, focus_topic: str | None = None
-    ) -> list[object]:
+        self, messages: Sequence[M], current_tokens: int | None = None, focus_topic: str | None = None
+    ) -> list[M]:
         """Return a shorter list that is legal for its provider, or the messages as they are."""
 
     def should_compress_preflight(
@@ -190,13 +192,13 @@ class FoldingEngine(ContextEngine):
     @abstractmethod
     def compress_result(
         self,
-        messages: Sequence[object],
+        messages: Sequence[M],
         current_tokens: int | None = None,
         focus_topic: str | None = None,
         *,
         keep_last: int | None = None,
         most_tokens: int | None = None,
-    ) -> Compression[object]:
+    ) -> Compression[M]:
         """Compress, and report what was done.
 
         `keep_last` exchanges stay as they are; `most_tokens` is a ceiling for the whole request.
@@ -205,24 +207,24 @@ class FoldingEngine(ContextEngine):
     @abstractmethod
     async def acompress_result(
         self,
-        messages: Sequence[object],
+        messages: Sequence[M],
         current_tokens: int | None = None,
         focus_topic: str | None = None,
         *,
         keep_last: int | None = None,
         most_tokens: int | None = None,
-    ) -> Compression[object]:
+    ) -> Compression[M]:
         """Compress in async code, and report what was done; the event loop never waits."""
 
     def compress(
-        self, messages: Sequence[object], current_tokens: int | None = None, focus_topic: str | None = None
-    ) -> list[object]:
+        self, messages: Sequence[M], current_tokens: int | None = None, focus_topic: str | None = None
+    ) -> list[M]:
         """Return the compressed list, or the messages as they are."""
         return self.compress_result(messages, current_tokens, focus_topic).messages
 
     async def acompress(
-        self, messages: Sequence[object], current_tokens: int | None = None, focus_topic: str | None = None
-    ) -> list[object]:
+        self, messages: Sequence[M], current_tokens: int | None = None, focus_topic: str | None = None
+    ) -> list[M]:
         """Compress in async code; the event loop never waits for the summariser."""
         return (await self.acompress_result(messages, current_tokens, focus_topic)).messages
 

@@ -5,7 +5,7 @@ It is the only mutable thing around the fold; each method is a few lines over a 
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Self
+from typing import Self, TypeVar, cast
 
 from midfold import folding
 from midfold.concurrency import running_loop
@@ -22,13 +22,18 @@ from midfold.engines.prepared import (
     is_time,
     prepare_from,
 )
+from midfold.engines.pruned import PrunedOriginals
+from midfold.engines.reports import log_pressure
 from midfold.engines.run import Run
 from midfold.engines.summarizer_call import Patience, Summarizer, SummarizerCaller, no_summary
-from midfold.errors import StaleFold
+from midfold.errors import ConfigError, StaleFold
 from midfold.folding import DIGEST, Compression, CompressionPolicy, CompressionState, Flow, Rehearsal
 from midfold.messages import Message, MessageCache
 from midfold.pipeline import render_compression, render_flow
 from midfold.wire import normalize_usage, parse
+
+M = TypeVar("M")
+_STANDS_IN = "the built-in digest stands in"
 
 
 class ContextCompressor(MeteredEngine):
@@ -56,6 +61,7 @@ class ContextCompressor(MeteredEngine):
         key: bytes = b"",
         state: CompressionState | None = None,
     ) -> None:
+        _check_window(context_length)
         self.enabled = enabled
         self.prepare_ahead = prepare_ahead
         self.state = state or CompressionState()
@@ -66,6 +72,7 @@ class ContextCompressor(MeteredEngine):
         self._policy = policy or CompressionPolicy()
         self._cache = cache or MessageCache(parse)
         self._key = key
+        self._pruned = PrunedOriginals()
         self._is_requested = False
         self._requested_focus: str | None = None
         self._has_report = False
@@ -142,6 +149,7 @@ class ContextCompressor(MeteredEngine):
             self.state = self.state.next_turn()
         self._has_report = False
         tokens = self.estimate(messages, system=system, tools=tools)
+        log_pressure(tokens, self._policy)
         self._asks_ahead = True
         self._prepare_next(tokens)
         return self.should_compress(tokens)
@@ -158,13 +166,13 @@ class ContextCompressor(MeteredEngine):
 
     def compress_result(
         self,
-        messages: Sequence[object],
+        messages: Sequence[M],
         current_tokens: int | None = None,
         focus_topic: str | None = None,
         *,
         keep_last: int | None = None,
         most_tokens: int | None = None,
-    ) -> Compression[object]:
+    ) -> Compression[M]:
         """Compress, and report what was done; interrupting it leaves everything as it was.
 
         A fold that was prepared ahead is applied at once; its `reason` says so. With `keep_last`, that
@@ -173,21 +181,23 @@ class ContextCompressor(MeteredEngine):
         """
         run = self._open(messages, current_tokens, focus_topic, keep_last, most_tokens)
         ask = self._caller.for_fold(self._summarizer or no_summary)
-        return self._skip_flow(run) or self._explain_digest(folding.run(self._flow(run), ask), run)
+        result = self._skip_flow(run) or self._explain_digest(folding.run(self._flow(run), ask), run)
+        return cast("Compression[M]", result)
 
     async def acompress_result(
         self,
-        messages: Sequence[object],
+        messages: Sequence[M],
         current_tokens: int | None = None,
         focus_topic: str | None = None,
         *,
         keep_last: int | None = None,
         most_tokens: int | None = None,
-    ) -> Compression[object]:
+    ) -> Compression[M]:
         """Compress in async code, and report what was done."""
         run = self._open(messages, current_tokens, focus_topic, keep_last, most_tokens)
         ask = self._caller.for_fold_async(self._summarizer or no_summary)
-        return self._skip_flow(run) or self._explain_digest(await folding.arun(self._flow(run), ask), run)
+        result = self._skip_flow(run) or self._explain_digest(await folding.arun(self._flow(run), ask), run)
+        return cast("Compression[M]", result)
 
     def cancel_preparation(self) -> None:
         """Give up the fold that is prepared or ready; an answer that still comes is ignored."""
@@ -209,7 +219,7 @@ class ContextCompressor(MeteredEngine):
         if run.refusal:
             return Rehearsal((), run.unchanged(run.refusal).with_messages(list(run.messages)))
         run = replace(run, state=folding.reopen(run.state), is_manual=True, is_emergency=False)
-        return folding.rehearse(run.flow(self._meter.reader, use_model=self._summarizer is not None))
+        return folding.rehearse(self._begin(run, use_model=self._summarizer is not None))
 
     def approach_warning(self) -> str | None:
         """Return a sentence for the user when the threshold is near; once, until usage drops again."""
@@ -262,6 +272,7 @@ class ContextCompressor(MeteredEngine):
 
     def _forget(self) -> None:
         """Drop what was read and learnt for another model or another conversation."""
+        self._pruned.forget()
         self._meter = Meter(self.model, self._key, self._cache)
         self._asks_ahead = False
 
@@ -282,7 +293,7 @@ class ContextCompressor(MeteredEngine):
         # By the time it is due the request will have grown to the threshold.
         due = max(tokens, self.threshold_tokens)
         if is_time(tokens, self._policy, self.state) and not self._why_wait(due):
-            flow = self._make_run(due).flow(self._meter.reader, use_model=True)
+            flow = self._begin(self._make_run(due), use_model=True)
             loop = running_loop()
             self._background.start(lambda: folding.run(flow, self._caller.for_fold(summarize, loop)))
 
@@ -321,7 +332,9 @@ class ContextCompressor(MeteredEngine):
         if run.refusal:
             return self._remember(run.unchanged(run.refusal), run)
         preparation = self._background.preparation
-        if preparation.ready is None or run.is_manual:
+        # A summary that is ready was paid for: a person gets it, too, unless they asked for another one.
+        is_special = run.focus is not None or run.is_partial or run.policy.max_tokens is not None
+        if preparation.ready is None or (run.is_manual and is_special):
             return None
         try:
             applied = apply_prepared_fold(
@@ -338,19 +351,34 @@ class ContextCompressor(MeteredEngine):
 
     def _flow(self, run: Run) -> Flow[object]:
         can_ask = self._summarizer is not None and self._why_not_ask(run.is_manual) is None
-        flow = run.flow(self._meter.reader, use_model=can_ask and not run.is_emergency)
+        flow = self._begin(run, use_model=can_ask and not run.is_emergency)
         return render_flow(flow, run.request, run.state)
+
+    def _begin(self, run: Run, *, use_model: bool) -> Flow[Message]:
+        """Return the flow of a run; engines that fold otherwise have another one."""
+        reader = self._meter.reader
+        return run.flow(reader, use_model=use_model, originals=self._pruned.find(reader.digests))
 
     def _explain_digest(self, outcome: Compression[object], run: Run) -> Compression[object]:
         """Add the reason where the digest stood in for a summary that was not ready."""
         why = self._why_not_ask(run.is_manual) if outcome.summarizer == DIGEST else None
         if why is not None and outcome.warning is None:
-            outcome = replace(outcome, warning=f"{why}; the built-in digest stands in")
+            # The failure of a preparation says so itself.
+            is_said = _STANDS_IN in why
+            outcome = replace(outcome, warning=why if is_said else f"{why}; {_STANDS_IN}")
         return self._remember(outcome, run)
 
     def _remember(self, result: Compression[object], run: Run) -> Compression[object]:
         if result.changed:
+            self._pruned.remember(result)
             self._background.conclude()
             self._asks_ahead = False
         self._is_requested, self._requested_focus = False, None
         return super()._remember(result, run)
+
+
+def _check_window(context_length: object) -> None:
+    if isinstance(context_length, str):
+        raise ConfigError("context_length", context_length, hint="a number of tokens; a name goes to model=")
+    if not isinstance(context_length, int) or isinstance(context_length, bool) or context_length < 1:
+        raise ConfigError("context_length", context_length, hint="a number of tokens above 0")

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Self, TypeAlias, TypeVar
+from typing import Self, TypeAlias, TypeVar, cast
 
 from midfold.concurrency import start_thread
 from midfold.engines.base import ContextEngine, EngineSetup, FoldingEngine
@@ -24,6 +24,7 @@ from midfold.messages import MessageCache
 from midfold.tokens import CanonicalUsage
 from midfold.wire import normalize_usage, parse
 
+M = TypeVar("M")
 T = TypeVar("T")
 OnFault: TypeAlias = Callable[[EngineContractError], None]
 """Takes each promise that an engine breaks while it is hosted."""
@@ -131,36 +132,36 @@ class HostedEngine(MeteredEngine):
 
     def compress_result(
         self,
-        messages: Sequence[object],
+        messages: Sequence[M],
         current_tokens: int | None = None,
         focus_topic: str | None = None,
         *,
         keep_last: int | None = None,
         most_tokens: int | None = None,
-    ) -> Compression[object]:
+    ) -> Compression[M]:
         """Let the engine compress, and report what it did; raises `EngineContractError`."""
         run = self._open(messages, current_tokens, focus_topic, keep_last, most_tokens)
         if run.refusal:
-            return run.unchanged(run.refusal)
+            return cast("Compression[M]", run.unchanged(run.refusal))
         with self._noting_faults(run):
-            return self._accept(self._compress(run), run)
+            return cast("Compression[M]", self._accept(self._compress(run), run))
 
     async def acompress_result(
         self,
-        messages: Sequence[object],
+        messages: Sequence[M],
         current_tokens: int | None = None,
         focus_topic: str | None = None,
         *,
         keep_last: int | None = None,
         most_tokens: int | None = None,
-    ) -> Compression[object]:
+    ) -> Compression[M]:
         """Do the same beside the event loop; an engine that is interrupted goes on to its end unheard."""
         run = self._open(messages, current_tokens, focus_topic, keep_last, most_tokens)
         if run.refusal:
-            return run.unchanged(run.refusal)
+            return cast("Compression[M]", run.unchanged(run.refusal))
         with self._noting_faults(run):
             compressing = start_thread(lambda: self._compress(run), "midfold-engine")
-            return self._accept(await asyncio.wrap_future(compressing), run)
+            return cast("Compression[M]", self._accept(await asyncio.wrap_future(compressing), run))
 
     def undo(self, messages: Sequence[object] | None = None) -> list[object] | None:
         """Undo the last compression, once, and report it to the engine."""

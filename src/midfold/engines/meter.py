@@ -12,6 +12,11 @@ from midfold.messages import MessageCache
 from midfold.summaries.ledger import LedgerCache
 from midfold.tokens import Calibration, CanonicalUsage, Payoff, TokenCounter, find_model, pays
 
+_MOST_PER_COUNTED = 4
+"""No vocabulary needs so many times the tokens that we count."""
+_MOST_UNSEEN_TOKENS = 30_000
+"""Tools and system prompts that a host did not show."""
+
 
 class Meter:
     """Remembers one conversation with one model: its messages, their sizes, and the reports on them.
@@ -21,19 +26,34 @@ class Meter:
     """
 
     def __init__(self, model: str, key: bytes, cache: MessageCache) -> None:
-        self.reader = Reader(TokenCounter(model or None), LedgerCache(key), cache)
+        self.reader = Reader(TokenCounter(model or None), LedgerCache(key), cache, is_model_known=bool(model))
         self._model = model
         self._beside_tokens = 0
         self._pace = Pace()
         self._calibration = Calibration()
         self._sent_tokens: int | None = None
+        self._count = self.reader.count
 
     def estimate(self, messages: Sequence[object], system: object, tools: Sequence[object] | None) -> int:
         """Estimate a request: the last report and what came after it, else our own count."""
         self.reader.read(messages)
+        if self._count is not self.reader.count:
+            # Reports that were compared with another count say nothing about this one.
+            self._count, self._calibration = self.reader.count, Calibration()
         self._beside_tokens = self.reader.count_system_and_tools(system, tools)
         self._sent_tokens = self.reader.tokens + self._beside_tokens
         return self._calibration.estimate(self._sent_tokens)
+
+    @property
+    def is_reported(self) -> bool:
+        """Whether an estimate starts from what the provider reported; what came after that is counted."""
+        return self._calibration.reported_tokens > 0
+
+    def is_plausible(self, used: CanonicalUsage) -> bool:
+        """Whether a report can be about the request that was last estimated, and not far above it."""
+        if self._sent_tokens is None:
+            return True
+        return used.prompt_tokens <= self._sent_tokens * _MOST_PER_COUNTED + _MOST_UNSEEN_TOKENS
 
     def observe(self, used: CanonicalUsage) -> None:
         """Take in the report on the request that was last estimated."""
@@ -47,6 +67,10 @@ class Meter:
         if current_tokens is not None:
             return max(current_tokens, counted)
         return max(self._calibration.estimate(counted), last_prompt_tokens, counted)
+
+    def estimate_read(self) -> int:
+        """Estimate the request with the messages that were last read."""
+        return self._calibration.estimate(self.reader.tokens + self._beside_tokens)
 
     def expect(self, messages_tokens: int | None) -> None:
         """Set the size of the messages that the next report is about; `None` where it is not known."""
@@ -113,7 +137,7 @@ def weigh_payback(
     long again as it has gone on so far is the best guess. A summariser's prices are not known here, so that
     those of the main model stand for them.
     """
-    after = policy.target_tokens
+    after = policy.expect_tokens_after(tokens, head_tokens)
     facts = find_model(model) if model else None
     written = policy.summary_budget_tokens(max(tokens - after, 0))
     return pays(

@@ -1,13 +1,17 @@
 """The half that the built-in engine and hosted ones share: they measure, remember and undo alike."""
 
+import logging
 from collections.abc import Sequence
 from dataclasses import replace
 
 from midfold.engines.base import FoldingEngine
 from midfold.engines.meter import Meter
+from midfold.engines.reports import log_compression
 from midfold.engines.run import Run, UndoPoint
-from midfold.folding import Compression, CompressionPolicy
+from midfold.folding import Compression, CompressionPolicy, CompressionState
 from midfold.tokens import CanonicalUsage
+
+_LOG = logging.getLogger("midfold.engines")
 
 
 class MeteredEngine(FoldingEngine):
@@ -56,14 +60,22 @@ class MeteredEngine(FoldingEngine):
         self._undo_point = None
         return restored
 
+    def get_status(self) -> dict[str, object]:
+        """Return the figures of a status line, and whether the next estimate starts from a reported count."""
+        return super().get_status() | {"estimated_from": "reported" if self._meter.is_reported else "counted"}
+
     def _use_policy(self, policy: CompressionPolicy) -> None:
         self._policy = replace(policy, context_length=self.context_length)
 
     def _note_usage(self, used: CanonicalUsage) -> None:
-        """Begin the next turn with the report on this one."""
-        self.last_prompt_tokens, self.last_completion_tokens = used.prompt_tokens, used.output_tokens
-        self.last_total_tokens = used.total_tokens
+        """Begin the next turn with the report on this one, unless that cannot be true."""
         self.state = self.state.next_turn()
+        self.last_completion_tokens = used.output_tokens
+        if not self._meter.is_plausible(used):
+            _LOG.warning("a report of %d prompt tokens is not believed: far too many", used.prompt_tokens)
+            return
+        self.last_prompt_tokens = used.prompt_tokens
+        self.last_total_tokens = used.total_tokens
         self._meter.observe(used)
 
     def _measure(self, messages: Sequence[object], current_tokens: int | None) -> int:
@@ -78,5 +90,13 @@ class MeteredEngine(FoldingEngine):
             self.last_prompt_tokens = result.tokens_after
             # What the provider reports next is about the compressed list.
             self._meter.expect(result.tokens_after - run.overhead_tokens)
-        self.adopt(result.state)
+        self.adopt(self._in_unit_of_reports(result, run))
+        log_compression(result)
         return result
+
+    def _in_unit_of_reports(self, result: Compression[object], run: Run) -> CompressionState:
+        """Return the state with the pause in the tokens that decisions are made by, not in our own count."""
+        state = result.state
+        if state.paused_at_tokens != run.tokens:
+            return state
+        return replace(state, paused_at_tokens=self._meter.estimate_read())

@@ -20,8 +20,6 @@ from midfold.engines.run import Run
 from midfold.errors import StaleFold
 from midfold.folding import (
     DIGEST,
-    MIN_SAVED_PART,
-    MIN_SAVED_TOKENS,
     TASK_HEADING,
     Compression,
     CompressionPolicy,
@@ -29,18 +27,19 @@ from midfold.folding import (
     Fold,
     Tier,
     apply,
-    count_head,
     count_leading_system,
     decide,
     find_summary,
+    is_worth_it,
     make_summary_message,
     note_outcome,
+    reach_head,
     tier_of,
 )
-from midfold.messages import Message, canonical_bytes
+from midfold.messages import Message, chain_digests
 from midfold.ports import Count
 from midfold.redact import redact
-from midfold.summaries import active_task, with_section
+from midfold.summaries import active_task, split_sections, with_section
 from midfold.summaries.prompts import find_body
 
 PREPARE_FROM = 0.80
@@ -323,14 +322,14 @@ def apply_prepared_fold(
 
 
 def is_prepared_for(prepared: Compression[Message], messages: Sequence[Message]) -> bool:
-    """Whether `messages` begin as they did when the fold was prepared, as far as it reaches."""
+    """Whether `messages` say what they said when the fold was prepared, as far as it reaches.
+
+    A client that sends its history again may have dropped thinking, or reworded its system prompt, meanwhile.
+    """
     fold = prepared.fold
-    if fold is None or fold.stop > len(messages):
+    if fold is None or fold.prefix_digest not in chain_digests(messages):
         return False
-    return all(
-        old is new or canonical_bytes(old) == canonical_bytes(new)
-        for old, new in zip(prepared.before[fold.lead : fold.stop], messages[fold.lead :], strict=False)
-    )
+    return fold.belongs_to(messages)
 
 
 def is_still_useful(applied: Compression[object], prepared: Compression[Message], below_tokens: int) -> bool:
@@ -339,19 +338,19 @@ def is_still_useful(applied: Compression[object], prepared: Compression[Message]
     Where the list has room to end below `below_tokens` it must; where even the prepared fold had none, it may
     have grown by no more than it could have otherwise.
     """
-    saved = applied.saved_tokens
-    is_worth_it = saved >= MIN_SAVED_TOKENS and saved >= applied.tokens_before * MIN_SAVED_PART
+    is_enough = is_worth_it(applied.saved_tokens, applied.tokens_before)
     most_tokens = max(below_tokens, prepared.tokens_after + below_tokens - prepared.budget_tokens)
-    return applied.changed and is_worth_it and applied.tokens_after < most_tokens
+    return applied.changed and is_enough and applied.tokens_after < most_tokens
 
 
 def _with_newest_task(fold: Fold, before: Sequence[Message], now: Run, key: bytes) -> Fold:
     """Name the newest request as the active task: the one of back then may be done by now."""
-    body = find_body(fold.summary.text) if fold.summary else None
+    bodies = {summary: find_body(summary.text) or "" for summary in fold.summaries}
+    framed = next((each for each, body in bodies.items() if TASK_HEADING in split_sections(body)), None)
     lead = count_leading_system(now.messages)
-    earlier = find_summary(now.messages, lead, count_head(now.sizes, lead, now.policy))
+    earlier = find_summary(now.messages, lead, reach_head(now.sizes, lead, now.policy), key)
     task = active_task(now.messages, earlier)
-    if body is None or task == active_task(before, earlier):
+    if framed is None or task == active_task(before, earlier):
         return fold
-    words = with_section(body, TASK_HEADING, redact(task, key=key))
-    return fold.with_summary(make_summary_message(words, fold.span_digest, key))
+    words = with_section(bodies[framed], TASK_HEADING, redact(task, key=key))
+    return fold.with_summary(make_summary_message(words, key), framed)

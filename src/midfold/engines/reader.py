@@ -24,6 +24,7 @@ class Reader:
     """
 
     count: TokenCounter
+    """as the model counts; without one, as the dialect does"""
     memory: LedgerCache = field(default_factory=LedgerCache)
     cache: MessageCache = field(default_factory=lambda: MessageCache(parse))
     dialect: str = DEFAULT_DIALECT
@@ -31,6 +32,7 @@ class Reader:
     sizes: list[int] = field(default_factory=list)
     digests: list[MessageDigest] = field(default_factory=list)
     tokens: int = 0
+    is_model_known: bool = False
     _remembered: int = 0
     """the number of messages that the memory has read or left to the fold"""
     _last: "_LastItems" = field(default_factory=lambda: _LastItems())
@@ -41,7 +43,7 @@ class Reader:
         """Read `items`; the cost grows with what is new, not with the length of the conversation."""
         same = self._last.count_same(items, lambda item: self.cache.hash(item, self.dialect))
         if same < len(items) and not self._is_settled(items, same):
-            self.dialect = detect(items)
+            self._use_dialect(detect(items))
             same = 0
         if same < len(items):
             read = self.cache.read_items(items[same:], self.dialect)
@@ -51,6 +53,14 @@ class Reader:
             self._continue_from(same, [])
             self._last.replace(same, [], [])
         return self.messages
+
+    def _use_dialect(self, dialect: str) -> None:
+        """Read another dialect, and count as its models do where none is known."""
+        is_other = dialect != self.dialect
+        self.dialect = dialect
+        if is_other and not self.is_model_known:
+            self.count = TokenCounter(Request(dialect, []).counted_as)
+            self._serialized_tools, self._tools_tokens = "", 0
 
     def _continue_from(self, same: int, new: Sequence[Message]) -> None:
         """Go on from message `same` with other ones; what both have in common is not forgotten."""

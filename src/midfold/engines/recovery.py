@@ -117,16 +117,25 @@ def recover(attempt: Attempt, *, is_compression_enabled: bool = True) -> Ladder:
 
 
 def learn_limit(
-    failure: Failure, limits: LearnedLimits, *, endpoint: str, model: str, configured_tokens: int
+    failure: Failure,
+    limits: LearnedLimits,
+    *,
+    endpoint: str,
+    model: str,
+    configured_tokens: int,
+    is_guess: bool = False,
 ) -> Lesson:
     """Remember the window that a failure states, where its wording is known to state one.
 
-    Output caps, rates, credit and figures that merely stand in a text are never remembered.
+    Output caps, rates, credit and figures that merely stand in a text are never remembered. `is_guess` says
+    that nobody knew the window: then a stated one is believed, whatever its size.
     """
     is_window = failure.kind is FailureKind.PROMPT_TOO_LONG and failure.is_limit_learnable
     if not is_window or failure.limit is None:
         return Lesson.REFUSED
-    return limits.learn(endpoint, model, failure.limit, configured_tokens=configured_tokens)
+    return limits.learn(
+        endpoint, model, failure.limit, configured_tokens=configured_tokens, is_guess=is_guess
+    )
 
 
 def _choose(

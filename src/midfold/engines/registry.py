@@ -4,7 +4,6 @@ Nothing is loaded before it is asked for, and a plug-in that does not load names
 """
 
 import sys
-from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
@@ -24,7 +23,7 @@ GROUP = "midfold.engines"
 PLUGIN_FOLDER = Path("plugins") / "context_engine"
 """Where engines live under midfold's home: one folder a name, with an `__init__.py` that has the class."""
 
-_BUILT_IN: Mapping[str, type[ContextEngine]] = {"compressor": ContextCompressor}
+_BUILT_IN = ("compressor", "lcm")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +47,7 @@ def list_engines(home: Path | None = None) -> list[Offer]:
 def find_engine(name: str, home: Path | None = None) -> type[ContextEngine]:
     """Return the engine class called `name`, or raise `EngineNotFound` with the names there are."""
     if name in _BUILT_IN:
-        return _BUILT_IN[name]
+        return _load_built_in(name)
     try:
         found = _load(name, home)
     except Exception as error:
@@ -58,6 +57,14 @@ def find_engine(name: str, home: Path | None = None) -> type[ContextEngine]:
     if not (isinstance(found, type) and issubclass(found, ContextEngine)):
         raise _not_found(name, home, "it is not a ContextEngine class")
     return found
+
+
+def _load_built_in(name: str) -> type[ContextEngine]:
+    if name == "compressor":
+        return ContextCompressor
+    from midfold.engines.lossless import LosslessEngine  # most programs never use it
+
+    return LosslessEngine
 
 
 def _load(name: str, home: Path | None) -> object:

@@ -1,6 +1,6 @@
 """One compression of an engine as a value: a `Run` before it is done, an `UndoPoint` afterwards."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import is_
 
@@ -22,6 +22,7 @@ from midfold.folding import (
 )
 from midfold.messages import Message, is_request
 from midfold.ports import Count
+from midfold.stub_plugins import load_stub_writers
 from midfold.wire import Request
 
 
@@ -89,7 +90,9 @@ class Run:
         sizes = (known[id(message)] if id(message) in known else count(message) for message in messages)
         return self.overhead_tokens + sum(sizes)
 
-    def flow(self, reader: Reader, *, use_model: bool) -> Flow[Message]:
+    def flow(
+        self, reader: Reader, *, use_model: bool, originals: Mapping[int, Message] | None = None
+    ) -> Flow[Message]:
         """Return the flow that does it; nothing is done yet."""
         return compress(
             self.messages,
@@ -106,6 +109,8 @@ class Run:
             key=reader.memory.key,
             ledger_cache=reader.memory,
             digests=list(reader.digests),
+            stub_writers=load_stub_writers(),
+            originals=originals,
         )
 
     def unchanged(self, reason: str) -> Compression[object]:

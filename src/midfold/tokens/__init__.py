@@ -7,8 +7,8 @@ from midfold.tokens.breakdown import Breakdown, ToolShare, break_down
 from midfold.tokens.calibration import Calibration
 from midfold.tokens.counting import TokenCounter, count_tokens, estimate_tokens, serialize_tools
 from midfold.tokens.images import count_media
-from midfold.tokens.learned_limits import MIN_LIMIT_TOKENS, LearnedLimits, Lesson
-from midfold.tokens.models import ModelFacts, Prices, find_model
+from midfold.tokens.learned_limits import LIMITS_FILE, MIN_LIMIT_TOKENS, LearnedLimit, LearnedLimits, Lesson
+from midfold.tokens.models import ModelFacts, Prices, find_model, list_models, snapshot_date
 from midfold.tokens.pricing import Cost, cache_saving, price, price_with
 from midfold.tokens.savings import (
     Amount,
@@ -25,12 +25,14 @@ from midfold.tokens.usage import CanonicalUsage
 from midfold.tokens.windows import Window, next_tier, resolve_window
 
 __all__ = [
+    "LIMITS_FILE",
     "MIN_LIMIT_TOKENS",
     "Amount",
     "Breakdown",
     "Calibration",
     "CanonicalUsage",
     "Cost",
+    "LearnedLimit",
     "LearnedLimits",
     "Lesson",
     "ModelFacts",
@@ -49,6 +51,7 @@ __all__ = [
     "estimate_tokens",
     "find_family",
     "find_model",
+    "list_models",
     "load_counter",
     "net_savings",
     "next_tier",
@@ -58,5 +61,6 @@ __all__ = [
     "resolve_window",
     "savings_by_call",
     "serialize_tools",
+    "snapshot_date",
     "total_savings",
 ]

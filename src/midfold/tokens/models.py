@@ -95,6 +95,12 @@ def find_nearest_model(model: str) -> ModelFacts | None:
     return _as_tagged(name, nearest) if nearest else found
 
 
+def list_models(provider: str) -> list[str]:
+    """List the models that a provider serves, as it names them, as far as they are known."""
+    rows = _snapshot().models.items()
+    return sorted({name.removeprefix(f"{provider}/") for name, row in rows if row.provider == provider})
+
+
 def snapshot_date() -> str:
     """Return the day the facts were collected, as `YYYY-MM-DD`."""
     return _snapshot().date

@@ -73,6 +73,10 @@ class Savings:
         return Amount(tokens, Cost(saved.dollars - spent.dollars, saved.unpriced))
 
 
+# Of a call that no fold had to do with: most calls, and each would be priced six times to find that out.
+_UNTOUCHED = Savings(0, 0, *(Amount(0, _NOTHING) for _ in range(4)))
+
+
 @dataclass(frozen=True, slots=True)
 class _Effect:
     """The effect of a fold on a call: usage as it was, and as it would have been step by step without it."""
@@ -98,6 +102,8 @@ def net_savings(calls: Iterable[RecordedCall], *, context_length: int | None = N
 def savings_by_call(calls: Iterable[RecordedCall], *, context_length: int | None = None) -> list[Savings]:
     """Say for each call what the folds before it saved and cost, so that it can be added up by any key."""
     listed = list(calls)
+    if not any(call.removed_tokens or call.rereads or call.reread_tokens for call in listed):
+        return [_of_summary(call) if call.is_summary else _UNTOUCHED for call in listed]
     effects = _compare([call for call in listed if not call.is_summary], context_length)
     return [_of_summary(call) if call.is_summary else _of_effect(next(effects)) for call in listed]
 

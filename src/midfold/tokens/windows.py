@@ -16,7 +16,7 @@ class Window:
     """The most tokens a request may have."""
 
     tokens: int
-    source: Literal["explicit", "learnt", "table", "probe"]
+    source: Literal["explicit", "learnt", "table", "probe", "server", "assumed"]
 
 
 def resolve_window(
@@ -25,10 +25,11 @@ def resolve_window(
     """Say how large the window of `model` is.
 
     A setting comes first, then the table, then the highest probe tier. A limit the provider stated for this
-    endpoint and model wins where it is lower, and always over a probe tier, which is only a guess.
+    endpoint and model wins where it is lower, and always over a probe tier, which is only a guess; a setting
+    that was changed since wins over it.
     """
     configured = _configured(model, explicit)
-    stated = limits.get(endpoint, model) if limits else None
+    stated = limits.get(endpoint, model, explicit=explicit) if limits else None
     if stated and (configured.source == "probe" or stated < configured.tokens):
         return Window(stated, "learnt")
     return configured

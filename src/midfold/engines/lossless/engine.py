@@ -1,0 +1,161 @@
+"""The engine of lossless conversations: the compressor's shell around a fold that builds a graph."""
+
+from collections.abc import Mapping, Sequence
+from typing import Self
+
+from midfold.engines.base import EngineSetup, EngineStore
+from midfold.engines.compressor import ContextCompressor
+from midfold.engines.lossless.chunks import LayerSizes
+from midfold.engines.lossless.flow import LosslessCompression, LosslessJob, compress_lossless
+from midfold.engines.lossless.layers import read_layers
+from midfold.engines.lossless.memory import LosslessMemory
+from midfold.engines.lossless.schemas import SCHEMAS
+from midfold.engines.lossless.tools import LosslessTools
+from midfold.engines.prepared import Background
+from midfold.engines.run import Run
+from midfold.engines.summarizer_call import Patience, Summarizer
+from midfold.folding import (
+    Compression,
+    CompressionJob,
+    CompressionPolicy,
+    CompressionState,
+    Flow,
+    count_leading_system,
+    lay_out,
+    reach_head,
+)
+from midfold.messages import Message, MessageCache
+
+
+class LosslessEngine(ContextCompressor):
+    """Keeps every message, and shows the model summaries of the old ones that it can look behind.
+
+    Like the compressor it measures, prepares folds ahead and can be undone. `store` keeps the summaries with
+    the conversation; without one, summaries and messages live as long as the engine.
+    """
+
+    name = "lcm"
+
+    def __init__(
+        self,
+        context_length: int = 200_000,
+        *,
+        model: str | None = None,
+        policy: CompressionPolicy | None = None,
+        summarizer: Summarizer | None = None,
+        enabled: bool = True,
+        prepare_ahead: bool = True,
+        background: Background | None = None,
+        patience: Patience | None = None,
+        cache: MessageCache | None = None,
+        key: bytes = b"",
+        state: CompressionState | None = None,
+        store: EngineStore | None = None,
+    ) -> None:
+        super().__init__(
+            context_length,
+            model=model,
+            policy=policy,
+            summarizer=summarizer,
+            enabled=enabled,
+            prepare_ahead=prepare_ahead,
+            background=background,
+            patience=patience,
+            cache=cache,
+            key=key,
+            state=state,
+        )
+        self.memory = LosslessMemory(store)
+
+    @classmethod
+    def open(cls, setup: EngineSetup) -> Self:
+        """Build an engine from one value."""
+        engine = super().open(setup)
+        engine.memory.store = setup.store
+        return engine
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Self:
+        """Return an engine that goes on by itself from here; both keep their summaries in the same store."""
+        setup = EngineSetup(
+            policy=self.policy,
+            model=self.model,
+            summarizer=self.summarizer,
+            key=self.key,
+            state=self.state,
+            store=self.memory.store,
+            enabled=self.enabled,
+            prepare_ahead=self.prepare_ahead,
+            cache=self._cache,
+        )
+        copied = type(self).open(setup)
+        copied.memory = self.memory.copy()
+        memo[id(self)] = copied
+        return copied
+
+    def has_content_to_compress(self, messages: Sequence[object]) -> bool:
+        """Say whether there are messages between head and tail, or summaries that can be condensed."""
+        self._meter.reader.read(messages)
+        job = self._make_job(self._make_run(0), use_model=False)
+        return bool(job.inner.make_plan().spans) or len(job.layers.nodes) > 1
+
+    def get_tool_schemas(self) -> list[dict[str, object]]:
+        """Return the tools with which the model looks behind summaries."""
+        return [dict(schema) for schema in SCHEMAS]
+
+    def handle_tool_call(self, name: str, args: Mapping[str, object], **info: object) -> str:
+        """Answer a call of one of these tools, as JSON text."""
+        shown, dialect = info.get("messages"), self._meter.reader.dialect
+        messages = self._cache.read_items(shown, dialect).messages if isinstance(shown, list) else []
+        tools = LosslessTools(self.memory, self._meter.reader.count.count_text, messages)
+        return tools.handle(name, args)
+
+    def get_status(self) -> dict[str, object]:
+        """Return the figures of a status line, and the number of summaries."""
+        return super().get_status() | {"summaries": len(self.memory.graph.nodes)}
+
+    def on_session_start(self, session_id: str, **info: object) -> None:
+        """Go on with the summaries of the session."""
+        super().on_session_start(session_id, **info)
+        self.memory.open_session(session_id, is_continued=info.get("boundary_reason") == "compression")
+
+    def on_session_reset(self) -> None:
+        """Forget the conversation; its summaries stay in the store."""
+        super().on_session_reset()
+        self.memory.forget()
+
+    def _begin(self, run: Run, *, use_model: bool) -> Flow[Message]:
+        return compress_lossless(self._make_job(run, use_model=use_model))
+
+    def _make_job(self, run: Run, *, use_model: bool) -> LosslessJob:
+        reader = self._meter.reader
+        lead = count_leading_system(run.messages)
+        head = reach_head(run.sizes, lead, run.policy)
+        layers = read_layers(run.messages, run.sizes, self.key, head)
+        messages = [run.messages[index] for index in layers.rest]
+        sizes = [run.sizes[index] for index in layers.rest]
+        inner = CompressionJob(
+            layout=lay_out(messages, sizes, run.policy),
+            policy=run.policy,
+            count=reader.count,
+            state=run.state,
+            overhead_tokens=run.overhead_tokens,
+            tokens_before=run.tokens,
+            aim_tokens=run.policy.target_tokens,
+            focus=run.focus,
+            use_model=use_model,
+            is_manual=run.is_manual,
+            is_emergency=run.is_emergency and not run.is_partial,
+            key=self.key,
+            ledger_cache=reader.memory,
+            digests=None,
+        )
+        target = run.policy.target_tokens
+        return LosslessJob(
+            run.messages, run.sizes, layers, inner, LayerSizes.for_target(target), list(reader.digests)
+        )
+
+    def _remember(self, result: Compression[object], run: Run) -> Compression[object]:
+        if isinstance(result, LosslessCompression) and result.changed:
+            gone = {number: result.before[index] for number, index in result.numbers}
+            self.memory.remember(result.nodes, gone)
+        return super()._remember(result, run)

@@ -1,0 +1,176 @@
+"""Summary nodes: each stands for a range of messages, or for other summaries, and says so in its message.
+
+A node is written into the conversation as a message of its own and read back from it. Its fence carries a
+keyed hash of all that it says, so that a text that imitates a node is never taken for one.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+
+from midfold.folding import TASK_HEADING, FoldedNumbers, Span, join_spans, read_folded_numbers
+from midfold.messages import Message, Text
+from midfold.summaries import FOLDED_HEADING, join_sections, prompts, quote_headings, split_sections
+from midfold.summaries.digest import NOTES_HEADING
+
+SOURCE_HEADING = "Summary"
+MAP_HEADING = "Earlier Messages"
+_ID_BYTES = 5
+_ID = re.compile(r"sum_[0-9a-f]{10}")
+_SOURCE = re.compile(
+    r"(sum_[0-9a-f]{10}), depth (\d{1,3}), in place of ([\d,]{1,15}) tokens(?:, made of (.{1,4000}))?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryNode:
+    """One summary: what it says, what it stands for, and what it was made of."""
+
+    id: str
+    depth: int
+    """0 where it was made of messages"""
+    spans: tuple[Span, ...]
+    """the numbers of the messages that it stands for, in the whole conversation"""
+    children: tuple[str, ...]
+    body: str
+    source_tokens: int
+    """of the messages that it stands for"""
+    tokens: int = 0
+    """of its own message"""
+
+    @property
+    def first(self) -> int:
+        """The number of the first message that it stands for."""
+        return self.spans[0].start if self.spans else 0
+
+    @property
+    def message_count(self) -> int:
+        return sum(map(len, self.spans))
+
+    def format_range(self) -> str:
+        """Write which messages it stands for."""
+        return format_spans(self.spans)
+
+
+def format_spans(spans: Iterable[Span]) -> str:
+    """Write ranges of message numbers for a reader."""
+    written = [str(span.start) if len(span) == 1 else f"{span.start}–{span.stop - 1}" for span in spans]
+    return ", ".join(written)
+
+
+def name_node(digests: Iterable[bytes], depth: int, key: bytes) -> str:
+    """Name a node by what it is made of: the same history and key give the same name."""
+    hasher = blake2b(key=key[:64], digest_size=_ID_BYTES)
+    hasher.update(depth.to_bytes(2, "big"))
+    for digest in digests:
+        hasher.update(digest)
+    return f"sum_{hasher.hexdigest()}"
+
+
+def write_node(node: SummaryNode, key: bytes) -> Message:
+    """Make the message that a node is in the conversation."""
+    made_of = f", made of {', '.join(node.children)}" if node.children else ""
+    source = f"{node.id}, depth {node.depth}, in place of {node.source_tokens:,} tokens{made_of}"
+    sections = split_sections(node.body)
+    # Words without a heading would read as part of the section before them.
+    notes = {NOTES_HEADING: sections.pop("")} if "" in sections else {}
+    for heading in (SOURCE_HEADING, FOLDED_HEADING):
+        sections.pop(heading, None)
+    body = join_sections(
+        {SOURCE_HEADING: source, **notes, **sections, FOLDED_HEADING: FoldedNumbers(node.spans).render()}
+    )
+    title = f"{prompts.SUMMARY_MARKER} Summary {node.id} of messages {node.format_range()}."
+    return Message("user", (Text(f"{title}\n{prompts.seal_notes(body, key)}"),))
+
+
+def read_node(message: Message, key: bytes) -> SummaryNode | None:
+    """Read a node back from its message; `None` for any other message, an imitation included."""
+    body = _open(message, key)
+    if body is None:
+        return None
+    sections = split_sections(body)
+    source = _SOURCE.fullmatch(sections.pop(SOURCE_HEADING, ""))
+    sections.pop(FOLDED_HEADING, None)
+    if source is None:
+        return None
+    return SummaryNode(
+        id=source[1],
+        depth=int(source[2]),
+        spans=read_folded_numbers(body).spans,
+        children=tuple(_ID.findall(source[4] or "")),
+        body=join_sections(sections),
+        source_tokens=int(source[3].replace(",", "")),
+    )
+
+
+def write_frame(
+    task: str, notes: str, nodes: Sequence[SummaryNode], added: Sequence[int], key: bytes
+) -> Message:
+    """Make the message behind all summaries: the active task, the user's pins, and the map of what is where.
+
+    `added` are the numbers of messages behind which one was put in to make the list legal.
+    """
+    listed = [
+        f"- {node.id}: messages {node.format_range()}, depth {node.depth}, {node.source_tokens:,} tokens"
+        for node in nodes
+    ]
+    lookup = "lcm_expand returns the messages behind a summary, lcm_grep finds words in all of them."
+    sections = {
+        TASK_HEADING: quote_headings(task),
+        **split_sections(notes),
+        MAP_HEADING: "\n".join([*listed, lookup]),
+        FOLDED_HEADING: FoldedNumbers(_join(nodes), tuple(added)).render(),
+    }
+    return Message("user", (Text(prompts.seal_summary(join_sections(sections), key)),))
+
+
+def read_frame(message: Message, key: bytes) -> FoldedNumbers | None:
+    """Return the numbers that the frame of earlier summaries states; `None` for any other message."""
+    body = _open(message, key)
+    if body is None or MAP_HEADING not in split_sections(body):
+        return None
+    return read_folded_numbers(body)
+
+
+def _join(nodes: Iterable[SummaryNode]) -> tuple[Span, ...]:
+    return join_spans(span for node in nodes for span in node.spans)
+
+
+def _open(message: Message, key: bytes) -> str | None:
+    """Return the fenced words of one of our messages, if its fence proves that they are ours."""
+    text = message.text if message.role == "user" else ""
+    return prompts.find_body(text) if prompts.is_sealed(text, key) else None
+
+
+@dataclass(slots=True)
+class SummaryGraph:
+    """All nodes of a conversation by their ids. Bodies may be left in the store until somebody asks."""
+
+    nodes: dict[str, SummaryNode] = field(default_factory=dict)
+    parents: dict[str, str] = field(default_factory=dict)
+
+    def add(self, nodes: Iterable[SummaryNode]) -> None:
+        """Take in nodes; one that is known keeps its parent."""
+        for node in nodes:
+            self.nodes[node.id] = node
+            for child in node.children:
+                self.parents[child] = node.id
+
+    def leaves(self, node_id: str) -> list[str]:
+        """List the leaves under a node that are known, in order; a leaf is its own."""
+        waiting, found = [node_id], []
+        while waiting:
+            node = self.nodes.get(waiting.pop())
+            if node is None:
+                continue
+            if node.children:
+                waiting += reversed(node.children)
+            else:
+                found.append(node.id)
+        return found
+
+    def covering(self, number: int) -> SummaryNode | None:
+        """Return the smallest summary that stands for message `number`."""
+        found = [node for node in self.nodes.values() if any(number in span for span in node.spans)]
+        return min(found, key=lambda node: (node.depth, node.message_count), default=None)

@@ -1,0 +1,313 @@
+"""The tools with which a model looks behind the summaries of its conversation.
+
+Each answer is JSON and fits into the tokens that the call allows; what does not fit comes on the next page.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from midfold.engines.lossless.answers import CountText, fill_page, split_text, to_json
+from midfold.engines.lossless.memory import LosslessMemory, NumberedMessage
+from midfold.engines.lossless.nodes import SummaryNode
+from midfold.engines.lossless.passages import rank_texts
+from midfold.engines.lossless.regex import Finder, PatternRefused, compile_pattern
+from midfold.engines.lossless.schemas import SCHEMAS
+from midfold.errors import MidfoldError
+from midfold.folding import Span, join_spans
+from midfold.messages import Message, ToolCall, ToolResult, texts_of
+
+MOST_TOKENS = 8_000
+DEFAULT_TOKENS = 2_000
+FEWEST_TOKENS = 200
+_SNIPPET_CHARS = 240
+_PASSAGE_TOKENS = 300
+_MOST_RANGE = 2_000
+_RANGE = re.compile(r"(\d{1,9})(?:\s{0,3}[-–]\s{0,3}(\d{1,9}))?")
+
+OWN_TOOLS = frozenset(str(schema["name"]) for schema in SCHEMAS)
+
+
+class BadCall(ValueError):
+    """The arguments of a call make no sense; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class LosslessTools:
+    """Answers calls from the memory of one conversation; `shown` is the conversation as the model sees it."""
+
+    memory: LosslessMemory
+    count: CountText
+    shown: Sequence[Message] = ()
+
+    def handle(self, name: str, arguments: Mapping[str, object]) -> str:
+        """Answer a call; whatever is wrong with it is said in the answer."""
+        handlers: dict[str, Callable[[Mapping[str, object]], str]] = {
+            "lcm_grep": self._grep,
+            "lcm_describe": self._describe,
+            "lcm_expand": self._expand,
+            "lcm_expand_query": self._expand_query,
+            "lcm_status": self._status,
+        }
+        if name not in handlers:
+            return to_json({"error": f"unknown tool: {name}"})
+        try:
+            return handlers[name](arguments)
+        except (BadCall, PatternRefused, MidfoldError) as error:
+            return to_json({"error": str(error)})
+
+    def _grep(self, arguments: Mapping[str, object]) -> str:
+        query = _text(arguments, "query")
+        scope = _choice(arguments, "scope", ("messages", "summaries", "all"))
+        rows: list[dict[str, object]] = []
+        find = compile_pattern(query) if arguments.get("regex") is True else None
+        if scope in ("summaries", "all"):
+            rows += self._search_summaries(query, find)
+        if scope in ("messages", "all"):
+            rows += self._search_messages(query, find, _filters(arguments))
+        return self._page({"query": query, "found": len(rows)}, "results", rows, arguments)
+
+    def _search_summaries(self, query: str, find: Finder | None) -> list[dict[str, object]]:
+        nodes = list(self.memory.graph.nodes.values())
+        bodies = [self.memory.body(node) for node in nodes]
+        order = self._match(query, find, bodies)
+        return [
+            {
+                "id": nodes[at].id,
+                "messages": nodes[at].format_range(),
+                "text": self._snippet(query, find, bodies[at]),
+            }
+            for at in order
+        ]
+
+    def _search_messages(
+        self, query: str, find: Finder | None, keeps: Callable[[NumberedMessage], bool]
+    ) -> list[dict[str, object]]:
+        originals = [each for each in _without_looks(self._all()) if keeps(each)]
+        texts = ["\n".join(texts_of(each.message)) for each in originals]
+        return [
+            {
+                "message": originals[at].number,
+                "role": originals[at].message.role,
+                **self._where(originals[at]),
+                "text": self._snippet(query, find, texts[at]),
+            }
+            for at in self._match(query, find, texts, [each.message.role for each in originals])
+        ]
+
+    def _match(
+        self, query: str, find: Finder | None, texts: Sequence[str], roles: Sequence[str] = ()
+    ) -> Sequence[int]:
+        if find is None:
+            return rank_texts(query, texts, roles)
+        return [at for at, text in enumerate(texts) if find(text) is not None]
+
+    def _snippet(self, query: str, find: Finder | None, text: str) -> str:
+        """Show the text around the first match; of words, around the passage that says most of them."""
+        found = find(text) if find else None
+        if found is None:
+            pieces = split_text(text, _SNIPPET_CHARS // 3)
+            best = rank_texts(query, pieces) if len(pieces) > 1 else [0]
+            return pieces[best[0] if best else 0].strip()[:_SNIPPET_CHARS]
+        start = max(0, found[0] - _SNIPPET_CHARS // 2)
+        return text[start : start + _SNIPPET_CHARS].strip()
+
+    def _describe(self, arguments: Mapping[str, object]) -> str:
+        node = self._node(arguments)
+        graph = self.memory.graph
+        times = [each.created_at for each in self._behind(node) if each.created_at is not None]
+        parent = graph.parents.get(node.id)
+        answer: dict[str, object] = {
+            "id": node.id,
+            "depth": node.depth,
+            "messages": node.format_range(),
+            "message_count": node.message_count,
+            "source_tokens": node.source_tokens,
+            "summary_tokens": node.tokens,
+            **({"from": _format_time(min(times)), "to": _format_time(max(times))} if times else {}),
+            **({"made_of": list(node.children)} if node.children else {}),
+            **({"condensed_into": parent} if parent else {}),
+            "left_out": f"about {max(node.source_tokens - node.tokens, 0):,} tokens; lcm_expand shows them",
+        }
+        return to_json(answer)
+
+    def _expand(self, arguments: Mapping[str, object]) -> str:
+        if arguments.get("messages") and not arguments.get("id"):
+            spans = _read_range(str(arguments["messages"]))
+            return self._page(
+                {"messages": str(arguments["messages"])}, "sources", self._show(spans), arguments
+            )
+        node = self._node(arguments)
+        children = [
+            self.memory.graph.nodes[each] for each in node.children if each in self.memory.graph.nodes
+        ]
+        rows = [row for child in children for row in self._show_summary(child)] or self._show(node.spans)
+        facts = {"id": node.id, "messages": node.format_range()}
+        return self._page(facts, "sources", rows, arguments)
+
+    def _show_summary(self, node: SummaryNode) -> list[dict[str, object]]:
+        pieces = split_text(self.memory.body(node))
+        return [{"id": node.id, "messages": node.format_range(), "text": piece} for piece in pieces]
+
+    def _show(self, spans: Sequence[Span]) -> list[dict[str, object]]:
+        found = self.memory.originals(spans, self.shown)
+        if not found:
+            raise BadCall("these messages are not kept; lcm_status says which are")
+        return [
+            {"message": each.number, "role": each.message.role, "text": piece}
+            for each in found
+            for piece in split_text(_write_out(each.message))
+        ]
+
+    def _expand_query(self, arguments: Mapping[str, object]) -> str:
+        question = _text(arguments, "question")
+        originals = self._behind(self._node(arguments)) if arguments.get("id") else self._all()
+        passages = [
+            (each, piece)
+            for each in _without_looks(originals)
+            for piece in split_text(_write_out(each.message), _PASSAGE_TOKENS)
+        ]
+        order = rank_texts(question, [piece for _, piece in passages])
+        rows = [
+            {"message": passages[at][0].number, "role": passages[at][0].message.role, "text": passages[at][1]}
+            for at in order
+        ]
+        return self._page({"question": question}, "passages", rows, arguments)
+
+    def _status(self, _arguments: Mapping[str, object]) -> str:
+        graph = self.memory.graph
+        tops = [node for node in graph.nodes.values() if node.id not in graph.parents]
+        tops.sort(key=lambda node: node.first)
+        rows: list[dict[str, object]] = [
+            {"id": node.id, "depth": node.depth, "messages": node.format_range(), "tokens": node.tokens}
+            for node in tops
+        ]
+        facts = {"summaries": len(graph.nodes), "messages_behind_them": self.memory.count_messages()}
+        return self._page(facts, "in_context", rows, {})
+
+    def _all(self) -> list[NumberedMessage]:
+        return self.memory.originals([Span(0, self.memory.last_number(self.shown))], self.shown)
+
+    def _behind(self, node: SummaryNode) -> list[NumberedMessage]:
+        return self.memory.originals(node.spans, self.shown)
+
+    def _where(self, original: NumberedMessage) -> dict[str, object]:
+        node = self.memory.graph.covering(original.number)
+        time = {"time": _format_time(original.created_at)} if original.created_at is not None else {}
+        return {**({"summary": node.id} if node else {}), **time}
+
+    def _node(self, arguments: Mapping[str, object]) -> SummaryNode:
+        wanted = _text(arguments, "id")
+        node = self.memory.graph.nodes.get(wanted)
+        if node is None:
+            raise BadCall(f"there is no summary {wanted[:40]!r}; lcm_status lists them")
+        return node
+
+    def _page(
+        self,
+        facts: Mapping[str, object],
+        name: str,
+        rows: Sequence[Mapping[str, object]],
+        arguments: Mapping[str, object],
+    ) -> str:
+        return fill_page(
+            facts,
+            name,
+            rows,
+            page=_number(arguments, "page", 1, 1, 1_000_000),
+            most_tokens=_number(arguments, "max_tokens", DEFAULT_TOKENS, FEWEST_TOKENS, MOST_TOKENS),
+            count=self.count,
+        )
+
+
+def _write_out(message: Message) -> str:
+    """Write a message as a reader needs it: words, calls with their arguments, results."""
+    written = []
+    for part in message.parts:
+        if isinstance(part, ToolCall):
+            written.append(f"{part.name}({part.arguments})")
+        elif isinstance(part, ToolResult):
+            written.append(part.text)
+        elif text := getattr(part, "text", ""):
+            written.append(str(text))
+    return "\n".join(written)
+
+
+def _without_looks(originals: Sequence[NumberedMessage]) -> list[NumberedMessage]:
+    """Leave out earlier looks behind summaries: to find these again helps nobody."""
+    calls = [
+        part.id
+        for each in originals
+        for part in each.message.parts
+        if isinstance(part, ToolCall) and part.name in OWN_TOOLS
+    ]
+    own = frozenset(calls)
+    return [each for each in originals if not _is_look(each.message, own)]
+
+
+def _is_look(message: Message, own_calls: frozenset[str]) -> bool:
+    ids = [part.id for part in message.parts if isinstance(part, ToolCall)]
+    ids += [part.call_id for part in message.parts if isinstance(part, ToolResult)]
+    return bool(ids) and own_calls.issuperset(ids)
+
+
+def _text(arguments: Mapping[str, object], name: str) -> str:
+    value = arguments.get(name)
+    if not isinstance(value, str) or not value.strip():
+        raise BadCall(f"{name} is missing: give a text")
+    return value.strip()
+
+
+def _choice(arguments: Mapping[str, object], name: str, choices: Sequence[str]) -> str:
+    value = arguments.get(name) or choices[0]
+    if value not in choices:
+        raise BadCall(f"{name} is one of {', '.join(choices)}")
+    return str(value)
+
+
+def _number(arguments: Mapping[str, object], name: str, default: int, least: int, most: int) -> int:
+    value = arguments.get(name)
+    if value is None:
+        return default
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise BadCall(f"{name} is a whole number")
+    return min(max(value, least), most)
+
+
+def _filters(arguments: Mapping[str, object]) -> Callable[[NumberedMessage], bool]:
+    role = arguments.get("role")
+    since, until = _time(arguments, "since"), _time(arguments, "until")
+
+    def keeps(original: NumberedMessage) -> bool:
+        at = original.created_at
+        is_in_time = at is None or ((since is None or at >= since) and (until is None or at < until))
+        return is_in_time and (role is None or original.message.role == role)
+
+    return keeps
+
+
+def _time(arguments: Mapping[str, object], name: str) -> float | None:
+    value = arguments.get(name)
+    if value is None:
+        return None
+    try:
+        read = datetime.fromisoformat(str(value))
+    except ValueError:
+        raise BadCall(f"{name} is a time such as 2026-01-31T12:00") from None
+    return (read if read.tzinfo else read.replace(tzinfo=UTC)).timestamp()
+
+
+def _format_time(seconds: float | None) -> str:
+    return datetime.fromtimestamp(seconds or 0, UTC).strftime("%Y-%m-%dT%H:%MZ")
+
+
+def _read_range(written: str) -> tuple[Span, ...]:
+    """Read numbers such as `12`, `12-20` or `3, 7-9`."""
+    found = _RANGE.findall(written[:200])
+    spans = join_spans(Span(int(first), int(last or first) + 1) for first, last in found)
+    if not any(map(len, spans)):
+        raise BadCall("messages is a number, or a range such as 12-20")
+    if sum(map(len, spans)) > _MOST_RANGE:
+        raise BadCall(f"a call shows at most {_MOST_RANGE:,} messages")
+    return spans

@@ -1,0 +1,149 @@
+"""Writes summary nodes: a model is asked, then asked for less, and what it fails at the digest does.
+
+Each step is sure to be smaller than what it stands for, so that folding always comes to an end.
+"""
+
+from collections.abc import Callable, Generator, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TypeAlias
+
+from midfold.engines.lossless.nodes import SummaryNode, name_node, write_node
+from midfold.errors import SummaryUnavailable
+from midfold.folding import Span, SummaryRequest, join_spans
+from midfold.messages import Message, pair_calls, texts_of
+from midfold.ports import Count
+from midfold.summaries import (
+    AnswerRejected,
+    Draft,
+    Retention,
+    SummaryJob,
+    ask_model,
+    condense_with_model,
+    explain_failure,
+    gather_sources,
+    join_bodies,
+)
+
+_TERSE = 0.5
+"""Of its first budget, what a model is asked for once its answer could not be used."""
+_FIT_ROUNDS = 4
+_LOOK_AHEAD = 120
+"""Messages behind a chunk that may settle what it left open."""
+_NOTHING_KEPT = Retention(0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenNode:
+    """A node, its message, and how it came about."""
+
+    node: SummaryNode
+    message: Message
+    by: str
+    warning: str | None = None
+    retention: Retention = _NOTHING_KEPT
+
+
+Writing: TypeAlias = Generator[SummaryRequest, str, WrittenNode]
+
+
+@dataclass(frozen=True, slots=True)
+class NodeWriter:
+    """The terms on which nodes are written; `job` is that of a summary of nothing yet."""
+
+    job: SummaryJob
+    count: Count
+    key: bytes
+    use_model: bool
+
+    def write_leaf(
+        self, chunk: Span, digests: Iterable[bytes], *, source_tokens: int, budget_tokens: int
+    ) -> Writing:
+        """Summarise messages."""
+        job = self._window(Span(chunk.start, chunk.stop + _LOOK_AHEAD), budget_tokens)
+        job = replace(job, folded=range(len(chunk)))
+        numbers = join_spans(Span(each, each + 1) for each in job.numbers[: len(chunk)])
+        node = SummaryNode(name_node(digests, 0, self.key), 0, numbers, (), "", source_tokens)
+        draft = yield from self._draft(job, ask_model)
+        source = partial(_join_texts, job.messages[: len(chunk)])
+        return self._finish(node, draft, budget_tokens, source)
+
+    def condense(self, nodes: Sequence[SummaryNode], *, budget_tokens: int) -> Writing:
+        """Summarise summaries."""
+        previous = join_bodies([node.body for node in nodes])
+        job = replace(self._newest(budget_tokens), previous=previous)
+        depth = max(node.depth for node in nodes) + 1
+        node = SummaryNode(
+            id=name_node([node.id.encode() for node in nodes], depth, self.key),
+            depth=depth,
+            spans=join_spans(span for node in nodes for span in node.spans),
+            children=tuple(node.id for node in nodes),
+            body="",
+            source_tokens=sum(node.source_tokens for node in nodes),
+        )
+        draft = yield from self._draft(job, condense_with_model)
+        return self._finish(node, draft, budget_tokens, lambda: previous)
+
+    def shorten(self, node: SummaryNode, budget_tokens: int) -> WrittenNode:
+        """Say less in the same node; nobody is asked."""
+        job = replace(self._newest(budget_tokens), previous=node.body)
+        return self._finish(node, Draft(job, gather_sources(job)), budget_tokens, lambda: node.body)
+
+    def _newest(self, budget_tokens: int) -> SummaryJob:
+        """Return a job that folds nothing, and sees how things stand at the end."""
+        total = len(self.job.messages)
+        return self._window(Span(max(total - _LOOK_AHEAD, 0), total), budget_tokens)
+
+    def _window(self, span: Span, budget_tokens: int) -> SummaryJob:
+        """Return a job over a part of the messages: its cost must not grow with the conversation."""
+        messages = self.job.messages[span.start : span.stop]
+        return replace(
+            self.job,
+            messages=messages,
+            pairing=pair_calls(messages),
+            numbers=self.job.numbers[span.start : span.stop],
+            body_tokens=budget_tokens,
+            model_tokens=budget_tokens,
+        )
+
+    def _draft(
+        self, job: SummaryJob, ask: Callable[..., Generator[SummaryRequest, str, str]]
+    ) -> Generator[SummaryRequest, str, Draft]:
+        """Ask for a summary, then for a terse one; what a model cannot do is left to the digest."""
+        sources = gather_sources(job)
+        if not self.use_model:
+            return Draft(job, sources)
+        warning = ""
+        for part in (1.0, _TERSE):
+            try:
+                words = yield from ask(replace(job, model_tokens=int(job.model_tokens * part)), sources)
+            except AnswerRejected as error:
+                warning = explain_failure(error, job)
+            except SummaryUnavailable as error:
+                warning = explain_failure(error, job)
+                break
+            else:
+                return Draft(job, sources, words)
+        return Draft(job, sources, warning=f"{warning}; the built-in digest stands in for one summary")
+
+    def _finish(
+        self, node: SummaryNode, draft: Draft, budget_tokens: int, source: Callable[[], str]
+    ) -> WrittenNode:
+        """Write the body into its room; the message around it takes some of that."""
+        frame_tokens = self.count(write_node(node, self.key))
+        room = budget_tokens - frame_tokens
+        for _ in range(_FIT_ROUNDS):
+            body = draft.write(max(room, 0))
+            written = replace(node, body=body)
+            message = write_node(written, self.key)
+            excess = self.count(message) - budget_tokens
+            if excess <= 0 or room <= 0:
+                break
+            room -= excess + max(room, 0) // 100
+        retention = draft.check(body, elsewhere=str, source=source)
+        final = replace(written, tokens=self.count(message))
+        return WrittenNode(final, message, draft.by, draft.warning, retention)
+
+
+def _join_texts(messages: Sequence[Message]) -> str:
+    return "\n".join(text for message in messages for text in texts_of(message))
