@@ -36,8 +36,8 @@ def test_every_known_provider_can_be_opened(name):
 
 
 @pytest.mark.parametrize("name", ["", "gpt-5-mini", "unheard-of/model", "openai/", "/model"])
-def test_name_without_a_known_provider_is_refused_with_the_known_ones(name):
-    with pytest.raises(ConfigError, match=r"provider/model, .* anthropic, .* openai"):
+def test_name_without_a_known_provider_is_refused_with_examples(name):
+    with pytest.raises(ConfigError, match=r"provider/model such as openai/gpt-5-mini or ollama/"):
         find(name)
 
 
@@ -96,7 +96,7 @@ def test_key_is_found_in_the_environment():
 
 
 def test_missing_key_is_an_error_that_names_the_variable():
-    with pytest.raises(ConfigError, match="OPENAI_API_KEY is None; expected a key for openai"):
+    with pytest.raises(ConfigError, match="OPENAI_API_KEY is not set; expected the key of openai"):
         find("openai/gpt-5-mini", environ={})
 
 

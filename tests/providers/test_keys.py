@@ -111,7 +111,7 @@ def test_key_reaches_its_provider_and_is_in_no_command_line(setting, tmp_path):
     with Upstream(look_around) as up:
         own = setting.format(folder=tmp_path)
         (tmp_path / "config.yaml").write_text(f"providers: {{house: {{base_url: {up.url}, {own}}}}}\n")
-        compress = "compress session.json --max-tokens 5000 -o out.json --model house/m"
+        compress = "compress session.json --max-tokens 5000 -o out.json --summary-model house/m"
         subprocess.run(
             [sys.executable, "-m", "midfold", *compress.split()],
             env={"HOUSE_API_KEY": KEY, "MIDFOLD_HOME": ".", "PYTHONPATH": ":".join(sys.path)},

@@ -15,7 +15,7 @@ from midfold.wire.validate import validate
 
 SOURCES = Path(midfold.__file__).parent
 # Routes and profiles of providers, one of which has the name of a dialect.
-PROVIDER_NAMES = {"wire/cache_control.py", "cli/render/context.py"}
+PROVIDER_NAMES = {"wire/cache_control.py", "cli/chat/first_model.py", "cli/render/context.py"}
 
 
 def rewrite(item: Item, message: Message, _: Edits) -> Item:

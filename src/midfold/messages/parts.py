@@ -163,6 +163,8 @@ class MessageFacts:
     tokens: int = 0
     tokens_for: str | None = None
     """the model that the tokens were counted for"""
+    segments: tuple[object, ...] | None = None
+    """the pieces of its text with their authors, as `midfold.provenance` read them"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,12 @@ failed. It needs the extra `models`.
 
 from typing import TYPE_CHECKING
 
-from midfold.providers.catalog import PROVIDERS, Provider, read_providers
+from midfold.providers.catalog import PROVIDERS, Provider, read_providers, suggest_name
 from midfold.providers.client import open_transport
 from midfold.providers.connection import Timeouts
 from midfold.providers.endpoint import Endpoint, find_endpoint
 from midfold.providers.keys import ApiKey, read_key_file
+from midfold.providers.local_windows import UNSTATED_WINDOW, ask_window
 from midfold.providers.model import BlockingModel, Model
 from midfold.providers.observation import Observation, Observer
 from midfold.providers.relay import KeySource, Relay, RelayAnswer, RelayBroken
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "PROVIDERS",
+    "UNSTATED_WINDOW",
     "Answer",
     "ApiKey",
     "BlockingModel",
@@ -40,12 +42,14 @@ __all__ = [
     "Retries",
     "Timeouts",
     "Transport",
+    "ask_window",
     "check_address",
     "check_base_url",
     "find_endpoint",
     "open_transport",
     "read_key_file",
     "read_providers",
+    "suggest_name",
     "tidy_base_url",
 ]
 

@@ -6,10 +6,12 @@ by a base URL, or is given a name in the settings.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
+from difflib import get_close_matches
 from types import MappingProxyType
 
 from midfold.errors import ConfigError
 from midfold.providers.keys import MASK
+from midfold.tokens import find_model
 from midfold.wire import DEFAULT_DIALECT
 from midfold.wire.apis import Quirks, get_api
 from midfold.wire.validate import get_profile
@@ -96,10 +98,21 @@ def parse_name(name: str, providers: Mapping[str, Provider], *, has_base_url: bo
         return ModelName(providers[prefix], model)
     if has_base_url and name.strip():
         return ModelName(PROVIDERS["local"], name)
-    known = ", ".join(sorted(providers))
+    near = suggest_name(name, providers)
+    advice = f"did you mean {near}?" if near else "any name will do with a base URL"
     raise ConfigError(
-        "model", name, hint=f"provider/model, where the provider is one of {known}; or a base URL"
+        "model", name, hint=f"provider/model such as openai/gpt-5-mini or ollama/qwen3:8b; {advice}"
     )
+
+
+def suggest_name(name: str, providers: Mapping[str, Provider]) -> str | None:
+    """Return the name that was probably meant by one without a known provider."""
+    prefix, slash, model = name.partition("/")
+    if slash and model:
+        near = get_close_matches(prefix.lower(), providers, n=1)
+        return f"{near[0]}/{model}" if near else None
+    facts = find_model(name) if name.strip() else None
+    return f"{facts.provider}/{name}" if facts and facts.provider in providers else None
 
 
 def read_providers(settings: Mapping[str, object]) -> dict[str, Provider]:

@@ -29,6 +29,16 @@ _ALLOWED_HEADERS = frozenset(
 _USER_AGENT = "midfold"
 
 
+class _NotSet:
+    """The value of a variable that has none, in words."""
+
+    def __repr__(self) -> str:
+        return "not set"
+
+
+NOT_SET = _NotSet()
+
+
 @dataclass(frozen=True, slots=True)
 class Endpoint:
     """A model at an address."""
@@ -115,7 +125,7 @@ def _own_key(provider: Provider, address: str, environ: Mapping[str, str]) -> Ap
     found = key_from_environment(provider.key_env, environ)
     if found is None:
         raise ConfigError(
-            provider.key_env, None, hint=f"a key for {provider.name} in this environment variable"
+            provider.key_env, NOT_SET, hint=f"the key of {provider.name}: export {provider.key_env}=..."
         )
     return found
 

@@ -17,6 +17,7 @@ from midfold.errors import (
     ProviderUnavailable,
     RateLimited,
 )
+from midfold.providers.catalog import PROVIDERS
 from midfold.providers.endpoint import Endpoint
 from midfold.providers.retry import CallFailed
 from midfold.wire.apis import ReplyError, stated_status
@@ -41,7 +42,7 @@ def judge_answer(endpoint: Endpoint, status: int, headers: Mapping[str, str], bo
     }
     if HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST:
         return CallFailed(ProviderError(_describe_redirect(headers), **facts), may_pass=False)
-    return _judge(status, body, facts)
+    return _judge(endpoint, status, body, facts)
 
 
 def judge_reply_error(endpoint: Endpoint, error: ReplyError, headers: Mapping[str, str]) -> CallFailed:
@@ -73,7 +74,7 @@ def read_retry_after(headers: Mapping[str, str]) -> float | None:
     return max(0.0, (until - now).total_seconds())
 
 
-def _judge(status: int, body: bytes, facts: ProviderFacts) -> CallFailed:
+def _judge(endpoint: Endpoint, status: int, body: bytes, facts: ProviderFacts) -> CallFailed:
     failure = classify(status, body)
     if facts.get("retry_after") is None:  # the header is for programs, so it counts first
         facts = {**facts, "retry_after": failure.retry_after}
@@ -93,11 +94,21 @@ def _judge(status: int, body: bytes, facts: ProviderFacts) -> CallFailed:
             may_pass = status in _PASSING and not failure.exceeds_rate
             return CallFailed(RateLimited(message, **facts), may_pass=may_pass)
     if status in _AUTH:
-        return CallFailed(ProviderAuthError(message, **facts), may_pass=False)
+        return CallFailed(
+            ProviderAuthError(f"{message.rstrip('.')}; {_advise_on_key(endpoint)}", **facts), may_pass=False
+        )
     kind = ProviderUnavailable if status >= _SERVER_ERRORS else ProviderError
     # A 429 that is no rate is about money, and a history that is refused is refused again.
     is_final = failure.malformed or status == _TOO_MANY
     return CallFailed(kind(message, **facts), may_pass=status in _PASSING and not is_final)
+
+
+def _advise_on_key(endpoint: Endpoint) -> str:
+    """Say what to do about a refusal: which key was sent, and where it comes from."""
+    provider = PROVIDERS.get(endpoint.provider)
+    if endpoint.key is None:
+        return "no key was sent: name the provider in providers.NAME with key_env, or use one that is known"
+    return f"check the key in {provider.key_env}" if provider and provider.key_env else "check the key"
 
 
 def _available(failure: Failure) -> int | None:

@@ -47,7 +47,7 @@ def tidy_base_url(url: str) -> str:
     """
     parts = _split(url)
     if parts.scheme not in _SCHEMES:
-        raise _refusal(url, "a URL that starts with https:// or http://")
+        raise _refusal(url, "an address that starts with https:// or http://")
     path = parts.path.rstrip("/") or "/v1"
     return f"{parts.scheme}://{parts.netloc}{path}"
 
@@ -111,7 +111,7 @@ def _split(url: str) -> SplitResult:
     if parts.query or parts.fragment:
         raise _refusal(url, "a URL without ? and #")
     if not parts.hostname or port == 0 or "%" in parts.netloc:
-        raise _refusal(url, "a URL with a host")
+        raise _refusal(url, "an address such as http://127.0.0.1:8080/v1")
     return parts
 
 

@@ -32,6 +32,7 @@ from midfold.wire.growing_conversion import GrowingConversion
 from midfold.wire.sharegpt import is_known_speaker
 from midfold.wire.sse import StreamTooLong
 from midfold.wire.usage import find_report, merge_usage, normalize_usage, reported_cost
+from midfold.wire.usage_reports import add_prompt_tokens
 
 __all__ = [
     "DEFAULT_DIALECT",
@@ -46,6 +47,7 @@ __all__ = [
     "StreamTooLong",
     "System",
     "Unreadable",
+    "add_prompt_tokens",
     "apply_cache_control",
     "cache_control",
     "caching_applies",

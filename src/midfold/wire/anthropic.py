@@ -272,6 +272,7 @@ DIALECT = Dialect(
     ),
     recognises_body=recognises_body,
     system_field="system",
+    counted_as="claude",
     build_tool=build_tool,
     rules="midfold.wire.validate.anthropic",
     api="midfold.wire.apis.anthropic",

@@ -142,6 +142,8 @@ class Dialect:
     system_field: str | None = None
     """where a request body has its system prompt, if not among the messages"""
     build_tool: Callable[[ToolOffer], Item] = build_function
+    counted_as: str | None = None
+    """the model whose tokens count where no model is named; `None` is the usual vocabulary"""
     input_includes_cache: bool = False
     """`input_tokens` of a usage report include what came from a cache"""
     rules: str | None = None

@@ -1,7 +1,7 @@
 """The table of dialects, whole lists in them (recognised, read and written), and the request around one."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from midfold.errors import MalformedMessage, UnknownDialect
 from midfold.messages import Message
@@ -140,6 +140,11 @@ class Request:
     raw: Item | None = None
 
     @property
+    def counted_as(self) -> str | None:
+        """The model whose tokens count: the one that is named, else one of those that the dialect is for."""
+        return self.model or get_dialect(self.dialect).counted_as
+
+    @property
     def system_text(self) -> str:
         """The words of the system prompt that travels beside the messages."""
         if isinstance(self.system, str):
@@ -151,7 +156,18 @@ class Request:
         """Return the body with other messages in it: a list for a bare list, else a copy of the object."""
         if self.raw is None:
             return list(messages)
-        return {**self.raw, _message_key(self.raw): list(messages)}
+        return self.with_body(messages)
+
+    def with_body(self, messages: Sequence[object]) -> Item:
+        """Return a copy of the body with other messages in it; only for a request that was read from one."""
+        raw = self.raw or {}
+        return {**raw, _message_key(raw): list(messages)}
+
+    def with_output_cap(self, cap: int | None) -> "Request":
+        """Return the request with another output cap, where its body has one."""
+        raw = self.raw or {}
+        key = next((key for key in _OUTPUT_CAP_KEYS if raw.get(key) is not None), None)
+        return self if key is None else replace(self, max_output=cap, raw={**raw, key: cap})
 
 
 def read_request(body: object, dialect: str | None = None) -> Request:

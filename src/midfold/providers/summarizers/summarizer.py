@@ -61,8 +61,12 @@ class ModelSummarizer(AsyncCloseable):
         deadline_seconds: float = DEADLINE_SECONDS,
         retries: Retries = SUMMARY_RETRIES,
         clock: Callable[[], float] = time.monotonic,
+        tell: Callable[[str], None] | None = None,
     ) -> None:
         self.main = main
+        self.tell = tell
+        """gets a sentence for people where another model steps in for the chosen one, once for each"""
+        self._told: set[str] = set()
         self._chosen = as_ref(model)
         self._providers = providers
         self._deadline_seconds = deadline_seconds
@@ -149,7 +153,13 @@ class ModelSummarizer(AsyncCloseable):
         if second.model != first.model:
             # What refused once will refuse again: for a while the next one is asked in its place.
             self._passed_over = NO_COOLDOWN.after(earlier, (first.model,), self._clock())
+            self._tell_of(first.model, second.model, earlier.reason)
         return words
+
+    def _tell_of(self, failed: ModelRef, stand_in: ModelRef, reason: str) -> None:
+        if self.tell is not None and failed.name not in self._told:
+            self._told.add(failed.name)
+            self.tell(f"{stand_in.name} writes summaries in place of {failed.name}, which failed: {reason}")
 
     async def _ask(self, attempt: "_Attempt") -> str:
         """Ask one model once; whatever comes of it, the call is put down."""

@@ -21,12 +21,21 @@ from midfold.wire.apis.api import (
     StreamEvent,
     TextChunk,
 )
+from midfold.wire.apis.client_requests import (
+    CLIENT_HINTS,
+    asked_window,
+    find_client_hint,
+    has_own_marker,
+    set_output_cap,
+)
+from midfold.wire.apis.errors import write_error, write_error_event
 from midfold.wire.apis.replies import ReplyError, StreamReader, find_error, read_reply, stated_status
 from midfold.wire.apis.requests import convert_tools, encode_body, fit_request
 from midfold.wire.dialects import DEFAULT_DIALECT, DIALECTS
 
 __all__ = [
     "APIS",
+    "CLIENT_HINTS",
     "Api",
     "CallChunk",
     "Collector",
@@ -40,14 +49,20 @@ __all__ = [
     "StreamEvent",
     "StreamReader",
     "TextChunk",
+    "asked_window",
     "convert_tools",
     "encode_body",
     "find_api",
+    "find_client_hint",
     "find_error",
     "fit_request",
     "get_api",
+    "has_own_marker",
     "read_reply",
+    "set_output_cap",
     "stated_status",
+    "write_error",
+    "write_error_event",
 ]
 
 APIS: Mapping[str, Api] = MappingProxyType(
