@@ -394,7 +394,7 @@ class Raising(ContextCompressor):
 def test_a_folding_engine_that_raises_is_named_too(make_agent, play):
     with Upstream(Reply("Noted.")) as up:
         agent = make_agent(up, engine=Raising(), context_length=WINDOW)
-        events = talk(agent, play, 8)
+        events = talk(agent, play, 9)
         assert "it raised KeyError: 'tools'" in notices(events)[0]
         assert "it raised KeyError: 'lost'" in notices(events)[1]
-        assert len(of(events, Done)) == 8
+        assert len(of(events, Done)) == 9

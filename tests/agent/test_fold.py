@@ -211,13 +211,22 @@ def test_a_history_that_the_provider_refuses_is_mended_once(make_agent, play):
     assert events[-1] == Done("Now it works.", 1)
 
 
-def test_a_prompt_that_cannot_fit_is_refused_with_what_takes_the_room(make_agent, play):
+def test_a_prompt_that_fills_the_window_is_cut_and_asked(make_agent, play):
     with Upstream(Reply("Noted.")) as up:
         agent = make_agent(up, context_length=4_000)
+        assert isinstance(play(agent, LONG * 5)[-1], Done)
+        sent = up.requests[0].body.decode()
+        assert "characters of message [" in sent
+        assert isinstance(play(agent, "And now?")[-1], Done)
+
+
+def test_a_window_that_cannot_take_any_prompt_is_refused_with_what_takes_the_room(make_agent, play):
+    with Upstream(Reply("Noted.")) as up:
+        agent = make_agent(up, context_length=600)
         with pytest.raises(StillTooLarge) as caught:
             play(agent, LONG * 5)
         assert up.requests == []
-    assert caught.value.breakdown["user"] > 4_000
+    assert caught.value.breakdown["user"] > 100
 
 
 def test_undo_brings_everything_back(make_agent, play):

@@ -76,7 +76,7 @@ def test_a_model_that_cannot_take_the_conversation_does_not_take_over(make_agent
         play(agent, LONG * 5)
         before, heard = agent.messages, []
         with pytest.raises(StillTooLarge):
-            agent.set_model("local/tiny", base_url=up.url, context_length=4_100, on_event=heard.append)
+            agent.set_model("local/tiny", base_url=up.url, context_length=600, on_event=heard.append)
         assert agent.status().model == "local/scripted"
         assert (agent.messages, agent.status().folds) == (before, 0)
         assert isinstance(play(agent, "Still there?")[-1], Done)
@@ -88,7 +88,7 @@ def test_a_fold_that_does_not_help_a_smaller_model_is_taken_back(make_agent, pla
         talk(agent, play, 10)
         before, heard = agent.messages, []
         with pytest.raises(StillTooLarge):
-            agent.set_model("local/tiny", base_url=up.url, context_length=3_000, on_event=heard.append)
+            agent.set_model("local/tiny", base_url=up.url, context_length=600, on_event=heard.append)
         assert (agent.messages, agent.status().folds, agent.status().compressions) == (before, 0, 0)
         assert parse(agent.store.messages(agent.session_id), "openai_chat") == before
         assert of(heard, CompressionStarted) == [] or TAKEN_BACK in [

@@ -36,18 +36,36 @@ DEFAULTS = {
     "model.name": None,
     "model.context_length": None,
     "model.cache_ttl": "5m",
+    "model.fallback": None,
     "auxiliary.mode": "auto",
     "auxiliary.custom.compression": None,
     "auxiliary.compression.context_length": None,
     "tool_output.result_chars": 100_000,
     "tool_output.turn_chars": 200_000,
+    "recall.auto": False,
+    "recall.max_tokens": 1_000,
     "tool_output.preview_chars": 1_500,
     "tool_output.per_tool": {"read_file": math.inf},
     "store.url": None,
     "store.redact": True,
     "store.quota_bytes": None,
     "store.keep_days": None,
-    "gateway": {},
+    "gateway.host": "127.0.0.1",
+    "gateway.port": 8787,
+    "gateway.allowed_hosts": (),
+    "gateway.key_env": "MIDFOLD_GATEWAY_KEY",
+    "gateway.key_file": None,
+    "gateway.upstreams": {},
+    "gateway.hygiene": 0.85,
+    "gateway.report_usage": "provider",
+    "gateway.offload": False,
+    "gateway.keep_days": 30,
+    "gateway.idle_minutes": 60,
+    "gateway.ping_seconds": 15,
+    "gateway.stall_seconds": 60,
+    "gateway.stop_seconds": 20,
+    "gateway.max_body_bytes": 64 * 1024 * 1024,
+    "gateway.max_requests": 512,
     "providers": {},
 }
 POSITIVE = (0, -1, 1.5, True, "3", None, [3])
@@ -72,6 +90,7 @@ REFUSED = {
     "model.name": ("", " ", 5),
     "model.context_length": POSITIVE_OR_NULL,
     "model.cache_ttl": ("10m", 5, None),
+    "model.fallback": ("gpt-5", 5, ""),
     "auxiliary.mode": ("manual", None),
     "auxiliary.custom.compression": ("gpt-5-mini", 5),
     "auxiliary.compression.context_length": POSITIVE_OR_NULL,
@@ -84,7 +103,22 @@ REFUSED = {
     "store.redact": (None, 1, "no"),
     "store.quota_bytes": POSITIVE_OR_NULL,
     "store.keep_days": POSITIVE_OR_NULL,
-    "gateway": (5, "x", [1]),
+    "gateway.host": ("", "a b", 5, None),
+    "gateway.port": (-1, 65_536, "x", None, True),
+    "gateway.allowed_hosts": ("x", [""], [5], None),
+    "gateway.key_env": ("", " x", None),
+    "gateway.key_file": ("", 5),
+    "gateway.upstreams": (5, "x", [1]),
+    "gateway.hygiene": (0.4, 1.1, "x", None, True),
+    "gateway.report_usage": ("both", None),
+    "gateway.offload": ("yes", 1, None),
+    "gateway.keep_days": POSITIVE_OR_NULL,
+    "gateway.idle_minutes": POSITIVE,
+    "gateway.ping_seconds": POSITIVE,
+    "gateway.stall_seconds": POSITIVE,
+    "gateway.stop_seconds": POSITIVE,
+    "gateway.max_body_bytes": POSITIVE,
+    "gateway.max_requests": POSITIVE,
     "providers": (5, "x", [1]),
 }
 ACCEPTED = {
@@ -104,6 +138,7 @@ ACCEPTED = {
     "model.name": (None, "claude-sonnet-4-5", "qwen2.5:14b"),
     "model.context_length": (None, 1, 200_000),
     "model.cache_ttl": ("5m", "1h"),
+    "model.fallback": ("openai/gpt-5-mini", None),
     "auxiliary.mode": ("auto", "same-as-main", "custom"),
     "auxiliary.custom.compression": (None, "openai/gpt-5-mini"),
     "auxiliary.compression.context_length": (None, 32_000),
@@ -112,7 +147,13 @@ ACCEPTED = {
     "store.redact": (True, False),
     "store.quota_bytes": (None, 1, 10**12),
     "store.keep_days": (None, 1, 30),
-    "gateway.port": (5, "x", None, [1], {}),
+    "gateway.host": ("127.0.0.1", "::1", "gateway.example"),
+    "gateway.port": (0, 8787, 65_535),
+    "gateway.allowed_hosts": ([], ["gateway.example"]),
+    "gateway.upstreams.openai.base_url": ("http://localhost:1/v1", None),
+    "gateway.hygiene": (0.5, 1),
+    "gateway.report_usage": ("provider", "client"),
+    "gateway.keep_days": (None, 1, 30),
     "providers.openai.base_url": ("http://localhost:1", None),
 }
 NOBODY = {"MIDFOLD_HOME": "nowhere"}
@@ -284,7 +325,7 @@ def test_options_of_the_command_line_are_those_that_are_declared():
     options = {option.name: option for option in compress_command.params}
     for name in ("strategy", "style", "template"):
         assert tuple(options[name].type.choices) == FOLD_SETTINGS[name].kind.choices
-        assert options[name].default == FOLD_SETTINGS[name].default
+        assert f"default: compression.{name}" in options[name].help  # the settings decide
 
 
 def test_a_call_takes_every_choice_that_is_declared_and_no_other():

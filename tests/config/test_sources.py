@@ -129,8 +129,11 @@ def test_an_unknown_variable_is_refused_with_a_suggestion(refuse):
         ("auxilary.compression.context_length: 5", "auxiliary.compression.context_length"),
         ("auxiliary: {custom: {compresssion: a/b}}", "auxiliary.custom.compression"),
         ("provider: {x: 1}", "providers"),
-        ("model: {api_key: x}", "one of name, context_length, cache_ttl"),
-        ("7: x", "one of auxiliary, compression, context, model, store, tool_output, gateway, providers"),
+        ("model: {api_key: x}", "one of name, context_length, cache_ttl, fallback"),
+        (
+            "7: x",
+            "one of auxiliary, compression, context, gateway, model, recall, store, tool_output, providers",
+        ),
     ],
 )
 def test_an_unknown_key_suggests_the_nearest(refuse, written, meant):

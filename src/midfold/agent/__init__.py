@@ -34,7 +34,7 @@ from midfold.agent.runner import AgentBusy
 from midfold.agent.saved_model import SavedModel, load_saved_model
 from midfold.agent.session import ContinuedElsewhere
 from midfold.agent.setup import Options
-from midfold.agent.tools import Proposal, Risk, Tool, ToolFailed, tool
+from midfold.agent.tools import Proposal, RecallTool, Risk, Tool, ToolFailed, recall_tool, tool
 
 __all__ = [
     "Agent",
@@ -59,6 +59,7 @@ __all__ = [
     "Preview",
     "Proposal",
     "ReasoningDelta",
+    "RecallTool",
     "Recovering",
     "Risk",
     "SavedModel",
@@ -75,5 +76,6 @@ __all__ = [
     "allow_edits",
     "allow_everything",
     "load_saved_model",
+    "recall_tool",
     "tool",
 ]

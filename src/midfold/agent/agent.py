@@ -7,10 +7,9 @@ from functools import partial
 from types import TracebackType
 from typing import Self, TypeVar, Unpack
 
-from midfold.agent.active_model import ActiveModel
 from midfold.agent.core import Core
 from midfold.agent.events import Emit, Event, Interrupted, Why, ignore
-from midfold.agent.fold import fold, switch_model, unchanged, undo_fold
+from midfold.agent.fold import correct_notes, fold, switch_model, unchanged, undo_fold
 from midfold.agent.loop import Turn
 from midfold.agent.memory import Memory
 from midfold.agent.reports import (
@@ -21,17 +20,18 @@ from midfold.agent.reports import (
     report_spending,
     report_status,
 )
-from midfold.agent.runner import Runner
+from midfold.agent.runner import Runner, pass_on_cancellation
 from midfold.agent.setup import Options, build, main_model, open_agent_store, options_from, refer
 from midfold.agent.tools.registry import Tool
 from midfold.agent.user_calls import attach, run_own_command
-from midfold.concurrency import LoopClosed, LoopThread
+from midfold.concurrency import LoopClosed, LoopThread, run_in_thread
 from midfold.config import Settings
 from midfold.errors import ConfigError, StoreError
-from midfold.folding import Compression
+from midfold.folding import Compression, list_notes, list_rules
 from midfold.messages import Message
 from midfold.providers.summarizers import ModelRef
 from midfold.store import Store
+from midfold.summaries import Note, NoteChange, Rule
 from midfold.tokens import Breakdown
 
 _T = TypeVar("_T")
@@ -78,14 +78,15 @@ class Agent:
 
     # A turn
 
-    def run(self, prompt: str | None = None) -> Iterator[Event]:
+    def run(self, prompt: str | None = None, *, inject: str | None = None) -> Iterator[Event]:
         """Say `prompt`, and yield what happens until the model is done; the last event is `Done`.
 
-        Without a prompt it goes on where the session stopped. Raises `ProviderError`, `StillTooLarge` and
-        `StoreError`. However it ends, by an error, by `interrupt`, by Ctrl-C or because nobody asks for the
-        next event, the session is whole: what was begun is stored as what it is.
+        Without a prompt it goes on where the session stopped. The model reads `inject` next to the newest
+        request, in this run only; it is never stored. Raises `ProviderError`, `StillTooLarge` and
+        `StoreError`. However it ends, by an error, `interrupt`, Ctrl-C or a caller that asks for no more, the
+        session is whole: what was begun is stored as what it is.
         """
-        batches = self._batches(prompt)
+        batches = self._batches(prompt, inject)
         try:
             while batch := self._wait(anext(batches, None)):
                 yield from batch
@@ -95,9 +96,11 @@ class Agent:
             with suppress(LoopClosed):
                 self._wait(batches.aclose())
 
-    async def arun(self, prompt: str | None = None) -> AsyncGenerator[Event, None]:
+    async def arun(
+        self, prompt: str | None = None, *, inject: str | None = None
+    ) -> AsyncGenerator[Event, None]:
         """Run as `run` does, awaited."""
-        async with aclosing(self._batches(prompt)) as batches:
+        async with aclosing(self._batches(prompt, inject)) as batches:
             async for batch in batches:
                 for event in batch:
                     yield event
@@ -106,14 +109,14 @@ class Agent:
         """Stop what is under way, from any thread or signal handler; a run ends with `Interrupted`."""
         self._runner.interrupt()
 
-    async def _batches(self, prompt: str | None) -> AsyncGenerator[list[Event], None]:
-        turn = Turn(self._core)
+    async def _batches(self, prompt: str | None, inject: str | None) -> AsyncGenerator[list[Event], None]:
+        turn = Turn(self._core, inject)
         try:
             async with aclosing(self._runner.events(partial(turn.run, prompt))) as batches:
                 async for batch in batches:
                     yield batch
         except asyncio.CancelledError:
-            _pass_on_cancellation()
+            pass_on_cancellation()
             yield [Interrupted(turn.text)]
 
     # Folding
@@ -135,7 +138,7 @@ class Agent:
         try:
             return await self._runner.perform(work, on_event)
         except asyncio.CancelledError:
-            _pass_on_cancellation()
+            pass_on_cancellation()
             return unchanged(self._core, INTERRUPTED)
 
     def preview(self, focus: str | None = None, *, keep_last: int | None = None) -> Preview:
@@ -148,16 +151,33 @@ class Agent:
         self._runner.check()
         return undo_fold(self._core)
 
+    def notes(self) -> tuple[Note, ...]:
+        """List the notes that stand for what was folded, numbered; none before the first fold."""
+        return list_notes(self.messages)
+
+    def correct_notes(self, change: NoteChange) -> tuple[Note, ...]:
+        """Correct the notes at once and for all later folds, and return them; `undo` takes it back.
+
+        Raises `NoteNotFound`, `ConfigError` and `StoreError`.
+        """
+        self._runner.check()
+        correct_notes(self._core, change)
+        return self.notes()
+
     @property
     def pins(self) -> tuple[str, ...]:
         """The sentences that the user pinned: every fold keeps them word for word."""
         return self._core.engine.pins
 
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules that were found in the user's words: a fold keeps them as it keeps pins."""
+        return list_rules(self.messages, self._core.engine.state)
+
     def pin(self, text: str) -> None:
         """Keep a sentence word for word through every fold of this conversation.
 
-        Raises `StoreError`, `EngineUnable` where the engine keeps no pins, and `ConfigError` for a sentence
-        that would fill the window by itself.
+        Raises `StoreError`, `EngineUnable` for an engine without pins, and `ConfigError` if it is too long.
         """
         self._runner.check()
         if len(text) > MAX_PIN_CHARS:
@@ -165,14 +185,11 @@ class Agent:
         self._change_pins(self._core.engine.pin, text)
 
     def unpin(self, text: str) -> bool:
-        """Let go of a sentence; false where it was not pinned by hand, and then it is no longer taken for a
-        rule."""
+        """Let go of a sentence; false where it was only found as a rule, which it no longer is."""
         self._runner.check()
         was_pinned = text.strip() in self.pins
         self._change_pins(self._core.engine.unpin, text)
         return was_pinned
-
-    # What the user brings
 
     def attach(self, path: str) -> str:
         """Let a file go with the next prompt and return its name; raises `ToolFailed`."""
@@ -191,7 +208,7 @@ class Agent:
         try:
             return await self._runner.perform(partial(run_own_command, self._core, command), ignore)
         except asyncio.CancelledError:
-            _pass_on_cancellation()
+            pass_on_cancellation()
             return ""
 
     # Edits of files
@@ -240,19 +257,17 @@ class Agent:
         false, the old model stays.
         """
         core = self._core
-        model = ActiveModel.open(
+        model = await run_in_thread(
+            core.model.open_other,
             name if isinstance(name, ModelRef) else refer(name, base_url, core.model),
-            providers=core.model.providers,
-            limits=core.model.limits,
             transport=core.transport,
             retries=core.retry_notices.retries,
             explicit_window=context_length,
-            cache_ttl=core.model.cache_ttl,
         )
         try:
             await self._runner.perform(partial(switch_model, core, model), on_event)
         except asyncio.CancelledError:
-            _pass_on_cancellation()
+            pass_on_cancellation()
             return False
         return True
 
@@ -266,7 +281,7 @@ class Agent:
         return self.session_id
 
     def resume(self, session_id: str) -> Status:
-        """Go on with another session, wherever its conversation has got to; raises `SessionNotFound`."""
+        """Go on with another session, at the tip of its conversation; raises `SessionNotFound`."""
         self._runner.check()
         if self._core.store.get_compression_tip(session_id) != self.session_id:
             self._core.conversation.end()
@@ -379,10 +394,3 @@ class Agent:
         except StoreError:
             core.engine.adopt(before)
             raise
-
-
-def _pass_on_cancellation() -> None:
-    """Raise the cancellation at hand if the caller's own task was cancelled, and not only the work for it."""
-    task = asyncio.current_task()
-    if task is not None and task.cancelling():
-        raise asyncio.CancelledError

@@ -17,6 +17,7 @@ from midfold.agent.summarizer import SummaryWriter
 from midfold.agent.system_prompt import is_own_prompt, write_system_prompt
 from midfold.agent.tools.engine_tools import engine_tools
 from midfold.agent.tools.file_edits import FileEdits
+from midfold.agent.tools.light_tools import SMALL_WINDOW, lighten
 from midfold.agent.tools.registry import Tool
 from midfold.agent.tools.workspace import Workspace
 from midfold.config import read_old_pins, remove_old_pins
@@ -79,6 +80,8 @@ class Core:
     model: ActiveModel
     read_cache: MessageCache
     """messages that were read, and need not be read again"""
+    fallback: str | None = None
+    """the model that takes over where the one that is asked fails"""
     tools: Mapping[str, Tool] = field(default_factory=dict)
     schemas: list[object] = field(default_factory=list)
     tokens: int = 0
@@ -92,6 +95,10 @@ class Core:
     """what the user did beside the conversation: the model reads it with the next prompt"""
     user_calls: list[UserCall] = field(default_factory=list)
     """calls of the user that go with the next prompt"""
+    recall_tokens: int = 0
+    """how much of earlier conversations is shown beside a request that resembles it"""
+    injected: str = ""
+    """what the model reads next to the newest request in this turn, and is never stored"""
     saved_state: CompressionState = field(default_factory=CompressionState)
     """the engine's state as the store has it"""
     saved_model: SavedModel | None = None
@@ -100,6 +107,7 @@ class Core:
     """the provider's prompt cache, as far as this conversation uses it"""
     _conversation: Conversation | None = None
     _own_tools: tuple[Tool, ...] = ()
+    _built_in_tools: tuple[Tool, ...] = ()
 
     def __post_init__(self) -> None:
         self._watch_cache()
@@ -158,13 +166,15 @@ class Core:
             Conversation.resume(self.store, session_id, dialect=self.model.dialect, cache=self.read_cache)
         )
 
-    def offer(self, tools: Sequence[Tool]) -> None:
+    def offer(self, tools: Sequence[Tool], *, built_in: Sequence[Tool] = ()) -> None:
         """Set the tools that the model may call; of two with one name the later one counts.
 
-        Those of the engine come after them, unless their name is taken.
+        Those of the engine come after them, unless their name is taken. A small window gets lighter ones.
         """
-        self._own_tools = tuple(tools)
-        self.tools = {tool.name: tool for tool in tools}
+        self._own_tools, self._built_in_tools = tuple(tools), tuple(built_in)
+        is_small = self.model.window.tokens <= SMALL_WINDOW
+        offered = [*(lighten(built_in) if is_small else built_in), *tools]
+        self.tools = {tool.name: tool for tool in offered}
         for tool in engine_tools(self.engine, self._tool_info, self.notices.report):
             if tool.name in self.tools:
                 who = f"The engine {self.engine.name!r} offers a tool {tool.name!r}"
@@ -181,6 +191,7 @@ class Core:
         self.update_engine_model()
         self.engine.policy = self.policy_for(model)
         self.cache.use_model(model.name, model.route)
+        self.offer(self._own_tools, built_in=self._built_in_tools)
 
     def update_engine_model(self, window_tokens: int | None = None) -> None:
         """Give the engine the model of the next call; an explicit window overrides the known one."""
@@ -196,7 +207,8 @@ class Core:
     def estimate(self) -> int:
         """Estimate the next request."""
         conversation = self.conversation
-        return self.engine.estimate(conversation.items, system=conversation.system, tools=self.schemas)
+        beside = f"{conversation.system}\n{self.injected}" if self.injected else conversation.system
+        return self.engine.estimate(conversation.items, system=beside, tools=self.schemas)
 
     def break_down(self) -> Breakdown:
         """Take the next request apart: which part of it takes how much of the window."""
@@ -223,7 +235,7 @@ class Core:
         try:
             self.save_state()
         except StoreError as error:
-            self.notices.add(Topic.STORE, f"What the engine remembers could not be saved: {error}")
+            self.notices.add(Topic.STORE, f"The state of the engine could not be saved: {error}")
 
     def try_save_model(self) -> None:
         """Keep which model the conversation is held with, where that changed, or leave a notice why not."""
@@ -284,7 +296,7 @@ class Core:
         self.engine.on_session_reset()
         self._adopt_state(conversation)
         self.start_engine_session()
-        self.offer(self._own_tools)
+        self.offer(self._own_tools, built_in=self._built_in_tools)
 
     def _adopt_state(self, conversation: Conversation) -> None:
         """Give the engine what is remembered of a conversation, and the key of its placeholders.

@@ -39,6 +39,7 @@ class Topic(StrEnum):
     MEMORY = "memory"
     STEPS = "steps"
     ENGINE = "engine"
+    RECALL = "recall"
 
 
 class Why(StrEnum):

@@ -37,6 +37,8 @@ from midfold.folding import (
     tier_of,
 )
 from midfold.store import HeldLease, Lease, Store, StoredFold
+from midfold.stored_notes import FACTS, correct_items, is_correction
+from midfold.summaries import NoteChange
 from midfold.tokens import TokenCounter
 
 # What a request is brought down to that would not fit: counts are off by a few per cent.
@@ -184,6 +186,10 @@ def undo_fold(core: Core) -> bool:
         return False
     shown = conversation.items
     conversation.undo_fold()
+    if is_correction(stored[-1]):
+        conversation.keep_said(shown, but=stored[-1].fold.spans[0].start)
+        engine.cancel_preparation()
+        return True
     items = engine.undo(shown)
     if items is not None and len(items) == len(conversation.items):
         conversation.items = items  # as they were said, before the store hid credentials
@@ -194,6 +200,26 @@ def undo_fold(core: Core) -> bool:
     core.try_save_state()
     core.removed_tokens = max(core.removed_tokens - _removed_by(stored[-1]), 0)
     return True
+
+
+def correct_notes(core: Core, change: NoteChange) -> None:
+    """Correct the notes of the newest fold, at once; raises `NoteNotFound` and `StoreError`."""
+    conversation, engine = core.conversation, core.engine
+    result = correct_items(
+        conversation.items,
+        conversation.dialect,
+        change,
+        model=core.model.ref.name,
+        key=core.store.conversation_key(conversation.id),
+        state=engine.state,
+    )
+    conversation.check_alone()
+    with HeldLease(core.store, conversation.id) as held:
+        conversation.continue_folded(
+            result, system=conversation.system, lease=held.lease, facts=FACTS, state=engine.state
+        )
+    engine.cancel_preparation()  # it was made of the notes as they were
+    conversation.mark_announced()
 
 
 def _removed_by(fold: StoredFold) -> int:

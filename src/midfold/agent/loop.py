@@ -9,15 +9,21 @@ All that is said is in the store before the next step begins, so a turn may end 
 Before each call of the model no tool call is open: that is where the conversation may be compressed.
 """
 
+import asyncio
+from functools import partial
+
+from midfold.agent.auto_recall import TOLD, recall_for
 from midfold.agent.core import Core
 from midfold.agent.events import Done, Emit, Level, Notice, Topic, ignore
+from midfold.agent.fallback import take_over
 from midfold.agent.fold import fold_after_reply, make_room
 from midfold.agent.model_call import ModelCall, Refused
 from midfold.agent.recovery import Recovery
 from midfold.agent.session import commit
 from midfold.agent.tool_calls import run_tool_calls
 from midfold.agent.user_calls import tell_user_calls
-from midfold.errors import MidfoldError
+from midfold.errors import MidfoldError, ProviderError, StoreError
+from midfold.tokens import TokenCounter
 from midfold.wire.apis import Completion, Finish
 
 PLACEHOLDERS = (
@@ -35,8 +41,10 @@ class NothingToAnswer(MidfoldError, ValueError):
 class Turn:
     """A turn of an agent; it is run once."""
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: Core, inject: str | None = None) -> None:
+        """`inject` is read by the model next to the newest request, in this turn only."""
         self._core = core
+        self._inject = inject or ""
         self._emit: Emit = ignore
         self._call: ModelCall | None = None
 
@@ -50,8 +58,10 @@ class Turn:
         core, conversation = self._core, self._core.conversation
         most_steps = core.max_steps
         self._emit = core.retry_notices.emit = emit
+        core.injected = self._inject
         try:
             await self._begin(prompt)
+            await self._recall(prompt)
             for step in range(1, most_steps + 1):
                 tokens = await make_room(core, emit)
                 self._emit_waiting()
@@ -71,6 +81,7 @@ class Turn:
             raise
         finally:
             core.retry_notices.emit = ignore
+            core.injected = ""
         emit(
             Notice(Level.WARNING, Topic.STEPS, f"Stopped after {most_steps} calls of the model in one turn.")
         )
@@ -89,6 +100,23 @@ class Turn:
         if not has_words and (not conversation.items or conversation.messages[-1].role == "assistant"):
             raise NothingToAnswer
 
+    async def _recall(self, prompt: str | None) -> None:
+        """Put what was said earlier and resembles the request beside it, where that is wanted."""
+        core, conversation = self._core, self._core.conversation
+        if not core.recall_tokens or not prompt:
+            return
+        find = partial(recall_for, tokens=core.recall_tokens, count=TokenCounter(core.model.ref.name))
+        try:
+            found = await asyncio.to_thread(
+                find, prompt, core.store, conversation.id, tuple(conversation.messages)
+            )
+        except StoreError as error:
+            core.notices.add(Topic.RECALL, f"Nothing was recalled: {error}.")
+            return
+        if found:
+            core.injected = f"{core.injected}\n\n{found}" if core.injected else found
+            core.notices.tell(Topic.RECALL, TOLD)
+
     async def _ask(self, tokens: int) -> Completion:
         """Return the reply to a request of so many tokens, stored; a refused request is sent with less."""
         call = self._call = ModelCall(self._core, self._emit, tokens)
@@ -97,7 +125,12 @@ class Turn:
             try:
                 return await call.send()
             except Refused as refused:
-                await recovery.prepare_retry(refused)
+                try:
+                    await recovery.prepare_retry(refused)
+                except ProviderError as error:
+                    if not await take_over(self._core, error, self._emit):
+                        raise
+                    return await self._ask(self._core.estimate())
 
     def _emit_waiting(self) -> None:
         for notice in self._core.notices.take():

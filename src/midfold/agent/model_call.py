@@ -18,13 +18,14 @@ from midfold.agent.events import (
 )
 from midfold.agent.reply_repair import repair_reply
 from midfold.agent.session import commit
+from midfold.agent.text_calls import read_text_calls
 from midfold.concurrency import run_in_thread, shield_until_done
 from midfold.errors import ProviderError, StoreError
-from midfold.messages import Message, Text
+from midfold.messages import Message, Text, is_request
 from midfold.store import Call
 from midfold.tokens import Cost
 from midfold.usage import Cause, CostKind
-from midfold.wire import Conversion, Request
+from midfold.wire import Conversion, Request, render
 from midfold.wire.apis import Completion, ReasoningChunk, StreamCut, StreamDone, TextChunk, fit_request
 from midfold.wire.failures import Failure, FailureKind, classify, judge_reply
 
@@ -75,6 +76,8 @@ class ModelCall:
                 await self._store_beginning(BROKEN_OFF)
                 raise
             raise Refused(_read_failure(error), error) from None
+        if core.model.writes_calls_as_text:
+            completion = read_text_calls(completion, core.tools)
         completion = await shield_until_done(self._store(completion, time.monotonic() - started))
         silent = judge_reply(
             finish_reasons=[completion.finish_reason],
@@ -141,12 +144,25 @@ class ModelCall:
         else:
             request = replace(request, messages=conversation.items)
         messages, system = core.cache.mark(
-            request.messages,
+            self._inject(request.messages),
             request.system if isinstance(request.system, str | list) else None,
             request.tools,
             folds=core.engine.compression_count,
         )
         return replace(request, messages=messages, system=system)
+
+    def _inject(self, items: list[object]) -> list[object]:
+        """Put the words of this turn next to the newest request."""
+        core = self._core
+        if not core.injected:
+            return items
+        messages = core.read_cache.read(items, core.model.dialect)
+        newest = next((at for at in reversed(range(len(messages))) if is_request(messages[at])), None)
+        if newest is None:
+            return items
+        request = messages[newest]
+        request = request.with_part(len(request.parts), Text(core.injected))
+        return [*items[:newest], *render([request], core.model.dialect), *items[newest + 1 :]]
 
     async def _store_beginning(self, why: str) -> None:
         """Store unfinished words, and why they are: nobody is to take them for an answer."""
@@ -162,6 +178,7 @@ class ModelCall:
         core = self._core
         if completion.raw_usage is not None:
             core.engine.update_from_response(completion.usage)
+            core.model.note_success(completion.usage.prompt_tokens)
         self._warn_unrecorded(problem)
         core.tokens = completion.usage.prompt_tokens or self.sent_tokens
         self._emit(
@@ -201,7 +218,7 @@ class ModelCall:
 
     def _warn_unrecorded(self, problem: StoreError | None) -> None:
         if problem is not None:
-            self._warn(f"What the call used could not be recorded: {problem}", Topic.STORE)
+            self._warn(f"The usage of the call could not be recorded: {problem}", Topic.STORE)
 
     def _warn(self, text: str, topic: Topic) -> None:
         self._emit(Notice(Level.WARNING, topic, text))

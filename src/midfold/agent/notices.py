@@ -16,9 +16,16 @@ class Notices:
 
     def add(self, topic: Topic, text: str) -> None:
         """Keep a warning until the next turn takes it."""
-        if text not in self._known:
-            self._known.add(text)
-            self._waiting.append(Notice(Level.WARNING, topic, text))
+        self._keep(Notice(Level.WARNING, topic, text))
+
+    def tell(self, topic: Topic, text: str) -> None:
+        """Keep something worth knowing until the next turn takes it."""
+        self._keep(Notice(Level.INFO, topic, text))
+
+    def _keep(self, notice: Notice) -> None:
+        if notice.text not in self._known:
+            self._known.add(notice.text)
+            self._waiting.append(notice)
 
     def report(self, error: EngineContractError) -> None:
         """Say that an engine broke a promise."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 
+from midfold.agent.active_model import OFF
 from midfold.agent.core import Core
 from midfold.folding import Compression, Span, Tier, tier_of
 from midfold.messages import Message
@@ -13,6 +14,9 @@ from midfold.providers.summarizers import Forecast, forecast
 from midfold.store import Call
 from midfold.tokens import CanonicalUsage, Cost
 from midfold.usage import Bust
+
+AUTOMATIC = "automatic"
+"""The provider caches by itself: nothing is marked, and something was read from a cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +30,10 @@ class Status:
     api: str
     messages: int
     tokens: int
-    """of the next request, estimated"""
+    """of the next request: the last reported count and what came after it, else as counted"""
     window_tokens: int
     window_source: str
-    """explicit, learnt, table or probe"""
+    """explicit, learnt, table or probe; of a server of one's own that was asked, server or assumed"""
     threshold_tokens: int
     tier: Tier
     compressions: int
@@ -47,6 +51,8 @@ class Status:
     """how often the cache went cold since then, and why"""
     is_cache_cold: bool = False
     """whether it did in the newest call"""
+    tokens_from: str = "counted"
+    """reported or counted: what `tokens` starts from"""
 
     @property
     def percent(self) -> float:
@@ -109,12 +115,13 @@ def report_status(core: Core, tokens: int) -> Status:
         folds=engine.state.folds,
         preparation=str(preparation.get("phase")) if isinstance(preparation, dict) else "idle",
         waits=str(status.get("waits") or ""),
-        caching=model.caching,
+        caching=AUTOMATIC if model.caching == OFF and core.cache.seen.hit_rate else model.caching,
         enabled=engine.enabled,
         workspace=core.workspace.root,
         cache_hit_rate=core.cache.seen.hit_rate,
         cache_busts=core.cache.seen.busts,
         is_cache_cold=core.cache.is_cold,
+        tokens_from=str(status.get("estimated_from", "counted")),
     )
 
 

@@ -106,3 +106,10 @@ async def _next_batch(queue: "asyncio.Queue[Event | None]") -> list[Event]:
         if isinstance(event, ApprovalRequested):
             break
     return batch
+
+
+def pass_on_cancellation() -> None:
+    """Raise the cancellation at hand if the caller's own task was cancelled, and not only the work for it."""
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError

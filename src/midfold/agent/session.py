@@ -12,10 +12,11 @@ from typing import ParamSpec, TypeVar
 from midfold.agent.prompt_cache import PrefixCache
 from midfold.concurrency import run_in_thread, shield_until_done
 from midfold.errors import SessionEnded, SessionGrew, StoreError
-from midfold.folding import Compression, CompressionState, state_from_json, state_to_json
+from midfold.folding import STATE_NAME, Compression, CompressionState, state_from_json, state_to_json
 from midfold.messages import Message, MessageCache, Text, ToolCall, ToolResult, pair_calls
 from midfold.redact import redact
 from midfold.store import Call, EndReason, Lease, Store, check_sound
+from midfold.stored_notes import is_correction
 from midfold.summaries.tool_calls import one_line
 from midfold.wire import Conversion, GrowingConversion, Request, render
 
@@ -25,8 +26,6 @@ _P = ParamSpec("_P")
 UNKNOWN_RESULT = (
     "[the session ended before this call did: it may have run or not, and what it gave is not known]"
 )
-_STATE = "compression"
-"""The name that the state of the engine is saved by."""
 _TITLE_CHARS = 80
 _TITLE_SEEN_CHARS = 2_000
 
@@ -227,7 +226,7 @@ class Conversation:
                 lease=lease,
                 system=system,
                 facts=facts,
-                states={_STATE: state_to_json(state)},
+                states={STATE_NAME: state_to_json(state)},
                 expected_count=self._own_count,
             )
         )
@@ -237,15 +236,15 @@ class Conversation:
 
     def save_state(self, state: CompressionState) -> None:
         """Save what the engine remembers of the conversation."""
-        self._store.save_state(self.id, _STATE, state_to_json(state))
+        self._store.save_state(self.id, STATE_NAME, state_to_json(state))
 
     def load_state(self) -> CompressionState:
         """Return what was remembered; how often it was folded is what the store has of it."""
         if not self.is_stored:
             return CompressionState()
-        folds = self._store.folds(self.id)
+        folds = [fold for fold in self._store.folds(self.id) if not is_correction(fold)]
         return replace(
-            state_from_json(self._store.load_state(self.id, _STATE)),
+            state_from_json(self._store.load_state(self.id, STATE_NAME)),
             count=len(folds),
             folds=sum(stored.fold.summary is not None for stored in folds),
         )
@@ -263,6 +262,11 @@ class Conversation:
         self.system = self._systems.pop() if self._systems else restored.system
         self.items, self.has_placeholders = restored.items, restored.has_placeholders
         self._own_count = restored._own_count
+
+    def keep_said(self, shown: Sequence[object], *, but: int) -> None:
+        """Go on with messages as they were shown, all `but` one: the store hides credentials in its own."""
+        if len(shown) == len(self.items):
+            self.items = [*shown[:but], self.items[but], *shown[but + 1 :]]
 
     def end(self) -> None:
         """Close it for now; it can be resumed. One that was only read stays open."""

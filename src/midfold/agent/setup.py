@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypedDict
 from midfold.agent.active_model import ActiveModel
 from midfold.agent.core import Approve, Core
 from midfold.agent.edit_history import EditHistory
+from midfold.agent.events import Topic
 from midfold.agent.memory import Memory
 from midfold.agent.notices import Notices, RetryNotices
 from midfold.agent.summarizer import MAIN, SummaryWriter
@@ -20,7 +21,7 @@ from midfold.agent.tools.memory_changes import ask_before_change
 from midfold.agent.tools.recall import memory_tool, output_tool, recall_tool
 from midfold.agent.tools.registry import Tool
 from midfold.agent.tools.terminal import terminal_tool
-from midfold.agent.tools.workspace import LIMITS_FILE, Workspace
+from midfold.agent.tools.workspace import Workspace
 from midfold.config import STORE_FILE, Settings, find_home, open_outputs, open_own_store
 from midfold.engines import ContextEngine, EngineSetup, FoldingEngine, Summarizer, find_engine, open_engine
 from midfold.errors import ConfigError
@@ -30,7 +31,7 @@ from midfold.offload import Budgets
 from midfold.providers import PROVIDERS, ApiKey, Provider, open_transport, read_providers, tidy_base_url
 from midfold.providers.summarizers import ModelRef
 from midfold.store import BeforeContinue, Store, open_store
-from midfold.tokens import LearnedLimits, resolve_window
+from midfold.tokens import LIMITS_FILE, LearnedLimits, resolve_window
 from midfold.wire import parse
 
 if TYPE_CHECKING:
@@ -45,8 +46,12 @@ class Options(TypedDict, total=False):
     key: str | ApiKey | None
     api: str | None
     """openai_chat, openai_responses or anthropic, where it is not the provider's usual one"""
+    fallback: str | None
+    """provider/model that takes over where the model cannot be reached, or turns the call away"""
     context_length: int | None
     """the window; by default what is known of the model"""
+    asks_server: bool
+    """whether a server of one's own is asked for its window; one that says nothing has 8,192 tokens"""
     max_output: int | None
     """the longest reply, in tokens"""
     workspace: Path | str
@@ -77,10 +82,14 @@ class Options(TypedDict, total=False):
     """whether to compress without being asked"""
     engine: str | ContextEngine
     """the context engine: its name, or one that is made"""
+    summary_model: str | None
+    """provider/model that writes summaries; the model of the conversation, if not given"""
     summarizer: Summarizer | str | None
-    """main, the model of the conversation, if not given; provider/model; a callable; `None` is the digest"""
+    """instead of a model: a callable; `None` is the digest"""
     budgets: Budgets | None
     """limits of tool output in the context"""
+    recall_tokens: int
+    """how much of earlier conversations is shown beside a request that resembles it; by default none"""
     cache_ttl: str
     """5m or 1h, for providers that cache prompts"""
     max_steps: int
@@ -96,13 +105,15 @@ def options_from(settings: Settings) -> Options:
     """Return the options from the settings; raises `ConfigError` for a provider that is set up wrongly."""
     output = settings.tool_output
     return Options(
+        fallback=settings.model.fallback,
         context_length=settings.model.context_length,
         cache_ttl=settings.model.cache_ttl.value,
         policy=settings.policy(0),
         enabled=settings.compression.enabled,
         engine=settings.context.engine,
-        summarizer=settings.summary_model or MAIN,
+        summary_model=settings.summary_model,
         budgets=Budgets(output.result_chars, output.turn_chars, output.preview_chars, output.per_tool),
+        recall_tokens=settings.recall.max_tokens if settings.recall.auto else 0,
         providers=read_providers(settings.providers),
     )
 
@@ -138,7 +149,7 @@ def build(model: str | ModelRef, options: Options, store: Store) -> Core:
     ref = _reference(model, options)
     transport, retry_notices = options.get("transport") or open_transport(), RetryNotices()
     active = _open_model(ref, options, transport, retry_notices)
-    writer = SummaryWriter(options.get("summarizer", MAIN), main=ref, providers=providers)
+    writer = SummaryWriter(_choose_summarizer(options), main=ref, providers=providers)
     policy_for = partial(_policy_for, options.get("policy") or CompressionPolicy(), writer)
     read_cache, notices = MessageCache(parse), Notices()
     setup = EngineSetup(policy_for(active), ref.name, writer.summarizer, store=store, cache=read_cache)
@@ -165,10 +176,13 @@ def build(model: str | ModelRef, options: Options, store: Store) -> Core:
         engine=_open_engine(options, setup, notices),
         model=active,
         read_cache=read_cache,
+        fallback=options.get("fallback"),
+        recall_tokens=options.get("recall_tokens", 0),
     )
     core.update_engine_model()
     writer.record = lambda call: core.conversation.record(call)
-    core.offer([*built_in_tools(core, options), *options.get("tools", ())])
+    writer.tell_with(lambda words: notices.add(Topic.SUMMARY, f"{words}."))
+    core.offer(options.get("tools", ()), built_in=built_in_tools(core, options))
     session = options.get("session")
     if session:
         core.resume(session)
@@ -199,6 +213,11 @@ def built_in_tools(core: Core, options: Options) -> list[Tool]:
     ]
 
 
+def _choose_summarizer(options: Options) -> Summarizer | str | None:
+    """Return who writes summaries; a callable, or the digest, wins over a model of the settings."""
+    return options["summarizer"] if "summarizer" in options else options.get("summary_model") or MAIN
+
+
 def _open_model(
     ref: ModelRef, options: Options, transport: "Transport", retry_notices: RetryNotices
 ) -> ActiveModel:
@@ -210,6 +229,7 @@ def _open_model(
         retries=retry_notices.retries,
         explicit_window=options.get("context_length"),
         cache_ttl=options.get("cache_ttl", "5m"),
+        asks_server=options.get("asks_server", False),
     )
 
 

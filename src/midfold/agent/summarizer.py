@@ -39,6 +39,11 @@ class SummaryWriter:
             self._own = summarizer
         self._last: SummaryCall | None = None
 
+    def tell_with(self, tell: Callable[[str], None]) -> None:
+        """Have a sentence told where another model steps in for the chosen one."""
+        if self.models:
+            self.models.tell = tell
+
     @property
     def summarizer(self) -> Summarizer | None:
         """The summariser that an engine asks; `None` is the digest."""

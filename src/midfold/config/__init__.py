@@ -16,7 +16,15 @@ from midfold.config.home import (
     remove_old_pins,
 )
 from midfold.config.masking import Description, masked
-from midfold.config.schema import DEFAULT, SETTINGS, CacheTtl, Settings, SettingValue
+from midfold.config.schema import (
+    DEFAULT,
+    SETTINGS,
+    CacheTtl,
+    GatewaySettings,
+    ReportedUsage,
+    Settings,
+    SettingValue,
+)
 from midfold.config.sources import (
     FILE_NAMES,
     PREFIX,
@@ -38,6 +46,8 @@ __all__ = [
     "CacheTtl",
     "CheckedSettings",
     "Description",
+    "GatewaySettings",
+    "ReportedUsage",
     "Setting",
     "SettingValue",
     "Settings",

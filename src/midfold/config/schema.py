@@ -25,6 +25,7 @@ from midfold.settings import (
     choice,
     is_whole,
     list_settings,
+    number,
     or_null,
     pattern,
     whole,
@@ -60,7 +61,17 @@ _MODEL = pattern("provider/model such as openai/gpt-5-mini", r"[^\s/]+/\S+")
 _ENGINE = pattern(
     "a name such as compressor, or module:Class", r"[A-Za-z_][\w-]*|[A-Za-z_][\w.]*:[A-Za-z_][\w.]*"
 )
-_URL = pattern("a URL such as postgresql://host/midfold", r"[A-Za-z][A-Za-z0-9+.-]*:\S+")
+_URL = pattern("a URL such as sqlite:///folder/sessions.db", r"[A-Za-z][A-Za-z0-9+.-]*:\S+")
+_HOST = pattern("a name or address such as 127.0.0.1", r"[A-Za-z0-9.:_-]+")
+_HOSTS = SettingKind(
+    "a list of names such as [gateway.example]",
+    lambda value: isinstance(value, list | tuple) and all(map(_HOST.accepts, value)),
+    tuple,
+)
+_PORT = SettingKind(
+    "a port from 0 to 65535", lambda value: is_whole(value, 0) and isinstance(value, int) and value < 65_536
+)
+_HYGIENE = number("a number from 0.5 to 1", lambda value: 0.5 <= value <= 1)
 _ANYTHING = SettingKind("names with values of any kind", lambda _value: True, depth=math.inf)
 
 
@@ -103,6 +114,7 @@ class ModelSettings:
     name: Annotated[str | None, or_null(_NAME), "model of the conversation"] = None
     context_length: Annotated[int | None, or_null(TOKENS), "its window; null is what is known of it"] = None
     cache_ttl: Annotated[CacheTtl, choice(CacheTtl), "life of a cached prefix"] = CacheTtl.FIVE_MINUTES
+    fallback: Annotated[str | None, or_null(_MODEL), "model that takes over when that one fails"] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +153,14 @@ class ToolOutputSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class RecallSettings:
+    """Recall without being asked."""
+
+    auto: Annotated[bool, SWITCH, "whether earlier words that resemble a request are shown beside it"] = False
+    max_tokens: Annotated[int, TOKENS, "how much of them is shown at most"] = 1_000
+
+
+@dataclass(frozen=True, slots=True)
 class StoreSettings:
     """Where sessions are kept. The URL may hold a password."""
 
@@ -156,6 +176,45 @@ class StoreSettings:
     ] = None
 
 
+class ReportedUsage(StrEnum):
+    """The count of prompt tokens that clients of the gateway are told."""
+
+    PROVIDER = "provider"
+    """what the provider reports of the request as it was sent"""
+    CLIENT = "client"
+    """the same, and what folds took out of the request that the client sent"""
+
+
+@dataclass(frozen=True, slots=True)
+class GatewaySettings:
+    """The gateway: where it listens, where requests go, what it keeps and for how long."""
+
+    host: Annotated[str, _HOST, "address to listen on; beyond loopback it needs a key"] = "127.0.0.1"
+    port: Annotated[int, _PORT, "port to listen on; 0 is any free one"] = 8787
+    allowed_hosts: Annotated[tuple[str, ...], _HOSTS, "further names by which clients may call it"] = ()
+    key_env: Annotated[str, _NAME, "environment variable with the key that clients must bring"] = (
+        "MIDFOLD_GATEWAY_KEY"
+    )
+    key_file: Annotated[str | None, or_null(_NAME), "file with that key"] = None
+    upstreams: Annotated[Mapping[str, object], _ANYTHING, "address and keys of openai and anthropic"] = field(
+        default_factory=lambda: MappingProxyType({}), repr=False
+    )
+    hygiene: Annotated[float, _HYGIENE, "part of the window from which a request is always folded"] = 0.85
+    report_usage: Annotated[ReportedUsage, choice(ReportedUsage), "prompt tokens that clients are told"] = (
+        ReportedUsage.PROVIDER
+    )
+    offload: Annotated[bool, SWITCH, "whether long tool results are offloaded, see `tool_output`"] = False
+    keep_days: Annotated[
+        int | None, or_null(_DAYS), "untouched for longer, a conversation is deleted; null keeps it"
+    ] = 30
+    idle_minutes: Annotated[int, whole("minutes"), "an idle conversation leaves the memory after"] = 60
+    ping_seconds: Annotated[int, whole("seconds"), "silence after which a stream is kept alive"] = 15
+    stall_seconds: Annotated[int, whole("seconds"), "a client that reads nothing for so long is cut"] = 60
+    stop_seconds: Annotated[int, whole("seconds"), "time that answers under way have when it stops"] = 20
+    max_body_bytes: Annotated[int, _BYTES, "largest request"] = 64 * 1024 * 1024
+    max_requests: Annotated[int, whole("requests"), "at the same time; more are told to wait"] = 512
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """All settings, and for each dotted key where its value came from."""
@@ -165,10 +224,9 @@ class Settings:
     model: ModelSettings = ModelSettings()
     auxiliary: AuxiliarySettings = AuxiliarySettings()
     tool_output: ToolOutputSettings = ToolOutputSettings()
+    recall: RecallSettings = RecallSettings()
     store: StoreSettings = StoreSettings()
-    gateway: Annotated[Mapping[str, object], _ANYTHING, "the gateway"] = field(
-        default_factory=lambda: MappingProxyType({}), repr=False
-    )
+    gateway: GatewaySettings = GatewaySettings()
     providers: Annotated[Mapping[str, object], _ANYTHING, "endpoints and keys of providers"] = field(
         default_factory=lambda: MappingProxyType({}), repr=False
     )

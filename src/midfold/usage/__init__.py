@@ -4,7 +4,7 @@ from midfold.usage.calls import CHAT, SUMMARY, CostKind, make_call, make_summary
 from midfold.usage.charts import draw_insights
 from midfold.usage.export import insights_as_dict, session_usage_as_dict
 from midfold.usage.prompt_cache import Bust, CacheHistory, Cause, PromptCache, SentRequest, digest_request
-from midfold.usage.reports import Insights, SessionUsage, read_insights, read_session_usage
+from midfold.usage.reports import MOST_DAYS, Insights, SessionUsage, read_insights, read_session_usage
 from midfold.usage.savings import CountedCall, Reread, count_calls
 from midfold.usage.totals import (
     Bill,
@@ -24,6 +24,7 @@ from midfold.usage.totals import (
 
 __all__ = [
     "CHAT",
+    "MOST_DAYS",
     "SUMMARY",
     "Bill",
     "Bust",

@@ -9,7 +9,7 @@ from midfold.messages import Message
 from midfold.ports import Count
 from midfold.store import Call, Session, Store, StoredFold, StoredMessage
 from midfold.tokens import TokenCounter, ToolShare, break_down
-from midfold.usage.savings import CountedCall, MessageKey, Reread, approximate, count_calls, find_rereads
+from midfold.usage.savings import CountedCall, MessageKey, Reread, count_calls, find_rereads
 from midfold.usage.totals import (
     Group,
     Totals,
@@ -22,8 +22,10 @@ from midfold.usage.totals import (
     group_days,
     group_largest_first,
 )
-from midfold.wire import parse
+from midfold.wire import Request, parse
 
+MOST_DAYS = 36_500
+"""The longest period that can be asked for: a hundred years."""
 READING_SECONDS = 3.0
 """The time for reading the tools of a period, newest conversations first; all may take minutes."""
 
@@ -77,10 +79,8 @@ def read_session_usage(store: Store, session_id: str, *, whole_chain: bool = Fal
     """Report on a session, or on all sessions of its chain."""
     session = store.session(session_id)
     found = _read_conversation(store, session_id)
-    model = session.model or ""
-    counted = _count(
-        store, found, store.calls(session_id, whole_chain=True), store.folds(session_id), TokenCounter(model)
-    )
+    count = _make_counter(found.sessions or (session,))
+    counted = _count(store, found, store.calls(session_id, whole_chain=True), store.folds(session_id), count)
     chosen = [each for each in counted if whole_chain or each.call.session_id == session_id]
     said = [
         message
@@ -95,7 +95,7 @@ def read_session_usage(store: Store, session_id: str, *, whole_chain: bool = Fal
         models=group_largest_first(chosen, by_model),
         purposes=group_largest_first(chosen, by_purpose),
         sessions=group_by(chosen, by_session),
-        tools=break_down(said, TokenCounter(model)).tools,
+        tools=break_down(said, count).tools,
         cache_busts=_count_busts(chosen),
     )
 
@@ -126,8 +126,9 @@ def read_insights(
         if not read or clock() < ends_at:
             found = _read_conversation(store, name)
             read += 1
-        counted += _count(store, found, calls, folds.get(name, []), approximate)
-        tools += break_down(found.messages, approximate).tools
+        count = _make_counter(found.sessions)
+        counted += _count(store, found, calls, folds.get(name, []), count)
+        tools += break_down(found.messages, count).tools
     inside = sorted(
         (each for each in counted if (each.call.created_at or 0.0) >= since),
         key=lambda each: each.call.created_at or 0.0,
@@ -144,6 +145,13 @@ def read_insights(
         tools=_join_tools(tools),
         tools_of=read,
     )
+
+
+def _make_counter(chain: Sequence[Session]) -> TokenCounter:
+    """Count as the model of a conversation does, the newest first; else as its dialect's models do."""
+    model = next((session.model for session in reversed(chain) if session.model), None)
+    dialect = next((session.dialect for session in chain if session.dialect), None)
+    return TokenCounter(model or (Request(dialect, []).counted_as if dialect else None))
 
 
 def _last_at(calls: Sequence[Call]) -> float:

@@ -8,23 +8,17 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import TypeAlias, assert_never
+from typing import TypeAlias
 
 from midfold.messages import (
-    Media,
     Message,
-    Opaque,
-    Part,
-    Reasoning,
-    Removed,
-    Text,
     ToolCall,
     ToolResult,
     pair_calls,
 )
 from midfold.ports import Count
 from midfold.store import Call, StoredFold, StoredMessage
-from midfold.tokens import RecordedCall, Savings, approximate_tokens, count_media, find_model, savings_by_call
+from midfold.tokens import RecordedCall, Savings, find_model, savings_by_call
 from midfold.usage.calls import SUMMARY
 
 
@@ -180,24 +174,3 @@ def _results(
                 record.created_at,
                 count(Message(message.role, (result,))),
             )
-
-
-def approximate(message: Message, /) -> int:
-    """Estimate the tokens of a message without a vocabulary."""
-    return sum([_approximate_part(part) for part in message.parts])
-
-
-def _approximate_part(part: Part) -> int:
-    match part:
-        case Text(text) | Opaque(_, text) | Reasoning(text):
-            return approximate_tokens(text)
-        case ToolCall(_, name, arguments):
-            return approximate_tokens(name) + approximate_tokens(arguments)
-        case ToolResult(_, text, _, media):
-            return approximate_tokens(text) + sum([_approximate_part(item) for item in media])
-        case Media(_, mime, source):
-            return approximate_tokens(source) if mime.startswith("text/") else count_media(part, "")
-        case Removed():
-            return 0
-        case _:
-            assert_never(part)

@@ -9,6 +9,7 @@ from midfold.agent.tools.registry import Tool, ToolFailed, tool
 from midfold.errors import StoreError
 from midfold.messages import texts_of
 from midfold.offload import OutputReader, OutputSink, read_tool_schema
+from midfold.search import Origin
 from midfold.store import Hit, Order, SessionStore
 from midfold.wire import parse
 
@@ -59,10 +60,10 @@ def _change(memory: Memory, action: str, entry: str, target: Target) -> str:
         ) from None
 
 
-def recall_tool(store: SessionStore, session_id: Callable[[], str]) -> Tool:
+def recall_tool(store: SessionStore, session_id: Callable[[], str | None]) -> Tool:
     """Return the tool that finds what was said before, folded or not, here and in other sessions.
 
-    `session_id` names the session that is going on.
+    `session_id` names the session that is going on; where it names none, all sessions are searched.
     """
 
     @tool(reads=True)
@@ -70,7 +71,7 @@ def recall_tool(store: SessionStore, session_id: Callable[[], str]) -> Tool:
         """Find what was said earlier: messages that a fold took out of sight, and other sessions.
 
         Search with a query; then read what is around a result with its session and message number.
-        query: words to search for; "quotes" for a phrase, word* for a beginning
+        query: a question or words to search for; "quotes" for a phrase, word* for a beginning
         everywhere: whether to search all sessions and not only this conversation
         session: with message, the session of a search result
         message: the number of the message to read, with those around it
@@ -110,7 +111,8 @@ def _search(store: SessionStore, query: str, session_id: str | None) -> str:
 
 def _format_hit(hit: Hit) -> str:
     at = datetime.fromtimestamp(hit.created_at, UTC).strftime("%Y-%m-%d %H:%M UTC")
-    who = f"{hit.role} {' '.join(hit.tools)}".strip()
+    what = "summary" if hit.origin is Origin.SUMMARY else hit.role
+    who = f"{what} {' '.join(hit.tools)}".strip()
     return f"session {hit.session_id} message {hit.seq} ({who}, {at}): {' '.join(hit.snippet.split())}"
 
 

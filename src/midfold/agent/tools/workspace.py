@@ -20,6 +20,7 @@ from midfold.config import EDITS_FOLDER, FILE_NAMES, OUTPUT_FOLDER, STORE_FILE
 from midfold.engines import PLUGIN_FOLDER
 from midfold.files import BelongsToStore, identify, is_held, open_to_read
 from midfold.offload import READER
+from midfold.tokens import LIMITS_FILE
 
 MAX_FILE_BYTES = 10_000_000
 """More than anybody edits by hand; larger files are for the terminal."""
@@ -27,7 +28,6 @@ _OURS = (
     "belongs to midfold's own store and is not opened; "
     f"the tools recall, memory and {READER} show what is kept there"
 )
-LIMITS_FILE = "learnt_limits.json"
 PINS_FOLDER = "pins"
 # Our own files in the home: users may work in it, and keep files of their own there.
 _OWN = frozenset(
