@@ -1,7 +1,8 @@
 """The bridge between threads and event loops, for every package that needs one.
 
 Blocking callers run coroutines with `LoopThread`; coroutines run blocking work with `run_in_thread`, and what
-must not be left half done with `shield_until_done`; `start_thread` is for work that nobody has to wait for.
+must not be left half done with `shield_until_done`; `start_thread` is for work that nobody has to wait for; a
+`Turnstile` lets one of either kind through at a time.
 All threads are daemons: work that hangs keeps neither a loop nor the end of the program.
 """
 
@@ -10,12 +11,14 @@ import os
 import threading
 import warnings
 import weakref
+from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import CancelledError, Future, wait
 from contextlib import suppress
 from contextvars import copy_context
 from functools import partial
 from queue import Empty, SimpleQueue
+from types import TracebackType
 from typing import ParamSpec, TypeAlias, TypeVar
 
 from midfold.errors import MidfoldError
@@ -74,6 +77,69 @@ def running_loop() -> asyncio.AbstractEventLoop | None:
 def start_on_loop(loop: asyncio.AbstractEventLoop, work: Awaitable[_T]) -> "Future[_T]":
     """Have something awaited on a loop that is not the caller's own."""
     return asyncio.run_coroutine_threadsafe(_await(work), loop)
+
+
+class Turnstile:
+    """A lock that threads try and coroutines wait for; it lets one through at a time, in the order they came.
+
+    A worker thread that finds it free goes through at once, which saves the way back to the event loop.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._is_taken = False
+        self._waiting: deque[tuple[asyncio.AbstractEventLoop, asyncio.Future[None]]] = deque()
+
+    def try_enter(self) -> bool:
+        """Go through if nobody is in it, from any thread; who goes through has to leave."""
+        with self._lock:
+            is_free = not self._is_taken
+            self._is_taken = True
+            return is_free
+
+    async def enter(self) -> None:
+        """Wait for one's turn."""
+        with self._lock:
+            if not self._is_taken:
+                self._is_taken = True
+                return
+            loop = asyncio.get_running_loop()
+            turn = loop.create_future()
+            self._waiting.append((loop, turn))
+        try:
+            await turn
+        except asyncio.CancelledError:
+            with self._lock:
+                had_turn = turn.done() and not turn.cancelled()
+            if had_turn:
+                self.leave()
+            raise
+
+    def leave(self) -> None:
+        """Let the next one through, from any thread."""
+        with self._lock:
+            if not self._waiting:
+                self._is_taken = False
+                return
+            loop, turn = self._waiting.popleft()
+        try:
+            loop.call_soon_threadsafe(self._admit, turn)
+        except RuntimeError:  # its loop has ended, and nobody waits there any more
+            self.leave()
+
+    def _admit(self, turn: "asyncio.Future[None]") -> None:
+        if turn.cancelled():
+            self.leave()
+        else:
+            turn.set_result(None)
+
+    async def __aenter__(self) -> None:
+        await self.enter()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.leave()
 
 
 class LoopClosed(MidfoldError, RuntimeError):

@@ -1,0 +1,218 @@
+"""What the gateway adds to a request and to a stream, and what it holds in memory.
+
+Upstream, gateway and client are three processes on loopback. `python -m benchmarks.gateway` prints all
+figures; `latency`, `streams` and `slow` as an argument print one kind.
+"""
+
+import asyncio
+import http.client
+import json
+import os
+import re
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.timing import report
+from midfold.testing import transcript
+
+ROUNDS = 60
+SIZES = ((100, 156_000, 5.0), (400, 642_000, 15.0))
+"""messages, bytes, and the goal in milliseconds"""
+STREAMS, STREAM_SECONDS, STREAM_PACE = 500, 120, 0.5
+READERS, READER_BYTES, READER_RATE = 200, 20_000_000, 2_000
+_PATH = "/v1/chat/completions"
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where upstream and gateway listen, and the process of the gateway."""
+
+    upstream: int
+    gateway: int
+    pid: int
+
+    @property
+    def cpu_ms(self) -> float:
+        """The processor time that the gateway has used."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) * 1_000 / os.sysconf("SC_CLK_TCK")
+
+    @property
+    def rss_mb(self) -> float:
+        """The memory of the gateway."""
+        status = Path(f"/proc/{self.pid}/status").read_text()
+        found = re.search(r"VmRSS:\s+(\d+)", status)
+        return int(found[1]) / 1024 if found else 0.0
+
+
+@contextmanager
+def running() -> Iterator[Places]:
+    """Run an upstream and a gateway before it, on a store of its own."""
+    with tempfile.TemporaryDirectory() as home:
+        upstream = subprocess.Popen(
+            [sys.executable, "-m", "benchmarks.gateway_upstream"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        port = int(upstream.stdout.readline()) if upstream.stdout else 0
+        environ = {
+            **os.environ,
+            "MIDFOLD_HOME": home,
+            "MIDFOLD_GATEWAY__PORT": "0",
+            "MIDFOLD_GATEWAY__UPSTREAMS": json.dumps({"openai": {"base_url": f"http://127.0.0.1:{port}"}}),
+        }
+        gateway = subprocess.Popen(
+            [sys.executable, "-m", "midfold", "serve"], env=environ, stderr=subprocess.PIPE, text=True
+        )
+        try:
+            first = gateway.stderr.readline() if gateway.stderr else ""
+            yield Places(port, int(first.rpartition(":")[2]), gateway.pid)
+        finally:
+            for process in (gateway, upstream):
+                process.terminate()
+                process.communicate()
+
+
+def make_body(messages: int, size: int, number: int) -> bytes:
+    """Return a request of about so many bytes; `number` is the conversation."""
+    items = transcript("openai_chat", seed=number, turns=messages // 3, steps=1, result_chars=100)[:messages]
+    chars = (size - len(json.dumps(items))) // max(sum(item["role"] == "tool" for item in items), 1)
+    for index, item in enumerate(items):
+        if item["role"] == "tool":
+            words = " ".join(f"line {index * 7919 + word} of {number}" for word in range(chars // 12))
+            item["content"] = words[:chars]
+    body = {"model": "gpt-5-mini", "messages": items, "stream": False}
+    return json.dumps(body, ensure_ascii=False).encode()
+
+
+def measure_latency(port: int, bodies: list[bytes]) -> list[float]:
+    """Return the milliseconds of each request over one connection."""
+    connection = http.client.HTTPConnection("127.0.0.1", port)
+    connection.connect()
+    # Else the second half of a request waits for the acknowledgement of the first.
+    connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    taken = []
+    for body in bodies:
+        start = time.perf_counter()
+        connection.request("POST", _PATH, body, {"content-type": "application/json"})
+        connection.getresponse().read()
+        taken.append((time.perf_counter() - start) * 1_000)
+    connection.close()
+    return taken
+
+
+def latency(places: Places) -> None:
+    """Print what the gateway adds to a request of a conversation that grows."""
+    for messages, size, goal in SIZES:
+        grown = json.loads(make_body(messages, size, messages))
+        bodies = []
+        for number in range(ROUNDS + 5):
+            reply = {"role": "assistant", "content": f"It is done, the {number}th time."}
+            say = {"role": "user", "content": f"And turn {number}?"}
+            grown["messages"] = [*grown["messages"], reply, say]
+            bodies.append(json.dumps(grown).encode())
+        direct = statistics.median(measure_latency(places.upstream, bodies)[5:])
+        through = measure_latency(places.gateway, bodies[:5])
+        before = places.cpu_ms
+        through += measure_latency(places.gateway, bodies[5:])
+        cpu = (places.cpu_ms - before) / ROUNDS
+        added = sorted(each - direct for each in through[5:])
+        p50, p99 = statistics.median(added), added[int(len(added) * 0.99)]
+        size_kb = len(bodies[0]) // 1_000
+        report(
+            f"added to {messages} messages, {size_kb} KB: p50, p99, the first one",
+            f"{p50:.1f}, {p99:.1f}, {through[0] - direct:.0f} ms",
+            f"{goal:.0f} ms",
+        )
+        report("processor time of each, recording included", f"{cpu:.1f} ms", "-")
+    report("memory after that", f"{places.rss_mb:.0f} MB", "130 MB")
+
+
+async def read_stream(port: int, query: str, body: bytes, delays: list[float], rate: float = 0.0) -> int:
+    """Read a stream and note the delay of every event; with a rate, so many bytes a second."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1 << 16)
+    writer.write(
+        f"POST {_PATH}?{query} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n"
+        f"content-length: {len(body)}\r\n\r\n".encode()
+        + body
+    )
+    loop, size, tail = asyncio.get_running_loop(), 0, b""
+    found = re.compile(rb'"at": ([\d.]+)')
+    while b"[DONE]" not in tail[-200:]:
+        chunk = await reader.read(2_048 if rate else 65_536)
+        if not chunk:
+            raise ConnectionError("it broke off")
+        size += len(chunk)
+        now = loop.time()
+        if rate:
+            await asyncio.sleep(len(chunk) / rate)
+        else:
+            delays += [now - float(at) for at in found.findall(chunk)]
+        tail = tail[-200:] + chunk
+        if rate and size > rate * 60:
+            break
+    writer.close()
+    return size
+
+
+async def _many(places: Places, count: int, query: str, rate: float = 0.0) -> tuple[list[float], int, float]:
+    delays: list[float] = []
+    bodies = [make_body(6, 2_000, number) for number in range(count)]
+    tasks = [asyncio.create_task(read_stream(places.gateway, query, body, delays, rate)) for body in bodies]
+    peak = 0.0
+    while not all(task.done() for task in tasks):
+        peak = max(peak, places.rss_mb)
+        await asyncio.wait(tasks, timeout=1.0)
+    errors = sum(1 for task in tasks if task.exception() is not None)
+    return sorted(delays), errors, peak
+
+
+def streams(places: Places, count: int = STREAMS, seconds: float = STREAM_SECONDS) -> None:
+    """Print what paced streams cost."""
+    query = f"events={int(seconds / STREAM_PACE)}&pace={STREAM_PACE}&size=20"
+    before = places.rss_mb
+    delays, errors, peak = asyncio.run(_many(places, count, query))
+    p50, p99 = delays[len(delays) // 2] * 1e3, delays[int(len(delays) * 0.99)] * 1e3
+    report(
+        f"{count} paced streams, {seconds:.0f} s: an event late by p50, p99",
+        f"{p50:.1f}, {p99:.1f} ms",
+        "20 ms",
+    )
+    report(
+        "errors; memory; for each stream",
+        f"{errors}; {peak:.0f} MB; {(peak - before) * 1024 / count:.0f} KB",
+        "0; 250 MB; 100 KB",
+    )
+
+
+def slow(places: Places, count: int = READERS) -> None:
+    """Print what clients cost that read slowly."""
+    query = f"events={READER_BYTES // 10_000}&pace=0&size=10000"
+    before = places.rss_mb
+    _, errors, peak = asyncio.run(_many(places, count, query, READER_RATE))
+    report(
+        f"{count} slow readers: errors; memory for each",
+        f"{errors}; {(peak - before) * 1024 / count:.0f} KB",
+        "0; 512 KB",
+    )
+
+
+def main() -> None:
+    """Print the figures."""
+    wanted = sys.argv[1:] or ["latency", "streams", "slow"]
+    with running() as places:
+        for name in wanted:
+            {"latency": latency, "streams": streams, "slow": slow}[name](places)
+
+
+if __name__ == "__main__":
+    main()

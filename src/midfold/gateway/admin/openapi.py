@@ -1,0 +1,87 @@
+"""The admin API as OpenAPI 3.1, made from its table of routes."""
+
+from midfold.gateway.admin.routes import ADMIN_ROUTES, API, AdminRoute
+
+_TYPES: dict[str, dict[str, object]] = {
+    "string": {"type": "string", "maxLength": 8000},
+    "integers": {
+        "type": "array",
+        "items": {"type": "integer", "minimum": 0},
+        "minItems": 1,
+        "maxItems": 500,
+    },
+}
+_ERROR = {
+    "description": "Why it was refused, in one line.",
+    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Refused"}}},
+}
+_STATUSES = ("400", "401", "403", "404", "409", "413", "415", "503")
+
+
+def describe_api(version: str) -> dict[str, object]:
+    """Return the description."""
+    paths: dict[str, dict[str, object]] = {}
+    for route in ADMIN_ROUTES:
+        paths.setdefault(f"{API}{route.path}", {})[route.method.lower()] = _operation(route)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "midfold gateway: admin API",
+            "version": version,
+            "description": "Read and correct what the gateway keeps. Changes need the token of /token.",
+        },
+        "paths": paths,
+        "components": {
+            "schemas": {
+                "Refused": {
+                    "type": "object",
+                    "required": ["error"],
+                    "properties": {"error": {"type": "string"}},
+                }
+            },
+            "securitySchemes": {
+                "key": {"type": "apiKey", "in": "header", "name": "x-midfold-key"},
+                "token": {"type": "apiKey", "in": "header", "name": "x-midfold-token"},
+            },
+        },
+    }
+
+
+def _operation(route: AdminRoute) -> dict[str, object]:
+    kind = "text/event-stream" if route.operation == "events" else "application/json"
+    schema = {"type": "string" if route.operation == "events" else "object"}
+    operation: dict[str, object] = {
+        "operationId": route.operation,
+        "summary": route.words,
+        "parameters": [
+            *(_path_parameter(name) for name in route.parts),
+            *(
+                {"name": each.name, "in": "query", "description": each.words, "schema": {"type": each.kind}}
+                for each in route.query
+            ),
+        ],
+        "security": [{"key": [], "token": []}] if route.is_change else [{"key": []}, {}],
+        "responses": {
+            "200": {"description": "Done.", "content": {kind: {"schema": schema}}},
+            **dict.fromkeys(_STATUSES, _ERROR),
+        },
+    }
+    if route.body is not None:
+        operation["requestBody"] = _body(route)
+    return operation
+
+
+def _path_parameter(name: str) -> dict[str, object]:
+    schema: dict[str, object] = {"type": "integer", "minimum": 0} if name == "number" else {"type": "string"}
+    return {"name": name, "in": "path", "required": True, "schema": schema}
+
+
+def _body(route: AdminRoute) -> dict[str, object]:
+    schema: dict[str, object] = {
+        "type": "object",
+        "properties": {name: _TYPES[kind] for name, kind in (route.body or {}).items()},
+        "additionalProperties": False,
+    }
+    if route.needed:
+        schema["required"] = list(route.needed)
+    return {"required": bool(route.needed), "content": {"application/json": {"schema": schema}}}

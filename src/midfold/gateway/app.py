@@ -1,0 +1,258 @@
+"""The gateway as an ASGI application: reads requests, checks who may, and sees each to its end.
+
+A client that goes away cancels its request, and with it the upstream's work. Errors of ours are answered in
+the words of the API that was called.
+"""
+
+import asyncio
+import json
+import logging
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from contextlib import suppress
+from typing import Any, TypeAlias
+
+from midfold.errors import MidfoldError, ProviderError
+from midfold.gateway.access import AccessRules, Refusal
+from midfold.gateway.admin import AdminApp, PeopleRequest
+from midfold.gateway.exchange import ClientRequest, RequestExchange, status_of
+from midfold.gateway.gateway import Gateway
+from midfold.gateway.routes import NoRoute, Route, find_route
+from midfold.gateway.streaming import AnswerCut, ClientLine, ClientStalled, Header, Send
+from midfold.providers import KeySource, RequestRefused
+from midfold.wire.apis import write_error, write_error_event
+
+log = logging.getLogger("midfold.gateway")
+
+Scope: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
+
+_BODY_SECONDS = 30.0
+"""Between two pieces of a request."""
+_MAX_HEADER_BYTES = 64 * 1024
+_RETRY_AFTER: Header = (b"retry-after", b"5")
+_STOPPING = "the gateway is stopping; send the request again"
+
+
+class ClientLeft(Exception):
+    """The client left before it had sent everything."""
+
+
+class GatewayApp:
+    """Serves clients; `gateway` does the work. One event loop, any ASGI server."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self.gateway = gateway
+        self._tasks: dict[asyncio.Task[None], ClientLine] = {}
+        self._is_stopping = False
+        self._admin: AdminApp | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        match scope["type"]:
+            case "lifespan":
+                await self._live(receive, send)
+            case "http":
+                await self._count(scope, receive, send)
+            case "websocket":
+                await receive()
+                await send({"type": "websocket.close", "code": 1008})
+            case kind:
+                raise ValueError(f"nothing serves {kind!r}")
+
+    @property
+    def open_requests(self) -> int:
+        """The number of requests under way."""
+        return len(self._tasks)
+
+    async def stop(self) -> None:
+        """Take no more requests, wait for those under way, and end those that take too long."""
+        self._is_stopping = True
+        if self._admin is not None:
+            self._admin.stop()
+        tasks = set(self._tasks)
+        if tasks:
+            await asyncio.wait(tasks, timeout=self.gateway.settings.gateway.stop_seconds)
+        left = dict(self._tasks)
+        for task in left:
+            task.cancel()
+        if left:
+            await asyncio.wait(set(left))
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        await receive()
+        try:
+            await self.gateway.open()
+        except MidfoldError as error:
+            await send({"type": "lifespan.startup.failed", "message": str(error)})
+            return
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        await self.stop()
+        await self.gateway.aclose()
+        await send({"type": "lifespan.shutdown.complete"})
+
+    async def _count(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request, and count it by its kind and status."""
+        await self.gateway.open()
+        started, status = asyncio.get_running_loop().time(), 0
+
+        async def watched(message: MutableMapping[str, Any]) -> None:
+            nonlocal status
+            status = message.get("status", status)
+            await send(message)
+
+        try:
+            await self._serve(scope, receive, watched)
+        finally:
+            kind = "model" if scope["path"].startswith("/v1/") else "people"
+            seconds = asyncio.get_running_loop().time() - started
+            self.gateway.parts.metrics.count_request(kind, status, seconds)
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        line = ClientLine(send, self.gateway.settings.gateway.stall_seconds)
+        raw_headers: tuple[Header, ...] = tuple(
+            (bytes(name), bytes(value)) for name, value in scope["headers"]
+        )
+        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in raw_headers}
+        path = bytes(scope.get("raw_path") or scope["path"].encode()).decode("latin-1")
+        path = path.partition("?")[0]
+        if AdminApp.serves(path):
+            return await self._serve_people(scope, path, headers, line, receive)
+        route = find_route(scope["method"], path)
+        dialect = route.dialect if isinstance(route, Route) else ""
+        refusal = await self._refuse(route, headers, raw_headers)
+        if refusal is not None:
+            return await _fail(line, dialect, refusal.status, refusal.reason)
+        assert isinstance(route, Route)  # noqa: S101 - all else was refused
+        try:
+            body = await self._read_body(receive, headers)
+        except ClientLeft:
+            return None
+        except (TimeoutError, ValueError) as error:
+            status = 413 if isinstance(error, ValueError) else 408
+            return await _fail(line, dialect, status, str(error) or "the request did not come in time")
+        request = ClientRequest(
+            route, scope["method"], path, bytes(scope.get("query_string", b"")), raw_headers, headers, body
+        )
+        return await self._watch(RequestExchange(self.gateway.parts, request, line), line, receive)
+
+    async def _refuse(
+        self, route: Route | NoRoute, headers: Mapping[str, str], raw_headers: tuple[Header, ...]
+    ) -> Refusal | None:
+        """Return why a request is not served; nothing of its body is read before."""
+        await self.gateway.open()
+        settings = self.gateway.settings.gateway
+        if sum(len(name) + len(value) for name, value in raw_headers) > _MAX_HEADER_BYTES:
+            return Refusal(431, "the headers are larger than 65,536 bytes")
+        if isinstance(route, NoRoute):
+            return Refusal(route.status, route.reason)
+        rules: AccessRules = self.gateway.access
+        upstream = self.gateway.parts.upstreams.choose(route, headers)
+        refusal = rules.refuse(headers, route.policy, keys_are_ours=upstream.keys is KeySource.OURS)
+        if refusal is not None:
+            return refusal
+        if self._is_stopping or len(self._tasks) >= settings.max_requests:
+            return Refusal(503, _STOPPING if self._is_stopping else "too many requests at once; try again")
+        return None
+
+    async def _serve_people(
+        self, scope: Scope, path: str, headers: Mapping[str, str], line: ClientLine, receive: Receive
+    ) -> None:
+        """Serve the dashboard and what belongs to it."""
+        await self.gateway.open()
+        if self._admin is None:
+            self._admin = self.gateway.open_admin(lambda: {"midfold_open_requests": self.open_requests})
+        request = PeopleRequest(
+            scope["method"],
+            path,
+            bytes(scope.get("query_string", b"")),
+            headers,
+            lambda most: self._read_body(receive, headers, most),
+            lambda: _wait_for_end(receive),
+        )
+        with suppress(ClientLeft, ClientStalled):
+            await self._admin.serve(request, line)
+
+    async def _read_body(
+        self, receive: Receive, headers: Mapping[str, str], most: int | None = None
+    ) -> bytes:
+        """Return the body; raises `ValueError` where it is too large, `TimeoutError` where it is late."""
+        most = most or self.gateway.settings.gateway.max_body_bytes
+        too_large = f"the request is larger than the {most:,} bytes of gateway.max_body_bytes"
+        stated = headers.get("content-length", "")
+        if stated.isdecimal() and int(stated[:20]) > most:
+            raise ValueError(too_large)
+        pieces: list[bytes] = []
+        size = 0
+        while True:
+            async with asyncio.timeout(_BODY_SECONDS):
+                message = await receive()
+            if message["type"] == "http.disconnect":
+                raise ClientLeft
+            pieces.append(message.get("body", b""))
+            size += len(pieces[-1])
+            if size > most:
+                raise ValueError(too_large)
+            if not message.get("more_body"):
+                return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+    async def _watch(self, exchange: RequestExchange, line: ClientLine, receive: Receive) -> None:
+        """Run an exchange until it ends, or its client leaves."""
+        serving = asyncio.create_task(_run(exchange, line, self))
+        self._tasks[serving] = line
+        leaving = asyncio.create_task(_wait_for_end(receive))
+        try:
+            await asyncio.wait({serving, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in (serving, leaving):
+                task.cancel()
+            await asyncio.wait({serving, leaving})
+            del self._tasks[serving]
+        with suppress(asyncio.CancelledError):
+            serving.result()
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether no more requests are taken."""
+        return self._is_stopping
+
+
+async def _run(exchange: RequestExchange, line: ClientLine, app: GatewayApp) -> None:
+    """Run an exchange, and tell the client what keeps it from its answer, in its own dialect."""
+    try:
+        await exchange.run()
+    except asyncio.CancelledError:
+        if not app.is_stopping or line.has_ended:
+            raise
+        await _end(line, exchange.dialect, 503, _STOPPING)
+    except (ClientStalled, AnswerCut):
+        pass  # there is no more to be said; leaving now closes the connection
+    except RequestRefused as error:
+        await _end(line, exchange.dialect, 400, str(error))
+    except ProviderError as error:
+        await _end(line, exchange.dialect, status_of(error), str(error))
+    except Exception as error:
+        log.exception("a request failed: %s", type(error).__name__)
+        await _end(line, exchange.dialect, 500, f"the gateway failed ({type(error).__name__})")
+
+
+async def _wait_for_end(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _end(line: ClientLine, dialect: str, status: int, reason: str) -> None:
+    """Say what went wrong: as an answer, or where that has begun, as its last event."""
+    with suppress(ClientStalled):
+        if not line.has_started:
+            await _fail(line, dialect, status, reason)
+        elif line.is_stream and not line.has_ended:
+            await line.write(write_error_event(dialect, status, reason))
+            await line.end()
+
+
+async def _fail(line: ClientLine, dialect: str, status: int, reason: str) -> None:
+    body = json.dumps(write_error(dialect, status, reason)).encode()
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+    await line.start(status, [*headers, _RETRY_AFTER] if status == 503 else headers)
+    await line.write(body)
+    await line.end()

@@ -1,0 +1,204 @@
+"""The gateway put together from the settings: store, engines, upstreams, and what it says of itself."""
+
+import asyncio
+import logging
+import os
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
+from importlib.metadata import version as package_version
+from pathlib import Path
+
+from midfold.concurrency import run_in_thread
+from midfold.config import Settings, delete_session, find_home, open_outputs, open_own_store, own_store_url
+from midfold.engines import Summarizer, find_engine
+from midfold.errors import StoreError
+from midfold.gateway.access import AccessRules
+from midfold.gateway.admin import AUDIT_FILE, AdminApp, AdminParts, AdminReader, AdminWriter, AuditLog
+from midfold.gateway.engines import LIMITS_FILE, EngineFactory, SummaryWriters
+from midfold.gateway.exchange import GatewayParts
+from midfold.gateway.identity import SessionIndex
+from midfold.gateway.pipeline import RequestPipeline
+from midfold.gateway.records import SOURCE, Records
+from midfold.gateway.session import GatewaySession
+from midfold.gateway.settings import check_listening, read_client_key, read_upstreams
+from midfold.gateway.upstream import Upstreams
+from midfold.messages import MessageCache
+from midfold.providers import Timeouts, read_providers
+from midfold.store import Store, open_store
+from midfold.tokens import LearnedLimits
+from midfold.wire import parse
+
+log = logging.getLogger("midfold.gateway")
+
+_CACHE_BYTES = 24 * 1024 * 1024
+"""Of messages that were read before; they take some three times as much in memory."""
+_DAY_SECONDS = 86_400.0
+_PRUNE_SECONDS = 6 * 3600.0
+_PAGE = 100
+
+
+class Gateway:
+    """All that the application serves with. Opened and closed once, in the event loop that serves.
+
+    A `store` that is given is not closed. Raises `ConfigError` for settings that cannot be served.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        store: Store | None = None,
+        is_stored: bool = True,
+        home: Path | None = None,
+        summarizer: Summarizer | None = None,
+        timeouts: Timeouts | None = None,
+        environ: Mapping[str, str] = os.environ,
+    ) -> None:
+        self.settings = settings
+        self.home = home or find_home(environ)
+        self.is_stored = is_stored and store is None
+        self._environ = {**environ, "MIDFOLD_HOME": str(self.home)}
+        self._providers = read_providers(settings.providers)
+        self.upstream_settings = read_upstreams(settings.gateway.upstreams, self._providers, environ)
+        key = read_client_key(settings.gateway, environ)
+        check_listening(settings.gateway, key)
+        self.access = AccessRules(key, frozenset(settings.gateway.allowed_hosts))
+        find_engine(settings.context.engine, self.home)  # a wrong name is said at once
+        self._given_store = store
+        self._summarizer = summarizer
+        self._timeouts = timeouts or Timeouts()
+        self._parts: GatewayParts | None = None
+        self._opening = asyncio.Lock()
+        self._store: Store | None = None
+        self._summaries: SummaryWriters | None = None
+        self._pruning: asyncio.Task[None] | None = None
+
+    @property
+    def parts(self) -> GatewayParts:
+        """What exchanges work with, once it is open."""
+        if self._parts is None:
+            raise RuntimeError("the gateway is not open")
+        return self._parts
+
+    async def open(self) -> None:
+        """Open the store and the ways to the upstreams, once; raises `StoreError` and `ExtraMissing`."""
+        if self._parts is not None:
+            return
+        async with self._opening:
+            if self._parts is None:
+                store = await run_in_thread(self._open_store)
+                self._parts = self._put_together(store)
+                if self.is_stored and self.settings.gateway.keep_days is not None:
+                    self._pruning = asyncio.create_task(self._prune_now_and_then(store))
+
+    def open_admin(self, gauges: Callable[[], Mapping[str, int]]) -> AdminApp:
+        """Make the people's side of it, once it is open."""
+        parts, store, settings = self.parts, self.parts.records.store, self.settings
+        audit = AuditLog(self.home / AUDIT_FILE if self.is_stored or self._given_store else None)
+        writer = AdminWriter(store, settings, audit, parts.live, self._summarizer)
+        admin = AdminParts(
+            store, AdminReader(store, settings), writer, parts.live, parts.metrics, package_version("midfold")
+        )
+        return AdminApp(admin, self.access, gauges)
+
+    async def aclose(self) -> None:
+        """Finish what is being written, and close everything."""
+        parts = self._parts
+        if parts is None:
+            return
+        if self._pruning is not None:
+            self._pruning.cancel()
+        while parts.background:
+            await asyncio.wait(set(parts.background))
+        if self._summaries is not None:
+            await run_in_thread(self._summaries.close)
+        await parts.upstreams.aclose()
+        if self._store is not None and self._given_store is None:
+            await run_in_thread(self._store.close)
+
+    def describe(self) -> list[str]:
+        """Say which upstreams there are, which engine, how prompts are cached, what is kept, for how long."""
+        settings = self.settings
+        if self._summarizer is not None:
+            writer = "a summariser of the host"
+        else:
+            writer = settings.summary_model or "the built-in digest, without a model"
+        is_on = "on" if settings.compression.enabled else "off (compression.enabled)"
+        days = settings.gateway.keep_days
+        kept = "for ever" if days is None else f"for {days} days"
+        where = (
+            f"{own_store_url(settings, self._environ)}, kept {kept}" if self.is_stored else "in memory only"
+        )
+        redacted = "credentials replaced" if settings.store.redact else "credentials as they came"
+        return [
+            *(f"upstream   {each.described}" for each in self.upstream_settings.values()),
+            f"engine     {settings.context.engine}, compression {is_on}; summaries by {writer}",
+            f"caching    Claude models, in conversations that were folded; {settings.model.cache_ttl.value}",
+            f"stored     {where}; {redacted}"
+            if self.is_stored
+            else f"stored     {where}; nothing is written",
+        ]
+
+    def _open_store(self) -> Store:
+        if self._given_store is not None:
+            self._store = self._given_store
+        elif self.is_stored:
+            # A client sends its history again, so that the last commits may go with the power.
+            self._store = open_own_store(self.settings, synchronous="NORMAL", environment=self._environ)
+        else:
+            self._store = open_store("sqlite::memory:", redact=self.settings.store.redact)
+        return self._store
+
+    def _put_together(self, store: Store) -> GatewayParts:
+        settings = self.settings
+        cache = MessageCache(parse, most_bytes=_CACHE_BYTES)
+        self._summaries = SummaryWriters(
+            store, model=settings.summary_model, providers=self._providers, summarizer=self._summarizer
+        )
+        limits = LearnedLimits(self.home / LIMITS_FILE)
+        engines = EngineFactory(settings, store, self.home, cache, limits, self._summaries)
+        records = Records(store)
+        outputs = open_outputs(self.home, store) if settings.gateway.offload else None
+        index = SessionIndex(
+            store,
+            idle_seconds=settings.gateway.idle_minutes * 60.0,
+            on_expired=partial(_end_session, records),
+        )
+        upstreams = Upstreams(self.upstream_settings, providers=self._providers, timeouts=self._timeouts)
+        pipeline = RequestPipeline(settings, engines, records, outputs)
+        return GatewayParts(settings, cache, index, engines, records, pipeline, upstreams)
+
+    async def _prune_now_and_then(self, store: Store) -> None:
+        while True:
+            try:
+                await run_in_thread(self._prune, store)
+            except StoreError as error:
+                log.warning("old conversations could not be deleted: %s", error)
+            await asyncio.sleep(_PRUNE_SECONDS)
+
+    def _prune(self, store: Store) -> None:
+        """Delete conversations of the gateway that nobody went on with for long; those of others stay."""
+        oldest = time.time() - (self.settings.gateway.keep_days or 0) * _DAY_SECONDS
+        outputs = open_outputs(self.home, store)
+        after: str | None = None
+        while page := store.conversations(source=SOURCE, limit=_PAGE, after=after):
+            after = page[-1].id
+            for tip in page:
+                if tip.started_at < oldest and _last_said(store, tip.id) < oldest:
+                    delete_session(store, outputs, tip.id, branches=True)
+
+
+def _last_said(store: Store, session_id: str) -> float:
+    records = store.records(session_id)
+    return max((record.created_at for record in records), default=0.0)
+
+
+def _end_session(records: Records, session: GatewaySession) -> None:
+    """Let go of a conversation that nobody uses any more."""
+    if session.engine is not None:
+        session.engine.on_session_end(session.id, [])
+    try:
+        records.flush(session)
+    except StoreError as error:
+        log.warning("%s: its last words are not recorded: %s", session.conversation_id[:8], error)

@@ -1,0 +1,148 @@
+"""What the store keeps of conversations: every message as the client sent it, and what each call used.
+
+Messages are recorded beside the request, not before it: a client sends its history again, so that nothing is
+lost with a gateway that dies in between. What it says after the newest reply, and the answer to it, are kept
+as a state of the conversation until it goes on, as only then it is certain how: clients put reminders behind
+their history that they send once, and people change their last words.
+"""
+
+import logging
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from midfold.errors import SessionEnded, SessionGrew, SessionNotFound
+from midfold.gateway.session import CLIENT_STATE, GatewaySession
+from midfold.gateway.turns import ClientTurn, PreparedRequest
+from midfold.messages import Message
+from midfold.providers import Observation
+from midfold.store import Call, KnownHistory, Store
+from midfold.tokens import CanonicalUsage, TokenCounter
+from midfold.usage import CHAT, make_call
+from midfold.wire import render
+
+log = logging.getLogger("midfold.gateway")
+
+SOURCE = "gateway"
+REPLY_STATE = "newest"
+"""The name by which the store keeps the newest request and its answer until the client goes on."""
+_TRIES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """Writes to the store. Every method commits in the calling thread, and raises `StoreError`."""
+
+    store: Store
+
+    def record(self, turn: ClientTurn, session: GatewaySession) -> None:
+        """Add what is new of a history to its conversation; what is known already is not written again."""
+        for _ in range(_TRIES):
+            try:
+                return self._record(turn, session)
+            except (SessionGrew, SessionEnded, SessionNotFound) as error:
+                # Another gateway went on with it, or it was deleted: look again what is known.
+                if isinstance(error, SessionNotFound):
+                    session.is_stored = False
+        return None
+
+    def _record(self, turn: ClientTurn, session: GatewaySession) -> None:
+        settled = turn.history.settled_length
+        session.tail = turn.messages[settled:]
+        if not session.is_stored:
+            return self._create(turn, session)
+        chain = turn.history.chain[:settled]
+        known = self.store.find_history(chain, session_id=session.id) if any(chain) else None
+        if known is None:
+            return self._append(session.id, turn.messages[:settled])
+        own = self.store.session(known.session_id)
+        if own.conversation_id != session.conversation_id:
+            if not known.is_end or self.store.session(session.id).message_count:
+                return None
+            # Another gateway was asked in between, and has what this one only began.
+            session.conversation_id = own.conversation_id
+        if not known.is_end:
+            return self._fork(turn, session, known)
+        session.id = known.session_id
+        return self._append(own.id, turn.messages[known.length : settled])
+
+    def _append(self, session_id: str, new: Sequence[Message]) -> None:
+        if not new:
+            return
+        own = self.store.session(session_id)
+        if own.ended_at is not None:
+            self.store.reopen_session(session_id)
+        self.store.append(session_id, new, expected_count=own.message_count)
+
+    def _fork(self, turn: ClientTurn, session: GatewaySession, known: KnownHistory) -> None:
+        """Go on in a conversation of its own where the client took back what was stored already.
+
+        Its folds are found by what they are about, so that none is lost.
+        """
+        if known.length >= turn.history.settled_length:
+            return  # an earlier request once more
+        session.branch_of = session.id
+        session.id = session.conversation_id = secrets.token_hex(16)
+        self._create(turn, session)
+
+    def _create(self, turn: ClientTurn, session: GatewaySession) -> None:
+        self.store.create_session(
+            session_id=session.id,
+            source=SOURCE,
+            model=turn.model or None,
+            dialect=turn.request.dialect,
+            system=turn.request.system,
+            messages=turn.messages[: turn.history.settled_length],
+        )
+        session.is_stored = True
+        facts = {"hint": session.hint, "branch_of": session.branch_of}
+        known = {name: value for name, value in facts.items() if value}
+        if known:
+            self.store.save_state(session.id, CLIENT_STATE, known)
+
+    def flush(self, session: GatewaySession) -> None:
+        """Write what the client said last, and its answer, once it is unlikely to go on."""
+        said = [*session.tail, *session.reply]
+        if session.is_stored and said:
+            self._append(session.id, said)
+            session.tail, session.reply = [], ()
+            self.store.save_state(session.id, REPLY_STATE, None)
+
+    def record_call(
+        self,
+        turn: ClientTurn,
+        session: GatewaySession,
+        prepared: PreparedRequest,
+        observation: Observation,
+        *,
+        provider: str,
+        seconds: float,
+    ) -> Call | None:
+        """Record what a call used, estimated where its answer does not say, and keep the reply."""
+        completion = observation.completion
+        if completion is None and observation.usage is None:
+            return None
+        facts: dict[str, object] = {"seconds": round(seconds, 3)}
+        if prepared.saved_tokens:
+            facts["removed_tokens"] = prepared.saved_tokens
+        raw: object = completion.raw_usage if completion is not None else None
+        if observation.usage is None:
+            count = TokenCounter(turn.model or None)
+            written = sum(map(count, completion.messages)) if completion is not None else 0
+            raw = CanonicalUsage(prepared.tokens, written)
+            facts["is_estimated"] = True
+        call = make_call(
+            raw, f"{provider}/{turn.model}", purpose=CHAT, dialect=turn.request.dialect, facts=facts
+        )
+        self.store.record_call(session.id, call)
+        if completion is not None:
+            finish = completion.finish_reason if observation.complete else "incomplete"
+            session.reply = completion.messages
+            dialect = turn.request.dialect
+            kept = {
+                "request": render(session.tail, dialect),
+                "reply": render(completion.messages, dialect),
+                "finish": finish,
+            }
+            self.store.save_state(session.id, REPLY_STATE, kept)
+        return call

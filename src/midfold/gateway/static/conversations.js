@@ -1,0 +1,170 @@
+// Conversations: the list, one of them, and one of its folds.
+import { change, get } from "./api.js";
+import { chain, pressure } from "./charts.js";
+import { compact, dollars, el, empty, link, number, percent, table, tag, tile, when } from "./dom.js";
+
+const id = encodeURIComponent;
+const PAGE = 50;
+
+const row = (each) => el("tr", null,
+  el("td", { class: "wide" }, link(`#/conversations/${id(each.id)}`, each.title || each.id.slice(0, 8)),
+    el("div", { class: "dim small" }, [each.model, each.source].filter(Boolean).join(" · "))),
+  el("td", { class: "num" }, number(each.messages)),
+  el("td", { class: "num" }, each.folds ? tag(`${each.folds} ${each.folds === 1 ? "fold" : "folds"}`, "folded") : ""),
+  el("td", { class: "num dim" }, when(each.started_at)));
+
+export async function list() {
+  const first = await get(`/conversations?limit=${PAGE}`);
+  if (!first.conversations.length) {
+    return [el("h1", null, "Conversations"), empty("Nothing here yet", ["Point a client at this gateway, or bring a session in: ", el("code", null, "midfold sessions import FILE")])];
+  }
+  const body = table([["Conversation", "wide"], ["Messages", "num"], ["", "num"], ["Began", "num"]], first.conversations.map(row));
+  const more = el("button", { on: { click: async () => {
+    more.disabled = true;
+    const page = await get(`/conversations?limit=${PAGE}&after=${id(more.dataset.next)}`);
+    body.querySelector("tbody").append(...page.conversations.map(row));
+    show(page.next);
+  } } }, "Show more");
+  const show = (next) => { more.hidden = !next; more.disabled = false; more.dataset.next = next ?? ""; };
+  show(first.next);
+  return [el("h1", null, "Conversations"), body, el("p", null, more)];
+}
+
+export async function one(name, { act }) {
+  const found = await get(`/conversations/${id(name)}`);
+  const focus = el("input", { type: "text", "aria-label": "Focus", placeholder: "Focus: what to keep best (optional)", maxlength: 500 });
+  const form = el("form", { on: { submit: (event) => {
+    event.preventDefault();
+    act(async () => {
+      const done = await change("POST", `/conversations/${id(found.tip)}/compress`, { focus: focus.value });
+      return [done.headline, done.token_line, done.changed ? done.warning : done.reason].filter(Boolean).join(". ");
+    });
+  } } }, focus, el("button", { class: "main" }, "Compress now"));
+  return [
+    el("h1", null, found.title || found.id.slice(0, 8)),
+    el("p", { class: "dim" }, [found.model, found.source, `${number(found.messages)} messages`, `id ${found.tip.slice(0, 8)}`].filter(Boolean).join(" · ")),
+    el("div", { class: "tiles" }, tile(compact(found.usage.tokens.total_tokens), "tokens used"), tile(dollars(found.usage.cost.dollars), "spent"),
+      tile(dollars(found.usage.savings.net.dollars), "saved, net"), tile(percent(found.usage.cache.hit_rate), "from the prompt cache")),
+    el("h2", null, "Pressure"),
+    found.pressure.length ? pressure(found.pressure, found.folds, found.window_tokens, found.threshold_tokens) : empty("No requests yet", "The chart begins with the first one."),
+    el("h2", null, "Chain"), chain(found.chain, found.folds),
+    el("h2", null, "Folds"), folds(found),
+    form,
+    found.pins.length > 0 && [el("h2", null, "Pinned"), found.pins.map((pin) => el("div", { class: "note" }, el("p", null, pin),
+      el("div", { class: "do" }, el("button", { class: "tiny", on: { click: () => act(async () => {
+        await change("DELETE", `/conversations/${id(found.tip)}/pins`, { text: pin });
+        return "Let go of it.";
+      }) } }, "Unpin"))))],
+    el("h2", null, "Messages"), await messages(found.tip)];
+}
+
+const folds = (found) => found.folds.length === 0
+  ? empty("Nothing is folded", "Every message is still in the context word for word.")
+  : table([["Fold", ""], ["Why", "wide"], ["Messages", "num"], ["Tokens", "num"], ["When", "num"]], found.folds.map((fold) => el("tr", null,
+    el("td", null, link(`#/conversations/${id(found.tip)}/folds/${fold.number}`, `Fold ${fold.number}`)),
+    el("td", { class: "wide" }, fold.reason, fold.focus && el("div", { class: "dim small" }, `focus: ${fold.focus}`)),
+    el("td", { class: "num" }, `${number(fold.messages_before)} → ${number(fold.messages_after)}`),
+    el("td", { class: "num" }, `${compact(fold.tokens_before)} → ${compact(fold.tokens_after)}`),
+    el("td", { class: "num dim" }, when(fold.at)))));
+
+const showMessage = (message) => el("article", { class: "message", id: `m${message.number}` },
+  el("div", { class: "small dim" }, `#${message.number} `, tag(message.role, message.role), " ", message.tools.join(", "), " ", when(message.at)),
+  message.parts.map((part) => el("pre", { class: part.kind }, part.name ? `→ ${part.name} ` : "", part.text,
+    part.more_chars > 0 && el("span", { class: "dim" }, `\n… ${number(part.more_chars)} characters more`))));
+
+async function messages(session, start = 0) {
+  const box = el("div");
+  const more = el("button", null, "Show more");
+  async function load(from) {
+    const page = await get(`/sessions/${id(session)}/messages?start=${from}&limit=${PAGE}`);
+    box.append(...page.messages.map(showMessage));
+    more.hidden = page.next === null;
+    more.dataset.next = page.next ?? "";
+    return page;
+  }
+  more.addEventListener("click", () => load(more.dataset.next));
+  const first = await load(start);
+  if (!first.total) return empty("No messages", "Nothing was said here yet.");
+  return [box, el("p", null, more)];
+}
+
+export async function at(name, message) {
+  const start = Math.max(0, Number(message) - 3);
+  const shown = await messages(name, start);
+  shown[0].querySelector(`#m${Number(message)}`)?.classList.add("named");
+  return [el("h1", null, `Message ${message}`), el("p", null, link(`#/conversations/${id(name)}`, "The whole conversation")), shown];
+}
+
+export async function fold(name, which, { act, go }) {
+  const found = await get(`/conversations/${id(name)}/folds/${id(which)}`);
+  const undo = el("button", { on: { click: () => act(async () => {
+    await change("POST", `/conversations/${id(name)}/undo`, {});
+    go(`#/conversations/${id(name)}`);
+    return "Taken back: everything is in the context again.";
+  }) } }, "Undo this fold");
+  return [
+    el("p", { class: "small" }, link(`#/conversations/${id(name)}`, "← conversation")),
+    el("h1", null, `Fold ${found.number}`),
+    el("p", { class: "dim" }, found.reason, " · ", when(found.at)),
+    el("div", { class: "tiles" },
+      tile(`${number(found.messages_before)} → ${number(found.messages_after)}`, "messages"),
+      tile(`${compact(found.tokens_before)} → ${compact(found.tokens_after)}`, "tokens"),
+      tile(found.summarizer || "code", "wrote the summary")),
+    found.warning && el("p", null, found.warning),
+    found.is_newest && el("p", null, undo),
+    el("h2", null, "Notes"), notes(name, found, act),
+    el("h2", null, "What left the context"), losses(found),
+    el("h2", null, "Before and after"), rows(found, name)];
+}
+
+function notes(name, found, act) {
+  const correct = (method, path, body, words) => () => act(async () => {
+    await change(method, `/conversations/${id(name)}${path}`, body);
+    return words;
+  });
+  const field = el("input", { type: "text", "aria-label": "New note", placeholder: "Add a note the model should know", maxlength: 2000 });
+  const form = el("form", { on: { submit: (event) => {
+    event.preventDefault();
+    if (field.value.trim()) correct("POST", "/notes", { text: field.value }, "Noted.")();
+  } } }, field, el("button", null, "Add"));
+  let heading = null;
+  const shown = found.notes.map((note) => {
+    const head = note.heading !== heading && el("h3", { class: "small dim" }, note.heading);
+    heading = note.heading;
+    return [head, one_note(name, note, found.is_newest, correct)];
+  });
+  return [shown.length ? shown : empty("No notes", "This fold only shortened messages."), found.is_newest && form];
+}
+
+function one_note(name, note, editable, correct) {
+  const own = note.text.replace(/^(\[\d+\] )+/, ""); // its messages are linked below
+  const words = el("p", null, own);
+  const edit = () => {
+    const field = el("input", { type: "text", value: own, "aria-label": `Note ${note.number}`, maxlength: 2000 });
+    words.replaceWith(el("form", { on: { submit: (event) => {
+      event.preventDefault();
+      correct("PUT", `/notes/${note.number}`, { text: field.value }, "Changed; the model reads it as your correction.")();
+    } } }, field, el("button", { class: "tiny" }, "Save")));
+    field.focus();
+  };
+  const button = (label, does) => el("button", { class: "tiny", "aria-label": `${label} note ${note.number}`, on: { click: does } }, label);
+  return el("div", { class: note.is_struck ? "note struck" : "note" }, words,
+    editable && el("div", { class: "do" },
+      button("Edit", edit),
+      !note.is_struck && button("Strike", correct("POST", "/notes/strike", { numbers: [note.number] }, "Struck.")),
+      !note.is_pinned && button("Pin", correct("POST", "/pins", { text: own }, "Pinned: kept word for word from now on."))),
+    el("div", { class: "from small dim" }, tag(note.author, note.author), note.is_pinned && [" ", tag("pinned", "good")], " ",
+      note.sources.slice(0, 12).map((source) => [" ", link(`#/conversations/${id(name)}/messages/${source.number}`, `#${source.number}`)])));
+}
+
+const losses = (found) => found.losses.length === 0
+  ? empty("Nothing of weight", "What was folded is still said in the notes.")
+  : table([["Kind", ""], ["What", "wide"], ["Message", "num"]], found.losses.map((loss) => el("tr", null,
+    el("td", null, tag(loss.kind)), el("td", { class: "wide" }, loss.what), el("td", { class: "num dim" }, `#${loss.index}`))));
+
+const rows = (found, name) => [
+  table([["Before", "num"], ["After", "num"], ["", ""], ["", "wide"]], found.rows.map((each) => el("tr", { class: each.fate === "folded" ? "folded" : each.fate === "summary" ? "summary" : null },
+    el("td", { class: "num dim" }, each.before ?? ""), el("td", { class: "num dim" }, each.after ?? ""),
+    el("td", null, tag(each.fate === "old" ? "kept" : each.fate, each.fate), el("div", { class: "small dim" }, each.role)),
+    el("td", { class: "wide" }, el("div", { class: "cell" }, each.new_text ?? each.text))))),
+  found.rows_left_out > 0 && el("p", { class: "dim" }, `${number(found.rows_left_out)} more are not shown.`)];

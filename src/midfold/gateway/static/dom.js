@@ -1,0 +1,48 @@
+// Elements made by hand: text only ever becomes a text node, so that nothing of a transcript can run.
+const SVG = "http://www.w3.org/2000/svg";
+const SAFE_LINK = /^(#|\/)/;
+
+function fill(node, attributes, children) {
+  for (const [name, value] of Object.entries(attributes ?? {})) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name === "on") for (const [event, does] of Object.entries(value)) node.addEventListener(event, does);
+    else if (name.startsWith("on")) throw new Error("no inline handlers");
+    else if (name === "href" && !SAFE_LINK.test(value)) throw new Error("only links of our own");
+    else node.setAttribute(name, value === true ? "" : String(value));
+  }
+  for (const child of children.flat(Infinity)) {
+    if (child === null || child === undefined || child === false) continue;
+    node.append(child instanceof Node ? child : document.createTextNode(String(child)));
+  }
+  return node;
+}
+
+export const el = (name, attributes, ...children) => fill(document.createElement(name), attributes, children);
+export const svg = (name, attributes, ...children) => fill(document.createElementNS(SVG, name), attributes, children);
+
+const whole = new Intl.NumberFormat("en");
+const brief = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
+export const number = (value) => (value === null || value === undefined ? "–" : whole.format(value));
+export const compact = (value) => (value === null || value === undefined ? "–" : brief.format(value));
+export const dollars = (value) =>
+  value === null || value === undefined ? "–" : `${value < 0 ? "−" : ""}$${Math.abs(value).toFixed(2)}`;
+export const percent = (value) => (value === null || value === undefined ? "–" : `${Math.round(value * 100)} %`);
+
+export function when(text) {
+  if (!text) return "–";
+  const at = new Date(text);
+  const days = (Date.now() - at) / 86400000;
+  const options = days < 1 ? { hour: "2-digit", minute: "2-digit" } : { day: "numeric", month: "short", year: days > 300 ? "numeric" : undefined };
+  return el("time", { datetime: text, title: at.toLocaleString() }, at.toLocaleString("en", options));
+}
+
+export const empty = (title, words) => el("div", { class: "card empty" }, el("b", null, title), words);
+export const link = (href, ...children) => el("a", { href }, ...children);
+export const tag = (words, kind) => el("span", { class: `tag ${/^[a-z]+$/.test(kind ?? "") ? kind : ""}` }, words);
+export const tile = (figure, words) => el("div", { class: "card tile" }, el("b", null, figure), el("span", { class: "dim small" }, words));
+
+export function table(head, rows) {
+  return el("div", { class: "card scroll" }, el("table", null,
+    el("thead", null, el("tr", null, head.map(([words, kind]) => el("th", { scope: "col", class: kind }, words)))),
+    el("tbody", null, rows)));
+}

@@ -1,0 +1,144 @@
+"""A client's request as the gateway reads it, and the request that is sent in its place."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from midfold.errors import DialectError
+from midfold.messages import Message, MessageCache, chain_digests
+from midfold.transcripts import decode_json
+from midfold.wire import Request, read_request
+from midfold.wire.apis import CLIENT_HINTS, asked_window, find_client_hint
+from midfold.wire.validate import continues_stored_history
+
+OWN_HEADER = "x-midfold-session"
+HINT_HEADERS = (OWN_HEADER, "x-claude-code-session-id", "session-id")
+_MOST_HINT_CHARS = 256
+
+
+@dataclass(frozen=True, slots=True)
+class ClientHistory:
+    """What a client sends, as far as it identifies the conversation."""
+
+    hint: str
+    dialect: str
+    chain: Sequence[bytes]
+    """the chained digests of its messages, oldest first"""
+
+    settled_length: int = 0
+    """how many messages there are up to the newest reply: clients put words behind it that they send once"""
+
+    @property
+    def end(self) -> bytes:
+        return self.chain[-1] if self.chain else b""
+
+    @property
+    def settled(self) -> bytes:
+        """The chained digest of the newest reply; empty where there is none."""
+        return self.chain[self.settled_length - 1] if self.settled_length else b""
+
+
+@dataclass(frozen=True, slots=True)
+class ClientTurn:
+    """A request that was read: its messages, and the history that they make."""
+
+    request: Request
+    messages: list[Message] = field(repr=False)
+    history: ClientHistory = field(repr=False)
+    body: bytes = field(repr=False)
+    hashes: list[bytes] = field(default_factory=list, repr=False)
+    """of what each item of the request says"""
+    asked_window: int | None = None
+    """the window that the client asks for beyond the model's usual one"""
+
+    @property
+    def model(self) -> str:
+        return self.request.model or ""
+
+    def reusing(self, known: Sequence[Message], hashes: Sequence[bytes]) -> "ClientTurn":
+        """Return the turn with the messages of the last one where they say the same, by their hashes.
+
+        A client sends fresh JSON; what was read of the very same objects need not be looked at again.
+        """
+        messages = [
+            known[index] if index < len(hashes) and hashes[index] == each else message
+            for index, (each, message) in enumerate(zip(self.hashes, self.messages, strict=True))
+        ]
+        request = replace(self.request, messages=[message.raw for message in messages])
+        return replace(self, request=request, messages=messages)
+
+    @property
+    def output_cap(self) -> int | None:
+        return self.request.max_output
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedRequest:
+    """What is sent upstream. Sizes are in tokens, estimated, system prompt and tools included."""
+
+    body: bytes = field(repr=False)
+    items: list[object] = field(repr=False)
+    """the messages that are sent, before cache breakpoints"""
+    is_edited: bool = False
+    """whether they are others than the client sent"""
+    tokens: int = 0
+    client_tokens: int = 0
+    """of the request as the client sent it"""
+    folds: int = 0
+    offloaded: int = 0
+    output_cap: int | None = None
+    warning: str = ""
+    recovered: str = ""
+    """what was done after the upstream had refused it"""
+
+    @property
+    def saved_tokens(self) -> int:
+        return max(self.client_tokens - self.tokens, 0)
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether the client is told: by then it is not what it sent that is answered."""
+        return self.is_edited or bool(self.recovered)
+
+    def with_warning(self, warning: str) -> "PreparedRequest":
+        return replace(self, warning=warning) if warning and not self.warning else self
+
+
+class UnreadableRequest(Exception):
+    """A request is passed on as it is, as nothing can be read of it; `str()` says why."""
+
+
+def read_turn(body: bytes, dialect: str, headers: Mapping[str, str], cache: MessageCache) -> ClientTurn:
+    """Read a request; raises `UnreadableRequest`. Whether it makes sense is for the upstream to say."""
+    if headers.get("content-encoding", "identity").lower() != "identity":
+        raise UnreadableRequest("its body is compressed")
+    try:
+        decoded = decode_json(body)
+        request = read_request(decoded, dialect)
+    except (ValueError, RecursionError, DialectError) as error:
+        raise UnreadableRequest(f"its body could not be read ({type(error).__name__})") from None
+    if request.raw is None:
+        raise UnreadableRequest("its body is no object")
+    if continues_stored_history(request.raw):
+        raise UnreadableRequest("its history is kept by the provider")
+    try:
+        read = cache.read_items(request.messages, dialect)
+    except (DialectError, RecursionError) as error:
+        raise UnreadableRequest(f"its messages could not be read ({type(error).__name__})") from None
+    messages = read.messages
+    replies = (index for index in range(len(messages), 0, -1) if messages[index - 1].role == "assistant")
+    history = ClientHistory(
+        find_hint(headers, request.raw), dialect, chain_digests(messages), next(replies, 0)
+    )
+    window = asked_window(headers.get("anthropic-beta", ""))
+    return ClientTurn(request, messages, history, body, read.hashes, window)
+
+
+def find_hint(headers: Mapping[str, str], body: Mapping[str, object]) -> str:
+    """Return what the client calls the conversation; empty where it calls it nothing."""
+    for name in HINT_HEADERS:
+        if value := headers.get(name, "").strip():
+            return f"{name}:{value}"[:_MOST_HINT_CHARS]
+    for name in CLIENT_HINTS:
+        if value := find_client_hint(body, name).strip():
+            return f"{name}:{value}"[:_MOST_HINT_CHARS]
+    return ""

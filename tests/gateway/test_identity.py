@@ -1,0 +1,142 @@
+"""Which conversation a request belongs to: by name, by history, after a restart, and where histories part."""
+
+import pytest
+
+from midfold.gateway.turns import find_hint
+from midfold.testing import Reply, Upstream
+
+PATH = "/v1/chat/completions"
+
+
+def said(*words):
+    """A history whose odd messages are the user's."""
+    return [
+        {"role": "assistant" if index % 2 else "user", "content": text} for index, text in enumerate(words)
+    ]
+
+
+def ask(running, *words, **more):
+    headers = more.pop("headers", {})
+    answer = running.ask(PATH, {"model": "any", "messages": said(*words), **more}, **headers)
+    running.settle()
+    return answer
+
+
+def conversations(store):
+    return {
+        tip.conversation_id: [record.item["content"] for record in store.history(tip.id)]
+        for tip in store.conversations()
+    }
+
+
+@pytest.mark.parametrize(
+    ("headers", "body", "hint"),
+    [
+        ({}, {}, ""),
+        (
+            {"x-midfold-session": "mine", "session-id": "x"},
+            {"prompt_cache_key": "p"},
+            "x-midfold-session:mine",
+        ),
+        ({"x-claude-code-session-id": "c"}, {}, "x-claude-code-session-id:c"),
+        ({"session-id": "s"}, {"prompt_cache_key": "p"}, "session-id:s"),
+        ({}, {"prompt_cache_key": "p", "metadata": {"user_id": "u"}}, "prompt_cache_key:p"),
+        ({}, {"metadata": {"user_id": "u"}}, "user_id:u"),
+        ({}, {"metadata": {"user_id": 5}, "prompt_cache_key": ["x"]}, ""),
+        ({"session-id": "x" * 999}, {}, "session-id:" + "x" * 245),
+    ],
+)
+def test_the_name_that_a_client_gives_its_conversation(headers, body, hint):
+    assert find_hint(headers, body) == hint
+
+
+def test_a_history_that_grows_is_one_conversation(gateway, store):
+    with Upstream(Reply("ok")) as up:
+        running = gateway(up)
+        ask(running, "a")
+        ask(running, "a", "ok", "b")
+        ask(running, "a", "ok", "b", "ok", "c")
+    assert list(conversations(store).values()) == [["a", "ok", "b", "ok"]]
+
+
+def test_last_words_that_are_changed_make_no_branch(gateway, store):
+    with Upstream(Reply("ok")) as up:
+        running = gateway(up)
+        ask(running, "a", "ok", "b with a typo")
+        ask(running, "a", "ok", "b")
+        ask(running, "a", "ok", "b", "ok", "a reminder that is sent once")
+        ask(running, "a", "ok", "b", "ok", "c", "ok", "d")
+    assert list(conversations(store).values()) == [["a", "ok", "b", "ok", "c", "ok"]]
+
+
+def test_a_history_that_goes_another_way_is_a_branch(gateway, store):
+    with Upstream(Reply("ok")) as up:
+        running = gateway(up)
+        ask(running, "a", "ok", "b", "ok", "c")
+        ask(running, "a", "ok", "B", "ok", "C")
+        ask(running, "a", "ok", "b", "ok", "c", "ok", "d")
+    found = conversations(store)
+    assert sorted(found.values()) == [["a", "ok", "B", "ok"], ["a", "ok", "b", "ok", "c", "ok"]]
+    branch = next(key for key, words in found.items() if "B" in words)
+    assert store.load_state(branch, "client")["branch_of"] in found
+
+
+def test_names_keep_conversations_apart_that_look_alike(gateway, store):
+    with Upstream(Reply("ok")) as up:
+        running = gateway(up)
+        for name in ("one", "two"):
+            ask(running, "a", "ok", "b", headers={"session_id": name})
+        ask(running, "a", "ok", "b", "ok", "c", headers={"session_id": "one"})
+        ask(running, "a", "ok", "b", "ok", "d", headers={"session_id": "two"})
+        ask(running, "a", "ok", "b", "ok", "c", "ok", "e", headers={"session_id": "one"})
+    assert sorted(conversations(store).values()) == [
+        ["a", "ok", "b", "ok"],
+        ["a", "ok", "b", "ok", "c", "ok"],
+    ]
+
+
+def test_questions_on_the_side_under_one_name_are_conversations_of_their_own(gateway, store):
+    with Upstream(Reply("ok")) as up:
+        running = gateway(up)
+        ask(running, "a", "ok", "b", prompt_cache_key="p")
+        ask(running, "make a title", prompt_cache_key="p")
+        ask(running, "a", "ok", "b", "ok", "c", prompt_cache_key="p")
+    assert sorted(map(len, conversations(store).values())) == [0, 4]
+
+
+def test_a_restart_finds_it_by_its_history_and_its_name(gateway, store):
+    with Upstream(Reply("ok")) as up:
+        ask(gateway(up), "a", "ok", "b", headers={"session_id": "one"})
+        ask(gateway(up), "a", "ok", "b", "ok", "c", headers={"session_id": "one"})
+        ask(gateway(up), "a", "ok", "b", "ok", "c", "ok", "d", headers={"session_id": "another"})
+    assert sorted(conversations(store).values()) == [
+        ["a", "ok", "b", "ok"],
+        ["a", "ok", "b", "ok", "c", "ok"],
+    ]
+
+
+def test_two_gateways_that_take_turns_write_everything_once(other_store, gateway, store):
+    with Upstream(Reply("ok")) as up:
+        both = [gateway(up), gateway(up, own_store=other_store)]
+        words = ["0"]
+        for number in range(12):
+            ask(both[number % 2], *words)
+            words += ["ok", str(number + 1)]
+        running_ids = {next(iter(each.app.gateway.parts.index._by_conversation.values())).id for each in both}
+    assert sorted(conversations(store).values()) == [[], words[:-3]]  # the first had only begun
+    assert len(running_ids) == 1
+
+
+def test_what_was_said_last_is_written_when_nobody_goes_on(settings_for, store, home):
+    from midfold.gateway.records import Records
+    from midfold.gateway.session import GatewaySession
+    from midfold.messages import Message, Text
+
+    session = GatewaySession("s1", "", "openai_chat")
+    store.create_session(session_id="s1", dialect="openai_chat")
+    session.is_stored = True
+    session.tail, session.reply = [Message("user", (Text("bye"),))], (Message("assistant", (Text("ciao"),)),)
+    Records(store).flush(session)
+    assert [record.role for record in store.history("s1")] == ["user", "assistant"]
+    Records(store).flush(session)
+    assert store.count_history("s1") == 2
