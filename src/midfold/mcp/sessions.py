@@ -1,0 +1,216 @@
+"""The tools of the MCP server, without the protocol: each takes plain values and returns JSON values.
+
+No answer takes more than the tokens that a call allows. A session is named by its id, by the beginning of
+one, or as `latest`.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from midfold.errors import MidfoldError, SessionNotFound
+from midfold.folding import CompressionPolicy, list_notes
+from midfold.messages import texts_of
+from midfold.store import Hit, Order, Session, Store, StoredMessage
+from midfold.stored_sessions import compress_session, load_compression_state, pin_sentence, unpin_sentence
+from midfold.tokens import TokenCounter
+from midfold.usage import read_session_usage, session_usage_as_dict
+from midfold.wire import parse
+
+LATEST = "latest"
+DEFAULT_TOKENS = 4_000
+MOST_TOKENS = 20_000
+MOST_HITS = 50
+_MOST_MESSAGES = 500
+_RANGE = re.compile(r"\s*(\d{1,9})\s*(?:[-–]\s*(\d{1,9})\s*)?")
+_CHARS_PER_TOKEN = 3
+
+Json = dict[str, object]
+
+
+class BadRequest(MidfoldError):
+    """The arguments of a tool make no sense; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionTools:
+    """What a client may ask of a store; `changes` says whether it may fold and pin."""
+
+    store: Store
+    policy: CompressionPolicy = field(default_factory=CompressionPolicy)
+    engine: str = "compressor"
+    changes: bool = True
+
+    def search(self, query: str, session: str = "", role: str = "", limit: int = 10) -> Json:
+        """Find messages by words or a question, in one conversation or in all of them."""
+        if not query.strip():
+            raise BadRequest("query is empty: give words or a question")
+        found = self.store.search(
+            query,
+            session_id=self._find(session).id if session else None,
+            role=role or None,
+            order=Order.RELEVANCE,
+            limit=max(1, min(limit, MOST_HITS)),
+        )
+        return {"hits": [_show_hit(hit) for hit in found.hits], "is_incomplete": found.is_incomplete}
+
+    def describe(self, session: str = LATEST) -> Json:
+        """Say what a conversation is: its size, its folds, its notes, and what is pinned in it."""
+        found = self._find(session)
+        tip = self.store.session(self.store.get_compression_tip(found.id))
+        notes = list_notes(parse(self.store.messages(tip.id), tip.dialect))
+        return {
+            "session": tip.id,
+            "conversation": tip.conversation_id,
+            "title": tip.title,
+            "model": tip.model,
+            "source": tip.source,
+            "started_at": _format_time(self.store.session(tip.conversation_id).started_at),
+            "is_open": tip.ended_at is None,
+            "messages": self.store.count_history(tip.id),
+            "folds": [
+                {
+                    key: fold.facts.get(key)
+                    for key in ("reason", "tokens_before", "tokens_after", "why", "focus")
+                }
+                for fold in self.store.folds(tip.id)
+            ],
+            "pins": list(load_compression_state(self.store, tip.id).pins),
+            "notes": [{"section": note.heading, "text": note.text} for note in notes][:100],
+        }
+
+    def expand(
+        self, session: str = LATEST, messages: str = "", page: int = 1, max_tokens: int = DEFAULT_TOKENS
+    ) -> Json:
+        """Show messages word for word, folded or not, by their numbers in the whole conversation."""
+        found = self._find(session)
+        total = self.store.count_history(found.id)
+        start, stop = _read_range(messages, total)
+        records = self.store.history(found.id, start, min(stop, start + _MOST_MESSAGES))
+        pages = _fill_pages(
+            [_show_message(number, record, found.dialect) for number, record in enumerate(records, start)],
+            min(max(max_tokens, 200), MOST_TOKENS),
+        )
+        shown = pages[page - 1] if 1 <= page <= len(pages) else []
+        return {"session": found.id, "of": total, "page": page, "pages": len(pages), "messages": shown}
+
+    def stats(self, session: str = "") -> Json:
+        """Count tokens, cost and folds of a conversation; without one, list the newest conversations."""
+        if session:
+            found = self._find(session)
+            return session_usage_as_dict(read_session_usage(self.store, found.id, whole_chain=True))
+        conversations = self.store.conversations(limit=20)
+        return {
+            "conversations": [
+                {
+                    "session": each.id,
+                    "title": each.title,
+                    "source": each.source,
+                    "model": each.model,
+                    "messages": self.store.count_history(each.id),
+                    "folds": len(self.store.folds(each.id)),
+                }
+                for each in conversations
+            ]
+        }
+
+    def compress(self, session: str = LATEST, focus: str = "") -> Json:
+        """Fold a conversation that nobody works on; the rest stays in the store and can be taken back."""
+        self._check_changes()
+        going_on, result = compress_session(
+            self.store,
+            self._find(session).id,
+            focus=focus.strip() or None,
+            policy=self.policy,
+            engine=self.engine,
+        )
+        return {
+            "session": going_on,
+            "changed": result.changed,
+            "headline": result.headline,
+            "reason": result.reason,
+            "tokens_before": result.tokens_before,
+            "tokens_after": result.tokens_after,
+            **({"warning": result.warning} if result.warning else {}),
+        }
+
+    def pin(self, text: str, session: str = LATEST, remove: bool = False) -> Json:
+        """Keep a sentence word for word through every later fold, or let go of it."""
+        self._check_changes()
+        change = unpin_sentence if remove else pin_sentence
+        return {"pins": list(change(self.store, self._find(session).id, text))}
+
+    def _check_changes(self) -> None:
+        if not self.changes:
+            raise BadRequest("this server only reads; start it without --read-only to change sessions")
+
+    def _find(self, name: str) -> Session:
+        """Find a session by id, by the beginning of one, or the newest."""
+        if not name or name == LATEST:
+            newest = self.store.conversations(limit=1)
+            if not newest:
+                raise BadRequest("no session is stored yet")
+            return newest[0]
+        try:
+            return self.store.session(name)
+        except SessionNotFound:
+            found = self.store.sessions(prefix=name, limit=2)
+            if len(found) != 1:
+                raise
+            return found[0]
+
+
+def _show_hit(hit: Hit) -> Json:
+    return {
+        "session": hit.session_id,
+        "message": hit.seq,
+        "role": hit.role,
+        "at": _format_time(hit.created_at),
+        "text": " ".join(hit.snippet.split()),
+    }
+
+
+def _show_message(number: int, record: StoredMessage, dialect: str | None) -> Json:
+    words = "\n".join(text for message in parse([record.item], dialect) for text in texts_of(message))
+    return {"number": number, "role": record.role, "at": _format_time(record.created_at), "text": words}
+
+
+def _fill_pages(rows: Sequence[Json], most_tokens: int) -> list[list[Json]]:
+    """Share rows out over pages; a text that is longer than a page goes on on the next one."""
+    count = TokenCounter().count_text
+    pages: list[list[Json]] = []
+    left = 0
+    for row in rows:
+        for piece in _split(str(row["text"]), most_tokens, count):
+            tokens = count(piece) + 20
+            if not pages or tokens > left:
+                pages.append([])
+                left = most_tokens
+            pages[-1].append({**row, "text": piece})
+            left -= tokens
+    return pages
+
+
+def _split(text: str, most_tokens: int, count: Callable[[str], int]) -> list[str]:
+    if count(text) + 20 <= most_tokens:
+        return [text]
+    chars = max((most_tokens - 20) * _CHARS_PER_TOKEN // 2, 100)
+    return [text[start : start + chars] for start in range(0, len(text), chars)]
+
+
+def _read_range(written: str, total: int) -> tuple[int, int]:
+    if not written.strip():
+        return max(0, total - 20), total
+    found = _RANGE.fullmatch(written)
+    if found is None:
+        raise BadRequest("messages is a number, or a range such as 12-20")
+    start = int(found[1])
+    stop = int(found[2] or found[1]) + 1
+    if start >= total or stop <= start:
+        raise BadRequest(f"the conversation has messages 0 to {total - 1}")
+    return start, min(stop, total)
+
+
+def _format_time(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
