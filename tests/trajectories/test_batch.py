@@ -186,7 +186,7 @@ def test_rehearsal_measures_what_a_run_does_and_writes_nothing(source, tmp_path)
 
 
 def test_rehearsal_needs_no_model(source):
-    config = replace(CONFIG, model="openai/gpt-5-mini")
+    config = replace(CONFIG, summary_model="openai/gpt-5-mini")
     result = measure_files(Batch(source, config))
     assert (result.totals.metrics.compressed, result.totals.bill.calls) == (4, 0)
 

@@ -35,7 +35,7 @@ def source(tmp_path):
 
 def test_model_writes_the_summaries_and_the_bill_adds_up(source, tmp_path):
     with Upstream(Reply("The meters were counted.", usage=CanonicalUsage(1_000, 100))) as up:
-        config = replace(CONFIG, model="openai/gpt-5-mini", base_url=up.url)
+        config = replace(CONFIG, summary_model="openai/gpt-5-mini", base_url=up.url)
         result = compress_files(Batch(source, config), tmp_path / "out.jsonl")
     assert (tmp_path / "out.jsonl").read_text().count("The meters were counted.") == 4
     bill = result.totals.bill
@@ -45,7 +45,7 @@ def test_model_writes_the_summaries_and_the_bill_adds_up(source, tmp_path):
 
 def test_rows_whose_model_fails_are_written_as_they_were_and_listed(source, tmp_path):
     with Upstream(HttpStatus(400)) as up:
-        config = replace(CONFIG, model="openai/gpt-5-mini", base_url=up.url, max_retries=1)
+        config = replace(CONFIG, summary_model="openai/gpt-5-mini", base_url=up.url, max_retries=1)
         result = compress_files(Batch(source, config), tmp_path / "out.jsonl")
     assert read_lines(tmp_path / "out.jsonl") == read_lines(source)
     listed = read_lines(tmp_path / "out.jsonl.rejects.jsonl")
@@ -65,7 +65,7 @@ def test_run_whose_model_turns_every_call_away_stops_and_asks_again_when_resumed
     source, out = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
     source.write_bytes(make_lines(18))
     with Upstream([HttpStatus(401)] * 6 + [Reply("The meters were counted.")] * 6) as up:
-        config = replace(CONFIG, model="openai/gpt-5-mini", base_url=up.url, max_retries=0)
+        config = replace(CONFIG, summary_model="openai/gpt-5-mini", base_url=up.url, max_retries=0)
         with pytest.raises(MidfoldError, match=IN_VAIN):
             compress_files(Batch(source, config), out)
         metrics = compress_files(Batch(source, config), out, resume=True).totals.metrics
@@ -74,13 +74,13 @@ def test_run_whose_model_turns_every_call_away_stops_and_asks_again_when_resumed
 
 def test_run_whose_model_is_not_there_stops(tmp_path):
     (tmp_path / "in.jsonl").write_bytes(make_lines(18))
-    config = replace(CONFIG, model="openai/gpt-5-mini", base_url="http://127.0.0.1:1", max_retries=0)
+    config = replace(CONFIG, summary_model="openai/gpt-5-mini", base_url="http://127.0.0.1:1", max_retries=0)
     with pytest.raises(MidfoldError, match=IN_VAIN):
         compress_files(Batch(tmp_path / "in.jsonl", config), tmp_path / "out.jsonl")
 
 
 def test_call_that_is_turned_away_costs_nothing(source, tmp_path):
     with Upstream(HttpStatus(404)) as up:
-        config = replace(CONFIG, model="openai/gpt-5-mini", base_url=up.url, max_retries=0)
+        config = replace(CONFIG, summary_model="openai/gpt-5-mini", base_url=up.url, max_retries=0)
         bill = compress_files(Batch(source, config), tmp_path / "out.jsonl").totals.bill
     assert (bill.calls, bill.unpriced_calls, bill.dollars) == (4, 0, 0)

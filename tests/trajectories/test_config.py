@@ -20,7 +20,9 @@ def test_defaults_are_those_that_people_know():
 
 
 def test_settings_survive_being_written_down():
-    config = CompressionConfig(target_max_tokens=29_000, model="openai/gpt-5-mini", timeout_seconds=20)
+    config = CompressionConfig(
+        target_max_tokens=29_000, summary_model="openai/gpt-5-mini", timeout_seconds=20
+    )
     assert CompressionConfig.from_mapping(config.to_dict()) == config
 
 
@@ -71,9 +73,9 @@ def test_key_like_no_other_lists_them_all():
         ("timeout_seconds", float("inf"), "a number of seconds above 0"),
         ("max_retries", -1, "a whole number of at least 0"),
         ("summary_notice_text", None, "text"),
-        ("model", 5, "text"),
+        ("summary_model", 5, "text"),
         ("on_summary_failure", "drop", "one of keep, digest"),
-        ("base_url", "http://user:secret@localhost/v1", "a model beside it"),
+        ("base_url", "http://user:secret@localhost/v1", "a summary_model beside it"),
     ],
 )
 def test_value_out_of_range_names_key_value_and_range(key, value, hint):

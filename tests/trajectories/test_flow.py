@@ -93,7 +93,7 @@ def compress_blocking(config):
 @pytest.mark.parametrize("act", [compress_blocking, lambda config: asyncio.run(compress_awaited(config))])
 def test_empty_answer_of_a_model_is_asked_for_again(act):
     with Upstream([Reply(""), Reply(GOOD)]) as up:
-        _, metrics = act(replace(SMALL, max_retries=1, model="openai/gpt-5-mini", base_url=up.url))
+        _, metrics = act(replace(SMALL, max_retries=1, summary_model="openai/gpt-5-mini", base_url=up.url))
     assert metrics.was_compressed
     assert (metrics.summarizer_calls, metrics.summarizer_errors) == (2, 1)
 
@@ -216,8 +216,8 @@ def test_what_must_be_awaited_is_refused_where_nobody_awaits():
 
 
 def test_model_beside_a_function_is_refused():
-    with pytest.raises(ConfigError, match="either a model or a summarizer"):
-        TrajectoryCompressor(replace(SMALL, model="openai/gpt-5-mini"), summarizer=fail)
+    with pytest.raises(ConfigError, match="either a summary_model or a summarizer"):
+        TrajectoryCompressor(replace(SMALL, summary_model="openai/gpt-5-mini"), summarizer=fail)
 
 
 def compress_all(compressor, runs):
@@ -292,7 +292,7 @@ def test_function_that_blocks_is_given_up_on_time():
 @pytest.mark.parametrize("is_awaited", [False, True])
 def test_model_writes_the_summary_and_is_paid_for(is_awaited):
     with Upstream(Reply(GOOD)) as up:
-        compressor = TrajectoryCompressor(replace(SMALL, model="local/small", base_url=up.url))
+        compressor = TrajectoryCompressor(replace(SMALL, summary_model="local/small", base_url=up.url))
         if is_awaited:
             [result] = compress_all(compressor, [make_run()])
         else:
@@ -307,21 +307,21 @@ def test_model_writes_the_summary_and_is_paid_for(is_awaited):
 
 def test_model_that_fails_for_one_run_is_asked_for_the_next():
     with Upstream([HttpStatus(400), Reply(GOOD)]) as up:
-        config = replace(SMALL, model="local/small", base_url=up.url, max_concurrent_requests=1)
+        config = replace(SMALL, summary_model="local/small", base_url=up.url, max_concurrent_requests=1)
         results = compress_all(TrajectoryCompressor(config), [make_run(1), make_run(2)])
     assert [result.status for result in results] == [RowStatus.KEPT, RowStatus.COMPRESSED]
 
 
 def test_model_that_never_answers_is_given_up_on_time():
     with Upstream([NEVER]) as up:
-        config = replace(SMALL, model="local/small", base_url=up.url, timeout_seconds=0.1)
+        config = replace(SMALL, summary_model="local/small", base_url=up.url, timeout_seconds=0.1)
         [result] = compress_all(TrajectoryCompressor(config), [make_run()])
     assert result.status is RowStatus.KEPT
 
 
 def test_model_that_cannot_be_asked_is_told_before_the_first_row():
     with pytest.raises((ConfigError, ExtraMissing)):
-        TrajectoryCompressor(replace(SMALL, model="nobody/nothing")).check()
+        TrajectoryCompressor(replace(SMALL, summary_model="nobody/nothing")).check()
 
 
 def test_rehearsal_measures_without_asking():
@@ -330,3 +330,11 @@ def test_rehearsal_measures_without_asking():
     assert result.status is RowStatus.COMPRESSED
     assert result.metrics.summarizer_calls == 0
     assert result == TrajectoryCompressor(SMALL).compress_row({"conversations": make_run()})
+
+
+def test_family_counts_turn_by_turn():
+    turns = [{"from": "human", "value": "Count the meters."}, {"from": "gpt", "value": "Twelve."}]
+    with TrajectoryCompressor() as compressor:
+        counts = compressor.count_turn_tokens(turns)
+        assert counts == [compressor.count_turn_tokens(turn) for turn in turns]
+        assert compressor.count_trajectory_tokens(turns) == sum(counts)

@@ -420,7 +420,9 @@ def test_such_a_row_is_found_where_a_model_writes_and_is_not_asked_row_by_row(tm
     source, out = write_rows(tmp_path / "in.jsonl", poison={7}, count=20), tmp_path / "out.jsonl"
     inject(POISONOUS.format("kill"))
     with Upstream(Reply("The meters were counted.", usage=CanonicalUsage(1_000, 100))) as up:
-        config = CompressionConfig(target_max_tokens=1_500, model="openai/gpt-5-mini", base_url=up.url)
+        config = CompressionConfig(
+            target_max_tokens=1_500, summary_model="openai/gpt-5-mini", base_url=up.url
+        )
         result = compress_files(Batch(source, config), out, engine=LocalEngine(2))
         asked = len(up.requests)
     assert_all_but(out, {7}, count=20)

@@ -28,7 +28,9 @@ def aggregate():
 def test_report_holds_no_credential_of_an_address(tmp_path):
     (tmp_path / "in.jsonl").write_text(json.dumps({"conversations": SHORT}) + "\n")
     address = "https://bob:s3cretPw99@host/v1?api_key=abc123def"
-    batch = Batch(tmp_path / "in.jsonl", CompressionConfig(model="openai/gpt-5-mini", base_url=address))
+    batch = Batch(
+        tmp_path / "in.jsonl", CompressionConfig(summary_model="openai/gpt-5-mini", base_url=address)
+    )
     write_report(tmp_path / "report", batch, measure_files(batch))
     report = json.loads((tmp_path / "report" / "report.json").read_text())
     assert report["settings"]["base_url"] == "https://***@host/v1?api_key=***"

@@ -14,7 +14,7 @@ from midfold.trajectories.runs import Task
 from midfold.trajectories.work import count_lanes
 
 CONFIG = CompressionConfig(
-    target_max_tokens=1_500, summary_target_tokens=300, model="openai/gpt-5-mini", max_retries=0
+    target_max_tokens=1_500, summary_target_tokens=300, summary_model="openai/gpt-5-mini", max_retries=0
 )
 SHORT = [{"from": "human", "value": "hello"}, {"from": "gpt", "value": "hi"}]
 ROWS, LONG = 300, 12  # three chunks with at most six rows in each that need a summary

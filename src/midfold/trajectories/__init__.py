@@ -7,6 +7,7 @@ around it.
 from midfold.trajectories.batch import (
     Engine,
     LocalEngine,
+    Watch,
     compress_files,
     measure_files,
 )
@@ -35,6 +36,7 @@ __all__ = [
     "SummaryBill",
     "TrajectoryCompressor",
     "TrajectoryMetrics",
+    "Watch",
     "as_values",
     "compress_files",
     "measure_files",

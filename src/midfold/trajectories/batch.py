@@ -18,7 +18,15 @@ from midfold.trajectories.compressor import TrajectoryCompressor
 from midfold.trajectories.manifest import make_entry
 from midfold.trajectories.pool import run_pool
 from midfold.trajectories.reader import Selection, check_extras, make_sampler, read_chunks
-from midfold.trajectories.runs import Batch, BatchProgress, BatchResult, ChunkResult, RunTotals, Task
+from midfold.trajectories.runs import (
+    Batch,
+    BatchProgress,
+    BatchResult,
+    ChunkResult,
+    RunTotals,
+    SummaryBill,
+    Task,
+)
 from midfold.trajectories.sources import FileForm, InputFile, find_sources, fingerprint, form_for
 from midfold.trajectories.tokenizer import fingerprint_tokenizer
 from midfold.trajectories.work import process, run_lanes
@@ -55,12 +63,13 @@ def compress_files(
     engine: Engine = LocalEngine(),  # noqa: B008 - a frozen value
     resume: bool = False,
     watch: Watch | None = None,
+    on_bill: Callable[[SummaryBill], None] | None = None,
 ) -> BatchResult:
     """Compress a file into a file, or each file of a folder into one of the same name in another folder.
 
     No output is there before all of it is done. Until then the work lies in `OUTPUT.work`, and `resume`
-    goes on with it after whatever ended it. `watch` gets the progress after each chunk. Raises
-    `ConfigError`, `ExtraMissing` and `OSError`; what rows hold raises nothing.
+    goes on with it after whatever ended it. `watch` gets the progress after each chunk, `on_bill` what its
+    summaries cost. Raises `ConfigError`, `ExtraMissing` and `OSError`; what rows hold raises nothing.
     """
     output = _settle(output)
     sources = find_sources(batch.source)
@@ -78,6 +87,8 @@ def compress_files(
         if not folder.is_complete:
             selection = replace(selection, begin=folder.totals.position)
             for finished in run.follow(engine(Task(batch.config, forms), selection)):
+                if on_bill is not None and finished.bill.calls:
+                    on_bill(finished.bill)  # first, for it is paid whether or not the chunk can be written
                 folder.commit(finished)
             folder.complete()
         for file, (source, form, target) in enumerate(zip(sources, forms, targets, strict=True)):
@@ -97,7 +108,7 @@ def measure_files(
     """Find out what `compress_files` would do: count and plan every row; nothing is asked or written."""
     sources = find_sources(batch.source)
     forms = tuple(source.form for source in sources)
-    _check(replace(batch, config=replace(batch.config, model=None, base_url=None)), sources, forms)
+    _check(replace(batch, config=replace(batch.config, summary_model=None, base_url=None)), sources, forms)
     selection = _select(batch, sources)
     run = _Run(selection, RunTotals(), watch)
     for finished in run.follow(engine(Task(batch.config, forms, is_rehearsal=True), selection)):
@@ -168,7 +179,7 @@ class _Run:
 
 
 def _select(batch: Batch, sources: tuple[InputFile, ...]) -> Selection:
-    limits = MODEL_LIMITS if batch.config.model else DIGEST_LIMITS
+    limits = MODEL_LIMITS if batch.config.summary_model else DIGEST_LIMITS
     return Selection(sources, make_sampler(batch.sample, batch.seed, sources), limits)
 
 

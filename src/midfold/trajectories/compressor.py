@@ -2,13 +2,13 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from inspect import isawaitable, iscoroutinefunction
-from typing import TYPE_CHECKING, Self, TypeAlias, cast
+from typing import TYPE_CHECKING, Self, TypeAlias, cast, overload
 
-from midfold.config import Description
+from midfold.config import Description, load_settings
 from midfold.errors import ConfigError, SummaryUnavailable
 from midfold.folding import SummaryRequest, arun, run
 from midfold.redact import redact
@@ -52,14 +52,18 @@ class TrajectoryCompressor:
 
         `slots` are the requests that may be under way where several compressors share them.
         """
-        if summarizer is not None and config.model is not None:
-            raise ConfigError("trajectories.model", config.model, hint="either a model or a summarizer")
+        if summarizer is not None and config.summary_model is not None:
+            raise ConfigError(
+                "trajectories.summary_model",
+                config.summary_model,
+                hint="either a summary_model or a summarizer",
+            )
         self.config = config
         self._summarizer = summarizer
         self._is_awaited = summarizer is not None and _is_awaited(summarizer)
         self._count = load_tokenizer(config.tokenizer)
         self._count_opening = load_opening_counter(config.tokenizer)
-        self._window_tokens = _find_window(config.model)
+        self._window_tokens = _find_window(config.summary_model)
         self._slots = slots or asyncio.Semaphore(config.max_concurrent_requests)
         self._model: ModelSummarizer | None = None
         self._blocking: BlockingSummarizer | None = None
@@ -72,17 +76,26 @@ class TrajectoryCompressor:
 
     def check(self) -> None:
         """Raise what keeps the model of the configuration from being asked: `ConfigError`, `ExtraMissing`."""
-        if self.config.model is not None:
+        if self.config.summary_model is not None:
             self._open_model().check()
 
-    def count_turn_tokens(self, turn: Turn) -> int:
-        """Count what a turn says; raises `MalformedMessage` where it says no text."""
-        check_turns([turn])
-        return self._count(str(turn["value"]))
+    @overload
+    def count_turn_tokens(self, trajectory: Turn) -> int: ...
+    @overload
+    def count_turn_tokens(self, trajectory: Sequence[Turn]) -> list[int]: ...
+    def count_turn_tokens(self, trajectory: Turn | Sequence[Turn]) -> int | list[int]:
+        """Count what each turn says; a single turn gives a single number.
 
-    def count_trajectory_tokens(self, turns: Sequence[Turn]) -> int:
+        Raises `MalformedMessage` where a turn says no text.
+        """
+        turns = [trajectory] if isinstance(trajectory, Mapping) else trajectory
+        check_turns(turns)
+        counts = [self._count(str(turn["value"])) for turn in turns]
+        return counts[0] if isinstance(trajectory, Mapping) else counts
+
+    def count_trajectory_tokens(self, trajectory: Sequence[Turn]) -> int:
         """Count what all turns say."""
-        return sum(map(self.count_turn_tokens, turns))
+        return sum(self.count_turn_tokens(trajectory))
 
     def compress_trajectory(self, turns: Sequence[Turn]) -> tuple[list[Turn], TrajectoryMetrics]:
         """Fold as many turns as it takes to reach the target; the input is never changed.
@@ -139,7 +152,7 @@ class TrajectoryCompressor:
         await self.aclose()
 
     def _run(self, turns: Sequence[Turn]) -> CompressedTrajectory:
-        if self._summarizer is None and self.config.model is None:
+        if self._summarizer is None and self.config.summary_model is None:
             return self._digest(turns)
         summarize, limit = self._find_summarize(), _TimeLimit(self.config.timeout_seconds)
         return run(
@@ -149,7 +162,7 @@ class TrajectoryCompressor:
         )
 
     async def _arun(self, turns: Sequence[Turn]) -> CompressedTrajectory:
-        if self._summarizer is None and self.config.model is None:
+        if self._summarizer is None and self.config.summary_model is None:
             return self._digest(turns)
         limit = _TimeLimit(self.config.timeout_seconds)
         return await arun(
@@ -212,13 +225,14 @@ class TrajectoryCompressor:
         return cast("str", await answer if isawaitable(answer) else answer)  # anything else is refused later
 
     def _open_model(self) -> "ModelSummarizer":
-        from midfold.providers import Retries
+        from midfold.providers import Retries, read_providers
         from midfold.providers.summarizers import ModelRef, ModelSummarizer
 
         if self._model is None:
             retries = Retries(self.config.max_retries + 1, longest_wait_seconds=_LONGEST_WAIT_SECONDS)
             self._model = ModelSummarizer(
-                ModelRef(self.config.model or "", self.config.base_url),
+                ModelRef(self.config.summary_model or "", self.config.base_url),
+                providers=read_providers(load_settings().providers),
                 deadline_seconds=self.config.timeout_seconds,
                 retries=retries,
             )

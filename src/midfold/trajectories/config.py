@@ -68,7 +68,7 @@ class CompressionConfig:
     tokenizer: Annotated[str, _TEXT, "a packaged vocabulary, a model, or the path of a `tokenizer.json`"] = (
         "o200k_base"
     )
-    model: Annotated[
+    summary_model: Annotated[
         str | None,
         _OPTIONAL_TEXT,
         "`provider/model` that writes the summaries; the built-in digest where there is none",
@@ -99,14 +99,18 @@ class CompressionConfig:
                 self.summary_target_tokens,
                 f"fewer tokens than target_max_tokens, {self.target_max_tokens}",
             )
-        if self.base_url is not None and self.model is None:
-            raise _wrong("base_url", masked(("base_url",), self.base_url), "a model beside it")
+        if self.base_url is not None and self.summary_model is None:
+            raise _wrong("base_url", masked(("base_url",), self.base_url), "a summary_model beside it")
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, object]) -> "CompressionConfig":
         """Take settings by their names; raises `ConfigError` for an unknown one, with what it may mean."""
         known = list(kinds_of(cls))
         for name in values:
+            if name == "model":
+                raise _wrong(
+                    "model", values[name], "summary_model, the name of the model that writes summaries"
+                )
             if name not in known:
                 near = get_close_matches(str(name), known, n=1)
                 raise _wrong(

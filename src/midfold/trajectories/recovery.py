@@ -174,7 +174,7 @@ def _work_with_care(pipe: Pipe, task: Task) -> None:
     trial = pipe.recv()
     if not isinstance(trial, _Trial):
         return
-    without_model = replace(task, config=replace(task.config, model=None, base_url=None))
+    without_model = replace(task, config=replace(task.config, summary_model=None, base_url=None))
     for index, number in enumerate(trial.chunk.payload.numbers):
         if number >= trial.first_row:
             pipe.send(_TrialNotice(number))

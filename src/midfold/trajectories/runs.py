@@ -34,7 +34,7 @@ class Task:
     @property
     def asks_model(self) -> bool:
         """Whether a model writes the summaries."""
-        return self.config.model is not None and not self.is_rehearsal
+        return self.config.summary_model is not None and not self.is_rehearsal
 
     def shared_by(self, workers: int) -> "Task":
         """Return the task of one of several workers, which divide the requests that may be under way."""
