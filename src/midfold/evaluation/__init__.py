@@ -13,6 +13,7 @@ from midfold.evaluation.conversations import (
     Unusable,
     find_transcripts,
     load_conversation,
+    make_conversation,
     name_transcript,
 )
 from midfold.evaluation.engine_runs import EngineFigures, EngineRun, run_engine
@@ -24,6 +25,7 @@ from midfold.evaluation.probes import Probe, ProbeKind, Zone, derive_probes, rea
 from midfold.evaluation.report import MethodFigures, Report, as_values, summarize
 from midfold.evaluation.retention import ProbeFate, ProbeVerdict, classify
 from midfold.evaluation.scores import ChainResult, Score, chain_folds, evaluate
+from midfold.evaluation.searches import SearchFigures, SearchScore, score_locomo, score_search
 from midfold.evaluation.studies import Studies, study_values, summarize_studies
 from midfold.evaluation.study_tables import (
     StudySection,
@@ -69,6 +71,8 @@ __all__ = [
     "ProbeVerdict",
     "Report",
     "Score",
+    "SearchFigures",
+    "SearchScore",
     "Studies",
     "Study",
     "StudySection",
@@ -92,6 +96,7 @@ __all__ = [
     "headline",
     "judge_truth",
     "load_conversation",
+    "make_conversation",
     "must_keep_note",
     "name_transcript",
     "ratio_tables",
@@ -101,6 +106,8 @@ __all__ = [
     "read_probes",
     "run_engine",
     "score_future",
+    "score_locomo",
+    "score_search",
     "score_title",
     "study_of",
     "study_values",

@@ -111,7 +111,7 @@ def make_conversation(
     name: str, request: Request, probes: Sequence[Probe] | None = None
 ) -> MeasuredConversation:
     """Count and index a conversation; without `probes` they are derived from it."""
-    count = TokenCounter(request.model)
+    count = TokenCounter(request.counted_as)
     count.count_text(name)  # the vocabulary is loaded by the first text, and its time is nobody's
     started = time.process_time()
     messages = tuple(parse(request.messages, request.dialect))

@@ -48,6 +48,7 @@ TRUTH_CAPS = ("wrong_per_100", "non_rules_shown", "overcome_shown", "outdated_al
 FUTURE = ("future", "future_macro", "future_lead")
 CEILINGS = ("larger_results", "unmet_ceilings")
 ENGINE = ("engine_must_keep", "engine_middle")
+SEARCH = ("search", "search_lead")
 NAMES = (
     *FLOORS,
     *CAPS,
@@ -58,6 +59,7 @@ NAMES = (
     *FUTURE,
     *CEILINGS,
     *ENGINE,
+    *SEARCH,
 )
 _ALL_CAPS = (*CAPS, *TRUTH_CAPS, *CEILINGS)
 
@@ -71,6 +73,7 @@ class Study(StrEnum):
     FUTURE = "future"
     CEILINGS = "ceilings"
     ENGINE = "engine"
+    SEARCH = "search"
 
 
 def study_of(name: str) -> Study:
@@ -81,6 +84,7 @@ def study_of(name: str) -> Study:
         Study.FUTURE: FUTURE,
         Study.CEILINGS: CEILINGS,
         Study.ENGINE: ENGINE,
+        Study.SEARCH: SEARCH,
     }
     return next((study for study, names in named.items() if name in names), Study.PROBES)
 
@@ -174,6 +178,9 @@ def _measured(gate: Gate, report: Report, studies: Studies) -> float | None:
         name = gate.name.removeprefix("engine_")
         part: float | None = None if studies.engine is None else getattr(studies.engine, name)
         return part
+    if gate.name in SEARCH:
+        found: float | None = getattr(studies.search[0], gate.name) if studies.search else None
+        return found
     return _measured_probes(gate, report)
 
 

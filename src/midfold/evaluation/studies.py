@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from midfold.evaluation.ceilings import CeilingFigures, CeilingLadder, summarize_ceilings
 from midfold.evaluation.engine_runs import EngineFigures, EngineRun, summarize_engine
 from midfold.evaluation.future import FutureFigures, FutureScore, summarize_future
+from midfold.evaluation.searches import SearchFigures, SearchScore, summarize_search
 from midfold.evaluation.truth_figures import TruthFigures, TruthScore, summarize_truth
 from midfold.redact import redact
 
@@ -22,6 +23,8 @@ class Studies:
     future_scores: tuple[FutureScore, ...] = ()
     ladders: tuple[CeilingLadder, ...] = ()
     engine_runs: tuple[EngineRun, ...] = ()
+    search: tuple[SearchFigures, ...] = ()
+    search_scores: tuple[SearchScore, ...] = ()
 
 
 def summarize_studies(
@@ -29,6 +32,7 @@ def summarize_studies(
     future: Sequence[FutureScore] = (),
     ladders: Sequence[CeilingLadder] = (),
     engine_runs: Sequence[EngineRun] = (),
+    searches: Sequence[SearchScore] = (),
 ) -> Studies:
     """Add up what was judged."""
     return Studies(
@@ -40,6 +44,8 @@ def summarize_studies(
         future_scores=tuple(future),
         ladders=tuple(ladders),
         engine_runs=tuple(engine_runs),
+        search=summarize_search(searches),
+        search_scores=tuple(searches),
     )
 
 
@@ -61,6 +67,13 @@ def study_values(studies: Studies) -> dict[str, object]:
         values["engine"] = asdict(studies.engine)
         values["engine_runs"] = [
             asdict(run) | {"missing": list(map(redact, run.missing))} for run in studies.engine_runs
+        ]
+    if studies.search:
+        values["search"] = [
+            asdict(one) | {"search": one.search, "search_lead": one.search_lead} for one in studies.search
+        ]
+        values["searched"] = [
+            asdict(score) | {"missed": list(map(redact, score.missed))} for score in studies.search_scores
         ]
     return values
 

@@ -12,6 +12,8 @@ from midfold.evaluation.truth_figures import NoteFault, TruthFigures, TruthScore
 
 FUTURE_NOTE = "Names that the agent used after the cut and that were rare before it, found in the context."
 
+SEARCH_NOTE = "The plain index is SQLite's FTS5 over the same messages: porter, any of the words, bm25."
+
 
 @dataclass(frozen=True, slots=True)
 class StudySection:
@@ -32,6 +34,8 @@ def write_sections(studies: Studies) -> Iterator[StudySection]:
         yield _write_ceilings(studies)
     if studies.engine is not None:
         yield _write_engine(studies)
+    if studies.search:
+        yield _write_search(studies)
 
 
 def write_wrong_entries(score: TruthScore) -> list[str]:
@@ -193,3 +197,17 @@ def _write_engine(studies: Studies) -> StudySection:
         write_percent(figures.middle),
     )
     return StudySection("An engine over whole conversations", (Table(headings, (row,)),))
+
+
+def _write_search(studies: Studies) -> StudySection:
+    headings = ("family", "queries", "found among five", "by a plain index")
+    rows = tuple(
+        (
+            figures.family or "all",
+            f"{figures.found.asked:,}",
+            write_percent(figures.found.part),
+            write_percent(figures.plainly.part),
+        )
+        for figures in studies.search
+    )
+    return StudySection("Search", (Table(headings, rows),), (SEARCH_NOTE,))
