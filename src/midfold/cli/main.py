@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from difflib import get_close_matches
 from importlib import import_module
 
 import click
@@ -23,10 +24,14 @@ COMMANDS = {
     "eval": "Measure what a compression keeps of transcripts.",
     "insights": "Show what the last days used, cost and saved.",
     "inspect": "Show what fills the window.",
+    "mcp": "Serve stored conversations to MCP clients.",
+    "models": "List or forget the windows that were learnt.",
     "plugins": "List the context engines that can be used.",
+    "serve": "Serve OpenAI and Anthropic clients through the gateway.",
     "sessions": "List, search, show, move and delete sessions.",
     "trajectories": "Compress finished agent runs for training.",
     "usage": "Show what a session used and cost.",
+    "wrap": "Run a client through a gateway of its own.",
 }
 _MOST_ERROR_CHARS = 300
 # A group without a command shows its help; before click 8.2 that was no error.
@@ -48,6 +53,16 @@ class _LazyGroup(click.Group):
             return None
         command: click.Command = import_module(f"midfold.cli.commands.{name}").command
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0] if args else ""
+        if name and not name.startswith("-") and name not in COMMANDS:
+            near = get_close_matches(name.lower(), COMMANDS, n=1)
+            advice = f"did you mean midfold {near[0]}?" if near else "see midfold --help"
+            raise click.UsageError(f"there is no command {printable(name)!r}; {advice}")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -117,8 +132,10 @@ def _leave_usage(error: click.ClickException) -> None:
         error.show()
         sys.exit(error.exit_code)
     context = error.ctx if isinstance(error, click.UsageError) else None
-    advice = f" Try {context.command_path} --help" if context else ""
-    _exit_with(error.format_message() + advice, error.exit_code)
+    message = error.format_message()
+    if context is not None:
+        message += f"{'' if message.endswith(('.', '?')) else '.'} Try {context.command_path} --help"
+    _exit_with(message, error.exit_code)
 
 
 def _exit_with(reason: str, status: int) -> None:

@@ -7,20 +7,58 @@ from datetime import datetime
 from typing import TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
 from midfold.cli.render.format import SECONDS_BY_UNIT, SIZE_PREFIXES
+from midfold.cli.terminal import printable
+from midfold.errors import MidfoldError
 from midfold.settings import FOLD_SETTINGS
+from midfold.tokens import list_models
 from midfold.wire import DIALECTS
 
 _Command = TypeVar("_Command", bound=Callable[..., object])
 
-row_option = click.option(
-    "--row", type=click.IntRange(min=0), help="Which conversation of a file that holds many."
-)
-dialect_option = click.option(
-    "--dialect", type=click.Choice(sorted(DIALECTS)), help="Read it as this, whatever it looks like."
-)
 
+def whole_number(least: int, most: int | None = None) -> Callable[[object], int]:
+    """Return the type of an option that is a whole number within bounds."""
+
+    def read(text: object) -> int:
+        written = str(text).strip()
+        if not _WHOLE.fullmatch(written):
+            raise click.BadParameter(f"{written!r} is no whole number, such as 20")
+        return _bounded(int(written), least, most)
+
+    return read
+
+
+def read_tokens(text: object) -> int:
+    """Read a number of tokens, such as 20000, 20,000, 20k or 1.5M; an option's type."""
+    number = read_token_count(str(text))
+    if number is None:
+        written = str(text)
+        raise click.BadParameter(f"{written!r} is no number of tokens; write one such as 20000, 20k or 1M")
+    return _bounded(number, 1, None)
+
+
+def _bounded(number: int, least: int, most: int | None) -> int:
+    if number < least or (most is not None and number > most):
+        bounds = f"from {least:,} " + ("on" if most is None else f"to {most:,}")
+        raise click.BadParameter(f"{number:,} is out of bounds; it goes {bounds}")
+    return number
+
+
+def read_token_count(text: str) -> int | None:
+    """Read a number of tokens as people write it: 20000, 20,000, 20k, 1.5M; `None` where it is none."""
+    found = _TOKENS.fullmatch(text.strip())
+    if found is None:
+        return None
+    number = float(found[1].replace(",", "").replace("_", ""))
+    return int(number * _TOKEN_UNITS[found[2].lower()])
+
+
+_WHOLE = re.compile(r"[-+]?\d{1,40}")
+_TOKENS = re.compile(r"([-+]?\d{1,3}(?:[,_]\d{3}){1,4}|[-+]?\d{1,12}(?:\.\d{1,6})?)\s?([kKmM]?)")
+_TOKEN_UNITS = {"": 1, "k": 1_000, "m": 1_000_000}
 _AGE = re.compile(r"(\d{1,9})\s*([smhdw])")
 _SIZE = re.compile(r"(\d{1,15})\s*(?:([KMGT])(i?)B?|B)?", re.IGNORECASE)
 
@@ -49,12 +87,70 @@ def read_size(text: str) -> int:
 
 
 def fold_option(name: str) -> Callable[[_Command], _Command]:
-    """Return the option of a fold setting, with the choices and the default that are declared for it."""
+    """Return the option of a fold setting, with the choices that are declared; by default settings decide."""
     setting = FOLD_SETTINGS[name]
+    *others, last = setting.kind.choices
+    choices = f"{', '.join(others)} or {last}"
     return click.option(
         f"--{name}",
         type=click.Choice(setting.kind.choices),
-        default=str(setting.default),
-        show_default=True,
-        help=f"{setting.meaning[0].upper()}{setting.meaning[1:]}.",
+        metavar="NAME",
+        help=f"{setting.meaning[0].upper()}{setting.meaning[1:]}: {choices}; default: compression.{name}.",
     )
+
+
+row_option = click.option(
+    "--row", type=whole_number(0), metavar="N", help="Which conversation of a file with many, from 0."
+)
+dialect_option = click.option(
+    "--dialect",
+    type=click.Choice(sorted(DIALECTS)),
+    metavar="NAME",
+    help=f"Read it as one of {', '.join(sorted(DIALECTS))}.",
+)
+
+
+def complete_session(_ctx: click.Context, _param: click.Parameter, typed: str) -> list[CompletionItem]:
+    """Offer the newest conversations whose ids begin with what was typed; a shell asks, nobody waits."""
+    from midfold.cli.conversations import ID_CHARS, LATEST, list_conversations, own_store
+
+    try:
+        with own_store() as store:
+            found = list_conversations(store, limit=_MOST_OFFERED)
+    except (MidfoldError, OSError):
+        return []
+    offers = [(LATEST, "the newest"), *((each.tip.id[:ID_CHARS], each.words) for each in found)]
+    return [CompletionItem(name, help=printable(words)) for name, words in offers if name.startswith(typed)]
+
+
+def complete_model(_ctx: click.Context, _param: click.Parameter, typed: str) -> list[CompletionItem]:
+    """Offer providers, and after a slash the models that one of them serves."""
+    from midfold.providers import PROVIDERS
+
+    provider, slash, _ = typed.partition("/")
+    if not slash:
+        return [CompletionItem(f"{name}/") for name in PROVIDERS if name.startswith(typed)]
+    names = (f"{provider}/{model}" for model in list_models(provider))
+    return [CompletionItem(name) for name in names if name.startswith(typed)]
+
+
+_MOST_OFFERED = 50
+
+
+def _refuse_model(_context: click.Context, _option: click.Parameter, value: str | None) -> None:
+    if value is not None:
+        raise click.UsageError(f"--model is --summary-model now; write --summary-model {value}")
+
+
+summary_model_option = click.option(
+    "--summary-model",
+    metavar="NAME",
+    shell_complete=complete_model,
+    help="The writer of summaries: provider/model, or digest.",
+)
+former_model_option = click.option(
+    "--model", hidden=True, expose_value=False, callback=_refuse_model, is_eager=True
+)
+"""Explains the new name to those who use the old one."""
+DIGEST_WORD = "digest"
+"""Asks for the built-in digest, whatever the settings say."""

@@ -85,7 +85,7 @@ def _rewrap(stream: TextIO, kind: type[io.FileIO]) -> TextIO:
 # Control characters, escape sequences with them, and the marks that turn the direction of text.
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 # As wide as what they stand for, so that columns stay columns.
-_TWINS = {"█": "#", "░": ".", "■": "*", "·": "-", "…": "~", "→": ">", "–": "-"}
+_TWINS = {"█": "#", "░": ".", "▒": "=", "■": "*", "·": "-", "…": "~", "→": ">", "–": "-"}
 _HANDLER = "midfold.twins"
 
 

@@ -148,7 +148,7 @@ def test_session_that_is_not_there_is_one_line(chat, name):
 
 
 def test_prompts_and_commands_come_from_a_pipe(chat, monkeypatch):
-    lines = "first\n\n/pin never lower the lamp\n/pins\n/nonsense\nsecond \\\nline\n/quit\nnever said\n"
+    lines = "first\n\n/pin never lower the lamp\n/pins\n/xyzzy\nsecond \\\nline\n/quit\nnever said\n"
     monkeypatch.setattr(sys, "stdin", io.StringIO(lines))
     with Upstream() as up:
         status, printed, errors = chat(up)
@@ -161,7 +161,7 @@ def test_prompts_and_commands_come_from_a_pipe(chat, monkeypatch):
         "second ",
         "line",
     ]
-    assert "there is no command /nonsense; /help lists the commands" in errors
+    assert "there is no command /xyzzy; /help lists the commands" in errors
     assert errors.count("░ ") == 2, "how things stand, after each turn"
     assert "--resume" in errors.splitlines()[-1]
 

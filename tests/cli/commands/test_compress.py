@@ -30,6 +30,7 @@ KEYS = {
     "pruned",
     "summarizer",
     "summary_tokens",
+    "model_tokens",
     "retention",
     "warning",
     "elapsed_ms",

@@ -101,7 +101,7 @@ def test_model_is_asked_where_one_is_named_and_its_cost_is_told(run, source, tmp
     with Upstream(Reply("The meters were counted.", usage=CanonicalUsage(1_000, 100))) as up:
         status, printed, _ = run(
             *("trajectories", source, "-o", tmp_path / "out.jsonl", *SMALL),
-            *("--model", "openai/gpt-5-mini", "--base-url", up.url),
+            *("--summary-model", "openai/gpt-5-mini", "--base-url", up.url),
         )
     assert status == 0
     assert "1 call, $0.0004" in printed
@@ -118,7 +118,7 @@ def test_status_is_one_where_every_summary_failed(run, source, tmp_path):
     with Upstream(HttpStatus(401)) as up:
         status, printed, _ = run(
             *("trajectories", source, "-o", tmp_path / "out.jsonl", *SMALL),
-            *("--model", "openai/gpt-5-mini", "--base-url", up.url),
+            *("--summary-model", "openai/gpt-5-mini", "--base-url", up.url),
         )
     assert status == 1
     assert "kept as they were  1" in printed
@@ -180,7 +180,7 @@ def test_report_that_cannot_be_written_is_told_before_the_work(run, source, tmp_
         (["{in}", "-o", "{out}.parquet"], "a name that ends in .jsonl"),
         (["{in}", "-o", "{out}", "--sample", "much"], "--sample is 'much'; expected a part such as 10%"),
         (["{in}", "-o", "{out}", "--tokenizer", "none"], "trajectories.tokenizer is 'none'"),
-        (["{in}", "-o", "{out}", "--base-url", "http://127.0.0.1:1"], "expected a model beside it"),
+        (["{in}", "-o", "{out}", "--base-url", "http://127.0.0.1:1"], "expected a summary_model beside it"),
         (["{in}", "-o", "{out}", "--ray-address", "auto"], "--ray-address needs --engine ray"),
         (["{in}", "-o", "{out}", "--config", "no.yaml"], "no.yaml is missing"),
         (["{in}", "-o", "missing/{out}"], "expected a place in a folder that is there; missing is not"),
@@ -223,3 +223,22 @@ def test_figures_are_spelt_for_people():
         format_bill(SummaryBill(2, dollars=1, unpriced_calls=1))
         == "2 calls, $1.00 and 1 call of unknown cost"
     )
+
+
+def test_what_summaries_cost_is_recorded_and_the_settings_choose_who_writes(
+    run, source, tmp_path, monkeypatch, store
+):
+    config = tmp_path / "config.yaml"
+    monkeypatch.setenv("MIDFOLD_CONFIG", str(config))
+    with Upstream(Reply("The meters were counted.", usage=CanonicalUsage(1_000, 100))) as up:
+        config.write_text(
+            f"providers: {{house: {{base_url: {up.url}}}}}\ncompression: {{summary_model: house/large}}\n"
+        )
+        assert run("trajectories", source, "-o", tmp_path / "out.jsonl", *SMALL)[0] == 0
+        [call] = store.calls()
+        assert (call.purpose, call.model, call.source) == ("summary", "house/large", "trajectories")
+        assert call.usage == CanonicalUsage(1_000, 100)
+        assert (call.cost, call.cost_kind, call.facts) == (None, "unknown", {"calls": 1})
+        digest = ("--summary-model", "digest")
+        assert run("trajectories", source, "-o", tmp_path / "digest.jsonl", *SMALL, *digest)[0] == 0
+        assert len(up.requests) == 1

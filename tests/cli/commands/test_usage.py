@@ -53,10 +53,8 @@ def test_usage_shows_tokens_cost_cache_models_and_tools(run, session):
     status, out, _ = run("usage")
     lines = out.splitlines()
     assert status == 0
-    assert lines[0].startswith(
-        "Fix the login test  session 5e55104a · chat · claude-sonnet-4-5 · started just"
-    )
-    assert lines[1] == "10,750 tokens in 2 calls, at least $0.0144 (calls: 1 of unknown cost)"
+    assert lines[0].startswith("Fix the login test  session 5e55104a · chat · my-own · started just")
+    assert lines[1] == "10,750 tokens reported in 2 calls, at least $0.0144 (calls: 1 of unknown cost)"
     assert "76% of the input from the cache, saved $0.0186" in lines[2]
     table = {line.split("  ")[0]: line.split() for line in lines}
     assert table["■ from the cache"][-2:] == ["8,000", "74.4%"]

@@ -64,7 +64,7 @@ def test_advice_follows_a_sentence(run, session):
 
 def test_the_help_of_a_search_has_a_line_for_each_kind_of_query(run):
     lines = [line.strip() for line in run("sessions", "search", "--help")[1].splitlines()]
-    assert any(line.startswith("login error ") for line in lines)
+    assert any(line.startswith("login AND error ") for line in lines)
     assert any(line.startswith("compress* ") for line in lines)
 
 

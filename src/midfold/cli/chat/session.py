@@ -184,6 +184,7 @@ def _options(given: "ChatOptions") -> Options:
         allow=given["allow"],
         built_in_tools=not given["no_tools"],
         shown_variables=given["env"],
+        asks_server=True,
     )
     if given["workspace"]:
         options["workspace"] = given["workspace"]

@@ -5,6 +5,7 @@ from typing import TypedDict, Unpack
 
 import click
 
+from midfold.cli.options import complete_model, complete_session, read_tokens
 from midfold.config import find_home, load_settings
 from midfold.wire.apis import APIS
 
@@ -16,7 +17,7 @@ _NO_MODEL = (
 _EPILOG = """\b
 Examples:
   midfold chat --model anthropic/claude-sonnet-4-5
-  midfold chat --model qwen3 --base-url http://127.0.0.1:8080/v1 --context-length 32768
+  midfold chat --model qwen3 --base-url http://127.0.0.1:8080/v1
   midfold chat --resume latest
   midfold chat -p "which tests fail, and why?" --yes > answer.md
 """
@@ -42,17 +43,27 @@ _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 @click.option("-p", "--prompt", metavar="PROMPT", help="Take one turn and exit; - reads standard input.")
 @click.option("--json", "as_json", is_flag=True, help="With -p: print events, one JSON object a line.")
 @click.option(
-    "--resume", "session", metavar="ID", help="Go on with a session: an id, its beginning, or latest."
+    "--resume",
+    "session",
+    metavar="ID",
+    shell_complete=complete_session,
+    help="Go on with a session: an id, its beginning, or latest.",
 )
-@click.option("--model", metavar="NAME", help="provider/model, or any name with --base-url.")
+@click.option(
+    "--model",
+    metavar="NAME",
+    shell_complete=complete_model,
+    help="provider/model, or any name with --base-url.",
+)
 @click.option("--base-url", metavar="URL", help="Where the model is, if not at its provider's own address.")
 @click.option(
     "--api",
     type=click.Choice(sorted(APIS)),
-    help="The API that is spoken there, if not the provider's usual one.",
+    metavar="NAME",
+    help=f"The API that is spoken there: {', '.join(sorted(APIS))}.",
 )
 @click.option(
-    "--context-length", type=click.IntRange(min=1), metavar="N", help="The window of the model, in tokens."
+    "--context-length", type=read_tokens, metavar="N", help="The window of the model in tokens, such as 32k."
 )
 @click.option(
     "--workspace", type=_FOLDER, metavar="DIR", help="Where tools work; the current directory if not given."
@@ -98,6 +109,10 @@ def command(
 
         restore_model(session, given)
     settings = load_settings(flags={"model.name": given["model"]})
+    if settings.model.name is None and given["base_url"] is None:
+        from midfold.cli.chat.first_model import choose_model
+
+        settings = load_settings(flags={"model.name": choose_model()})
     if settings.model.name is None:
         for line in _NO_MODEL:
             click.echo(line.format(home=find_home() / "config.yaml"), err=True)

@@ -6,8 +6,9 @@ from dataclasses import replace
 import click
 
 from midfold.api import CompressOptions
-from midfold.cli.commands.compress import as_report, compress_transcript
+from midfold.cli.commands.compress import as_report, compress_transcript, fill_in
 from midfold.cli.inputs import find_inputs
+from midfold.cli.options import former_model_option, read_tokens, summary_model_option
 from midfold.cli.render.compression import print_compression
 from midfold.cli.render.console import make_console
 from midfold.cli.results import describe_resume, own_destination, print_written, write_result
@@ -21,7 +22,7 @@ _LEAST_TOKENS = 8_000
 _EPILOG = """\b
 Examples:
   midfold compact
-  midfold compact --max-tokens 20000 --focus "the rounding error"
+  midfold compact --max-tokens 20k --focus "the rounding error"
   midfold compact ~/.claude/projects/-home-mia-app/3f5c1e9a-….jsonl
 """
 
@@ -30,15 +31,16 @@ Examples:
 @click.argument("session", required=False)
 @click.option(
     "--max-tokens",
-    type=click.IntRange(min=1),
+    type=read_tokens,
     metavar="N",
     help="A hard ceiling for the messages; by default a fifth of them, 8,000 at least.",
 )
 @click.option("--focus", metavar="TEXT", help="A topic that gets most of the summary.")
-@click.option("--model", metavar="M", help="Let this model write the summary: provider/model.")
+@summary_model_option
+@former_model_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(
-    session: str | None, max_tokens: int | None, focus: str | None, model: str | None, as_json: bool
+    session: str | None, max_tokens: int | None, focus: str | None, summary_model: str | None, as_json: bool
 ) -> int:
     """Fold a session of Claude Code or Codex into a new one, and say how to resume it.
 
@@ -50,12 +52,9 @@ def command(
     destination = own_destination(loaded)
     # The system prompt is the client's, which sends its own.
     bare = replace(loaded, request=replace(loaded.request, system=None))
-    options: CompressOptions = {
-        "max_tokens": max_tokens or _default_ceiling(bare),
-        "focus": focus,
-        "model": model,
-    }
-    outcome = compress_transcript(bare, options)
+    ceiling = max_tokens or _default_ceiling(bare)
+    options = fill_in(CompressOptions(max_tokens=ceiling, focus=focus, summary_model=summary_model))
+    outcome = compress_transcript(bare, options, command_name="compact")
     written = write_result(loaded, outcome.result, destination) if outcome.result.changed else None
     if as_json:
         report = as_report(outcome.result, loaded, outcome.elapsed_ms)
@@ -70,5 +69,5 @@ def command(
 
 def _default_ceiling(loaded: Transcript) -> int:
     request = loaded.request
-    tokens = break_down(parse(request.messages, request.dialect), TokenCounter(request.model)).tokens
+    tokens = break_down(parse(request.messages, request.dialect), TokenCounter(request.counted_as)).tokens
     return max(_LEAST_TOKENS, tokens // _SHARE)

@@ -5,16 +5,25 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Unpack, cast
 
 import click
 
-from midfold.api import CompressOptions, plan_compression
+from midfold.api import CompressOptions, plan_compression, writes_by_old_meaning
 from midfold.cli.inputs import find_inputs, say_unreadable
-from midfold.cli.options import dialect_option, fold_option, row_option
+from midfold.cli.options import (
+    complete_model,
+    dialect_option,
+    fold_option,
+    read_tokens,
+    row_option,
+    summary_model_option,
+    whole_number,
+)
 from midfold.cli.render.compression import print_compression, print_losses, print_plan
 from midfold.cli.render.console import make_console
 from midfold.cli.results import FORMS, choose_destination, print_written, write_result
+from midfold.cli.summary_model import choose_summary_model, open_summarizer, record_summary_calls, say
 from midfold.config import load_settings
 from midfold.engines import SummarizerCaller
 from midfold.errors import DialectError, SummaryUnavailable
@@ -34,11 +43,11 @@ if TYPE_CHECKING:
 
 _EPILOG = """\b
 Examples:
-  midfold compress --max-tokens 20000 --plan
-  midfold compress session.json --max-tokens 20000 -o shorter.json
-  midfold compress session.jsonl --context-length 200000 --strategy prune > pruned.json
-  midfold compress session.json --max-tokens 20000 --plan
-  midfold compress session.json --max-tokens 20000 --model openai/gpt-5-mini --preview
+  midfold compress --max-tokens 20k --plan
+  midfold compress session.json --max-tokens 20k -o shorter.json
+  midfold compress s.json --context-length 200k --strategy prune > out.json
+  midfold compress session.json --max-tokens 20k --plan
+  midfold compress s.json --max-tokens 20k --summary-model openai/o3 --preview
 """
 
 
@@ -54,13 +63,14 @@ Examples:
     "--as",
     "form",
     type=click.Choice(FORMS),
-    help="Write messages, or a session that its client resumes; the default for a session and OUT.jsonl.",
+    metavar="FORM",
+    help="Write messages, or a session that its client resumes.",
 )
 @click.option(
-    "--max-tokens", type=click.IntRange(min=1), metavar="N", help="A hard ceiling for the whole request."
+    "--max-tokens", type=read_tokens, metavar="N", help="A hard ceiling for the whole request, such as 20k."
 )
 @click.option(
-    "--context-length", type=click.IntRange(min=1), metavar="N", help="Fold for a model with this window."
+    "--context-length", type=read_tokens, metavar="N", help="Fold for a model with this window, such as 200k."
 )
 @click.option("--focus", metavar="TEXT", help="A topic that gets most of the summary.")
 @fold_option("strategy")
@@ -70,23 +80,27 @@ Examples:
     "--pin", multiple=True, metavar="TEXT", help="Keep this sentence word for word; may be repeated."
 )
 @click.option("--no-pins", is_flag=True, help="Do not keep the user's rules word for word.")
-@click.option("--model", metavar="M", help="Let this model write the summary: provider/model.")
-@click.option("--base-url", metavar="URL", help="Where that model is, if not at its provider's own address.")
+@click.option(
+    "--model",
+    metavar="NAME",
+    shell_complete=complete_model,
+    help="The model that the messages are for; default: the transcript's.",
+)
+@summary_model_option
+@click.option("--base-url", metavar="URL", help="Where the summary model is, if not at its own address.")
 @click.option(
     "--summarizer-window",
-    type=click.IntRange(min=1),
+    type=read_tokens,
     metavar="N",
-    help="How many tokens that model can take.",
+    help="How many tokens the summary model can take.",
 )
-@click.option(
-    "--tokenizer", metavar="MODEL", help="Count as this model does; default: the one the transcript names."
-)
+@click.option("--tokenizer", hidden=True)
 @dialect_option
 @row_option
 @click.option("--plan", "only_plan", is_flag=True, help="Show what would be folded; write nothing.")
 @click.option("--preview", is_flag=True, help="Show that with its price and time; nothing is sent.")
 @click.option(
-    "--losses", type=click.IntRange(min=1), metavar="N", help="List the N most important things that left."
+    "--losses", type=whole_number(1), metavar="N", help="List the N most important things that left."
 )
 @click.option(
     "--json", "as_json", is_flag=True, help="Report as one JSON object: on stdout with -o, else on stderr."
@@ -112,13 +126,17 @@ def command(
     """
     if (options.get("max_tokens") is None) == (options.get("context_length") is None):
         raise click.UsageError("give either --max-tokens or --context-length")
-    if options.get("base_url") and not options.get("model"):
-        raise click.UsageError("--base-url needs a --model")
+    if options.get("base_url") and not options.get("summary_model"):
+        raise click.UsageError("--base-url needs a --summary-model; --model is the model you talk to")
     files = find_inputs(transcripts)
     is_for_show = only_plan or preview
     if len(files) > 1 and not is_for_show and (output is None or not Path(output).is_dir()):
         raise click.UsageError(f"{len(files)} transcripts need a folder to write to: -o FOLDER")
-    options["pins"] = not no_pins
+    options = fill_in(options)
+    if no_pins:
+        options["pins"] = False
+    if not options["summary_model"] and writes_by_old_meaning(options.get("model")):
+        say(f"--model counts; --summary-model {options['model']} would let it write the summary")
     wanted = _Wanted(output, form, losses, only_plan=only_plan, preview=preview, as_json=as_json)
     statuses: list[int] = []
     for file in files:
@@ -175,18 +193,30 @@ class CompressionOutcome:
     calls: "tuple[SummaryCall, ...] | None" = None
 
 
-def compress_transcript(loaded: Transcript, options: CompressOptions) -> CompressionOutcome:
-    """Compress, with a model where one is named."""
-    model = options.get("model")
+def compress_transcript(
+    loaded: Transcript, options: CompressOptions, *, command_name: str = "compress"
+) -> CompressionOutcome:
+    """Compress, with a model where one is named; what it cost is recorded."""
+    model = options.get("summary_model")
     if not model:
         return _run(loaded, options, _no_model)
-    from midfold.cli.render.preview import announced, open_summarizer
+    from midfold.cli.render.preview import announced
 
     with open_summarizer(model, options.get("base_url")) as summarizer:
         what = f"the middle of {len(loaded.request.messages):,} messages with {model}"
         ask = SummarizerCaller().for_fold(summarizer)
-        outcome = _run(loaded, options, announced(ask, what, make_console(stderr=True)))
+        try:
+            outcome = _run(loaded, options, announced(ask, what, make_console(stderr=True)))
+        finally:
+            record_summary_calls(summarizer.calls, command_name, loaded.source)
         return replace(outcome, calls=summarizer.calls)
+
+
+def fill_in(options: CompressOptions) -> CompressOptions:
+    """Leave out the options that nobody gave, so that the settings decide, and choose who writes."""
+    given = {key: value for key, value in options.items() if value is not None}
+    given["summary_model"] = choose_summary_model(options.get("summary_model"))
+    return cast("CompressOptions", given)  # some of the same keys
 
 
 def _run(
@@ -206,10 +236,8 @@ def _dry_run(loaded: Transcript, options: CompressOptions) -> CompressionOutcome
 
 
 def _plan(loaded: Transcript, options: CompressOptions) -> Flow[object]:
-    uses_model = bool(options.get("model"))
-    if uses_model and not options.get("summarizer_window"):
-        options = {**options, "summarizer_window": load_settings().auxiliary.compression.context_length}
-    return plan_compression(loaded.request, use_model=uses_model, **options)
+    uses_model = bool(options.get("summary_model"))
+    return plan_compression(loaded.request, use_model=uses_model, policy=load_settings().policy(0), **options)
 
 
 def _no_model(_request: SummaryRequest) -> str:
@@ -240,7 +268,7 @@ def _report_preview(
 ) -> None:
     from midfold.cli.render.preview import as_preview, foresee, print_preview
 
-    model = options.get("model")
+    model = options.get("summary_model")
     expected = foresee(outcome.requests, model, options.get("base_url")) if model else None
     if as_json:
         click.echo(json.dumps({**_facts(outcome, loaded), "preview": as_preview(expected)}))
@@ -277,6 +305,7 @@ def as_report(result: Compression[object], loaded: Transcript, elapsed_ms: float
         "pruned": {"results": pruned.results, "duplicates": pruned.duplicates, "arguments": pruned.arguments},
         "summarizer": result.summarizer,
         "summary_tokens": result.summary_tokens,
+        "model_tokens": result.model_tokens,
         "retention": _retention(result.retention),
         "warning": result.warning,
         "elapsed_ms": round(elapsed_ms, 1),

@@ -4,6 +4,7 @@ import json
 import math
 import os
 from collections.abc import Mapping
+from difflib import get_close_matches
 from pathlib import Path
 
 import click
@@ -13,8 +14,21 @@ from rich.text import Text
 
 from midfold.cli.render.console import make_console
 from midfold.cli.terminal import printable
-from midfold.config import DEFAULT, PREFIX, SETTINGS, CheckedSettings, Settings, SettingValue, check_settings
+from midfold.config import (
+    DEFAULT,
+    PREFIX,
+    SETTINGS,
+    CheckedSettings,
+    Settings,
+    SettingValue,
+    check_settings,
+    find_home,
+)
+from midfold.engines import find_engine
+from midfold.errors import ConfigError, EngineNotFound, MidfoldError
 from midfold.folding import THRESHOLD_CAP, Budget
+from midfold.providers import read_providers, suggest_name
+from midfold.tokens import find_model, list_models, snapshot_date
 
 _MOST_CHARS = 72
 _FIXED_BUDGETS = ("compression.head_tokens", "compression.tail_tokens", "compression.summary_tokens")
@@ -57,14 +71,66 @@ def check(path: Path | None) -> int:
     Notes name what is legal but has another effect than it seems. Exits with status 2 if anything is wrong.
     """
     checked = check_settings(path=path)
-    for problem in checked.problems:
+    problems = list(checked.problems) or find_unknown_names(checked.settings)
+    for problem in problems:
         click.echo(f"midfold: {printable(str(problem), 500)}", err=True)
-    if checked.problems:
+    if problems:
         return 2
     click.echo(f"no problems: {_source(checked)}")
-    for remark in find_remarks(checked.settings, os.environ):
+    for remark in [*find_remarks(checked.settings, os.environ), *find_unknown_models(checked.settings)]:
         click.echo(f"note: {remark}")
     return 0
+
+
+def find_unknown_names(settings: Settings) -> list[MidfoldError]:
+    """List the engine, the store and the providers that the settings name and nobody knows."""
+    found: list[MidfoldError] = []
+    scheme = (settings.store.url or "sqlite:").partition(":")[0]
+    if scheme != "sqlite":  # the rest may hold a password
+        found.append(
+            ConfigError("store.url", f"{scheme}:...", hint="a URL such as sqlite:///folder/sessions.db")
+        )
+    try:
+        find_engine(settings.context.engine, find_home())
+    except EngineNotFound as error:
+        alike = get_close_matches(error.name, error.available, n=1)
+        hint = f"one of {', '.join(error.available)}" + (f"; did you mean {alike[0]}?" if alike else "")
+        found.append(ConfigError("context.engine", error.name, hint=hint))
+    try:
+        providers = read_providers(settings.providers)
+    except ConfigError as error:
+        return [*found, error]
+    for key, name in _list_models(settings):
+        near = suggest_name(name, providers)
+        if near is not None and name.partition("/")[0] not in providers:
+            found.append(ConfigError(key, name, hint=f"a known provider; did you mean {near}?"))
+    return found
+
+
+def find_unknown_models(settings: Settings) -> list[str]:
+    """List the models of known providers that the table does not have: new ones, or misspelled."""
+    remarks = []
+    for key, name in _list_models(settings):
+        provider, _, model = name.partition("/")
+        if provider not in read_providers(settings.providers):
+            remarks.append(f"{key} {name} names no known provider: it needs --base-url")
+        served = list_models(provider)
+        if not served or find_model(name):
+            continue
+        near = get_close_matches(model, served, n=1)
+        advice = f"; did you mean {provider}/{near[0]}?" if near else ""
+        remarks.append(f"{key} {name} is not in the table of {snapshot_date()}{advice}")
+    return remarks
+
+
+def _list_models(settings: Settings) -> list[tuple[str, str]]:
+    """Return the settings that name a model of a provider; a bare name waits for `--base-url`."""
+    named = (
+        ("model.name", settings.model.name),
+        ("compression.summary_model", settings.compression.summary_model),
+        ("auxiliary.custom.compression", settings.auxiliary.custom.compression),
+    )
+    return [(key, name) for key, name in named if name and "/" in name]
 
 
 def find_remarks(settings: Settings, environment: Mapping[str, str]) -> list[str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from midfold.cli.options import whole_number
 from midfold.cli.render.console import make_console
 from midfold.cli.render.evaluation import print_report, print_studies
 from midfold.cli.terminal import printable
@@ -19,9 +20,11 @@ from midfold.evaluation import (
     EngineRun,
     FutureScore,
     Gate,
+    Labels,
     MeasuredConversation,
     Report,
     Score,
+    SearchScore,
     Studies,
     Study,
     TruthScore,
@@ -40,6 +43,8 @@ from midfold.evaluation import (
     read_labels,
     run_engine,
     score_future,
+    score_locomo,
+    score_search,
     study_of,
     study_values,
     summarize,
@@ -56,6 +61,7 @@ Examples:
   midfold eval corpus/ --chains --html report.html
   midfold eval corpus/ --ratio 0.1 --gate verbatim=0.85 --gate must_keep=1.0
   midfold eval corpus/ --truth --future --gate wrong_per_100=2
+  midfold eval corpus/ --search --locomo locomo10.json --gate search_lead=0
 """
 
 
@@ -86,6 +92,18 @@ class _Findings:
     future: list[FutureScore] = field(default_factory=list)
     ladders: list[CeilingLadder] = field(default_factory=list)
     engine_runs: list[EngineRun] = field(default_factory=list)
+    searches: list[SearchScore] = field(default_factory=list)
+
+
+def _read_ratio(text: str) -> float:
+    """Read a part of one; an option's type."""
+    try:
+        ratio = float(text)
+    except ValueError:
+        ratio = 0.0
+    if not 0 < ratio < 1:
+        raise click.BadParameter(f"{text!r} is no part; write one between 0 and 1, such as 0.1")
+    return ratio
 
 
 @click.command(epilog=_EPILOG)
@@ -107,22 +125,29 @@ class _Findings:
 @click.option(
     "--ratio",
     "ratios",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=_read_ratio,
+    metavar="PART",
     multiple=True,
-    help="The part of its size to compress to; may be given again.  [default: 0.1, 0.05, 0.025;"
-    " --truth: 0.1, 0.05; --future: 0.1, 0.2]",
+    help="The part of its size to compress to, such as 0.1; may be repeated.",
 )
 @click.option("--truth", is_flag=True, help="Judge the notes by labels, and print each wrong entry.")
 @click.option("--future", is_flag=True, help="Cut, fold, and look for what the agent used after the cut.")
 @click.option("--ceilings", is_flag=True, help="Fold to smaller and smaller ceilings: less never gives more.")
 @click.option("--engine", is_flag=True, help="Run an engine over whole conversations, and look what is left.")
+@click.option("--search", is_flag=True, help="Search for what labels ask, beside a plain full-text index.")
+@click.option(
+    "--locomo",
+    metavar="FILE",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="With --search, ask the questions of a LoCoMo file, too.",
+)
 @click.option(
     "--chains",
     is_flag=True,
     help="Fold 1, 2, 5 and 10 times in a row, to the first ratio; beside the comparison of methods.",
 )
 @click.option("--all", "everything", is_flag=True, help="Measure all of this.")
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Take the first N transcripts only.")
+@click.option("--limit", type=whole_number(1), metavar="N", help="Take the first N transcripts only.")
 @click.option(
     "--missing", "with_missing", is_flag=True, help="With --truth, also list facts that are missing."
 )
@@ -145,20 +170,23 @@ def command(
     as_json: bool,
     page: str | None,
     gates: tuple[str, ...],
+    locomo: Path | None,
     **studies: bool,
 ) -> int:
     """Compress transcripts in several ways and show what each of them keeps.
 
     PATH is a transcript that `midfold inspect` reads, or a folder of them. Probes, exact strings that should
     survive, are read from files where there are some and derived from the transcript where not. With --truth,
-    --future, --ceilings or --engine these are measured instead. No model and no network is needed.
+    --future, --ceilings, --engine or --search these are measured instead. No model and no network is needed.
     """
     plan = _Plan(_choose_studies(studies), tuple(dict.fromkeys(ratios)), probes_dir, labels_dir)
     wanted = read_gates(gates)
     _check_gates(wanted, plan)
     found = _measure(list(islice(find_transcripts(paths), limit)), plan)
+    if locomo is not None and Study.SEARCH in plan.studies:
+        found.searches += score_locomo(locomo)
     report = summarize(found.scores, found.links, found.unusable)
-    judged = summarize_studies(found.truth, found.future, found.ladders, found.engine_runs)
+    judged = summarize_studies(found.truth, found.future, found.ladders, found.engine_runs, found.searches)
     _check_findings(report, judged, plan)
     if page is not None:
         _write_page(report, judged, page)
@@ -201,6 +229,8 @@ def _check_gates(gates: Sequence[Gate], plan: _Plan) -> None:
 def _check_findings(report: Report, studies: Studies, plan: _Plan) -> None:
     if Study.TRUTH in plan.studies and not studies.truth:
         raise click.UsageError("no transcript has labels; --labels says where they lie")
+    if plan.studies == {Study.SEARCH} and not studies.search:
+        raise click.UsageError("no transcript has queries among its labels; --labels says where they lie")
     if not (report.scores or study_values(studies)):
         raise click.UsageError("there is no transcript to measure with")
 
@@ -232,8 +262,11 @@ def _measure_one(conversation: MeasuredConversation, path: Path, plan: _Plan, fo
         found.scores += evaluate(conversation, plan.ratios_of(Study.PROBES))
     if Study.CHAINS in studies:
         found.links += chain_folds(conversation, plan.ratios_of(Study.CHAINS)[0])
-    if Study.TRUTH in studies:
-        found.truth += _judge(conversation, path, plan, found)
+    if labels := _read_labels(conversation, path, plan, found):
+        if Study.TRUTH in studies:
+            found.truth += [judge_truth(conversation, labels, ratio) for ratio in plan.ratios_of(Study.TRUTH)]
+        score = score_search(conversation, labels) if Study.SEARCH in studies else None
+        found.searches += [] if score is None else [score]
     if Study.FUTURE in studies:
         found.future += score_future(conversation, plan.ratios_of(Study.FUTURE))
     if Study.CEILINGS in studies:
@@ -243,17 +276,18 @@ def _measure_one(conversation: MeasuredConversation, path: Path, plan: _Plan, fo
         found.engine_runs += [] if run is None else [run]
 
 
-def _judge(conversation: MeasuredConversation, path: Path, plan: _Plan, found: _Findings) -> list[TruthScore]:
-    """Judge a transcript that has labels."""
+def _read_labels(
+    conversation: MeasuredConversation, path: Path, plan: _Plan, found: _Findings
+) -> Labels | None:
+    """Read the labels of a transcript, where a study needs them and it has some."""
     listed = find_labels(path, name_transcript(path), plan.labels_dir)
-    if listed is None:
-        return []
+    if listed is None or plan.studies.isdisjoint((Study.TRUTH, Study.SEARCH)):
+        return None
     try:
-        labels = read_labels(listed, len(conversation.messages))
+        return read_labels(listed, len(conversation.messages))
     except UnreadableTranscript as error:
         _leave_out(Unusable(listed, error.reason), found)
-        return []
-    return [judge_truth(conversation, labels, ratio) for ratio in plan.ratios_of(Study.TRUTH)]
+        return None
 
 
 def _write_page(report: Report, studies: Studies, page: str) -> None:

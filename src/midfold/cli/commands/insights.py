@@ -6,11 +6,12 @@ from pathlib import Path
 import click
 
 from midfold.cli.conversations import own_store, print_json
+from midfold.cli.options import whole_number
 from midfold.cli.render.console import make_console
 from midfold.cli.render.usage import print_insights
 from midfold.files import replace_file
 from midfold.redact import redact
-from midfold.usage import draw_insights, insights_as_dict, read_insights
+from midfold.usage import MOST_DAYS, draw_insights, insights_as_dict, read_insights
 
 _EPILOG = """\b
 Examples:
@@ -22,14 +23,18 @@ Examples:
 
 @click.command(epilog=_EPILOG)
 @click.option(
-    "--days", type=click.IntRange(1, 3_650), default=30, show_default=True, help="Days, today included."
+    "--days",
+    type=whole_number(1, MOST_DAYS),
+    metavar="N",
+    default=30,
+    help="Days, today included; 30 if not given.",
 )
 @click.option(
     "--by",
     type=click.Choice(["day", "model", "source"]),
+    metavar="WHAT",
     default="day",
-    show_default=True,
-    help="What a line of the table is.",
+    help="A line of the table is a day, a model or a source; default: day.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 @click.option("--svg", type=click.Path(path_type=Path), metavar="FILE", help="Write a chart as well.")

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 import click
 
 from midfold.cli.inputs import find_inputs, say_unreadable
-from midfold.cli.options import dialect_option, row_option
+from midfold.cli.options import complete_model, dialect_option, read_tokens, row_option, whole_number
 from midfold.cli.render.console import make_console
 from midfold.cli.render.context import print_inspection, print_inspections
 from midfold.config import find_home
@@ -14,7 +14,15 @@ from midfold.engines import ContextBreakdown, section_breakdown
 from midfold.errors import DialectError
 from midfold.folding import CompressionPolicy
 from midfold.ports import Fault
-from midfold.tokens import Breakdown, LearnedLimits, TokenCounter, Window, break_down, resolve_window
+from midfold.tokens import (
+    LIMITS_FILE,
+    Breakdown,
+    LearnedLimits,
+    TokenCounter,
+    Window,
+    break_down,
+    resolve_window,
+)
 from midfold.transcripts import Transcript, load_transcript
 from midfold.wire import parse
 from midfold.wire.validate import continues_stored_history, profile_for, validate
@@ -24,7 +32,7 @@ _EPILOG = """\b
 Examples:
   midfold inspect
   midfold inspect session.json
-  midfold inspect ~/.claude/projects/app/session.jsonl --context-length 200000
+  midfold inspect ~/.claude/projects/app/s.jsonl --context-length 200k
   midfold inspect trajectories.jsonl.gz --row 17 --json
   some-agent --dump | midfold inspect -
 """
@@ -46,12 +54,17 @@ class Inspection:
 
 @click.command(epilog=_EPILOG)
 @click.argument("transcripts", metavar="[IN]...", nargs=-1)
-@click.option("--model", help="Count as this model does; the default is the one the transcript names.")
-@click.option("--context-length", type=click.IntRange(min=1), metavar="N", help="The window to compare with.")
+@click.option(
+    "--model",
+    metavar="NAME",
+    shell_complete=complete_model,
+    help="Count as this model does; the default is the transcript's.",
+)
+@click.option("--context-length", type=read_tokens, metavar="N", help="The window to compare with: 128k.")
 @dialect_option
 @row_option
 @click.option(
-    "--top", type=click.IntRange(min=0), default=5, show_default=True, help="Large messages to list."
+    "--top", type=whole_number(0), metavar="N", default=5, help="Large messages to list; 5 if not given."
 )
 @click.option("--strict", is_flag=True, help="Exit with status 2 if the provider would refuse the messages.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
@@ -104,7 +117,7 @@ def inspect_transcript(
     request = transcript.request
     model = model or request.model
     messages = parse(request.messages, request.dialect)
-    count = TokenCounter(model)
+    count = TokenCounter(model or request.counted_as)
     breakdown = break_down(
         messages,
         count,
@@ -131,7 +144,7 @@ def inspect_transcript(
 def _find_window(model: str | None, context_length: int | None) -> Window | None:
     if model is None and context_length is None:
         return None
-    limits = LearnedLimits(find_home() / "learnt_limits.json")
+    limits = LearnedLimits(find_home() / LIMITS_FILE)
     window = resolve_window(model or "", explicit=context_length, limits=limits)
     return window if window.source != "probe" else None
 

@@ -14,7 +14,7 @@ from midfold.cli.conversations import (
     own_store,
     print_json,
 )
-from midfold.cli.options import read_moment, read_size
+from midfold.cli.options import complete_session, read_moment, read_size
 from midfold.cli.render.format import count_of, format_time
 from midfold.cli.terminal import printable
 from midfold.config import delete_session, load_settings, oldest_to_keep, open_own_outputs, prune_sessions
@@ -25,12 +25,15 @@ _MOST_CELLS = 60
 
 
 @click.command("delete")
-@click.argument("name", metavar="ID")
+@click.argument("name", metavar="ID", shell_complete=complete_session)
 @click.option("--branches", is_flag=True, help="Delete what branched from it, too.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option("--json", "as_json", is_flag=True, help="Report as one JSON object.")
 def delete_command(name: str, branches: bool, yes: bool, as_json: bool) -> int:
-    """Delete a conversation for good: all its sessions, their sub-agents, and output that they offloaded."""
+    """Delete a conversation for good.
+
+    All its sessions go, their sub-agents, and output that they offloaded.
+    """
     with own_store() as store:
         session = find_session(store, name)
         children = find_branches(every_session(store), session.conversation_id)

@@ -9,7 +9,7 @@ import click
 from rich.text import Text
 
 from midfold.cli.conversations import ID_CHARS, describe, find_session, own_store, print_json, read_text
-from midfold.cli.options import dialect_option, row_option
+from midfold.cli.options import complete_session, dialect_option, row_option
 from midfold.cli.render.console import make_console
 from midfold.cli.render.format import count_of
 from midfold.cli.render.usage import format_bill
@@ -32,13 +32,14 @@ _MOST_CHARS = 200
 
 
 @click.command("export")
-@click.argument("name", metavar="ID")
+@click.argument("name", metavar="ID", shell_complete=complete_session)
 @click.option("-o", "--output", metavar="FILE", help="Where to write; standard output if not given.")
 @click.option(
     "--format",
     "form",
     type=click.Choice([form.value for form in ExportFormat]),
-    help="What to write; the default is json, or jsonl for a file of that name.",
+    metavar="FORMAT",
+    help="json (default), jsonl or sharegpt.",
 )
 @click.option("--tip", is_flag=True, help="What the newest session says, instead of all that was said.")
 def export_command(name: str, output: str | None, form: str | None, tip: bool) -> None:
@@ -82,13 +83,15 @@ class ImportOptions(TypedDict):
 
 @click.command("import")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
-@click.option("--title", type=read_text, help="What to call it.")
+@click.option("--title", type=read_text, metavar="TEXT", help="What to call it.")
 @row_option
 @dialect_option
 @click.option("--again", is_flag=True, help="Write a conversation again that is already here.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON list instead of a line for each.")
 def import_command(files: tuple[str, ...], as_json: bool, **how: Unpack[ImportOptions]) -> int:
-    """Bring conversations in, one from each FILE, or from standard input for -.
+    """Bring conversations in, one from each FILE.
+
+    FILE may be - for standard input.
 
     Reads our own exports, transcripts and request bodies in any dialect (OpenAI chat and Responses,
     Anthropic, ShareGPT), and session files of Claude Code, Codex and Hermes. What is here already is left

@@ -1,10 +1,12 @@
 """`midfold sessions`: what was said, where it went on, and what can be found in it."""
 
 from dataclasses import asdict
+from difflib import get_close_matches
 from typing import TypedDict, Unpack
 
 import click
 
+from midfold.cli.commands.session_notes import notes_command
 from midfold.cli.commands.session_removal import delete_command, prune_command
 from midfold.cli.commands.session_transfer import export_command, import_command
 from midfold.cli.conversations import (
@@ -19,7 +21,7 @@ from midfold.cli.conversations import (
     read_text,
     take_excerpt,
 )
-from midfold.cli.options import read_moment
+from midfold.cli.options import complete_session, read_moment, whole_number
 from midfold.cli.render.console import make_console
 from midfold.cli.render.format import show_line
 from midfold.cli.render.sessions import print_chain, print_conversations, print_excerpt, print_hits
@@ -47,12 +49,12 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON i
 
 
 @command.command("list")
-@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="How many.")
+@click.option("--limit", type=whole_number(1), metavar="N", default=20, help="How many; 20 if not given.")
 @click.option(
     "--source",
     type=read_text,
     metavar="NAME",
-    help="Only those that came from here, such as chat, import or claude_code.",
+    help="Only conversations from this source, such as chat, import or claude_code.",
 )
 @json_option
 def list_command(limit: int, source: str | None, as_json: bool) -> None:
@@ -72,14 +74,12 @@ def list_command(limit: int, source: str | None, as_json: bool) -> None:
 
 
 @command.command()
-@click.argument("name", metavar="ID")
-@click.option(
-    "--last", type=click.IntRange(min=1), metavar="N", help="The newest N messages; 20 if not given."
-)
+@click.argument("name", metavar="ID", shell_complete=complete_session)
+@click.option("--last", type=whole_number(1), metavar="N", help="The newest N messages; 20 if not given.")
 @click.option("--all", "everything", is_flag=True, help="All messages.")
 @click.option(
     "--around",
-    type=click.IntRange(min=0),
+    type=whole_number(0),
     metavar="N",
     help="The messages around number N, as search names them.",
 )
@@ -96,6 +96,19 @@ def show(name: str, full: bool, as_json: bool, **wanted: Unpack[ExcerptRange]) -
         print_excerpt(view, make_console(), full=full)
 
 
+_ROLES = ("user", "assistant", "tool", "system", "developer")
+
+
+def _read_role(text: str) -> str:
+    """Read a speaker; an option's type."""
+    role = read_text(text).lower()
+    if role not in _ROLES:
+        near = get_close_matches(role, _ROLES, n=1)
+        advice = f"did you mean {near[0]}?" if near else f"there are {', '.join(_ROLES)}"
+        raise click.BadParameter(f"{text!r} is no speaker; {advice}")
+    return role
+
+
 class SearchOptions(TypedDict):
     """The filters of a search."""
 
@@ -108,12 +121,18 @@ class SearchOptions(TypedDict):
 
 @command.command()
 @click.argument("words", metavar="QUERY...", type=read_text, nargs=-1, required=True)
-@click.option("--session", "name", metavar="ID", help="Only the conversation of this session.")
+@click.option(
+    "--session",
+    "name",
+    metavar="ID",
+    shell_complete=complete_session,
+    help="Only the conversation of this session.",
+)
 @click.option(
     "--role",
-    type=read_text,
+    type=_read_role,
     metavar="ROLE",
-    help="Only what this speaker said: user, assistant, tool, system.",
+    help="Only what this speaker said: user, assistant, tool or system.",
 )
 @click.option("--tool", type=read_text, metavar="NAME", help="Only calls and results of this tool.")
 @click.option(
@@ -123,10 +142,13 @@ class SearchOptions(TypedDict):
 @click.option(
     "--order",
     type=click.Choice([order.value for order in Order]),
-    default=Order.NEWEST.value,
-    show_default=True,
+    metavar="ORDER",
+    default=Order.RELEVANCE.value,
+    help="By relevance, which is the default, or newest first.",
 )
-@click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="How many.")
+@click.option(
+    "--limit", type=whole_number(1, 1_000), metavar="N", default=20, help="How many; 20 if not given."
+)
 @click.option("--letters", is_flag=True, help="Look for the text letter by letter; needs --session.")
 @json_option
 def search(
@@ -139,11 +161,16 @@ def search(
 ) -> None:
     """Find messages by what they say, folded or not.
 
+    The message that answers best comes first.
+
     \b
-    login error            both words
-    "connection reset"     next to each other (in a shell: '"connection reset"')
+    why did login fail     a question, or any of some words
+    "connection reset"     as it is (in a shell: '"connection reset"')
+    login AND error        both words
     compress*              words that begin so
     fold OR prune          either; error NOT timeout: the one without the other
+
+    With --order newest a message has every word.
     """
     query = " ".join(words)
     if letters and name is None:
@@ -161,7 +188,7 @@ def search(
 
 
 @command.command()
-@click.argument("name", metavar="ID")
+@click.argument("name", metavar="ID", shell_complete=complete_session)
 def tip(name: str) -> None:
     """Print the id of the session in which a conversation goes on."""
     with own_store() as store:
@@ -169,7 +196,7 @@ def tip(name: str) -> None:
 
 
 @command.command()
-@click.argument("name", metavar="ID")
+@click.argument("name", metavar="ID", shell_complete=complete_session)
 @json_option
 def chain(name: str, as_json: bool) -> None:
     """List the sessions of a conversation from the first to the tip."""
@@ -182,7 +209,7 @@ def chain(name: str, as_json: bool) -> None:
 
 
 @command.command()
-@click.argument("name", metavar="ID")
+@click.argument("name", metavar="ID", shell_complete=complete_session)
 @click.argument("words", metavar="TITLE...", type=read_text, nargs=-1, required=True)
 def title(name: str, words: tuple[str, ...]) -> None:
     """Give a conversation a title."""
@@ -193,9 +220,11 @@ def title(name: str, words: tuple[str, ...]) -> None:
 
 
 @command.command()
-@click.argument("name", metavar="ID")
+@click.argument("name", metavar="ID", shell_complete=complete_session)
 def undo(name: str) -> None:
-    """Take back the newest fold of a conversation: it goes on with everything the fold took away.
+    """Take back the newest fold of a conversation.
+
+    It goes on with everything that the fold took away.
 
     What was said since stays. Prints the id of the session that goes on.
     """
@@ -208,5 +237,5 @@ def _found_json(found: SearchResults) -> dict[str, object]:
     return {"hits": hits, "is_incomplete": found.is_incomplete}
 
 
-for subcommand in (export_command, import_command, delete_command, prune_command):
+for subcommand in (notes_command, export_command, import_command, delete_command, prune_command):
     command.add_command(subcommand)

@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import secrets
 import shlex
 import sys
 from dataclasses import replace
@@ -11,32 +12,45 @@ from typing import TypedDict, Unpack
 
 import click
 
+from midfold.cli.options import (
+    DIGEST_WORD,
+    former_model_option,
+    read_tokens,
+    summary_model_option,
+    whole_number,
+)
 from midfold.cli.render.console import make_console
 from midfold.cli.render.trajectories import print_result, show_progress
+from midfold.cli.summary_model import CallRecorder, choose_summary_model
 from midfold.errors import MidfoldError
+from midfold.store import Call
+from midfold.tokens import CanonicalUsage
 from midfold.trajectories import (
     Batch,
     BatchResult,
     CompressionConfig,
     Engine,
     LocalEngine,
+    SummaryBill,
+    Watch,
     as_values,
     compress_files,
     measure_files,
     read_share,
     write_report,
 )
+from midfold.usage import SUMMARY, CostKind
 
-_SETTINGS = ("target_max_tokens", "tokenizer", "model", "base_url")
+_SETTINGS = ("target_max_tokens", "tokenizer", "summary_model", "base_url")
 _INTERRUPTED = 130
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _EPILOG = """\b
 Examples:
   midfold trajectories runs.jsonl -o short.jsonl
   midfold trajectories runs.jsonl --dry-run --sample 5%
-  midfold trajectories data/ -o short/ --target-max-tokens 8000 --tokenizer qwen3 --report report/
-  midfold trajectories runs.jsonl.gz -o short.jsonl.gz --model openai/gpt-5-mini
-  midfold trajectories runs.jsonl.gz -o short.jsonl.gz --model openai/gpt-5-mini --resume
+  midfold trajectories data/ -o short/ --target-max-tokens 8k --report report/
+  midfold trajectories runs.jsonl.gz -o short.jsonl.gz --tokenizer qwen3
+  midfold trajectories in.jsonl -o s.jsonl --summary-model openai/o3 --resume
   midfold trajectories data/ -o short/ --engine ray --ray-address auto
 
 \b
@@ -54,7 +68,7 @@ class Flags(TypedDict):
     config_file: Path | None
     target_max_tokens: int | None
     tokenizer: str | None
-    model: str | None
+    summary_model: str | None
     base_url: str | None
     engine: str
     ray_address: str | None
@@ -79,32 +93,31 @@ class Flags(TypedDict):
 @click.option(
     "--config",
     "config_file",
-    metavar="F",
+    metavar="FILE",
     type=click.Path(path_type=Path),
     help="A YAML or TOML file with settings.",
 )
 @click.option(
     "--target-max-tokens",
-    type=click.IntRange(min=1),
+    type=read_tokens,
     metavar="N",
     help=f"The size to reach; {CompressionConfig().target_max_tokens:,} if nothing says otherwise.",
 )
-@click.option("--tokenizer", metavar="T", help="A vocabulary, a model, or the path of a tokenizer.json.")
-@click.option("--model", metavar="M", help="Let this model write summaries: provider/model.")
-@click.option("--base-url", metavar="U", help="Where that model is, if not at its provider's own address.")
+@click.option("--tokenizer", metavar="NAME", help="A vocabulary, a model, or the path of a tokenizer.json.")
+@summary_model_option
+@former_model_option
+@click.option("--base-url", metavar="URL", help="Where that model is, if not at its provider's own address.")
 @click.option(
     "--engine",
     type=click.Choice(["local", "ray"]),
+    metavar="NAME",
     default="local",
-    show_default=True,
-    help="Where the work is done.",
+    help="Where the work is done: local (default) or ray.",
 )
-@click.option("--ray-address", metavar="A", help="The Ray cluster to work on; one is started if not given.")
-@click.option(
-    "--workers", type=click.IntRange(min=1), metavar="N", help="How many processes; one for each core."
-)
-@click.option("--sample", metavar="P", help="Take this part, such as 5%, or this many rows, such as 500.")
-@click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Which sample to take.")
+@click.option("--ray-address", metavar="URL", help="The Ray cluster to work on; one is started if not given.")
+@click.option("--workers", type=whole_number(1), metavar="N", help="How many processes; one for each core.")
+@click.option("--sample", metavar="PART", help="Take this part, such as 5%, or this many rows, such as 500.")
+@click.option("--seed", type=int, default=0, metavar="N", help="Which sample to take; 0 if not given.")
 @click.option("--dry-run", is_flag=True, help="Count and plan every row; ask no model, write nothing.")
 @click.option("--resume", is_flag=True, help="Go on with a run that was interrupted.")
 @click.option(
@@ -135,7 +148,7 @@ def command(source: Path, **flags: Unpack[Flags]) -> int:
             if output is None or flags["dry_run"]:
                 result = measure_files(batch, engine=engine, watch=watch)
             else:
-                result = compress_files(batch, output, engine=engine, resume=flags["resume"], watch=watch)
+                result = _compress(batch, output, engine, watch, resume=flags["resume"])
     except KeyboardInterrupt:
         click.echo(f"midfold: interrupted{_say_how_to_resume(flags)}", err=True)
         return _INTERRUPTED
@@ -152,10 +165,44 @@ def command(source: Path, **flags: Unpack[Flags]) -> int:
     return 1 if has_no_row or has_no_summary else 0
 
 
+def _compress(batch: Batch, output: Path, engine: Engine, watch: Watch, *, resume: bool) -> BatchResult:
+    """Compress, and record what summaries cost after each chunk."""
+    with CallRecorder("trajectories", str(batch.source)) as record:
+        return compress_files(
+            batch,
+            output,
+            engine=engine,
+            resume=resume,
+            watch=watch,
+            on_bill=lambda bill: record(_as_call(bill, batch.config.summary_model or "")),
+        )
+
+
+def _as_call(bill: SummaryBill, model: str) -> Call:
+    """Read the bill of a chunk as one call to be recorded."""
+    if bill.unpriced_calls == bill.calls:
+        cost, kind = None, CostKind.UNKNOWN
+    else:
+        cost, kind = bill.dollars, CostKind.PARTIAL if bill.unpriced_calls else CostKind.COMPUTED
+    return Call(
+        usage=CanonicalUsage(bill.input_tokens, bill.output_tokens),
+        model=model,
+        purpose=SUMMARY,
+        id=secrets.token_hex(16),
+        cost=cost,
+        cost_kind=kind,
+        facts={"calls": bill.calls},
+    )
+
+
 def _read_batch(source: Path, flags: Flags) -> Batch:
     file = flags["config_file"]
     config = CompressionConfig.from_yaml(file) if file else CompressionConfig()
     given = {name: flags[name] for name in _SETTINGS if flags[name] is not None}  # type: ignore[literal-required]
+    if given.get("summary_model") == DIGEST_WORD:
+        given["summary_model"] = None
+    elif "summary_model" not in given and config.summary_model is None:
+        given["summary_model"] = choose_summary_model(None)
     share = read_share(flags["sample"]) if flags["sample"] else None
     return Batch(source, replace(config, **given), share, flags["seed"])
 

@@ -3,6 +3,7 @@
 import click
 
 from midfold.cli.conversations import LATEST, find_session, own_store, print_json
+from midfold.cli.options import complete_session
 from midfold.cli.render.console import make_console
 from midfold.cli.render.usage import print_session_usage
 from midfold.errors import SessionNotFound
@@ -20,7 +21,7 @@ Examples:
 
 
 @click.command(epilog=_EPILOG)
-@click.argument("session", default=LATEST)
+@click.argument("session", default=LATEST, shell_complete=complete_session)
 @click.option("--chain", is_flag=True, help="Add up all sessions of the conversation, folded or not.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 def command(session: str, chain: bool, as_json: bool) -> int:

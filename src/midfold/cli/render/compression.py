@@ -13,7 +13,14 @@ from midfold.folding import Compression, Fate, Loss
 from midfold.summaries import Retention
 
 _BAR_CELLS = 64
-_STYLES = {"keep": "green", "shorten": "cyan", "fold": "magenta", "mend": "yellow"}
+_STYLES = {"keep": "green", "shorten": "cyan", "fold": "magenta"}
+_CELLS = {"keep": "█", "shorten": "▒", "fold": "░"}
+"""a fate is seen without colours, too"""
+LEGEND = Text("  ").join(
+    Text.assemble((_CELLS[fate], _STYLES[fate]), f" {word}")
+    for fate, word in (("keep", "kept"), ("shorten", "shortened"), ("fold", "folded"))
+)
+"""the cells of `index_bar`, with what they stand for"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +103,7 @@ def index_bar(result: Compression[object]) -> Text:
     bar = Text()
     for stretch in stretches(result):
         cells = round(stretch.stop / total * _BAR_CELLS) - len(bar)
-        bar.append(("░" if stretch.fate == "fold" else "█") * max(cells, 0), style=_STYLES[stretch.fate])
+        bar.append(_CELLS[stretch.fate] * max(cells, 0), style=_STYLES[stretch.fate])
     return bar
 
 
@@ -108,7 +115,8 @@ def stretch_table(result: Compression[object]) -> Table:
     summaries = _summary_indices(result)
     for stretch in stretches(result):
         if stretch.start in summaries:
-            table.add_row("", Text(f"+ summary, {result.summary_tokens:,} tokens", style="bold"))
+            words = f", {result.model_tokens:,} of them a model's words" if result.model_tokens else ""
+            table.add_row("", Text(f"+ summary, {result.summary_tokens:,} tokens{words}", style="bold"))
         table.add_row(stretch.label, Text(stretch.fate, style=_STYLES[stretch.fate]))
     return table
 

@@ -61,6 +61,8 @@ def format_cost(cost: Cost) -> str:
     """Format dollars with their informative digits; an unknown price is said to be unknown."""
     if cost.dollars is None or not cost.is_complete:
         return "cost unknown"
+    if not cost.dollars:
+        return "$0"
     return f"${cost.dollars:,.2f}" if cost.dollars >= 1 else f"${cost.dollars:.4f}"
 
 

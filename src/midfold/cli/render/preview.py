@@ -1,7 +1,6 @@
 """The model's part of a compression on the command line: its price beforehand, its progress, its bill."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 
 from rich.console import Console
 from rich.table import Table
@@ -13,10 +12,8 @@ from midfold.config import load_settings
 from midfold.folding import Compression, Fate, SummaryRequest
 from midfold.providers import Provider, read_providers
 from midfold.providers.summarizers import (
-    BlockingSummarizer,
     Forecast,
     ModelRef,
-    ModelSummarizer,
     SummaryCall,
     forecast,
 )
@@ -26,15 +23,6 @@ from midfold.tokens import Cost
 def foresee(requests: Sequence[SummaryRequest], model: str, base_url: str | None) -> Forecast:
     """Foresee what a model would be sent, and what that would cost."""
     return forecast(requests, ModelRef(model, base_url), providers=_providers())
-
-
-@contextmanager
-def open_summarizer(model: str, base_url: str | None) -> Iterator[BlockingSummarizer]:
-    """Open a model for summaries; raises `ConfigError` where its key is missing."""
-    summarizer = ModelSummarizer(ModelRef(model, base_url), providers=_providers())
-    summarizer.check()
-    with BlockingSummarizer(summarizer) as blocking:
-        yield blocking
 
 
 def announced(

@@ -1,7 +1,6 @@
 """Sessions for a terminal: conversations, chains, search hits and messages."""
 
 from collections.abc import Iterator, Sequence
-from typing import assert_never
 
 from rich.console import Console
 from rich.text import Text
@@ -9,12 +8,12 @@ from rich.text import Text
 from midfold.cli.conversations import ID_CHARS, Overview, SessionView
 from midfold.cli.render.format import count_of, format_date, format_time, show_line
 from midfold.cli.render.grid import Grid
+from midfold.cli.render.messages import print_message_text
 from midfold.cli.terminal import printable
-from midfold.messages import Media, Message, Opaque, Part, Reasoning, Removed, ToolCall, ToolResult
-from midfold.messages import Text as Words
 from midfold.redact import find_secrets, redact
+from midfold.search import Origin
 from midfold.store import Hit, SearchResults, Session, StoredMessage
-from midfold.wire import DEFAULT_DIALECT, parse
+from midfold.wire import DEFAULT_DIALECT
 
 _MOST_TITLE_CELLS = 48
 _MOST_NAME_CELLS = 24
@@ -76,7 +75,7 @@ def print_hits(found: SearchResults, console: Console) -> None:
 
 def _hit_heading(hit: Hit) -> Text:
     line = Text.assemble((f"{hit.session_id[:ID_CHARS]}", "bold"), (f" #{hit.seq}", "bold"), "  ")
-    line.append_text(role_text(hit.role))
+    line.append_text(Text("summary", style="dim") if hit.origin is Origin.SUMMARY else role_text(hit.role))
     if hit.tools:
         line.append(f" {show_line(' '.join(hit.tools), _MOST_NAME_CELLS)}", style="yellow")
     line.append(f"  {format_time(hit.created_at)}", style="dim")
@@ -105,10 +104,6 @@ def _print_grid(grid: Grid, console: Console) -> None:
         console.print(line, soft_wrap=True)
 
 
-_INDENT = "    "
-_MOST_LINES = 12
-_MOST_LINE_CHARS = 400
-_UNLIMITED = 1 << 30
 _ORIGINS = {"summary": "summary", "copy": "shortened", "stub": "shortened"}
 
 
@@ -119,11 +114,7 @@ def print_messages(
     home = records[-1].session_id if records else ""
     for record in records:
         console.print(_heading(record, home), soft_wrap=True)
-        message = parse([record.item], dialect)[0]
-        for line in _lines(message, full=full):
-            for piece in line.wrap(console, max(20, console.width - len(_INDENT))):
-                piece.rstrip()
-                console.print(Text(_INDENT).append_text(piece), soft_wrap=True)
+        print_message_text(record, dialect, console, full=full)
 
 
 def _heading(record: StoredMessage, home: str) -> Text:
@@ -136,38 +127,6 @@ def _heading(record: StoredMessage, home: str) -> Text:
     facts += [_ORIGINS[record.origin]] if record.origin in _ORIGINS else []
     line.append("  " + " · ".join(facts), style="dim")
     return line.append(f"  {record.condition}", style="bold red") if record.is_damaged else line
-
-
-def _lines(message: Message, *, full: bool) -> Iterator[Text]:
-    most_lines, most_chars = (_UNLIMITED, _UNLIMITED) if full else (_MOST_LINES, _MOST_LINE_CHARS)
-    for part in message.parts:
-        style, text = _say(part)
-        lines = redact(text).strip("\n").split("\n")
-        for line in lines[:most_lines]:
-            yield Text(printable(line.expandtabs(4).rstrip(), most_chars), style=style)
-        if len(lines) > most_lines:
-            yield Text(f"… and {len(lines) - most_lines:,} lines more; --full shows all", style="dim")
-
-
-def _say(part: Part) -> tuple[str, str]:
-    """Return the style and the text of a part."""
-    match part:
-        case Words(text):
-            return "", text
-        case Reasoning(text):
-            return "dim italic", f"(thinking) {text or 'hidden'}"
-        case ToolCall(_, name, arguments):
-            return "yellow", f"→ {name} {arguments}"
-        case ToolResult(_, text, _, media):
-            return "", "\n".join([text, *(f"[{item.kind}]" for item in media)])
-        case Media(kind):
-            return "dim", f"[{kind}]"
-        case Opaque(kind, text):
-            return "dim", f"[{kind}] {text}"
-        case Removed():
-            return "dim", ""
-        case _:
-            assert_never(part)
 
 
 def print_excerpt(view: SessionView, console: Console, *, full: bool) -> None:

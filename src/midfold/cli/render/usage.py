@@ -37,7 +37,9 @@ def print_totals(totals: Totals, console: Console) -> None:
     """Print the sum in a few lines: tokens and cost, the cache, the folds."""
     calls = "1 call" if totals.calls == 1 else f"{totals.calls:,} calls"
     line = Text(f"{totals.usage.total_tokens:,} tokens", style="bold")
-    console.print(line.append(f" in {calls}, {format_bill(totals.bill)}", style="not bold"), soft_wrap=True)
+    console.print(
+        line.append(f" reported in {calls}, {format_bill(totals.bill)}", style="not bold"), soft_wrap=True
+    )
     console.print(_cache_line(totals), soft_wrap=True)
     if totals.compressions:
         console.print(_fold_line(totals), soft_wrap=True)
@@ -97,7 +99,7 @@ def tool_grid(tools: Sequence[ToolShare]) -> Grid:
         ]
         for tool in tools[:_MOST_TOOLS]
     ]
-    return Grid(("biggest tools", "tokens", "calls", "in results", "largest"), rows)
+    return Grid(("biggest tools", "counted", "calls", "in results", "largest"), rows)
 
 
 def bar_legend() -> Text:

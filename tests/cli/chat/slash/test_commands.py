@@ -116,7 +116,7 @@ def test_compress_reads_focus_exchanges_and_preview(argument, wanted):
 def test_preview_shows_the_plan_and_changes_nothing(desk, told):
     talk(desk, 8)
     shown = told("/compress --preview")
-    assert "Compressed: 16 → " in shown
+    assert "Would compress: 16 → " in shown
     assert "fold" in shown
     assert "nothing: the built-in digest needs no model" in shown
     assert len(desk.agent.messages) == 16
@@ -438,3 +438,39 @@ def test_files_are_completed_after_an_at_sign(desk, tmp_path):
     assert [each.text for each in complete_file(desk.agent, "@sr")] == ["src/"]
     assert [each.text for each in complete_file(desk.agent, "@src/a")] == ["app.py"]
     assert list(complete_file(desk.agent, "a@b")) == []
+
+
+def test_notes_are_shown_opened_and_corrected(desk, told):
+    assert "nothing is folded yet" in told("/notes")
+    talk(desk, 8)
+    told("/compress")
+    listed = told("/notes")
+    assert "  1  " in listed
+    assert "(you [" in listed or "(model [" in listed
+    first = desk.agent.notes()[0]
+    assert f"[{first.sources[0]}]" in told("/notes 1")
+    assert f"struck: 1  {first.text[:40]}" in told("/notes strike 1")
+    assert "added: The tide is late." in told("/notes add The tide is late.")
+    assert "The tide is late. (you)" in told("/notes")
+    told("/undo")
+    assert "The tide is late." not in told("/notes")
+
+
+@pytest.mark.parametrize(
+    "line", ["/notes strike", "/notes strike x", "/notes edit 1", "/notes add", "/notes mend 1"]
+)
+def test_notes_say_how_they_are_corrected(desk, told, line):
+    talk(desk, 8)
+    told("/compress")
+    with pytest.raises(UsageProblem, match="/notes strike N"):
+        run_command(desk, line)
+
+
+def test_pins_name_the_rules_that_were_found(desk, told):
+    list(desk.agent.run("Please clean lamp 7. Never switch lamp 7 off while a ship is near."))
+    told("/pin mind the tide")
+    printed = told("/pins")
+    assert "1  mind the tide" in printed
+    assert "-  Never switch lamp 7 off while a ship is near. [0]" in printed
+    told("/unpin Never switch lamp 7 off while a ship is near.")
+    assert "lamp 7 off" not in told("/pins")

@@ -122,8 +122,8 @@ def test_a_fold_that_was_prepared_says_that_nobody_waited():
 
 
 def test_the_next_session_is_named_with_the_number_of_folds():
-    assert said(Continued("a" * 32, "b" * 32, 1)) == ["goes on in session bbbbbbbb, compressed once"]
-    assert said(Continued("a" * 32, "b" * 32, 3)) == ["goes on in session bbbbbbbb, compressed 3 times"]
+    assert said(Continued("a" * 32, "b" * 32, 1)) == ["goes on in session bbbbbbbb, folded once"]
+    assert said(Continued("a" * 32, "b" * 32, 3)) == ["goes on in session bbbbbbbb, folded 3 times"]
 
 
 def test_warnings_are_marked_and_remarks_are_not():

@@ -129,3 +129,11 @@ def test_any_text_can_be_shown(text):
     lines = growing.take() + growing.finish()
     assert all(segment.text.isprintable() for line in lines for segment in line)
     assert all(sum(segment.cell_length for segment in line) <= 30 for line in lines)
+
+
+def test_cells_of_a_table_wrap_and_lose_nothing():
+    path = "src/midfold/cli/chat/view/markdown.py"
+    source = f"| file | what |\n|---|---|\n| {path} | renders markdown as it streams, block by block |\n"
+    printed = ["".join(segment.text for segment in line) for line in render(source, Console(width=40))]
+    assert "…" not in "".join(printed)
+    assert path in "".join(line[:20].strip() for line in printed)

@@ -6,7 +6,7 @@ from difflib import get_close_matches
 
 from rich.text import Text
 
-from midfold.cli.chat.slash import edits, folds, model, reports, sessions
+from midfold.cli.chat.slash import edits, folds, model, notes, reports, sessions
 from midfold.cli.chat.slash.base import (
     ChatContext,
     CommandForm,
@@ -43,6 +43,7 @@ def _usage_of(command: SlashCommand, form: CommandForm) -> str:
 
 COMMANDS: tuple[SlashCommand, ...] = (
     *folds.COMMANDS,
+    *notes.COMMANDS,
     *edits.COMMANDS,
     *reports.COMMANDS,
     *model.COMMANDS,

@@ -89,6 +89,12 @@ def pins(chat: ChatContext, _argument: str) -> None:
         chat.say(remark("nothing is pinned by hand; /pin SENTENCE keeps one through every fold"))
     for number, text in enumerate(found, 1):
         chat.say(Text(f"{number}  {printable(text, _MOST_PIN_CHARS)}"))
+    rules = chat.agent.rules
+    if rules:
+        chat.say(remark("rules that were found in your words, and are kept likewise; /unpin lets go of one:"))
+    for rule in rules:
+        where = "" if rule.index is None else f" [{rule.index}]"
+        chat.say(Text(f"-  {printable(rule.text, _MOST_PIN_CHARS)}{where}"))
 
 
 def _find_pin(pinned: tuple[str, ...], argument: str) -> str:
@@ -104,10 +110,10 @@ def _show_preview(chat: ChatContext, preview: Preview) -> None:
     if not preview.changed:
         console.print(remark(preview.reason))
         return
-    console.print(index_bar(result.with_messages(result.originals)))
+    console.print(index_bar(result.with_messages([*result.originals])))
     console.print()
-    console.print(stretch_table(result.with_messages(result.originals)))
-    print_preview(preview.forecast, result.with_messages(result.originals), 0, console)
+    console.print(stretch_table(result.with_messages([*result.originals])))
+    print_preview(preview.forecast, result.with_messages([*result.originals]), 0, console)
 
 
 def _list_pins(chat: ChatContext) -> list[Suggestion]:
@@ -133,5 +139,5 @@ COMMANDS = (
     SlashCommand(
         "unpin", (CommandForm("SENTENCE", "let go of it; its number will do"),), unpin, choices=_list_pins
     ),
-    SlashCommand("pins", (CommandForm("", "list what is pinned"),), pins),
+    SlashCommand("pins", (CommandForm("", "list what is pinned, and the rules found"),), pins),
 )

@@ -8,6 +8,7 @@ from rich.text import Text
 from midfold.cli.chat.slash.base import ChatContext, CommandForm, SlashCommand, Suggestion, UsageProblem
 from midfold.cli.chat.turns import stoppable
 from midfold.cli.chat.view.lines import remark, start_line
+from midfold.cli.options import read_token_count
 from midfold.cli.terminal import printable
 from midfold.errors import StillTooLarge
 from midfold.providers import tidy_base_url
@@ -41,10 +42,11 @@ def read_model_target(argument: str) -> ModelTarget:
             names.append(word)
     length = options.pop("--context-length", "")
     base_url = options.pop("--base-url", None)
-    is_number = not length or (length.isdecimal() and int(length) > 0)
+    tokens = read_token_count(length) if length else None
+    is_number = not length or (tokens is not None and tokens > 0)
     if len(names) != 1 or options or not is_number or base_url == "":
         raise UsageProblem(_USAGE)
-    return ModelTarget(names[0], base_url, int(length) if length else None)
+    return ModelTarget(names[0], base_url, tokens)
 
 
 def switch(chat: ChatContext, argument: str) -> None:

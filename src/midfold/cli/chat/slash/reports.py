@@ -18,10 +18,9 @@ from midfold.config import CacheTtl
 from midfold.engines import ContextBreakdown, section_breakdown
 from midfold.errors import SessionNotFound
 from midfold.tokens import TokenCounter
-from midfold.usage import read_insights, read_session_usage
+from midfold.usage import MOST_DAYS, read_insights, read_session_usage
 
 _DAYS = 30
-_MOST_DAYS = 36_500
 _MOST_CHARS = 200
 _MOST_BAR_CELLS = 64
 
@@ -36,10 +35,10 @@ def usage(chat: ChatContext, _argument: str) -> None:
 
 
 def insights(chat: ChatContext, argument: str) -> None:
-    is_number = argument.isdecimal() and len(argument) <= len(str(_MOST_DAYS))
-    if argument and not (is_number and 1 <= int(argument) <= _MOST_DAYS):
+    is_number = argument.isdecimal() and len(argument) <= len(str(MOST_DAYS))
+    if argument and not (is_number and 1 <= int(argument) <= MOST_DAYS):
         raise UsageProblem(
-            f"/insights takes a number of days up to {_MOST_DAYS:,}, not {printable(argument, _MOST_CHARS)}"
+            f"/insights takes a number of days up to {MOST_DAYS:,}, not {printable(argument, _MOST_CHARS)}"
         )
     found = read_insights(chat.agent.store, now=time.time(), days=int(argument or _DAYS))
     print_insights(found, "day", chat.console)
@@ -69,13 +68,15 @@ def context(chat: ChatContext, _argument: str) -> None:
     )
     console.print(context_bar(parts, min(_MOST_BAR_CELLS, console.width)))
     console.print(_format_room(parts), soft_wrap=True)
+    if found.tokens_from != "counted":
+        console.print(f"{found.tokens:,} by the last report and what came after it", style="dim")
     print_grid(section_grid(parts), console)
     if parts.tools:
         print_grid(tool_grid(parts.tools), console)
 
 
 def _format_room(parts: ContextBreakdown) -> Text:
-    line = Text(f"{parts.tokens:,} tokens", style="bold")
+    line = Text(f"{parts.tokens:,} tokens counted", style="bold")
     facts = (
         f" of {parts.context_length:,}, {parts.free_tokens:,} free; next fold at {parts.threshold_tokens:,}"
     )
@@ -99,7 +100,10 @@ def _describe(status: Status, cost: str) -> list[tuple[str, str]]:
         ("conversation", status.conversation_id if status.conversation_id != status.session_id else ""),
         ("model", f"{status.model} at {status.base_url} ({status.api})"),
         ("window", f"{status.window_tokens:,} tokens ({status.window_source})"),
-        ("next request", f"{status.tokens:,} tokens, {status.percent:.0f}% of the window"),
+        (
+            "next request",
+            f"{status.tokens:,} tokens ({_SOURCES[status.tokens_from]}), {status.percent:.0f}% of the window",
+        ),
         ("next fold", _format_threshold(status)),
         ("compressed", format_times(status.compressions) if status.compressions else "not yet"),
         ("preparation", status.preparation if status.preparation != "idle" else ""),
@@ -109,6 +113,14 @@ def _describe(status: Status, cost: str) -> list[tuple[str, str]]:
         ("cost", cost.removeprefix("cost ")),
         ("workspace", str(status.workspace)),
     ]
+
+
+_SOURCES = {"reported": "reported, the newest counted", "counted": "counted"}
+
+
+def _format_request(status: Status) -> str:
+    tokens = f"{status.tokens:,} tokens ({_SOURCES[status.tokens_from]})"
+    return f"{tokens}, {status.percent:.0f}% of the window"
 
 
 def _format_caching(status: Status) -> str:

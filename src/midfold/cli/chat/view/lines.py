@@ -58,7 +58,8 @@ def event_lines(event: Event) -> Iterator[Text]:
         case CompressionFinished(why, compression):
             yield from compression_lines(compression, why, was_prepared=event.was_prepared)
         case Continued(_, new_id, folds):
-            yield remark(f"goes on in session {new_id[:ID_CHARS]}, compressed {format_times(folds)}")
+            done = f"folded {format_times(folds)}" if folds else "old output shortened, nothing folded"
+            yield remark(f"goes on in session {new_id[:ID_CHARS]}, {done}")
         case Interrupted():
             yield Text("interrupted", style="yellow")
         case (
@@ -203,7 +204,7 @@ def _status_facts(status: Status, spending: Spending) -> Iterator[str]:
         yield format_cost(spending.cost)
     rate = f", {spending.chain.cache_hit_rate:.0%} read" if spending.chain.cache_read_tokens else ""
     state = f"cold ({status.cache_busts[-1].cause})" if status.is_cache_cold else status.caching.split(" ")[0]
-    yield f"cache {state}{rate}"
+    yield f"cache {'automatic' if rate and state == 'off' else state}{rate}"
     if status.folds:
         yield "1 fold" if status.folds == 1 else f"{status.folds} folds"
     if status.preparation in _PREPARATIONS:

@@ -1,0 +1,65 @@
+"""`midfold serve`: the gateway between clients and their providers, until it is stopped."""
+
+import logging
+import signal
+import sys
+
+import click
+
+from midfold.config import load_settings
+from midfold.gateway import GatewayServer, create_app
+
+_EPILOG = """\b
+Examples:
+  midfold serve
+  ANTHROPIC_BASE_URL=http://127.0.0.1:8787 claude
+  OPENAI_BASE_URL=http://127.0.0.1:8787/v1 aider
+  MIDFOLD_COMPRESSION__SUMMARY_MODEL=openai/gpt-5-mini midfold serve
+  midfold serve --no-store --port 9000
+
+\b
+Clients keep their own keys. Short conversations pass unchanged.
+Settings: gateway.*, compression.* and model.* (midfold config show).
+Beyond loopback the gateway needs a key: MIDFOLD_GATEWAY_KEY.
+"""
+_SWITCH_SECONDS = 0.001
+
+
+@click.command(epilog=_EPILOG)
+@click.option("--host", metavar="ADDRESS", help="Address to listen on (gateway.host).")
+@click.option(
+    "--port", metavar="N", type=click.IntRange(0, 65_535), help="Port to listen on; 0 is any free one."
+)
+@click.option("--no-store", is_flag=True, help="Keep conversations in memory, and write none to disk.")
+@click.option("-v", "--verbose", is_flag=True, help="Log each request, without its content.")
+def command(host: str | None, port: int | None, no_store: bool, verbose: bool) -> int:
+    """Serve OpenAI and Anthropic clients: their conversations stop overflowing.
+
+    Point the base URL of a client here. Requests go to the provider as they are until a conversation
+    fills its window; then its middle is folded, and the answer says so in x-midfold headers.
+    """
+    settings = load_settings(flags={"gateway.host": host, "gateway.port": port})
+    app = create_app(settings, is_stored=not no_store)
+    server = GatewayServer(app)
+    _log_to_stderr(verbose=verbose)
+    click.echo(f"listening  {server.url}", err=True)
+    for line in app.gateway.describe():
+        click.echo(line, err=True)
+    click.echo(f"clients    OPENAI_BASE_URL={server.url}/v1  ANTHROPIC_BASE_URL={server.url}", err=True)
+    # The server stops in order at these, and raises them once more when it is done.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: None)
+    # A thread that reads a long request lets those go first that pass an answer on.
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    server.run()
+    return 0 if server.has_started else 1
+
+
+def _log_to_stderr(*, verbose: bool) -> None:
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s", "%H:%M:%S"))
+    for name in ("midfold.gateway", "uvicorn.error"):
+        logger = logging.getLogger(name)
+        logger.addHandler(handler)
+        logger.propagate = False
+    logging.getLogger("midfold.gateway").setLevel(logging.INFO if verbose else logging.WARNING)
