@@ -23,7 +23,8 @@ def test_every_dialect_and_strategy_gives_a_legal_list_under_the_ceiling(dialect
     messages = long(dialect)
     result = midfold.compress(messages, max_tokens=9_000, strategy=strategy)
     assert validate(result.messages, dialect=dialect) == []
-    assert result.tokens_after == sum(map(TokenCounter(), parse(result.messages, dialect)))
+    counted_as = TokenCounter(DIALECTS[dialect].counted_as)
+    assert result.tokens_after == sum(map(counted_as, parse(result.messages, dialect)))
     if strategy != "prune":
         assert result.tokens_after <= 9_000
 
@@ -55,7 +56,7 @@ def test_async_callers_await_their_summariser():
     result = asyncio.run(
         midfold.acompress(long(), context_length=12_000, strategy="fold", summarizer=summarize)
     )
-    assert "## Goal\nSeen" in result.summary
+    assert "## Goal (noted)\nSeen" in result.summary
 
 
 def test_a_window_folds_as_the_command_would():
@@ -102,3 +103,95 @@ def test_options_that_do_not_exist_are_refused():
 
 def test_no_messages_are_no_messages():
     assert midfold.compress([], max_tokens=5).messages == []
+
+
+@pytest.mark.parametrize("dialect", sorted(DIALECTS))
+def test_a_ceiling_is_counted_as_the_dialect_or_the_model_counts(dialect):
+    """An Anthropic list goes to Claude, whose tokens are shorter: a ceiling in other tokens is none."""
+    messages = transcript(dialect, turns=60, result_chars=3_000, last="Run the tests.")
+    own = TokenCounter("claude-sonnet-4-5" if dialect == "anthropic" else None)
+    result = midfold.compress(messages, max_tokens=20_000)
+    assert 19_000 < result.tokens_after <= 20_000
+    assert sum(map(own, parse(result.messages, dialect))) == result.tokens_after
+    for model in ("claude-sonnet-4-5", "openai/gpt-5-mini", "deepseek-chat"):
+        counted = midfold.compress(messages, max_tokens=20_000, model=model)
+        assert sum(map(TokenCounter(model), parse(counted.messages, dialect))) <= 20_000
+
+
+def test_an_engine_without_a_model_counts_as_its_dialect_does():
+    messages = transcript("anthropic", turns=10)
+    counted = sum(map(TokenCounter("claude"), parse(messages)))
+    engine = midfold.ContextCompressor(200_000)
+    assert engine.estimate(messages) == counted
+    assert midfold.ContextCompressor(200_000, model="gpt-5").estimate(messages) < counted
+
+
+def test_a_conversation_that_turns_out_to_be_for_claude_is_counted_anew():
+    messages = transcript("anthropic", turns=10)
+    plain = [{"role": "user", "content": "Look at the meters."}, {"role": "assistant", "content": "I will."}]
+    engine = midfold.ContextCompressor(200_000)
+    engine.estimate(plain)
+    engine.update_from_response({"prompt_tokens": 20, "completion_tokens": 1})
+    assert engine.estimate([*plain, *messages]) == sum(
+        map(TokenCounter("claude"), parse([*plain, *messages]))
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (None, "expected a list of messages, found"),
+        ("Hello", "expected a list of messages, found"),
+        ({"model": "gpt-5", "messages": []}, "compress_request takes it"),
+        (7, "expected a list of messages, found"),
+    ],
+)
+def test_what_is_no_list_of_messages_is_said_in_one_line(given, words):
+    with pytest.raises(midfold.UnknownDialect) as refused:
+        midfold.compress(given, max_tokens=5_000)
+    assert words in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_an_async_summariser_is_for_acompress():
+    async def summarize(request):
+        return "never"
+
+    class Summarizer:
+        async def __call__(self, request):
+            return "never"
+
+    for each in (summarize, Summarizer()):
+        with pytest.raises(ConfigError, match="acompress awaits"):
+            midfold.compress(long(), max_tokens=5_000, summarizer=each)
+
+
+BODY_FIELDS = {
+    "openai_chat": {"model": "gpt-5", "temperature": 0.2},
+    "anthropic": {"model": "claude-sonnet-4-5", "max_tokens": 1_000, "system": "Be brief."},
+    "openai_responses": {"model": "gpt-5", "instructions": "Be brief."},
+}
+
+
+@pytest.mark.parametrize("dialect", sorted(BODY_FIELDS))
+def test_a_whole_request_comes_back_with_fewer_messages(dialect):
+    key = DIALECTS[dialect].message_fields[0]
+    body = {**BODY_FIELDS[dialect], key: long(dialect), "stream": True}
+    before = json.dumps(body)
+    shorter = midfold.compress_request(body, max_tokens=6_000)
+    assert json.dumps(body) == before
+    assert list(shorter) == list(body)
+    assert {name: value for name, value in shorter.items() if name != key} == {
+        name: value for name, value in body.items() if name != key
+    }
+    assert len(shorter[key]) < len(body[key])
+    counted = sum(map(TokenCounter(body["model"]), parse(shorter[key], dialect)))
+    assert counted <= 6_000
+    assert midfold.compress_request(shorter, max_tokens=6_000) == shorter
+
+
+def test_what_is_no_request_body_is_said_in_one_line():
+    for odd in (None, [], long(), "text", {}, {"model": "gpt-5"}):
+        with pytest.raises(midfold.DialectError) as refused:
+            midfold.compress_request(odd, max_tokens=6_000)
+        assert "\n" not in str(refused.value)

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import runpy
 import shlex
 import subprocess
 import sys
@@ -111,6 +112,18 @@ def test_every_option_of_every_command_is_described():
         for parameter in cli.get_command(None, name).params:
             for option in (o for o in parameter.opts if o.startswith("--")):
                 assert f"`{option}" in page, f"{name} {option}"
+
+
+def test_api_page_is_what_the_docstrings_say():
+    """`make fmt` writes it anew."""
+    writer = runpy.run_path(str(ROOT / "scripts" / "write_api.py"))
+    assert writer["write_page"]() == writer["PAGE"].read_text("utf-8")
+
+
+def test_every_page_is_in_the_index():
+    index = (ROOT / "docs" / "index.md").read_text("utf-8")
+    pages = {page.name for page in (ROOT / "docs").glob("*.md")} - {"index.md"}
+    assert sorted(page for page in pages if f"({page})" not in index) == []
 
 
 def test_every_error_is_described():

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         errors,
         evaluation,
         messages,
+        notes,
         ports,
         providers,
         testing,
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
         transcripts,
         wire,
     )
-    from midfold.api import acompress, compress
+    from midfold.agent import Agent, RecallTool, recall_tool
+    from midfold.api import CompressOptions, acompress, compress, compress_request
     from midfold.engines import ContextCompressor, ContextEngine
     from midfold.errors import (
         ConfigError,
@@ -37,17 +39,22 @@ if TYPE_CHECKING:
     from midfold.folding.policy import CompressionPolicy
     from midfold.messages import Message
     from midfold.ports import Fault
+    from midfold.store import Store, open_store
     from midfold.summaries import SummaryRequest
     from midfold.summaries.prompts import SUMMARY_PREFIX
     from midfold.tokens import CanonicalUsage
     from midfold.transcripts import load_transcript
     from midfold.wire.usage import normalize_usage
+    from midfold.wrapping import ClientReport, WrapOptions, client_report, wrap
 
 __version__ = "0.1.0.dev0"
 
 __all__ = [
     "SUMMARY_PREFIX",
+    "Agent",
     "CanonicalUsage",
+    "ClientReport",
+    "CompressOptions",
     "Compression",
     "CompressionPolicy",
     "ConfigError",
@@ -60,12 +67,17 @@ __all__ = [
     "MalformedMessage",
     "Message",
     "MidfoldError",
+    "RecallTool",
+    "Store",
     "SummaryRequest",
     "UnknownDialect",
     "UnreadableTranscript",
+    "WrapOptions",
     "__version__",
     "acompress",
+    "client_report",
     "compress",
+    "compress_request",
     "compression",
     "config",
     "engines",
@@ -75,18 +87,25 @@ __all__ = [
     "load_transcript",
     "messages",
     "normalize_usage",
+    "notes",
+    "open_store",
     "ports",
     "providers",
+    "recall_tool",
     "summarize_manual_compression",
     "testing",
     "tokens",
     "transcripts",
     "wire",
+    "wrap",
 ]
 
 _HOMES = {
     "SUMMARY_PREFIX": "midfold.summaries.prompts",
+    "Agent": "midfold.agent",
     "CanonicalUsage": "midfold.tokens",
+    "ClientReport": "midfold.wrapping",
+    "CompressOptions": "midfold.api",
     "Compression": "midfold.folding.compression",
     "CompressionPolicy": "midfold.folding.policy",
     "ContextCompressor": "midfold.engines",
@@ -95,13 +114,21 @@ _HOMES = {
     "Fold": "midfold.folding.compression",
     "Loss": "midfold.folding.losses",
     "Message": "midfold.messages",
+    "RecallTool": "midfold.agent",
+    "Store": "midfold.store",
     "SummaryRequest": "midfold.summaries",
+    "WrapOptions": "midfold.wrapping",
     "acompress": "midfold.api",
+    "client_report": "midfold.wrapping",
     "compress": "midfold.api",
+    "compress_request": "midfold.api",
     "list_losses": "midfold.folding.losses",
     "load_transcript": "midfold.transcripts",
     "normalize_usage": "midfold.wire.usage",
+    "open_store": "midfold.store",
+    "recall_tool": "midfold.agent",
     "summarize_manual_compression": "midfold.folding.compression",
+    "wrap": "midfold.wrapping",
 }
 
 

@@ -1,11 +1,13 @@
-"""One call for scripts: compress a list of messages, in any dialect."""
+"""One call for scripts: compress a list of messages, or a whole request, in any dialect."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+import inspect
+import warnings
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TYPE_CHECKING, TypedDict, TypeVar, Unpack, cast
 
-from midfold.errors import ConfigError, SummaryUnavailable
+from midfold.errors import ConfigError, MidfoldError, SummaryUnavailable, UnknownDialect
 from midfold.folding import (
     FOLD_SETTINGS,
     Compression,
@@ -16,12 +18,22 @@ from midfold.folding import (
     arun,
     run,
 )
-from midfold.pipeline import compress_request
+from midfold.pipeline import compress_request as plan_request
+from midfold.stub_plugins import load_stub_writers
 from midfold.tokens import TokenCounter, resolve_window
-from midfold.wire import DEFAULT_DIALECT, Request, read_request
+from midfold.wire import DEFAULT_DIALECT, Request, describe, plain, read_request
+from midfold.wire.validate import continues_stored_history
 
 if TYPE_CHECKING:
     from midfold.providers.summarizers import ModelSummarizer
+
+M = TypeVar("M")
+B = TypeVar("B", bound=Mapping[str, object])
+
+_OLD_MEANING = (
+    "model= names the model that the messages are for, and counts as it does; it no longer writes the "
+    "summary. summary_model={0!r} asks it for one, summary_model=None says that the digest is meant"
+)
 
 
 class CompressOptions(TypedDict, total=False):
@@ -31,12 +43,12 @@ class CompressOptions(TypedDict, total=False):
     """a hard ceiling for system, tools and messages together"""
     context_length: int | None
     """instead of a ceiling: fold as `/compress` would with this window"""
+    model: str | None
+    """the model that the messages are for: its tokens count; by default the dialect decides"""
     system: object
     """the system prompt, where it is kept beside the messages"""
     tools: Sequence[object] | None
     """the tools offered with the request: their schemas take room, too"""
-    tokenizer: str | None
-    """the model whose vocabulary counts"""
     strategy: str
     """how much is folded, as in the setting `compression.strategy`"""
     style: str
@@ -49,71 +61,153 @@ class CompressOptions(TypedDict, total=False):
     """sentences to keep word for word, whatever else is folded"""
     pins: bool
     """whether sentences in which the user sets a rule are kept that way, too, as in `compression.pins`"""
-    model: str | None
+    summary_model: str | None
     """`provider/model` that writes the summary; it needs the extra `models`"""
     base_url: str | None
-    """where that model is, if not at its provider's own address"""
+    """where the summary model is, if not at its provider's own address"""
     summarizer_window: int | None
-    """how many tokens the summariser can take at once; by default what is known of `model`"""
+    """how many tokens the summariser can take at once; by default what is known of `summary_model`"""
+    tokenizer: str | None
+    """the older name of `model`"""
 
 
 def compress(
-    messages: Sequence[object],
+    messages: Sequence[M],
     *,
     summarizer: Callable[[SummaryRequest], str] | None = None,
     **options: Unpack[CompressOptions],
-) -> Compression[object]:
+) -> Compression[M]:
     """Compress messages in any dialect; the input is never changed.
 
-    Without a `summarizer` or a `model` the built-in digest needs no model and no network. For the other
-    options see `CompressOptions`.
+    Give one of these:
+        max_tokens: a hard ceiling for system, tools and messages together
+        context_length: fold as `/compress` would with this window
+
+    What the request is:
+        model: the model that the messages are for: its tokens count; by default the dialect decides
+        system: the system prompt, where it is kept beside the messages
+        tools: the tools offered with the request: their schemas take room, too
+
+    What stays:
+        strategy: staged, fold or prune
+        style: what stays of an old tool result: stub, excerpt or placeholder
+        template: the headings of the summary: handoff, progress or brief
+        focus: a topic that gets most of the summary
+        pin: sentences to keep word for word
+        pins: false to let go of the user's own rules as of anything else
+
+    Who writes the summary; without either, the built-in digest does, which needs no model and no network:
+        summary_model: provider/model; it needs the extra `models`
+        base_url: where that model is, if not at its provider's own address
+        summarizer: a function of a `SummaryRequest` that returns text
+        summarizer_window: how many tokens the summariser can take at once
+
+    Raises `ConfigError` for an option that cannot be used, `DialectError` for what is no list of messages.
     """
-    request = _request(messages, options)
+    request = _read_list(messages, options)
+    return cast("Compression[M]", _compress(request, summarizer, options))
+
+
+async def acompress(
+    messages: Sequence[M],
+    *,
+    summarizer: Callable[[SummaryRequest], Awaitable[str]] | None = None,
+    **options: Unpack[CompressOptions],
+) -> Compression[M]:
+    """Compress as `compress` does, with a summariser that is awaited."""
+    request = _read_list(messages, options)
+    flow = plan_compression(request, use_model=_uses_model(summarizer, options), **options)
+    async with _aopened(summarizer, options) as summarize:
+        return cast("Compression[M]", await arun(flow, summarize))
+
+
+def compress_request(
+    body: B,
+    *,
+    summarizer: Callable[[SummaryRequest], str] | None = None,
+    **options: Unpack[CompressOptions],
+) -> B:
+    """Compress the body of a request, of any API: the same body comes back, with fewer messages in it.
+
+    System prompt, tools and model are read from the body and stay as they are; the other options are those
+    of `compress`. A body that needs no compression, or goes on from a history that the provider keeps, comes
+    back with the same messages. Raises what `compress` raises.
+    """
+    request = _read_body(body, options)
+    if continues_stored_history(request.raw):
+        return cast("B", dict(body))
+    options = {"model": request.model, "summary_model": None, **options}
+    result = _compress(request, summarizer, options)
+    return cast("B", request.with_messages(result.messages) if result.changed else dict(body))
+
+
+def _compress(
+    request: Request, summarizer: Callable[[SummaryRequest], str] | None, options: CompressOptions
+) -> Compression[object]:
+    if summarizer is not None and _is_async(summarizer):
+        raise ConfigError("summarizer", summarizer, hint="a plain function; acompress awaits an async one")
     flow = plan_compression(request, use_model=_uses_model(summarizer, options), **options)
     with _opened(summarizer, options) as summarize:
         return run(flow, summarize)
 
 
-async def acompress(
-    messages: Sequence[object],
-    *,
-    summarizer: Callable[[SummaryRequest], Awaitable[str]] | None = None,
-    **options: Unpack[CompressOptions],
-) -> Compression[object]:
-    """Compress as `compress` does, with a summariser that is awaited."""
-    request = _request(messages, options)
-    flow = plan_compression(request, use_model=_uses_model(summarizer, options), **options)
-    async with _aopened(summarizer, options) as summarize:
-        return await arun(flow, summarize)
-
-
 def plan_compression(
-    request: Request, *, use_model: bool, **options: Unpack[CompressOptions]
+    request: Request,
+    *,
+    use_model: bool,
+    policy: CompressionPolicy | None = None,
+    **options: Unpack[CompressOptions],
 ) -> Flow[object]:
-    """Return the flow that compresses a request; nothing is done yet."""
-    return compress_request(
+    """Return the flow that compresses a request; nothing is done yet.
+
+    `policy` has the settings for which there is no option.
+    """
+    model = options.get("model") or options.get("tokenizer") or request.counted_as
+    return plan_request(
         request,
-        policy=_policy(options),
-        count=TokenCounter(options.get("tokenizer") or request.model),
+        policy=_policy(options, policy or CompressionPolicy()),
+        count=TokenCounter(model),
         state=CompressionState(pins=tuple(options.get("pin", ()))),
         focus=options.get("focus"),
         use_model=use_model,
         is_manual=options.get("context_length") is not None,
+        stub_writers=load_stub_writers(),
     )
 
 
-def _request(messages: Sequence[object], options: CompressOptions) -> Request:
+def _read_list(messages: object, options: CompressOptions) -> Request:
+    """Read a list of messages, with what the options say is beside it."""
+    listed = plain(messages)
+    if isinstance(listed, Mapping):
+        raise UnknownDialect("this is a request body, no list of messages; compress_request takes it")
+    if not isinstance(listed, Iterable) or isinstance(listed, str | bytes):
+        raise UnknownDialect(f"expected a list of messages, found {describe(listed)}")
+    items = list(listed)
+    return _add_options(read_request(items) if items else Request(DEFAULT_DIALECT, []), options)
+
+
+def _read_body(body: object, options: CompressOptions) -> Request:
+    if not isinstance(plain(body), Mapping):
+        raise UnknownDialect(f"expected the body of a request, found {describe(body)}")
+    return _add_options(read_request(body), options)
+
+
+def _add_options(request: Request, options: CompressOptions) -> Request:
+    """Set what is beside the messages, where an option says so; raises `ConfigError` for an unknown one."""
     unknown = sorted(set(options) - set(CompressOptions.__annotations__))
     if unknown:
         raise ConfigError(
             unknown[0], options.get(unknown[0]), hint=f"one of {', '.join(CompressOptions.__annotations__)}"
         )
-    request = read_request(list(messages)) if messages else Request(DEFAULT_DIALECT, [])
-    tools = options.get("tools")
-    return replace(request, system=options.get("system"), tools=None if tools is None else list(tools))
+    system, tools = options.get("system"), options.get("tools")
+    return replace(
+        request,
+        system=request.system if system is None else system,
+        tools=request.tools if tools is None else list(tools),
+    )
 
 
-def _policy(options: CompressOptions) -> CompressionPolicy:
+def _policy(options: CompressOptions, policy: CompressionPolicy) -> CompressionPolicy:
     ceiling, window = options.get("max_tokens"), options.get("context_length")
     if (ceiling is None) == (window is None):
         raise ConfigError("max_tokens", ceiling, hint="either max_tokens or context_length")
@@ -122,17 +216,19 @@ def _policy(options: CompressOptions) -> CompressionPolicy:
     for key, value in numbers:
         if value is not None and (not isinstance(value, int) or value < 1):
             raise ConfigError(key, value, hint="a number of tokens above 0")
-    policy = CompressionPolicy(
-        context_length=window or ceiling or 0,
-        max_tokens=ceiling,
-        summarizer_window=summarizer_window or _known_window(options.get("model")),
-    )
+    known_window = policy.summarizer_window or _known_window(options.get("summary_model"))
     given: dict[str, object] = {key: value for key, value in options.items() if key in FOLD_SETTINGS}
     if "pins" in given:  # anything that is true or false will do
         given["pins"] = bool(given["pins"])
     chosen = {key: FOLD_SETTINGS[key].read(value) for key, value in given.items()}
     change: Callable[..., CompressionPolicy] = replace
-    return change(policy, **chosen)
+    return change(
+        policy,
+        context_length=window or ceiling or 0,
+        max_tokens=ceiling,
+        summarizer_window=summarizer_window or known_window,
+        **chosen,
+    )
 
 
 def _known_window(model: str | None) -> int | None:
@@ -143,12 +239,34 @@ def _known_window(model: str | None) -> int | None:
 
 def _uses_model(summarizer: object, options: CompressOptions) -> bool:
     """Say whether somebody writes the summary, and refuse what contradicts itself."""
+    writer = options.get("summary_model")
+    if writer is not None and summarizer is not None:
+        raise ConfigError("summary_model", writer, hint="either a summary_model or a summarizer")
+    if writer is None and options.get("base_url") is not None:
+        raise ConfigError("base_url", options.get("base_url"), hint="a summary_model beside it")
     model = options.get("model")
-    if model is not None and summarizer is not None:
-        raise ConfigError("model", model, hint="either a model or a summarizer")
-    if model is None and options.get("base_url") is not None:
-        raise ConfigError("base_url", options.get("base_url"), hint="a model beside it")
-    return model is not None or summarizer is not None
+    if summarizer is None and "summary_model" not in options and writes_by_old_meaning(model):
+        warnings.warn(_OLD_MEANING.format(model), DeprecationWarning, stacklevel=4)
+    return writer is not None or summarizer is not None
+
+
+def writes_by_old_meaning(model: str | None) -> bool:
+    """Whether `model` once wrote the summary: it names a provider, and could be asked."""
+    if not isinstance(model, str) or "/" not in model:
+        return False
+    from midfold.providers import PROVIDERS
+    from midfold.providers.summarizers import ModelRef
+
+    try:
+        ModelRef(model).endpoint(PROVIDERS)
+    except MidfoldError:
+        return False
+    return True
+
+
+def _is_async(summarizer: Callable[..., object]) -> bool:
+    call = getattr(summarizer, "__call__", None)  # noqa: B004 - an object may have an async one
+    return inspect.iscoroutinefunction(summarizer) or inspect.iscoroutinefunction(call)
 
 
 @contextmanager
@@ -156,7 +274,7 @@ def _opened(
     summarizer: Callable[[SummaryRequest], str] | None, options: CompressOptions
 ) -> Iterator[Callable[[SummaryRequest], str]]:
     """Give the summariser, and close what was opened for it."""
-    if options.get("model") is None:
+    if options.get("summary_model") is None:
         yield summarizer or _no_summary
         return
     from midfold.engines import SummarizerCaller
@@ -170,7 +288,7 @@ def _opened(
 async def _aopened(
     summarizer: Callable[[SummaryRequest], Awaitable[str]] | None, options: CompressOptions
 ) -> AsyncIterator[Callable[[SummaryRequest], Awaitable[str]]]:
-    if options.get("model") is None:
+    if options.get("summary_model") is None:
         yield summarizer or _no_awaited_summary
         return
     from midfold.engines import SummarizerCaller
@@ -183,7 +301,7 @@ def _open_model(options: CompressOptions) -> "ModelSummarizer":
     """Open the model; raises if it cannot be asked, since a caller that names a model wants that one."""
     from midfold.providers.summarizers import ModelRef, ModelSummarizer
 
-    summarizer = ModelSummarizer(ModelRef(options.get("model") or "", options.get("base_url")))
+    summarizer = ModelSummarizer(ModelRef(options.get("summary_model") or "", options.get("base_url")))
     summarizer.check()
     return summarizer
 

@@ -14,7 +14,8 @@
     ├── CompressionError
     │   ├── SummaryUnavailable     reason, retry_after
     │   ├── StillTooLarge          tokens, limit, breakdown
-    │   └── StaleFold
+    │   ├── StaleFold
+    │   └── NoteNotFound           number
     ├── ProviderError              message, provider, model, status, retry_after, body
     │   ├── ProviderAuthError
     │   ├── RateLimited            retry_after
@@ -161,6 +162,17 @@ class StaleFold(CompressionError):
 
     def __init__(self) -> None:
         super().__init__("the fold does not belong to these messages; they changed since it was made")
+
+
+class NoteNotFound(CompressionError):
+    """A note was to be corrected that is not there; without a number, nothing is folded yet."""
+
+    def __init__(self, number: int | None = None, last: int = 0) -> None:
+        text = "nothing is folded yet, so there are no notes"
+        super().__init__(
+            text if number is None else f"there is no note {number}; they are numbered 1 to {last}"
+        )
+        self.number = number
 
 
 class ProviderFacts(TypedDict, total=False):

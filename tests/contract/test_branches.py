@@ -12,7 +12,7 @@ from support.clients import CLEARED, Habit, clear_results
 from support.simulation import Summarizer, find_requests
 
 DIALECTS = ("openai_chat", "anthropic", "openai_responses")
-TIGHT = CompressionPolicy(context_length=6_000, strategy=Strategy.FOLD, protect_last_n=1)
+TIGHT = CompressionPolicy(context_length=5_000, strategy=Strategy.FOLD, protect_last_n=1)
 
 
 @pytest.fixture(params=DIALECTS)
@@ -50,7 +50,7 @@ def requests_of_the_user(items, dialect):
 
 
 def test_a_branch_behind_the_fold_stands_on_it_and_pays_nothing(client, history, dialect):
-    items = history(dialect, seed=3)
+    items = history(dialect, seed=5)
     with client(dialect, policy=TIGHT, summarize=Summarizer()) as one:
         play(one, items)
         asked, folds = one.summarize.calls, one.figures.folds

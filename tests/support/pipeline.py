@@ -54,15 +54,25 @@ class Handled:
 
 
 def _leaves_request(fold: Fold, messages: Sequence[Message]) -> bool:
-    """Whether a fold leaves the newest request word for word, and behind the summary."""
+    """Whether a fold leaves the newest request behind the summary, word for word or, if too large, cut."""
     newest = newest_request(messages)
     is_left = newest is None
     for step in fold.walk(messages):
         if newest is not None and step.index == newest:
-            is_left = step.message is not None and words_of(step.message) == words_of(messages[newest])
+            is_left = step.message is not None and stands_for(step.message, messages[newest])
         elif newest is not None and step.source is MessageSource.SUMMARY:
             is_left = False
     return is_left
+
+
+def stands_for(sent: Message, asked: Message) -> bool:
+    """Whether a message says what was asked, or both ends of it with a note on the cut."""
+    if words_of(sent) == words_of(asked):
+        return True
+    return " cut …]" in sent.text and sent.text[:_SAME_CHARS] == asked.text[:_SAME_CHARS]
+
+
+_SAME_CHARS = 40
 
 
 def words_of(request: Message) -> list[Part]:

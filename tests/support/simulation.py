@@ -26,7 +26,7 @@ from midfold.testing.stores import StoreContractError
 from midfold.wire import parse, render
 from midfold.wire.validate import find_errors
 from support.clients import Habit, resend
-from support.pipeline import Handled, Pipeline, Refolded, words_of
+from support.pipeline import Handled, Pipeline, Refolded, stands_for
 
 SMALL = CompressionPolicy(context_length=8_000)
 """A window that ten turns fill, so that folds come often."""
@@ -216,8 +216,7 @@ class Simulation:
         newest = newest_request(asked)
         if newest is None:
             return
-        words = words_of(asked[newest])
-        places = [place for place, message in enumerate(sent) if words_of(message) == words]
+        places = [place for place, message in enumerate(sent) if stands_for(message, asked[newest])]
         _promise("the newest request stays word for word", bool(places))
         made = handled.compression.fold if handled.compression else None
         folds = [*(found.fold for found in handled.refolded.folds), *([made] if made else [])]

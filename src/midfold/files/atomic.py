@@ -76,7 +76,12 @@ def replace_file(path: Path, data: bytes) -> None:
     with suppress(FileNotFoundError):
         mode = path.stat().st_mode & 0o777
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    write_atomically(str(path), [data], temporary=str(temporary), mode=mode)
+    try:
+        write_atomically(str(path), [data], temporary=str(temporary), mode=mode)
+    except OSError as error:
+        if error.filename == str(temporary):
+            error.filename = str(path)  # nobody knows the other name
+        raise
 
 
 def refuse_read_only(path: Path) -> None:
