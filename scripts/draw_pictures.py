@@ -28,12 +28,12 @@ def main() -> None:
     session = load_session()
     started = time.perf_counter()
     result = fold_to_a_tenth(session)
-    print_demo(result, time.perf_counter() - started, console)
+    print_demo(session, result, time.perf_counter() - started, console)
     _draw(console, "demo")
 
 
 def _console(command: str) -> Console:
-    console = Console(record=True, width=92, highlight=False, file=io.StringIO())
+    console = Console(record=True, width=80, highlight=False, file=io.StringIO())
     console.print(f"$ {command}\n", style="dim")
     return console
 

@@ -8,6 +8,7 @@ Parts that are here are kept, so a run that was interrupted goes on where it sto
 MIDFOLD_MODEL_DIR, or one below the user's cache directory.
 """
 
+import argparse
 import hashlib
 import os
 import shutil
@@ -33,6 +34,10 @@ class FetchError(Exception):
 
 
 def main() -> None:
+    # Nothing to choose, but --help must not bring a gigabyte.
+    argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    ).parse_args()
     try:
         print(fetch(find_folder()))
     except FetchError as error:
