@@ -56,7 +56,7 @@ WRONG = [
     ("sessions search", "QUERY"),
     ("sessions search x --role bot", "there are user, assistant, tool, system"),
     ("sessions search x --role asistant", "did you mean assistant?"),
-    ("sessions search x --since yesterday", "7d or 2h"),
+    ("sessions search x --since lately", "7d or 2h"),
     ("sessions search x --limit 0", "from 1 to 1,000"),
     ("sessions search x --letters", "--session"),
     ("sessions import", "FILE"),

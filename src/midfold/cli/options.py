@@ -3,7 +3,7 @@
 import re
 import time
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TypeVar
 
 import click
@@ -60,19 +60,24 @@ _WHOLE = re.compile(r"[-+]?\d{1,40}")
 _TOKENS = re.compile(r"([-+]?\d{1,3}(?:[,_]\d{3}){1,4}|[-+]?\d{1,12}(?:\.\d{1,6})?)\s?([kKmM]?)")
 _TOKEN_UNITS = {"": 1, "k": 1_000, "m": 1_000_000}
 _AGE = re.compile(r"(\d{1,9})\s*([smhdw])")
+_DAYS_AGO = {"today": 0, "yesterday": 1}
 _SIZE = re.compile(r"(\d{1,15})\s*(?:([KMGT])(i?)B?|B)?", re.IGNORECASE)
 
 
 def read_moment(text: str) -> float:
-    """Read an age such as `7d`, or an ISO date, which is local unless it says otherwise; an option's type."""
-    age = _AGE.fullmatch(text.strip())
+    """Read `today`, `yesterday`, an age such as `7d`, or a local ISO date; an option's type."""
+    written = text.strip().lower()
+    age = _AGE.fullmatch(written)
     if age:
         return time.time() - int(age[1]) * SECONDS_BY_UNIT[age[2]]
     try:
+        if written in _DAYS_AGO:
+            day = datetime.now().astimezone().date() - timedelta(days=_DAYS_AGO[written])
+            return datetime.combine(day, datetime.min.time()).timestamp()
         return datetime.fromisoformat(text.strip()).timestamp()
     except (ValueError, OverflowError, OSError) as error:
         raise click.BadParameter(
-            f"{text!r} is no time; write an age such as 7d or 2h, or a date such as 2026-07-31"
+            f"{text!r} is no time; write yesterday, an age such as 7d or 2h, or a date such as 2026-07-31"
         ) from error
 
 

@@ -139,6 +139,26 @@ def test_session_goes_on_by_the_beginning_of_its_id_and_as_latest(chat):
     assert said == ["first", "second", "third"]
 
 
+def test_latest_is_the_chat_that_was_used_last_not_the_one_that_began_last(chat):
+    with Upstream() as up:
+        older = events(chat(up, "--json", prompt="about the harbour")[1])[0]["session_id"]
+        chat(up, prompt="about the ferry")
+        chat(up, "--resume", older, prompt="how deep is it?")
+        chat(up, "--resume", "latest", prompt="and at low tide?")
+        said = [message.text for message in up.requests[-1].messages if message.role == "user"]
+    assert said == ["about the harbour", "how deep is it?", "and at low tide?"]
+
+
+def test_latest_is_an_imported_conversation_where_the_chat_went_on_with_that_one(chat, run, put):
+    imported = put("about the mole", "340 m", source="claude_code", days=3)
+    with Upstream() as up:
+        chat(up, prompt="about the ferry")
+        chat(up, "--resume", imported, prompt="which paint?")
+        chat(up, "--resume", "latest", prompt="how much of it?")
+        said = [message.text for message in up.requests[-1].messages if message.role == "user"]
+    assert said == ["about the mole", "which paint?", "how much of it?"]
+
+
 @pytest.mark.parametrize("name", ["latest", "0000"])
 def test_session_that_is_not_there_is_one_line(chat, name):
     with Upstream() as up:

@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
+import midfold
 from midfold.config import find_home, load_settings
 from midfold.config.home import open_own_outputs, open_own_store
 from midfold.store import SessionKind
+from midfold.testing import transcript
 
 ROOT = Path(__file__).parents[3]
 EXAMPLE = ROOT / "tests" / "transcripts" / "codex-rollout.jsonl"
@@ -137,7 +139,7 @@ def test_history_has_more_than_the_tip_says(run, folded):
 def test_a_chain_is_listed_and_a_fold_taken_back(run, folded):
     session, tip = folded
     out = run("sessions", "chain", session)[1]
-    assert [line.split()[:2] for line in out.splitlines()[1:]] == [
+    assert [line.split()[:2] for line in out.partition("\n\n")[0].splitlines()[1:]] == [
         [session[:8], "root"],
         [tip[:8], "continuation"],
     ]
@@ -148,6 +150,31 @@ def test_a_chain_is_listed_and_a_fold_taken_back(run, folded):
     status, _, err = run("sessions", "undo", session)
     assert status == 2
     assert "no fold" in err
+
+
+@pytest.mark.parametrize(
+    ("why", "words"),
+    [
+        ({"why": "overflow"}, "the request did not fit into the window: "),
+        ({"why": "command", "focus": "coins"}, "somebody asked for it, with the focus 'coins': "),
+        ({}, "the reason was not recorded: "),
+    ],
+)
+def test_a_chain_says_why_each_fold_was_made_and_what_it_took(why, words, run, store):
+    items = transcript(turns=30, last="go on")
+    result = midfold.compress(items, max_tokens=4_000, strategy="fold")
+    session = store.create_session(title="parking meters").id
+    store.append(session, items)
+    tip = store.continue_session(session, result.messages, result, facts=why)
+    [span] = result.folded
+    told = run("sessions", "chain", session)[1].splitlines()[-1]
+    assert told == (
+        f"{tip[:8]}  {words}{result.tokens_before:,} → {result.tokens_after:,} tokens, "
+        f"messages {span.start}–{span.stop - 1} folded by the digest"
+    )
+    root, child = json.loads(run("sessions", "chain", session, "--json")[1])
+    assert root["fold"] is None
+    assert child["fold"]["summarizer"] == "digest"
 
 
 def test_a_conversation_can_be_named(run, folded):

@@ -77,3 +77,9 @@ def test_what_is_yet_to_come_is_told_as_a_date():
 )
 def test_sizes_are_told_in_three_digits(count, told):
     assert format_size(count) == told
+
+
+def test_yesterday_is_a_time():
+    midnight = time.mktime((*time.localtime()[:3], 0, 0, 0, 0, 0, -1))
+    assert read_moment("today") == midnight
+    assert 23 * 3_600 <= midnight - read_moment("Yesterday") <= 25 * 3_600

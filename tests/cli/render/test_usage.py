@@ -25,6 +25,18 @@ def test_a_bar_is_shown_whole_or_not_at_all(tokens, name, width):
     assert not any("█" in line and line.endswith("…") for line in lines)
 
 
+@pytest.mark.parametrize(("height", "times"), [(24, 2), (200, 1)])
+def test_the_price_of_a_month_is_in_sight_below_a_long_table(height, times):
+    days = tuple(Group(f"2026-03-{day:02}", totals(5_000)) for day in range(1, 31))
+    report = Insights(0.0, 1.0, 512, totals(150_000), days, (), (), (), (), 512)
+    console = Console(file=StringIO(), width=80, height=height, force_terminal=True, color_system=None)
+    print_insights(report, "day", console)
+    lines = console.file.getvalue().splitlines()
+    told = [number for number, line in enumerate(lines) if " reported in 1 call, $" in line]
+    assert len(told) == times
+    assert max(told) == (len(lines) - 1 if times == 2 else 1)
+
+
 def test_insights_say_of_how_many_conversations_the_tools_are():
     day = Group("2026-03-01", totals(5_000))
     tools = (ToolShare("read_file", 3, 100, 2_000, 900),)

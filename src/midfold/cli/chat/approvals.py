@@ -18,10 +18,10 @@ MAX_CHARS = 20_000
 """More than anybody reads before saying yes."""
 MAX_DIFF_ROWS = 40
 """Of a diff, before the question; the rest is shown when it is asked for."""
-_NO = "[n]o (with a reason, if you like)"
+_NO = "[n]o (and why)"
 _QUESTIONS = {
     Risk.COMMAND: f"  run it? [y]es, {_NO}, [a]lways: ",
-    Risk.EDIT: f"  write it? [y]es, {_NO}, [a]ll edits of this session: ",
+    Risk.EDIT: f"  write it? [y]es, {_NO}, [a]ll edits of this chat: ",
     Risk.GUARDED_EDIT: f"  write it? [y]es, {_NO}: ",
     Risk.MEMORY: f"  keep it? [y]es, {_NO}: ",
 }

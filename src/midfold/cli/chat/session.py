@@ -34,7 +34,7 @@ from midfold.errors import MidfoldError
 if TYPE_CHECKING:
     from midfold.cli.commands.chat import ChatOptions
 
-_TRY_AGAIN = "what was said is kept; /continue tries again"
+_TRY_AGAIN = "your prompt is saved; /continue tries again"
 
 
 @dataclass(slots=True)

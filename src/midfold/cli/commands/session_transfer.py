@@ -13,6 +13,7 @@ from midfold.cli.options import complete_session, dialect_option, row_option
 from midfold.cli.render.console import make_console
 from midfold.cli.render.format import count_of
 from midfold.cli.render.usage import format_bill
+from midfold.cli.render.wrapping import print_wrapped
 from midfold.cli.terminal import OutputClosed, printable
 from midfold.errors import DialectError
 from midfold.store import Call, Store
@@ -172,4 +173,5 @@ def _print_imported(imported: Imported, words: str, notes: tuple[str, ...]) -> N
     line.truncate(console.width, overflow="ellipsis")
     console.print(line)
     for note in notes:
-        console.print(Text(f"{' ' * ID_CHARS}  {printable(note, _MOST_CHARS)}", style="dim"), soft_wrap=True)
+        indent = " " * (ID_CHARS + 2)
+        print_wrapped(Text(printable(note, _MOST_CHARS), style="dim"), console, first=indent, indent=indent)

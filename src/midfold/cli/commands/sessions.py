@@ -30,7 +30,7 @@ from midfold.store import Order, SearchResults
 _EPILOG = """\b
 Examples:
   midfold sessions import ~/.claude/projects/app/*.jsonl
-  midfold sessions search "connection reset" --since 7d
+  midfold sessions search "connection reset" --since yesterday
   midfold sessions show latest --last 5
   midfold sessions export 3f2a90c1 -o conversation.json
 """
@@ -136,7 +136,10 @@ class SearchOptions(TypedDict):
 )
 @click.option("--tool", type=read_text, metavar="NAME", help="Only calls and results of this tool.")
 @click.option(
-    "--since", type=read_moment, metavar="WHEN", help="Not before: an age such as 7d or 2h, or an ISO date."
+    "--since",
+    type=read_moment,
+    metavar="WHEN",
+    help="Not before: yesterday, an age such as 7d or 2h, or an ISO date.",
 )
 @click.option("--until", type=read_moment, metavar="WHEN", help="Only before this.")
 @click.option(
@@ -199,13 +202,15 @@ def tip(name: str) -> None:
 @click.argument("name", metavar="ID", shell_complete=complete_session)
 @json_option
 def chain(name: str, as_json: bool) -> None:
-    """List the sessions of a conversation from the first to the tip."""
+    """List the sessions of a conversation, and why it was folded."""
     with own_store() as store:
-        sessions = store.chain(find_session(store, name).id)
+        session = find_session(store, name).id
+        sessions, folds = store.chain(session), store.folds(session)
     if as_json:
-        print_json([asdict(session) for session in sessions])
+        opened = {fold.child_id: dict(fold.facts) for fold in folds}
+        print_json([{**asdict(each), "fold": opened.get(each.id)} for each in sessions])
     else:
-        print_chain(sessions, make_console())
+        print_chain(sessions, folds, make_console())
 
 
 @command.command()

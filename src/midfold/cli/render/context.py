@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from midfold.cli.render.grid import Grid
+from midfold.cli.render.report import print_report
 from midfold.cli.terminal import printable
 from midfold.engines import ContextBreakdown, Section
 from midfold.tokens import Breakdown
@@ -85,19 +86,17 @@ def print_inspection(inspection: "Inspection", console: Console) -> None:
         share.name: _SPEAKER_COLOURS[index % len(_SPEAKER_COLOURS)]
         for index, share in enumerate(breakdown.speakers)
     }
-    console.print(_headline(inspection))
-    console.print(_size_line(inspection))
-    console.print(_window_bar(inspection, colours, min(_MOST_BAR_CELLS, console.width)))
+    headline = [
+        _headline(inspection),
+        _size_line(inspection),
+        _window_bar(inspection, colours, min(_MOST_BAR_CELLS, console.width)),
+    ]
     tables = [section_grid(inspection.context)] if inspection.context.has_summary else []
     tables += [_speaker_table(breakdown, colours), _kind_table(breakdown)]
     tables += [_tool_table(breakdown)] if breakdown.tools else []
     tables += [_largest_table(breakdown)] if breakdown.largest else []
-    for table in tables:
-        console.print()
-        for line in table.lines(console.width):
-            console.print(line, soft_wrap=True)
-    for line in _remarks(inspection):
-        console.print(line, soft_wrap=True)
+    rows = [line for table in tables for line in (Text(), *table.lines(console.width))]
+    print_report([*headline, *rows, *_remarks(inspection)], console, headline=headline[1:])
 
 
 def print_inspections(inspections: "Sequence[Inspection]", console: Console) -> None:
@@ -213,7 +212,7 @@ def _remarks(inspection: "Inspection") -> list[Text]:
     if faults:
         plural = "s" if len(faults) > 1 else ""
         whose = _WHOSE_RULES.get(inspection.profile, inspection.profile)
-        lines.append(Text(f"\n{len(faults)} fault{plural} by {whose}'s rules:", style="yellow"))
+        lines += [Text(), Text(f"{len(faults)} fault{plural} by {whose}'s rules:", style="yellow")]
         lines += [Text(f"  {printable(str(fault), 160)}") for fault in faults[:_MOST_FAULTS]]
     if len(faults) > _MOST_FAULTS:
         lines.append(Text(f"  and {len(faults) - _MOST_FAULTS} more; --json lists them all", style="dim"))

@@ -9,10 +9,12 @@ from midfold.cli.conversations import ID_CHARS, Overview, SessionView
 from midfold.cli.render.format import count_of, format_date, format_time, show_line
 from midfold.cli.render.grid import Grid
 from midfold.cli.render.messages import print_message_text
+from midfold.cli.render.wrapping import print_wrapped
 from midfold.cli.terminal import printable
+from midfold.folding import Span
 from midfold.redact import find_secrets, redact
 from midfold.search import Origin
-from midfold.store import Hit, SearchResults, Session, StoredMessage
+from midfold.store import Hit, SearchResults, Session, StoredFold, StoredMessage
 from midfold.wire import DEFAULT_DIALECT
 
 _MOST_TITLE_CELLS = 48
@@ -47,8 +49,8 @@ def print_conversations(overviews: Sequence[Overview], console: Console) -> None
     _print_grid(Grid(headings[:shown], [row[:shown] for row in rows], words=(0, 5, 6)), console)
 
 
-def print_chain(sessions: Sequence[Session], console: Console) -> None:
-    """Print the sessions of a chain from the first to the tip."""
+def print_chain(sessions: Sequence[Session], folds: Sequence[StoredFold], console: Console) -> None:
+    """Print the sessions of a chain from the first to the tip, and why each fold was made."""
     rows = [
         [
             Text(session.id[:ID_CHARS], style="bold"),
@@ -60,13 +62,47 @@ def print_chain(sessions: Sequence[Session], console: Console) -> None:
         for session in sessions
     ]
     _print_grid(Grid(("session", "kind", "started", "messages", "state"), rows, words=(0, 1, 4)), console)
+    if folds:
+        console.print()
+    for fold in folds:
+        name = Text.assemble((fold.child_id[:ID_CHARS], "bold"), "  ")
+        print_wrapped(Text(_describe_fold(fold)), console, first=name, indent=" " * len(name))
+
+
+_WHY = {
+    "preflight": "the request reached the threshold",
+    "threshold": "the context reached the threshold",
+    "overflow": "the request did not fit into the window",
+    "model": "the next model has a smaller window",
+    "command": "somebody asked for it",
+    "gateway": "a request through the gateway was too long",
+    "notes": "somebody corrected the notes",
+}
+
+
+def _describe_fold(fold: StoredFold) -> str:
+    """Say why a fold was made, what it took and what came of it, as far as that was recorded."""
+    facts = fold.facts
+    why = _WHY.get(str(facts.get("why")), "the reason was not recorded")
+    focus = f", with the focus {show_line(str(facts['focus']))!r}" if facts.get("focus") else ""
+    sizes = [facts.get("tokens_before"), facts.get("tokens_after")]
+    counts = [f"{size:,}" for size in sizes if isinstance(size, int)]
+    figures = [f"{counts[0]} → {counts[1]} tokens"] if len(counts) == len(sizes) else []
+    spans = ", ".join(_span(each.span) for each in fold.fold.replacements if each.span.stop > each.span.start)
+    writer = f" by the {facts['summarizer']}" if facts.get("summarizer") else ""
+    figures.append(f"messages {spans} folded{writer}" if spans else "nothing folded, old output shortened")
+    return f"{why}{focus}: {', '.join(figures)}"
+
+
+def _span(span: Span) -> str:
+    return f"{span.start}" if span.stop - span.start == 1 else f"{span.start}–{span.stop - 1}"
 
 
 def print_hits(found: SearchResults, console: Console) -> None:
     """Print what a search found: where it is, and the words around it."""
     for hit in found.hits:
         console.print(_hit_heading(hit), soft_wrap=True, no_wrap=True, overflow="ellipsis", crop=True)
-        console.print(Text("  ").append_text(_snippet(hit)), soft_wrap=True)
+        print_wrapped(_snippet(hit), console, first="  ", indent="  ")
     summary = count_of(len(found.hits), "message") if found.hits else _NOTHING
     if found.is_incomplete:
         summary += "; there may be more, as time or the number of matches ran out"

@@ -7,7 +7,8 @@ from rich.text import Text
 
 from midfold.cli.conversations import ID_CHARS
 from midfold.cli.render.format import format_date, format_dollars, format_time, show_line
-from midfold.cli.render.grid import Grid, print_grid
+from midfold.cli.render.grid import Grid
+from midfold.cli.render.report import print_report
 from midfold.tokens import Amount, CanonicalUsage, Savings, ToolShare
 from midfold.usage import Bill, Group, Insights, SessionUsage, Totals, by_bucket
 
@@ -33,17 +34,15 @@ def format_bill(bill: Bill) -> str:
     return f"at least {format_dollars(bill.dollars)} (calls: {', '.join(missing)})"
 
 
-def print_totals(totals: Totals, console: Console) -> None:
-    """Print the sum in a few lines: tokens and cost, the cache, the folds."""
+def totals_lines(totals: Totals) -> Iterator[Text]:
+    """Yield the sum in a few lines: tokens and cost, the cache, the folds."""
     calls = "1 call" if totals.calls == 1 else f"{totals.calls:,} calls"
     line = Text(f"{totals.usage.total_tokens:,} tokens", style="bold")
-    console.print(
-        line.append(f" reported in {calls}, {format_bill(totals.bill)}", style="not bold"), soft_wrap=True
-    )
-    console.print(_cache_line(totals), soft_wrap=True)
+    yield line.append(f" reported in {calls}, {format_bill(totals.bill)}", style="not bold")
+    yield _cache_line(totals)
     if totals.compressions:
-        console.print(_fold_line(totals), soft_wrap=True)
-        console.print(_fold_parts(totals.savings), style="dim", soft_wrap=True)
+        yield _fold_line(totals)
+        yield Text(_fold_parts(totals.savings), style="dim")
 
 
 def bucket_grid(usage: CanonicalUsage) -> Grid:
@@ -174,23 +173,25 @@ def _stacked_bar(usage: CanonicalUsage, most: int, cells: int) -> Text:
 
 def print_session_usage(report: SessionUsage, console: Console) -> None:
     """Print what a session used."""
-    console.print(_headline(report), soft_wrap=True)
-    if not report.totals.calls:
-        console.print(_without_calls(report), soft_wrap=True)
-    else:
-        print_totals(report.totals, console)
-        print_grid(bucket_grid(report.totals.usage), console)
-        for heading, groups in (("model", report.models), ("purpose", report.purposes)):
-            if len(groups) > 1:
-                print_grid(group_grid(heading, groups, console.width), console)
-        if len(report.sessions) > 1:
-            shown = [Group(group.name[:ID_CHARS], group.totals) for group in report.sessions]
-            print_grid(group_grid("session", shown, console.width), console)
-    if report.tools:
-        print_grid(tool_grid(report.tools), console)
+    headline = [_headline(report)]
+    headline += totals_lines(report.totals) if report.totals.calls else [Text(_without_calls(report))]
+    lines = [line for grid in _usage_grids(report, console.width) for line in (Text(), *grid)]
     if report.cache_busts:
         causes = ", ".join(f"{show_line(cause)} {count}" for cause, count in report.cache_busts.items())
-        console.print(Text(f"\nthe cache went cold: {causes}", style="dim"), soft_wrap=True)
+        lines += [Text(), Text(f"the cache went cold: {causes}", style="dim")]
+    print_report([*headline, *lines], console, headline=headline[:2])
+
+
+def _usage_grids(report: SessionUsage, width: int) -> Iterator[list[Text]]:
+    """Yield the tables of a session, each as its lines."""
+    if report.totals.calls:
+        yield bucket_grid(report.totals.usage).lines(width)
+        shown = [Group(group.name[:ID_CHARS], group.totals) for group in report.sessions]
+        for heading, groups in (("model", report.models), ("purpose", report.purposes), ("session", shown)):
+            if len(groups) > 1:
+                yield group_grid(heading, groups, width).lines(width)
+    if report.tools:
+        yield tool_grid(report.tools).lines(width)
 
 
 def _headline(report: SessionUsage) -> Text:
@@ -220,18 +221,17 @@ def print_insights(insights: Insights, by: str, console: Console) -> None:
         return
     talks = "1 conversation" if insights.conversations == 1 else f"{insights.conversations:,} conversations"
     facts = f"{format_date(insights.since)[:10]} to {format_date(insights.until)[:10]} · {talks}"
-    console.print(Text.assemble((period, "bold"), "  ", (facts, "dim")), soft_wrap=True)
-    print_totals(insights.totals, console)
+    headline = [Text.assemble((period, "bold"), "  ", (facts, "dim")), *totals_lines(insights.totals)]
     groups = {"day": _days_from_first_call(insights), "model": insights.models, "source": insights.sources}[
         by
     ]
-    print_grid(group_grid(by, groups, console.width), console)
-    console.print(bar_legend(), soft_wrap=True)
+    lines = [Text(), *group_grid(by, groups, console.width).lines(console.width), bar_legend()]
     if insights.tools:
-        print_grid(tool_grid(insights.tools), console)
+        lines += [Text(), *tool_grid(insights.tools).lines(console.width)]
     if insights.tools_of < insights.conversations:
         note = f"tools, and what was read again, are those of the newest {insights.tools_of:,} conversations"
-        console.print(Text(note, style="dim"), soft_wrap=True)
+        lines.append(Text(note, style="dim"))
+    print_report([*headline, *lines], console, headline=headline[:2])
 
 
 def _days_from_first_call(insights: Insights) -> tuple[Group, ...]:

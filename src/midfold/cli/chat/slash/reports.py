@@ -100,10 +100,7 @@ def _describe(status: Status, cost: str) -> list[tuple[str, str]]:
         ("conversation", status.conversation_id if status.conversation_id != status.session_id else ""),
         ("model", f"{status.model} at {status.base_url} ({status.api})"),
         ("window", f"{status.window_tokens:,} tokens ({status.window_source})"),
-        (
-            "next request",
-            f"{status.tokens:,} tokens ({_SOURCES[status.tokens_from]}), {status.percent:.0f}% of the window",
-        ),
+        ("next request", _format_request(status)),
         ("next fold", _format_threshold(status)),
         ("compressed", format_times(status.compressions) if status.compressions else "not yet"),
         ("preparation", status.preparation if status.preparation != "idle" else ""),
@@ -119,8 +116,8 @@ _SOURCES = {"reported": "reported, the newest counted", "counted": "counted"}
 
 
 def _format_request(status: Status) -> str:
-    tokens = f"{status.tokens:,} tokens ({_SOURCES[status.tokens_from]})"
-    return f"{tokens}, {status.percent:.0f}% of the window"
+    source = _SOURCES[status.tokens_from]
+    return f"{status.tokens:,} tokens, {status.percent:.0f}% of the window ({source})"
 
 
 def _format_caching(status: Status) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 from rich.text import Text
 
+from midfold.agent import load_saved_model
 from midfold.cli.chat.slash.base import ChatContext, CommandForm, SlashCommand, Suggestion, UsageProblem
 from midfold.cli.chat.view.lines import remark, start_line
 from midfold.cli.conversations import ID_CHARS, LATEST, find_session, list_conversations
@@ -19,23 +20,37 @@ from midfold.store.transfer import ExportFormat, export_session, write_export
 
 SOURCE = "chat"
 _MOST_LISTED = 15
+_MOST_COMPARED = 50
 _MOST_WORDS_CHARS = 160
 
 
 def find_chat(store: Store, name: str) -> Session:
-    """Find a session by its id, the beginning of one, or as `latest`: the newest chat.
+    """Find a session by its id, the beginning of one, or as `latest`: the chat that somebody used last.
 
     Raises `SessionNotFound`, and `UsageProblem` where several begin so.
     """
     if name == LATEST:
-        newest = list_conversations(store, limit=1, source=SOURCE)
-        if not newest:
-            raise SessionNotFound(name)
-        return newest[0].tip
+        return _find_last_used(store)
     try:
         return find_session(store, name)
     except click.UsageError as error:
         raise UsageProblem(error.format_message()) from None
+
+
+def _find_last_used(store: Store) -> Session:
+    """Find the chat with the newest message, among the conversations that began last."""
+    tips = store.conversations(limit=_MOST_COMPARED)
+    chats = [tip for tip in tips if tip.source == SOURCE or load_saved_model(store, tip.id)]
+    chats = chats or store.conversations(source=SOURCE, limit=1)
+    if not chats:
+        raise SessionNotFound(LATEST)
+    return max(chats, key=lambda tip: _last_said_at(store, tip))
+
+
+def _last_said_at(store: Store, tip: Session) -> float:
+    count = store.count_history(tip.id)
+    newest = store.history(tip.id, count - 1) if count else []
+    return max([tip.started_at, *(record.created_at for record in newest)])
 
 
 def recall(messages: Sequence[Message]) -> list[Text]:
@@ -84,7 +99,7 @@ def export(chat: ChatContext, argument: str) -> None:
 def resume(chat: ChatContext, argument: str) -> None:
     if not argument:
         sessions(chat, "")
-        chat.say(remark("/resume ID goes on with one of them; /resume latest with the newest"))
+        chat.say(remark("/resume ID goes on with one of them; /resume latest with the one used last"))
         return
     status = chat.agent.resume(find_chat(chat.agent.store, argument).id)
     chat.say(start_line(status), *recall(chat.agent.messages))
