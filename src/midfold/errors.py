@@ -60,7 +60,7 @@ class ExtraMissing(MidfoldError, ImportError):
     """A part of midfold needs packages that are not installed."""
 
     def __init__(self, what: str, extra: str) -> None:
-        super().__init__(f"{what} need one more install: pip install 'midfold[{extra}]'")
+        super().__init__(f"to use {what}, install one more part: pip install 'midfold[{extra}]'")
         self.extra = extra
 
 

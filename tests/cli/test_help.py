@@ -37,12 +37,18 @@ def test_help_fits_eighty_columns_and_cuts_nothing(names, run):
     assert [line for line in listed.splitlines() if line.endswith("...")] == []
 
 
+def test_the_list_of_commands_is_in_sight_on_a_terminal_of_24_rows(run):
+    out = run("--help", columns=80)[1]
+    assert len(out.splitlines()) <= 24
+    assert "--version" in out
+
+
 @pytest.mark.parametrize("names", ALL, ids=" ".join)
 def test_every_option_is_explained_in_words(names, run):
     options = [option for option in ALL[names].params if isinstance(option, click.Option)]
     assert [option.name for option in options if not option.help and not option.hidden] == []
     out = run(*names, "--help", columns=80)[1]
-    assert re.findall(r"RANGE|INTEGER|FLOAT|READ_TEXT|<lambda>|\[x[<>]|\bx>=", out) == []
+    assert re.findall(r"RANGE|INTEGER|FLOAT|READ_TEXT|<lambda>|\[x[<>]|\bx[<>]=", out) == []
 
 
 @pytest.mark.parametrize(

@@ -64,6 +64,10 @@ class _LazyGroup(click.Group):
             raise click.UsageError(f"there is no command {printable(name)!r}; {advice}")
         return super().resolve_command(ctx, args)
 
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        # The commands are the options that matter here; with two more sections they scroll out of sight.
+        self.format_commands(ctx, formatter)
+
     def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
@@ -80,11 +84,11 @@ class _LazyGroup(click.Group):
 @click.group(
     cls=_LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Try:  midfold inspect TRANSCRIPT.json",
+    epilog="midfold COMMAND --help explains one; midfold --version prints the version.",
 )
 @click.version_option(__version__, prog_name="midfold")
 def cli() -> None:
-    """Keep long LLM conversations inside their token budget without losing anything."""
+    """Keep long LLM conversations in their token budget without losing anything."""
 
 
 @contextmanager

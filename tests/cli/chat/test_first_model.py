@@ -1,6 +1,7 @@
 """A chat without a model takes the only key that is there, and otherwise says how to name one."""
 
 import pytest
+from anthropic.resources.messages.messages import DEPRECATED_MODELS
 
 from midfold.cli.chat.first_model import USUAL_MODELS, choose_model
 from midfold.providers import PROVIDERS
@@ -24,6 +25,10 @@ def test_with_several_the_person_is_asked(monkeypatch, answer, model):
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     monkeypatch.setattr("click.prompt", lambda *_, **__: answer)
     assert choose_model({"OPENAI_API_KEY": "a", "ANTHROPIC_API_KEY": "b"}) == model
+
+
+def test_the_usual_model_of_anthropic_is_not_about_to_go():
+    assert USUAL_MODELS["anthropic"] not in DEPRECATED_MODELS
 
 
 @pytest.mark.parametrize("provider", USUAL_MODELS)

@@ -9,14 +9,14 @@ import click
 from midfold.providers import PROVIDERS
 
 USUAL_MODELS: Mapping[str, str] = {
-    "anthropic": "claude-sonnet-4-5",
+    "anthropic": "claude-sonnet-4-6",
     "openai": "gpt-5-mini",
     "gemini": "gemini-2.5-flash",
     "deepseek": "deepseek-chat",
     "mistral": "mistral-medium-latest",
-    "xai": "grok-4",
+    "xai": "grok-4.20",
     "groq": "openai/gpt-oss-120b",
-    "openrouter": "anthropic/claude-sonnet-4.5",
+    "openrouter": "anthropic/claude-sonnet-4.6",
 }
 """A model of each provider that is good with tools, for a first talk."""
 

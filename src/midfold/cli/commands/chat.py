@@ -16,7 +16,7 @@ _NO_MODEL = (
 )
 _EPILOG = """\b
 Examples:
-  midfold chat --model anthropic/claude-sonnet-4-5
+  midfold chat --model anthropic/claude-sonnet-4-6
   midfold chat --model qwen3 --base-url http://127.0.0.1:8080/v1
   midfold chat --resume latest
   midfold chat -p "which tests fail, and why?" --yes > answer.md

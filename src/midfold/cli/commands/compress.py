@@ -46,7 +46,6 @@ Examples:
   midfold compress --max-tokens 20k --plan
   midfold compress session.json --max-tokens 20k -o shorter.json
   midfold compress s.json --context-length 200k --strategy prune > out.json
-  midfold compress session.json --max-tokens 20k --plan
   midfold compress s.json --max-tokens 20k --summary-model openai/o3 --preview
 """
 
@@ -120,7 +119,7 @@ def command(
 ) -> int:
     """Compress a transcript: keep both ends, fold the middle into a digest, or into a model's summary.
 
-    IN is what `midfold inspect` reads; without it, the newest session of Claude Code or Codex in this folder.
+    IN is as for `midfold inspect`; without it, the newest session of Claude Code or Codex in this folder.
     A bare list gives a list, an object gives the same object with other messages. The input is never changed.
     Exits with status 1 if the ceiling cannot be met; the best result is written all the same.
     """

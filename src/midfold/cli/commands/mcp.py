@@ -5,6 +5,7 @@ import asyncio
 import click
 
 from midfold.cli.conversations import own_store
+from midfold.cli.options import whole_number
 from midfold.config import load_settings
 from midfold.mcp import SessionTools, make_server
 
@@ -19,7 +20,7 @@ Examples:
 
 @click.command(epilog=_EPILOG)
 @click.option(
-    "--http", "port", type=click.IntRange(1, 65_535), metavar="PORT", help="Serve HTTP on this port."
+    "--http", "port", type=whole_number(1, 65_535), metavar="PORT", help="Serve HTTP on this port."
 )
 @click.option("--read-only", is_flag=True, help="Leave out the tools that fold and pin.")
 def command(port: int | None, read_only: bool) -> int:

@@ -6,6 +6,7 @@ import sys
 
 import click
 
+from midfold.cli.options import whole_number
 from midfold.config import load_settings
 from midfold.gateway import GatewayServer, create_app
 
@@ -28,7 +29,7 @@ _SWITCH_SECONDS = 0.001
 @click.command(epilog=_EPILOG)
 @click.option("--host", metavar="ADDRESS", help="Address to listen on (gateway.host).")
 @click.option(
-    "--port", metavar="N", type=click.IntRange(0, 65_535), help="Port to listen on; 0 is any free one."
+    "--port", metavar="N", type=whole_number(0, 65_535), help="Port to listen on; 0 is any free one."
 )
 @click.option("--no-store", is_flag=True, help="Keep conversations in memory, and write none to disk.")
 @click.option("-v", "--verbose", is_flag=True, help="Log each request, without its content.")

@@ -95,8 +95,8 @@ def import_command(files: tuple[str, ...], as_json: bool, **how: Unpack[ImportOp
     FILE may be - for standard input.
 
     Reads our own exports, transcripts and request bodies in any dialect (OpenAI chat and Responses,
-    Anthropic, ShareGPT), and session files of Claude Code, Codex and Hermes. What is here already is left
-    as it is. A file that cannot be read is named, and the others come in all the same.
+    Anthropic, ShareGPT), and session files of Claude Code, Codex and Hermes. A conversation that
+    is here already stays as it is. A file that cannot be read is named, and the others come in all the same.
     """
     printer = _Printer()
     results: list[Imported] = []
