@@ -22,14 +22,14 @@ def main() -> None:
     console = _console("midfold inspect parking-meter.json --context-length 64000")
     transcript = load_transcript(ROOT / "examples" / "transcripts" / "parking-meter.json")
     print_inspection(inspect_transcript(transcript, context_length=64_000), console)
-    _draw(console, "inspect")
+    draw_svg(console, "inspect")
 
     console = _console("midfold demo")
     session = load_session()
     started = time.perf_counter()
     result = fold_to_a_tenth(session)
     print_demo(session, result, time.perf_counter() - started, console)
-    _draw(console, "demo")
+    draw_svg(console, "demo")
 
 
 def _console(command: str) -> Console:
@@ -38,8 +38,9 @@ def _console(command: str) -> Console:
     return console
 
 
-def _draw(console: Console, name: str) -> None:
-    picture = console.export_svg(title="midfold", unique_id=name)
+def draw_svg(console: Console, name: str, *, title: str = "midfold") -> None:
+    """Write what a recording console shows to docs/images/."""
+    picture = console.export_svg(title=title, unique_id=name)
     (ROOT / "docs" / "images" / f"{name}.svg").write_text(_WEB_FONTS.sub("", picture), "utf-8")
 
 
