@@ -85,6 +85,18 @@ def test_every_number_of_tokens_takes_a_k():
     assert [option.type.convert("20k", option, None) for option in asked] == [20_000] * len(asked)
 
 
+@pytest.mark.parametrize("command", [None, "serve", "wrap"])
+def test_help_loads_no_gateway_no_fold_and_no_store(command):
+    program = (
+        "import sys; from midfold.cli.main import cli\n"
+        "cli.main(sys.argv[1:], prog_name='midfold', standalone_mode=False)\n"
+        "print(sorted({'midfold.gateway', 'midfold.folding', 'midfold.store'} & set(sys.modules)))"
+    )
+    words = [command, "--help"] if command else ["--help"]
+    done = subprocess.run([sys.executable, "-c", program, *words], check=True, capture_output=True, text=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
 def test_help_takes_little_processor_time():
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run([sys.executable, "-m", "midfold", "--help"], check=True, capture_output=True)

@@ -124,4 +124,7 @@ def test_without_the_host_the_missing_extra_is_named():
         "except ExtraMissing as error: print(error)\n"
     )
     done = run(code)
-    assert "to use chats that check an engine, install one more part: pip install 'midfold[models]'" in done.stdout
+    assert (
+        "to use chats that check an engine, install one more part: pip install 'midfold[models]'"
+        in done.stdout
+    )

@@ -9,11 +9,10 @@ from typing import TypeVar
 import click
 from click.shell_completion import CompletionItem
 
-from midfold.cli.render.format import SECONDS_BY_UNIT, SIZE_PREFIXES
 from midfold.cli.terminal import printable
+from midfold.cli.units import SECONDS_BY_UNIT, SIZE_PREFIXES
 from midfold.errors import MidfoldError
 from midfold.settings import FOLD_SETTINGS
-from midfold.tokens import list_models
 from midfold.wire import DIALECTS
 
 _Command = TypeVar("_Command", bound=Callable[..., object])
@@ -131,6 +130,7 @@ def complete_session(_ctx: click.Context, _param: click.Parameter, typed: str) -
 def complete_model(_ctx: click.Context, _param: click.Parameter, typed: str) -> list[CompletionItem]:
     """Offer providers, and after a slash the models that one of them serves."""
     from midfold.providers import PROVIDERS
+    from midfold.tokens import list_models
 
     provider, slash, _ = typed.partition("/")
     if not slash:

@@ -1,13 +1,11 @@
-"""`midfold mcp`: stored conversations as tools for MCP clients."""
+"""`midfold mcp`: stored conversations as tools for MCP clients; the server is loaded when it is served."""
 
 import asyncio
 
 import click
 
-from midfold.cli.conversations import own_store
 from midfold.cli.options import whole_number
 from midfold.config import load_settings
-from midfold.mcp import SessionTools, make_server
 
 _USUAL_WINDOW = 200_000
 _EPILOG = """\b
@@ -19,9 +17,7 @@ Examples:
 
 
 @click.command(epilog=_EPILOG)
-@click.option(
-    "--http", "port", type=whole_number(1, 65_535), metavar="PORT", help="Serve HTTP on this port."
-)
+@click.option("--http", "port", type=whole_number(1, 65_535), metavar="PORT", help="Serve HTTP on this port.")
 @click.option("--read-only", is_flag=True, help="Leave out the tools that fold and pin.")
 def command(port: int | None, read_only: bool) -> int:
     """Serve stored conversations to MCP clients: search, describe, expand, stats, compress, pin.
@@ -29,6 +25,9 @@ def command(port: int | None, read_only: bool) -> int:
     Without --http the client starts this command and talks to it over its standard input and output. HTTP
     listens on this machine only.
     """
+    from midfold.cli.conversations import own_store
+    from midfold.mcp import SessionTools, make_server
+
     settings = load_settings()
     policy = settings.policy(settings.model.context_length or _USUAL_WINDOW)
     with own_store() as store:

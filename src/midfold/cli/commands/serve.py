@@ -1,4 +1,7 @@
-"""`midfold serve`: the gateway between clients and their providers, until it is stopped."""
+"""`midfold serve`: the gateway between clients and their providers, until it is stopped.
+
+The gateway is loaded when it is served, not for its help.
+"""
 
 import logging
 import signal
@@ -8,7 +11,6 @@ import click
 
 from midfold.cli.options import whole_number
 from midfold.config import load_settings
-from midfold.gateway import GatewayServer, create_app
 
 _EPILOG = """\b
 Examples:
@@ -39,6 +41,8 @@ def command(host: str | None, port: int | None, no_store: bool, verbose: bool) -
     Point the base URL of a client here. Requests go to the provider as they are until a conversation
     fills its window; then its middle is folded, and the answer says so in x-midfold headers.
     """
+    from midfold.gateway import GatewayServer, create_app
+
     settings = load_settings(flags={"gateway.host": host, "gateway.port": port})
     app = create_app(settings, is_stored=not no_store)
     server = GatewayServer(app)

@@ -1,4 +1,4 @@
-"""`midfold wrap -- COMMAND`: a client run through a gateway of its own."""
+"""`midfold wrap -- COMMAND`: a client run through a gateway of its own, which is loaded for that alone."""
 
 import logging
 import os
@@ -11,7 +11,6 @@ from types import FrameType
 import click
 
 from midfold.config import load_settings
-from midfold.gateway import ServerThread, create_app
 
 _EPILOG = """\b
 Examples:
@@ -38,6 +37,8 @@ def command(no_store: bool, arguments: tuple[str, ...]) -> int:
 
     The exit status is the command's.
     """
+    from midfold.gateway import ServerThread, create_app
+
     flags: dict[str, object] = {"gateway.host": "127.0.0.1", "gateway.port": 0}
     settings = load_settings(flags=flags | _upstreams_from(os.environ))
     for name in ("midfold.gateway", "uvicorn.error"):

@@ -5,11 +5,10 @@ from datetime import datetime
 from decimal import Decimal
 
 from midfold.cli.terminal import printable
+from midfold.cli.units import SECONDS_BY_UNIT, SIZE_PREFIXES
 from midfold.redact import redact
 from midfold.tokens import Cost
 
-SECONDS_BY_UNIT = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 7 * 86_400}
-SIZE_PREFIXES = "KMGT"
 _RECENT_DAYS = 14
 # The first words say what a text is about; nobody reads megabytes of it in a table.
 READ_CHARS = 2_000
