@@ -13,6 +13,7 @@ PROGRAM = """
 from typing import Any, assert_type
 
 import midfold
+from anthropic import Anthropic
 from anthropic.types import MessageParam
 from openai.types.chat import ChatCompletionMessageParam
 from openai.types.responses import ResponseInputItemParam
@@ -33,6 +34,18 @@ def claude(messages: list[MessageParam]) -> list[MessageParam]:
 
 async def responses(items: list[ResponseInputItemParam]) -> list[ResponseInputItemParam]:
     return (await midfold.acompress(items, context_length=200_000)).messages
+
+
+def looked_at(messages: list[MessageParam], store: midfold.Store) -> str:
+    result = midfold.compress(messages, max_tokens=20_000)
+    losses = [loss.what for loss in midfold.list_losses(result)]
+    recall = midfold.recall_tool(result)
+    store.continue_session("an id", result.messages, result)
+    return recall.handle({"query": losses[0]}) + result.find("tariff")[0].snippet
+
+
+def wrapped(client: Anthropic) -> Anthropic:
+    return midfold.wrap(client, context_length=200_000)
 
 
 def body(request: dict[str, Any]) -> dict[str, Any]:

@@ -13,19 +13,21 @@ from midfold.summaries import Retention, SummaryRequest
 if TYPE_CHECKING:  # loaded by the first question
     from midfold.folding.originals import OriginalMatch
 
+# A result of any messages is good enough where they are only read, such as for a store.
+M_co = TypeVar("M_co", covariant=True)
 M = TypeVar("M")
 N = TypeVar("N")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Compression(Generic[M]):
+class Compression(Generic[M_co]):
     """The result of a compression, or the reason why it did nothing.
 
     `messages` are the new ones: values from the core, wire items from engines and the API, whose callers get
     the type of their own messages back. Everything that left the context is still in `before`.
     """
 
-    messages: list[M]
+    messages: list[M_co]
     before: tuple[Message, ...]
     fold: Fold | None
     reason: str
@@ -47,9 +49,8 @@ class Compression(Generic[M]):
     is_rehearsal: bool = False
     """whether this only says what a compression would do"""
 
-    @classmethod
+    @staticmethod
     def unchanged(
-        cls,
         messages: list[M],
         before: tuple[Message, ...],
         reason: str,
@@ -59,7 +60,7 @@ class Compression(Generic[M]):
         budget_tokens: int,
     ) -> "Compression[M]":
         """Return a compression that did nothing to a request of `tokens`."""
-        return cls(
+        return Compression(
             messages=messages,
             before=before,
             fold=None,
@@ -122,12 +123,12 @@ class Compression(Generic[M]):
         return fates
 
     @property
-    def originals(self) -> list[M]:
+    def originals(self) -> list[M_co]:
         """The wire items as they were before."""
         # The items that the caller gave, of the type that they had.
-        return [cast("M", message.raw) for message in self.before]
+        return [cast("M_co", message.raw) for message in self.before]
 
-    def restore(self) -> list[M]:
+    def restore(self) -> list[M_co]:
         """Take the compression back: the list as it was, every item the same object."""
         return self.originals
 
