@@ -139,6 +139,15 @@ def test_whatever_a_tool_raises_is_told_to_the_model(make_agent, play):
     assert all(event.is_error for event in finished(events))
 
 
+@pytest.mark.parametrize(
+    ("has_tools", "told"), [(True, "there are read_file, "), (False, "no tools are offered")]
+)
+def test_a_tool_that_is_not_there_is_told_to_the_model(has_tools, told, make_agent, play):
+    with Upstream([Reply("", (ToolCall("a", "fly", "{}"),)), Reply("Well.")]) as up:
+        [result] = finished(play(make_agent(up, built_in_tools=has_tools), "go"))
+    assert result.text.startswith(f"Error: there is no tool 'fly'; {told}")
+
+
 def test_a_long_result_is_put_aside_and_can_be_read_back(make_agent, play):
     @tool(reads=True)
     def log() -> str:

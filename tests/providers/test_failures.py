@@ -30,3 +30,9 @@ def test_a_failure_inside_a_reply_keeps_the_headers_of_the_reply():
     failed = judge_reply_error(ENDPOINT, ReplyError(report["error"], report), {"Retry-After": "7"})
     assert isinstance(failed.error, RateLimited)
     assert failed.error.retry_after == 7
+
+
+def test_an_address_or_model_that_is_not_found_says_what_to_check():
+    error = judge_answer(ENDPOINT, 404, {}, b'{"error": {"message": "Not Found."}}').error
+    advice = "check the model's name, and whether http://127.0.0.1:1/v1 is the address of its API"
+    assert str(error).endswith(f"answered 404: Not Found; {advice}")

@@ -155,8 +155,8 @@ class _ToolRun:
         """Run the tool; one that blocks does so in a thread."""
         tool, arguments = self._tool, self._arguments
         if tool is None:
-            known = ", ".join(self._core.tools)
-            raise ToolFailed(f"there is no tool {self._call.name!r}; there are {known}")
+            known = f"there are {', '.join(self._core.tools)}" if self._core.tools else "no tools are offered"
+            raise ToolFailed(f"there is no tool {self._call.name!r}; {known}")
         if arguments is None:
             raise ToolFailed(CUT if self._is_cut else UNREADABLE)
         if tool.asks:

@@ -25,6 +25,7 @@ from midfold.wire.failures import Failure, FailureKind, classify
 
 _AUTH = (401, 403)
 # Statuses that say "not now" rather than "not like this"; 520 to 529 are of Cloudflare and Anthropic.
+_NOT_FOUND = 404
 _TOO_MANY = 429
 _PASSING = frozenset({408, 425, 429, 500, 502, 503, 504, *range(520, 530)})
 _SERVER_ERRORS = 500
@@ -97,10 +98,21 @@ def _judge(endpoint: Endpoint, status: int, body: bytes, facts: ProviderFacts) -
         return CallFailed(
             ProviderAuthError(f"{message.rstrip('.')}; {_advise_on_key(endpoint)}", **facts), may_pass=False
         )
+    if status == _NOT_FOUND:
+        address = endpoint.base_url.partition("?")[0]
+        message = (
+            f"{message.rstrip('.')}; check the model's name, and whether {address} is the address of its API"
+        )
     kind = ProviderUnavailable if status >= _SERVER_ERRORS else ProviderError
     # A 429 that is no rate is about money, and a history that is refused is refused again.
     is_final = failure.malformed or status == _TOO_MANY
     return CallFailed(kind(message, **facts), may_pass=status in _PASSING and not is_final)
+
+
+def _advise_on_place(endpoint: Endpoint) -> str:
+    """Say what to check where nothing was found; a query of the address may hold a secret."""
+    address = endpoint.base_url.partition("?")[0]
+    return f"check the model's name, and whether {address} is the address of its API"
 
 
 def _advise_on_key(endpoint: Endpoint) -> str:
