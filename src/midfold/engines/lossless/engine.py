@@ -9,6 +9,7 @@ from midfold.engines.lossless.chunks import LayerSizes
 from midfold.engines.lossless.flow import LosslessCompression, LosslessJob, compress_lossless
 from midfold.engines.lossless.layers import read_layers
 from midfold.engines.lossless.memory import LosslessMemory
+from midfold.engines.lossless.nodes import read_node
 from midfold.engines.lossless.schemas import SCHEMAS
 from midfold.engines.lossless.tools import LosslessTools
 from midfold.engines.prepared import Background
@@ -106,7 +107,10 @@ class LosslessEngine(ContextCompressor):
         """Answer a call of one of these tools, as JSON text."""
         shown, dialect = info.get("messages"), self._meter.reader.dialect
         messages = self._cache.read_items(shown, dialect).messages if isinstance(shown, list) else []
-        tools = LosslessTools(self.memory, self._meter.reader.count.count_text, messages)
+        nodes = [node for node in (read_node(message, self.key) for message in messages) if node]
+        self.memory.take_in(nodes)
+        known = [self.memory.graph.nodes[node.id] for node in nodes]
+        tools = LosslessTools(self.memory, self._meter.reader.count.count_text, messages, known)
         return tools.handle(name, args)
 
     def get_status(self) -> dict[str, object]:

@@ -32,7 +32,7 @@ from midfold.folding import (
     shrink_results,
     splice,
 )
-from midfold.messages import Message, MessageDigest, own_digest
+from midfold.messages import Message, MessageDigest, is_request, own_digest
 from midfold.summaries import DIGEST, Retention, SummaryJob, active_task
 from midfold.summaries.ledger import LedgerCache
 
@@ -41,6 +41,8 @@ PINS_PART = 0.02
 _LEAST_ROOM_TOKENS = 400
 _MAP_LINE_TOKENS = 32
 _MOST_UNREAD = 400
+_SAMPLED = 8
+"""Requests among the newest to be folded by which a history is known that was read as it came."""
 _KEPT_READ = 40
 """Newest messages that are looked at for the names that are still in use."""
 
@@ -82,6 +84,7 @@ def compress_lossless(job: LosslessJob) -> Flow[Message]:
 def _choose(job: LosslessJob) -> "_Frontier":
     """Choose the tail: a shorter one where it would leave no room for summaries."""
     inner = job.inner
+    task = inner.redact(active_task(inner.layout.messages))
     for share in (1.0, 0.5, 0.25, 0.0):
         budget = int(inner.tail_budget * share)
         if inner.has_ceiling:
@@ -90,7 +93,7 @@ def _choose(job: LosslessJob) -> "_Frontier":
         else:
             plan = make_plan(inner.layout, inner.policy, budget)
         edits = shrink_results(inner, plan, budget)
-        frontier = _Frontier(job, plan, edits, chunks=_cut(job, plan))
+        frontier = _Frontier(job, plan, edits, chunks=_cut(job, plan), task=task)
         if frontier.room() >= _LEAST_ROOM_TOKENS:
             break
     return frontier
@@ -107,6 +110,8 @@ class _Frontier:
     messages: dict[str, Message] = field(default_factory=dict)
     made: list[WrittenNode] = field(default_factory=list)
     chunks: Sequence[Span] = ()
+    task: str = ""
+    """the active task, as the frame says it"""
 
     def write(self) -> Generator[SummaryRequest, str, None]:
         """Write a leaf for each chunk, then condense until all summaries fit into their room."""
@@ -141,10 +146,9 @@ class _Frontier:
     def frame(self) -> Message:
         """Write the frame for the summaries as they are."""
         inner = self.job.inner
-        task = inner.redact(active_task(inner.layout.messages))
         pins = "\n".join(f"- [pinned] {inner.redact(' '.join(pin.split()))}" for pin in inner.state.pins)
         notes = f"## Constraints & Preferences\n{pins}" if pins else ""
-        return write_frame(task, notes, self.nodes, self.job.layers.added, inner.key)
+        return write_frame(self.task, notes, self.nodes, self.job.layers.added, inner.key)
 
     def _budgets(self, room: int) -> list[int]:
         """Share the room out: as a leaf needs, or under a ceiling all of it."""
@@ -238,7 +242,10 @@ def _choose_cache(job: LosslessJob, plan: FoldPlan) -> LedgerCache:
     Each leaf looks at what follows it, so that its messages would be read several times.
     """
     inner = job.inner
-    if sum(map(len, plan.spans)) < _MOST_UNREAD:
+    folded = [inner.layout.messages[index] for span in plan.spans for index in span]
+    requests = [message for message in folded if is_request(message)]
+    is_read = all(map(inner.ledger_cache.find_request, requests[-_SAMPLED:])) if requests else False
+    if len(folded) < _MOST_UNREAD or is_read:
         return inner.ledger_cache
     cache = LedgerCache(inner.key)
     cache.remember(inner.layout.messages)
