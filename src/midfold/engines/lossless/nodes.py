@@ -121,7 +121,10 @@ def write_frame(
         f"- {node.id}: messages {node.format_range()}, depth {node.depth}, {node.source_tokens:,} tokens"
         for node in nodes
     ]
-    lookup = "lcm_expand returns the messages behind a summary, lcm_grep finds words in all of them."
+    lookup = (
+        "Where these tools are offered, lcm_expand returns the messages behind a summary, and lcm_grep finds "
+        "words in all of them."
+    )
     sections = {
         TASK_HEADING: quote_headings(task),
         **split_sections(notes),
