@@ -56,7 +56,7 @@ class HistoryHits(Protocol):
     def hits(self) -> Sequence[HistoryHit]: ...
 
 
-class SessionFacts(Protocol):
+class HistorySession(Protocol):
     """What a store says of a session."""
 
     @property
@@ -76,7 +76,7 @@ class HistoryStore(Protocol):
 class SearchedStore(HistoryStore, Protocol):
     """A store that also finds messages by what they say."""
 
-    def session(self, session_id: str) -> SessionFacts: ...
+    def session(self, session_id: str) -> HistorySession: ...
 
     def search(
         self,
@@ -100,7 +100,7 @@ class NumberedMessage:
 
 
 @dataclass(frozen=True, slots=True)
-class FoundMessage:
+class SearchedMessage:
     """A message that was found, with the passage that answers best."""
 
     number: int

@@ -10,10 +10,10 @@ from threading import Lock
 
 from midfold.engines.base import EngineStore
 from midfold.engines.lossless.history import (
-    FoundMessage,
     HistoryNumbers,
     HistoryStore,
     NumberedMessage,
+    SearchedMessage,
     SearchedStore,
     read_numbered,
 )
@@ -112,7 +112,7 @@ class LosslessMemory:
 
     def search(
         self, query: str, *, role: str | None, since: float | None, until: float | None, most: int
-    ) -> list[FoundMessage] | None:
+    ) -> list[SearchedMessage] | None:
         """Search with the index of the store, the best first; `None` where there is none."""
         store: object = self._history_store
         if not isinstance(store, SearchedStore):
@@ -124,7 +124,7 @@ class LosslessMemory:
         self._numbers = self._numbers or HistoryNumbers(store, self.session_id)
         numbers = [self._numbers.find(hit.session_id, hit.seq) for hit in hits]
         return [
-            FoundMessage(number, hit.role, hit.snippet, hit.created_at)
+            SearchedMessage(number, hit.role, hit.snippet, hit.created_at)
             for number, hit in zip(numbers, hits, strict=True)
             if number is not None
         ]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from midfold.engines.lossless.answers import CountText, fill_page, split_text, to_json
-from midfold.engines.lossless.history import FoundMessage, NumberedMessage
+from midfold.engines.lossless.history import NumberedMessage, SearchedMessage
 from midfold.engines.lossless.memory import LosslessMemory
 from midfold.engines.lossless.nodes import SummaryNode
 from midfold.engines.lossless.passages import rank_texts
@@ -114,7 +114,7 @@ class LosslessTools:
             for at in self._match(query, find, texts, [each.message.role for each in originals])
         ]
 
-    def _find(self, query: str, filters: "_Filters", most: int = _MOST_FOUND) -> list[FoundMessage] | None:
+    def _find(self, query: str, filters: "_Filters", most: int = _MOST_FOUND) -> list[SearchedMessage] | None:
         return self.memory.search(
             query, role=filters.role, since=filters.since, until=filters.until, most=most
         )
