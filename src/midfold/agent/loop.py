@@ -63,6 +63,7 @@ class Turn:
             await self._begin(prompt)
             await self._recall(prompt)
             for step in range(1, most_steps + 1):
+                core.bring_back_named_tools()
                 tokens = await make_room(core, emit)
                 self._emit_waiting()
                 folds = core.engine.compression_count
