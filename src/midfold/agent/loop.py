@@ -106,7 +106,8 @@ class Turn:
         core, conversation = self._core, self._core.conversation
         if not core.recall_tokens or not prompt:
             return
-        find = partial(recall_for, tokens=core.recall_tokens, count=TokenCounter(core.model.ref.name))
+        count = TokenCounter(core.model.ref.name)
+        find = partial(recall_for, tokens=core.recall_tokens, count=count, sink=core.sink)
         try:
             found = await asyncio.to_thread(
                 find, prompt, core.store, conversation.id, tuple(conversation.messages)

@@ -212,7 +212,7 @@ def built_in_tools(core: Core, options: Options) -> list[Tool]:
         *search_tools(core.workspace),
         terminal_tool(core.workspace, hidden=hidden, shown=shown),
         ask_before_change(memory_tool(core.memory)),
-        recall_tool(core.store, lambda: core.conversation.id),
+        recall_tool(core.store, lambda: core.conversation.id, lambda: core.sink),
         output_tool(lambda: core.sink),
     ]
 
