@@ -95,6 +95,27 @@ def test_the_lossless_engine_folds_too(store, session):
     assert tools.expand(session, "0")["messages"][0]["text"] == FACT
 
 
+def test_a_hit_is_expanded_by_its_number_after_folds(tools, store, session):
+    tip = tools.compress()["session"]
+    said = [{"role": "user", "content": "The red lantern stands in locker 20."}, *ITEMS[1:]]
+    store.append(tip, said)
+    tools.compress()
+    for query, words in (("where is the red lantern?", "locker 20"), ("the spare key", "blue door")):
+        hit = next(hit for hit in tools.search(query)["hits"] if "message" in hit and words in hit["text"])
+        [shown] = tools.expand(hit["session"], str(hit["message"]))["messages"]
+        assert words in shown["text"]
+
+
+@pytest.mark.parametrize("most", [200, 500, 2_000])
+def test_a_description_takes_no_more_than_it_may(tools, store, session, most):
+    for number in range(30):
+        tools.pin(f"Rule {number}: the harbour closes at nine.")
+    tools.compress()
+    told = tools.describe(max_tokens=most)
+    assert TokenCounter().count_text(json.dumps(told, ensure_ascii=False)) <= most
+    assert told["left_out"] or most > 200
+
+
 def test_stats_list_conversations_and_count_one(tools, session):
     [listed] = tools.stats()["conversations"]
     assert (listed["session"], listed["messages"]) == (session, len(ITEMS))

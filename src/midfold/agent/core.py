@@ -17,6 +17,7 @@ from midfold.agent.summarizer import SummaryWriter
 from midfold.agent.system_prompt import is_own_prompt, write_system_prompt
 from midfold.agent.tools.engine_tools import engine_tools
 from midfold.agent.tools.file_edits import FileEdits
+from midfold.agent.tools.idle_tools import find_idle_tools, find_named_tools, write_notice, write_remark
 from midfold.agent.tools.light_tools import SMALL_WINDOW, lighten
 from midfold.agent.tools.registry import Tool
 from midfold.agent.tools.workspace import Workspace
@@ -24,8 +25,8 @@ from midfold.config import read_old_pins, remove_old_pins
 from midfold.engines import FoldingEngine
 from midfold.errors import StoreError
 from midfold.folding import CompressionPolicy, CompressionState, Tier
-from midfold.messages import MessageCache
-from midfold.offload import Budgets, FileSession, FileSink
+from midfold.messages import Message, MessageCache
+from midfold.offload import READER, Budgets, FileSession, FileSink
 from midfold.store import BeforeContinue, Store
 from midfold.tokens import Breakdown, TokenCounter, break_down
 from midfold.wire.apis import convert_tools
@@ -43,6 +44,9 @@ PolicyFor: TypeAlias = Callable[[ActiveModel], CompressionPolicy]
 # results of a turn, may fill.
 _RESULT_SHARE = 1.0
 _TURN_SHARE = 1.5
+_LOOKUPS = frozenset({"recall", "memory", READER})
+_NEWEST = 40
+"""Messages that may be new since the last request of a turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +99,10 @@ class Core:
     """what the user did beside the conversation: the model reads it with the next prompt"""
     user_calls: list[UserCall] = field(default_factory=list)
     """calls of the user that go with the next prompt"""
+    prunes_tools: bool = False
+    """whether the schemas of tools that nothing uses are left out of requests"""
+    idle_tools: frozenset[str] = frozenset()
+    """those that are left out now"""
     recall_tokens: int = 0
     """how much of earlier conversations is shown beside a request that resembles it"""
     injected: str = ""
@@ -108,6 +116,7 @@ class Core:
     _conversation: Conversation | None = None
     _own_tools: tuple[Tool, ...] = ()
     _built_in_tools: tuple[Tool, ...] = ()
+    _engine_tools: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         self._watch_cache()
@@ -180,8 +189,33 @@ class Core:
                 who = f"The engine {self.engine.name!r} offers a tool {tool.name!r}"
                 self.notices.add(Topic.ENGINE, f"{who}, which is there already; the engine's is left out.")
             self.tools.setdefault(tool.name, tool)
+            self._engine_tools |= {tool.name}
+        self._write_schemas()
+
+    def _write_schemas(self) -> None:
         dialect = self._conversation.dialect if self._conversation else self.model.dialect
-        self.schemas = convert_tools([tool.schema for tool in self.tools.values()], dialect)
+        offered = [tool.schema for name, tool in self.tools.items() if name not in self.idle_tools]
+        self.schemas = convert_tools(offered, dialect)
+
+    def leave_out_idle_tools(self, messages: Sequence[Message]) -> None:
+        """Leave out the schemas of tools that nothing in a folded list used, and say so, where that is set.
+
+        The tools that bring back what was folded stay, whoever used them.
+        """
+        if not self.prunes_tools:
+            return
+        names = frozenset(self.tools) - self._engine_tools - _LOOKUPS
+        self.idle_tools = find_idle_tools(names, messages, self.conversation.system)
+        self._write_schemas()
+        if self.idle_tools:
+            self.remarks.append(write_remark(self.idle_tools))
+            self.notices.tell(Topic.TOOLS, write_notice(self.idle_tools))
+
+    def bring_back_named_tools(self) -> None:
+        """Offer those tools again that the newest messages name."""
+        if named := find_named_tools(self.idle_tools, self.conversation.messages[-_NEWEST:]):
+            self.idle_tools -= named
+            self._write_schemas()
 
     def switch_to(self, model: ActiveModel) -> None:
         """Let another model take over; the engine stays."""
@@ -287,6 +321,7 @@ class Core:
         self.tier, self.removed_tokens = Tier.CALM, 0
         self.saved_model = None
         self.remarks.clear()
+        self.idle_tools = frozenset()
         self.user_calls.clear()
         self._watch_cache()
         # What other programs wrote may be nothing that a provider takes back.

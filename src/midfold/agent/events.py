@@ -40,6 +40,7 @@ class Topic(StrEnum):
     STEPS = "steps"
     ENGINE = "engine"
     RECALL = "recall"
+    TOOLS = "tools"
 
 
 class Why(StrEnum):

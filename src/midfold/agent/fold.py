@@ -285,6 +285,7 @@ async def _commit(
     core.start_engine_session(boundary_reason="compression", old_session_id=old_id)
     emit(_report(why, result))
     emit(Continued(old_id, conversation.id, engine.state.folds))
+    core.leave_out_idle_tools(result.before)
     try:
         await run_in_thread(conversation.mark_announced)
     except StoreError as error:

@@ -63,6 +63,7 @@ class Turn:
             await self._begin(prompt)
             await self._recall(prompt)
             for step in range(1, most_steps + 1):
+                core.bring_back_named_tools()
                 tokens = await make_room(core, emit)
                 self._emit_waiting()
                 folds = core.engine.compression_count
@@ -105,7 +106,8 @@ class Turn:
         core, conversation = self._core, self._core.conversation
         if not core.recall_tokens or not prompt:
             return
-        find = partial(recall_for, tokens=core.recall_tokens, count=TokenCounter(core.model.ref.name))
+        count = TokenCounter(core.model.ref.name)
+        find = partial(recall_for, tokens=core.recall_tokens, count=count, sink=core.sink)
         try:
             found = await asyncio.to_thread(
                 find, prompt, core.store, conversation.id, tuple(conversation.messages)

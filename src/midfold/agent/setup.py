@@ -90,6 +90,8 @@ class Options(TypedDict, total=False):
     """limits of tool output in the context"""
     recall_tokens: int
     """how much of earlier conversations is shown beside a request that resembles it; by default none"""
+    prune_tools: bool
+    """whether the schemas of tools that nothing used for long are left out of requests; by default not"""
     cache_ttl: str
     """5m or 1h, for providers that cache prompts"""
     max_steps: int
@@ -113,6 +115,7 @@ def options_from(settings: Settings) -> Options:
         engine=settings.context.engine,
         summary_model=settings.summary_model,
         budgets=Budgets(output.result_chars, output.turn_chars, output.preview_chars, output.per_tool),
+        prune_tools=settings.context.prune_tools,
         recall_tokens=settings.recall.max_tokens if settings.recall.auto else 0,
         providers=read_providers(settings.providers),
     )
@@ -177,6 +180,7 @@ def build(model: str | ModelRef, options: Options, store: Store) -> Core:
         model=active,
         read_cache=read_cache,
         fallback=options.get("fallback"),
+        prunes_tools=options.get("prune_tools", False),
         recall_tokens=options.get("recall_tokens", 0),
     )
     core.update_engine_model()
@@ -208,7 +212,7 @@ def built_in_tools(core: Core, options: Options) -> list[Tool]:
         *search_tools(core.workspace),
         terminal_tool(core.workspace, hidden=hidden, shown=shown),
         ask_before_change(memory_tool(core.memory)),
-        recall_tool(core.store, lambda: core.conversation.id),
+        recall_tool(core.store, lambda: core.conversation.id, lambda: core.sink),
         output_tool(lambda: core.sink),
     ]
 

@@ -105,6 +105,7 @@ class ContextSettings:
     """The engine that decides what stays in the context."""
 
     engine: Annotated[str, _ENGINE, "the context engine"] = "compressor"
+    prune_tools: Annotated[bool, SWITCH, "whether tools that nothing used for long are left out"] = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,7 +75,16 @@ class EngineFactory:
             enabled=self.settings.compression.enabled,
             cache=self.cache,
         )
-        return open_engine(find_engine(self.settings.context.engine, self.home), setup)
+        engine = open_engine(find_engine(self.settings.context.engine, self.home), setup)
+        engine.on_session_start(
+            session.id,
+            home=str(self.home),
+            platform="gateway",
+            model=turn.model,
+            context_length=window_tokens,
+            conversation_id=session.conversation_id,
+        )
+        return engine
 
 
 class SummaryWriters:

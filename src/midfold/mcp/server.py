@@ -51,12 +51,12 @@ class _Handlers:
         """
         return _answer(lambda: self._tools.search(query, session, role, limit))
 
-    def describe(self, session: str = LATEST) -> Json:
+    def describe(self, session: str = LATEST, max_tokens: int = DEFAULT_TOKENS) -> Json:
         """Say what a conversation is: title, size, folds, the notes that they left, and pinned sentences.
 
-        session is an id, the beginning of one, or latest.
+        session is an id, the beginning of one, or latest. The answer takes at most max_tokens.
         """
-        return _answer(lambda: self._tools.describe(session))
+        return _answer(lambda: self._tools.describe(session, max_tokens))
 
     def expand(
         self, session: str = LATEST, messages: str = "", page: int = 1, max_tokens: int = DEFAULT_TOKENS

@@ -4,14 +4,17 @@ No answer takes more than the tokens that a call allows. A session is named by i
 one, or as `latest`.
 """
 
+import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from midfold.engines.lossless import HistoryNumbers
 from midfold.errors import MidfoldError, SessionNotFound
 from midfold.folding import CompressionPolicy, list_notes
 from midfold.messages import texts_of
+from midfold.search import Origin
 from midfold.store import Hit, Order, Session, Store, StoredMessage
 from midfold.stored_sessions import compress_session, load_compression_state, pin_sentence, unpin_sentence
 from midfold.tokens import TokenCounter
@@ -21,10 +24,12 @@ from midfold.wire import parse
 LATEST = "latest"
 DEFAULT_TOKENS = 4_000
 MOST_TOKENS = 20_000
+FEWEST_TOKENS = 200
 MOST_HITS = 50
 _MOST_MESSAGES = 500
 _RANGE = re.compile(r"\s*(\d{1,9})\s*(?:[-–]\s*(\d{1,9})\s*)?")
 _CHARS_PER_TOKEN = 3
+_FOLD_FACTS = ("reason", "tokens_before", "tokens_after", "why", "focus")
 
 Json = dict[str, object]
 
@@ -53,14 +58,25 @@ class SessionTools:
             order=Order.RELEVANCE,
             limit=max(1, min(limit, MOST_HITS)),
         )
-        return {"hits": [_show_hit(hit) for hit in found.hits], "is_incomplete": found.is_incomplete}
+        return {"hits": self._show_hits(found.hits), "is_incomplete": found.is_incomplete}
 
-    def describe(self, session: str = LATEST) -> Json:
+    def _show_hits(self, hits: Sequence[Hit]) -> list[Json]:
+        """Show what was found; `message` is the number by which `expand` shows it."""
+        numbers: dict[str, HistoryNumbers] = {}
+        shown = []
+        for hit in hits:
+            known = numbers.setdefault(hit.conversation_id, HistoryNumbers(self.store, hit.session_id))
+            is_said = hit.origin is not Origin.SUMMARY
+            shown.append(_show_hit(hit, known.find(hit.session_id, hit.seq) if is_said else None))
+        return shown
+
+    def describe(self, session: str = LATEST, max_tokens: int = DEFAULT_TOKENS) -> Json:
         """Say what a conversation is: its size, its folds, its notes, and what is pinned in it."""
         found = self._find(session)
         tip = self.store.session(self.store.get_compression_tip(found.id))
         notes = list_notes(parse(self.store.messages(tip.id), tip.dialect))
-        return {
+        folds = self.store.folds(tip.id)
+        facts: Json = {
             "session": tip.id,
             "conversation": tip.conversation_id,
             "title": tip.title,
@@ -69,16 +85,14 @@ class SessionTools:
             "started_at": _format_time(self.store.session(tip.conversation_id).started_at),
             "is_open": tip.ended_at is None,
             "messages": self.store.count_history(tip.id),
-            "folds": [
-                {
-                    key: fold.facts.get(key)
-                    for key in ("reason", "tokens_before", "tokens_after", "why", "focus")
-                }
-                for fold in self.store.folds(tip.id)
-            ],
-            "pins": list(load_compression_state(self.store, tip.id).pins),
-            "notes": [{"section": note.heading, "text": note.text} for note in notes][:100],
+            "fold_count": len(folds),
         }
+        listed: dict[str, Sequence[object]] = {
+            "pins": load_compression_state(self.store, tip.id).pins,
+            "folds": [{key: fold.facts.get(key) for key in _FOLD_FACTS} for fold in reversed(folds)],
+            "notes": [{"section": note.heading, "text": note.text} for note in notes],
+        }
+        return _fit(facts, listed, _bound(max_tokens))
 
     def expand(
         self, session: str = LATEST, messages: str = "", page: int = 1, max_tokens: int = DEFAULT_TOKENS
@@ -90,7 +104,7 @@ class SessionTools:
         records = self.store.history(found.id, start, min(stop, start + _MOST_MESSAGES))
         pages = _fill_pages(
             [_show_message(number, record, found.dialect) for number, record in enumerate(records, start)],
-            min(max(max_tokens, 200), MOST_TOKENS),
+            _bound(max_tokens),
         )
         shown = pages[page - 1] if 1 <= page <= len(pages) else []
         return {"session": found.id, "of": total, "page": page, "pages": len(pages), "messages": shown}
@@ -161,10 +175,29 @@ class SessionTools:
             return found[0]
 
 
-def _show_hit(hit: Hit) -> Json:
+def _bound(max_tokens: int) -> int:
+    return min(max(max_tokens, FEWEST_TOKENS), MOST_TOKENS)
+
+
+def _fit(facts: Json, listed: Mapping[str, Sequence[object]], most_tokens: int) -> Json:
+    """Add lists to facts as far as they fit; what does not is counted under `left_out`."""
+    count = TokenCounter().count_text
+    shown: dict[str, list[object]] = {name: [] for name in listed}
+    left = most_tokens - count(json.dumps({**facts, **shown, "left_out": 0}))
+    for name, rows in listed.items():
+        for row in rows:
+            left -= count(json.dumps(row, ensure_ascii=False)) + 1
+            if left < 0:
+                break
+            shown[name].append(row)
+    left_out = sum(map(len, listed.values())) - sum(map(len, shown.values()))
+    return {**facts, **shown, **({"left_out": left_out} if left_out else {})}
+
+
+def _show_hit(hit: Hit, number: int | None) -> Json:
     return {
         "session": hit.session_id,
-        "message": hit.seq,
+        **({"message": number} if number is not None else {"is_summary": True}),
         "role": hit.role,
         "at": _format_time(hit.created_at),
         "text": " ".join(hit.snippet.split()),

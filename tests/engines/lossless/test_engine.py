@@ -9,6 +9,7 @@ import pytest
 
 from midfold.engines import EngineSetup, find_engine
 from midfold.engines.lossless import LosslessEngine
+from midfold.engines.lossless.layers import list_nodes
 from midfold.engines.lossless.nodes import read_frame, read_node
 from midfold.engines.prepared import PREPARED_AHEAD, Background
 from midfold.errors import StoreError, SummaryUnavailable
@@ -143,9 +144,36 @@ def test_undo_brings_the_list_back():
     assert engine.undo([*result.messages, more]) == [*items, more]
 
 
-def test_a_ceiling_is_met_and_used():
-    result = make().compress_result(talk(60), most_tokens=9_000)
-    assert 0.85 * 9_000 <= result.tokens_after <= 9_000
+@pytest.mark.parametrize("most", [5_000, 9_000, 16_000])
+def test_a_ceiling_is_met_and_used(most):
+    result = make().compress_result(talk(60), most_tokens=most)
+    assert 0.93 * most <= result.tokens_after <= most
+
+
+def test_a_ceiling_is_met_where_the_last_reply_alone_is_larger():
+    words = " ".join(f"word{number}" for number in range(6_000))
+    items = [*talk(20), {"role": "user", "content": "Go."}, {"role": "assistant", "content": words}]
+    result = make().compress_result(items, most_tokens=6_000)
+    assert result.tokens_after <= 6_000
+    assert not find_errors(result.messages, dialect="openai_chat")
+
+
+def test_a_ceiling_is_met_where_the_newest_request_alone_is_larger_and_nothing_is_lost():
+    words = " ".join(f"word{number}" for number in range(6_000))
+    items = [*talk(20), {"role": "user", "content": words}]
+    engine = make()
+    result = engine.compress_result(items, most_tokens=6_000)
+    assert result.tokens_after <= 6_000
+    assert not find_errors(result.messages, dialect="openai_chat")
+    [status] = json.loads(engine.handle_tool_call("lcm_status", {}, messages=result.messages))["in_context"]
+    shown = json.loads(engine.handle_tool_call("lcm_expand", {"id": status["id"], "max_tokens": 8_000}))
+    assert shown["sources"]
+    more = engine.compress_result([*result.messages, *talk(20, seed=3)])
+    nodes = list_nodes(parse(more.messages, "openai_chat"), KEY)
+    covered = sorted(index for node in nodes for span in node.spans for index in span)
+    assert len(set(covered)) == len(covered)
+    assert set(covered) >= set(range(3, 20))
+    assert covered[-1] > len(items)
 
 
 def test_a_summary_of_the_compressor_is_taken_over():

@@ -5,15 +5,17 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from midfold.agent.memory import Memory, MemoryFull, Target
+from midfold.agent.tools.output_recall import find_in_outputs
 from midfold.agent.tools.registry import Tool, ToolFailed, tool
 from midfold.errors import StoreError
 from midfold.messages import texts_of
-from midfold.offload import OutputReader, OutputSink, read_tool_schema
+from midfold.offload import READER, OutputReader, OutputSink, read_tool_schema
 from midfold.search import Origin
 from midfold.store import Hit, Order, SessionStore
 from midfold.wire import parse
 
 MAX_HITS = 20
+MAX_OUTPUTS = 3
 AROUND_CHARS = 20_000
 """The most that one call shows of old messages."""
 _MESSAGE_CHARS = 4_000
@@ -60,10 +62,15 @@ def _change(memory: Memory, action: str, entry: str, target: Target) -> str:
         ) from None
 
 
-def recall_tool(store: SessionStore, session_id: Callable[[], str | None]) -> Tool:
+def recall_tool(
+    store: SessionStore,
+    session_id: Callable[[], str | None],
+    sink: Callable[[], OutputSink] | None = None,
+) -> Tool:
     """Return the tool that finds what was said before, folded or not, here and in other sessions.
 
-    `session_id` names the session that is going on; where it names none, all sessions are searched.
+    `session_id` names the session that is going on; where it names none, all sessions are searched. `sink`
+    has the output that was offloaded in it.
     """
 
     @tool(reads=True)
@@ -81,7 +88,8 @@ def recall_tool(store: SessionStore, session_id: Callable[[], str | None]) -> To
                 return _read_around(store, session, message)
             if not query.strip():
                 raise ToolFailed("give a query, or a session and a message number")
-            return _search(store, query, None if everywhere else session_id())
+            found = _search(store, query, None if everywhere else session_id())
+            return "\n".join([*found, *_search_outputs(query, sink)]) or "[nothing was found]"
         except StoreError as error:
             raise ToolFailed(str(error)) from None
 
@@ -101,12 +109,23 @@ def output_tool(sink: Callable[[], OutputSink]) -> Tool:
     )
 
 
-def _search(store: SessionStore, query: str, session_id: str | None) -> str:
+def _search(store: SessionStore, query: str, session_id: str | None) -> list[str]:
     found = store.search(query, session_id=session_id, order=Order.RELEVANCE, limit=MAX_HITS)
-    if not found.hits:
-        return "[nothing was found]"
     more = ["[there may be more]"] if found.is_incomplete or len(found.hits) == MAX_HITS else []
-    return "\n".join([*map(_format_hit, found.hits), *more])
+    return [*map(_format_hit, found.hits), *(more if found.hits else [])]
+
+
+def _search_outputs(query: str, sink: Callable[[], OutputSink] | None) -> list[str]:
+    """Search what was offloaded here; where its files cannot be read, the messages are all there is."""
+    try:
+        found = find_in_outputs(query, sink(), MAX_OUTPUTS) if sink is not None else []
+    except OSError:
+        return []
+    return [
+        f"offloaded output {each.info.reference} of {each.info.tool}, line {each.line} on "
+        f"({READER} shows it): {each.snippet}"
+        for each in found
+    ]
 
 
 def _format_hit(hit: Hit) -> str:

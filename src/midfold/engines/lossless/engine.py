@@ -7,7 +7,7 @@ from midfold.engines.base import EngineSetup, EngineStore
 from midfold.engines.compressor import ContextCompressor
 from midfold.engines.lossless.chunks import LayerSizes
 from midfold.engines.lossless.flow import LosslessCompression, LosslessJob, compress_lossless
-from midfold.engines.lossless.layers import read_layers
+from midfold.engines.lossless.layers import list_nodes, read_layers
 from midfold.engines.lossless.memory import LosslessMemory
 from midfold.engines.lossless.schemas import SCHEMAS
 from midfold.engines.lossless.tools import LosslessTools
@@ -106,7 +106,10 @@ class LosslessEngine(ContextCompressor):
         """Answer a call of one of these tools, as JSON text."""
         shown, dialect = info.get("messages"), self._meter.reader.dialect
         messages = self._cache.read_items(shown, dialect).messages if isinstance(shown, list) else []
-        tools = LosslessTools(self.memory, self._meter.reader.count.count_text, messages)
+        nodes = list_nodes(messages, self.key)
+        self.memory.take_in(nodes)
+        known = [self.memory.graph.nodes[node.id] for node in nodes]
+        tools = LosslessTools(self.memory, self._meter.reader.count.count_text, messages, known)
         return tools.handle(name, args)
 
     def get_status(self) -> dict[str, object]:
@@ -124,7 +127,13 @@ class LosslessEngine(ContextCompressor):
         self.memory.forget()
 
     def _begin(self, run: Run, *, use_model: bool) -> Flow[Message]:
-        return compress_lossless(self._make_job(run, use_model=use_model))
+        job = self._make_job(run, use_model=use_model)
+        result = yield from compress_lossless(job)
+        if not job.inner.has_ceiling or not result.over_budget or job.layers.nodes:
+            return result
+        # One summary, and excerpts of what has to stay: the least that there is.
+        least = yield from super()._begin(run, use_model=False)
+        return least if least.tokens_after < result.tokens_after else result
 
     def _make_job(self, run: Run, *, use_model: bool) -> LosslessJob:
         reader = self._meter.reader
@@ -158,4 +167,7 @@ class LosslessEngine(ContextCompressor):
         if isinstance(result, LosslessCompression) and result.changed:
             gone = {number: result.before[index] for number, index in result.numbers}
             self.memory.remember(result.nodes, gone)
+        elif result.fold is not None:
+            gone = {index: result.before[index] for index in result.fold.touched}
+            self.memory.remember(list_nodes(result.fold.summaries, self.key), gone)
         return super()._remember(result, run)

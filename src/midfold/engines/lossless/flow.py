@@ -8,12 +8,16 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
-from midfold.engines.lossless.chunks import LayerSizes, choose_to_condense, cut_chunks
+from midfold.engines.lossless.chunks import (
+    FEWEST_LEAF_TOKENS,
+    LayerSizes,
+    choose_to_condense,
+)
 from midfold.engines.lossless.layers import Layers, contiguous
 from midfold.engines.lossless.nodes import SummaryNode, write_frame
+from midfold.engines.lossless.plans import cut_plan, list_plans
 from midfold.engines.lossless.writing import NodeWriter, WrittenNode
 from midfold.folding import (
-    MIN_TAIL_MESSAGES,
     Compression,
     CompressionJob,
     Edit,
@@ -25,22 +29,24 @@ from midfold.folding import (
     Span,
     SummaryRequest,
     is_worth_it,
-    make_ceiling_plan,
-    make_plan,
     note_attempt,
     note_outcome,
     shrink_results,
     splice,
 )
-from midfold.messages import Message, MessageDigest, own_digest
+from midfold.messages import Message, MessageDigest, is_request, own_digest
 from midfold.summaries import DIGEST, Retention, SummaryJob, active_task
 from midfold.summaries.ledger import LedgerCache
 
 M = TypeVar("M")
 PINS_PART = 0.02
 _LEAST_ROOM_TOKENS = 400
+_MOST_LEFT = 0.9
+"""Of summaries that are condensed under a ceiling: one in their place is sure to be smaller."""
 _MAP_LINE_TOKENS = 32
 _MOST_UNREAD = 400
+_SAMPLED = 8
+"""Requests among the newest to be folded by which a history is known that was read as it came."""
 _KEPT_READ = 40
 """Newest messages that are looked at for the names that are still in use."""
 
@@ -82,15 +88,11 @@ def compress_lossless(job: LosslessJob) -> Flow[Message]:
 def _choose(job: LosslessJob) -> "_Frontier":
     """Choose the tail: a shorter one where it would leave no room for summaries."""
     inner = job.inner
-    for share in (1.0, 0.5, 0.25, 0.0):
-        budget = int(inner.tail_budget * share)
-        if inner.has_ceiling:
-            fewest = MIN_TAIL_MESSAGES if share == 1 else 1
-            plan = make_ceiling_plan(inner.layout, inner.room, budget, fewest)
-        else:
-            plan = make_plan(inner.layout, inner.policy, budget)
+    task = inner.redact(active_task(inner.layout.messages))
+    for plan, budget in list_plans(inner):
         edits = shrink_results(inner, plan, budget)
-        frontier = _Frontier(job, plan, edits, chunks=_cut(job, plan))
+        chunks = cut_plan(inner, plan, job.layers.rest, job.sizes_of_layers.leaf_tokens)
+        frontier = _Frontier(job, plan, edits, chunks=chunks, task=task)
         if frontier.room() >= _LEAST_ROOM_TOKENS:
             break
     return frontier
@@ -107,6 +109,8 @@ class _Frontier:
     messages: dict[str, Message] = field(default_factory=dict)
     made: list[WrittenNode] = field(default_factory=list)
     chunks: Sequence[Span] = ()
+    task: str = ""
+    """the active task, as the frame says it"""
 
     def write(self) -> Generator[SummaryRequest, str, None]:
         """Write a leaf for each chunk, then condense until all summaries fit into their room."""
@@ -141,10 +145,9 @@ class _Frontier:
     def frame(self) -> Message:
         """Write the frame for the summaries as they are."""
         inner = self.job.inner
-        task = inner.redact(active_task(inner.layout.messages))
         pins = "\n".join(f"- [pinned] {inner.redact(' '.join(pin.split()))}" for pin in inner.state.pins)
         notes = f"## Constraints & Preferences\n{pins}" if pins else ""
-        return write_frame(task, notes, self.nodes, self.job.layers.added, inner.key)
+        return write_frame(self.task, notes, self.nodes, self.job.layers.added, inner.key)
 
     def _budgets(self, room: int) -> list[int]:
         """Share the room out: as a leaf needs, or under a ceiling all of it."""
@@ -155,20 +158,27 @@ class _Frontier:
             return wanted
         free = room - sum(node.tokens for node in self.nodes)
         shares = [free * each // max(sum(tokens), 1) for each in tokens]
+        # Less for each of them says more than one in place of several, while there is room for a few lines.
         return [
-            max(want, min(share, size // 2)) for want, share, size in zip(wanted, shares, tokens, strict=True)
+            min(share, size // 2) if share >= FEWEST_LEAF_TOKENS else want
+            for want, share, size in zip(wanted, shares, tokens, strict=True)
         ]
 
     def _condense(self, writer: NodeWriter) -> Generator[SummaryRequest, str, None]:
         """Condense neighbours, the oldest first, until all fit; a single one that does not is cut."""
-        sizes = self.job.sizes_of_layers
-        while sum(node.tokens for node in self.nodes) > (room := max(self.room(), _LEAST_ROOM_TOKENS)):
+        sizes, has_ceiling = self.job.sizes_of_layers, self.job.inner.has_ceiling
+        while (taken := sum(node.tokens for node in self.nodes)) > (
+            room := max(self.room(), _LEAST_ROOM_TOKENS)
+        ):
             chosen = choose_to_condense([node.depth for node in self.nodes], sizes.fan_in)
             if chosen is None:
                 self._shorten(writer, room)
                 return
             nodes = self.nodes[chosen.start : chosen.stop]
-            budget = sizes.condensed_budget(sum(node.tokens for node in nodes))
+            tokens = sum(node.tokens for node in nodes)
+            budget = sizes.condensed_budget(tokens)
+            if has_ceiling:  # all of it is to be used
+                budget = max(budget, min(tokens - (taken - room), int(tokens * _MOST_LEFT)))
             written = yield from writer.condense(nodes, budget_tokens=budget)
             self.nodes[chosen.start : chosen.stop] = []
             self._add(written)
@@ -184,28 +194,6 @@ class _Frontier:
         self.nodes.append(written.node)
         self.messages[written.node.id] = written.message
         self.made.append(written)
-
-
-def _cut(job: LosslessJob, plan: FoldPlan) -> list[Span]:
-    """Cut what the plan folds into chunks; summaries that stand between its messages part them, too."""
-    layout, rest = job.inner.layout, job.layers.rest
-    cuts = list(layout.cuts)
-    for index in range(1, len(rest)):
-        cuts[index] = cuts[index] or rest[index] != rest[index - 1] + 1
-    parted = [
-        Span(start, stop)
-        for span in plan.spans
-        for start, stop in _runs([rest[index] for index in span], span.start)
-    ]
-    return cut_chunks(parted, layout.sums, cuts, job.sizes_of_layers.leaf_tokens)
-
-
-def _runs(indices: Sequence[int], first: int) -> list[tuple[int, int]]:
-    runs: list[tuple[int, int]] = []
-    for span in contiguous(indices):
-        runs.append((first, first + len(span)))
-        first += len(span)
-    return runs
 
 
 def _blank_job(job: LosslessJob, plan: FoldPlan) -> SummaryJob:
@@ -238,7 +226,10 @@ def _choose_cache(job: LosslessJob, plan: FoldPlan) -> LedgerCache:
     Each leaf looks at what follows it, so that its messages would be read several times.
     """
     inner = job.inner
-    if sum(map(len, plan.spans)) < _MOST_UNREAD:
+    folded = [inner.layout.messages[index] for span in plan.spans for index in span]
+    requests = [message for message in folded if is_request(message)]
+    is_read = all(map(inner.ledger_cache.find_request, requests[-_SAMPLED:])) if requests else False
+    if len(folded) < _MOST_UNREAD or is_read:
         return inner.ledger_cache
     cache = LedgerCache(inner.key)
     cache.remember(inner.layout.messages)

@@ -1,6 +1,6 @@
 """A conversation of the lossless engine, taken apart: its summaries, and the messages between them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from midfold.engines.lossless.nodes import SummaryNode, name_node, read_frame, read_node
@@ -55,7 +55,7 @@ def read_layers(messages: Sequence[Message], sizes: Sequence[int], key: bytes, h
         node = read_node(message, key)
         framed = None if node else read_frame(message, key)
         if node is None and framed is None and index == other:
-            node, framed = _take_over(message, key), None
+            node, framed = take_over(message, key), None
             added |= set(_numbers_of(message).added) if node else set()
         if node is not None:
             nodes.append(PlacedNode(replace(node, tokens=sizes[index]), index))
@@ -69,11 +69,21 @@ def read_layers(messages: Sequence[Message], sizes: Sequence[int], key: bytes, h
     return Layers(tuple(nodes), tuple(frames), tuple(rest), tuple(numbers[: len(rest)]), tuple(sorted(added)))
 
 
+def list_nodes(messages: Iterable[Message], key: bytes) -> list[SummaryNode]:
+    """List the summaries among messages, those of the compressor included."""
+    found = (
+        read_node(message, key) or (None if read_frame(message, key) else take_over(message, key))
+        for message in messages
+        if message.role == "user"
+    )
+    return [node for node in found if node is not None]
+
+
 def _numbers_of(message: Message) -> FoldedNumbers:
     return read_folded_numbers(prompts.find_body(message.text) or "")
 
 
-def _take_over(message: Message, key: bytes) -> SummaryNode | None:
+def take_over(message: Message, key: bytes) -> SummaryNode | None:
     """Read a summary of the compressor as a leaf, where it says which messages it stands for.
 
     What another product wrote is not trusted: it stays a message.

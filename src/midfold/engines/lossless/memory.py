@@ -1,64 +1,48 @@
 """The memory of a lossless conversation: its summaries and its messages, in the store or beside it.
 
-A node is saved under its own name before the index that lists it, so that a crash leaves at most a node that
-nobody asks for. Without a store all of it lives as long as the engine.
+Without a store all of it lives as long as the engine.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Protocol, runtime_checkable
+from threading import Lock
 
 from midfold.engines.base import EngineStore
+from midfold.engines.lossless.history import (
+    HistoryNumbers,
+    HistoryStore,
+    NumberedMessage,
+    SearchedMessage,
+    SearchedStore,
+    read_numbered,
+)
+from midfold.engines.lossless.node_batches import NodeBatches
 from midfold.engines.lossless.nodes import SummaryGraph, SummaryNode
 from midfold.errors import StoreError
 from midfold.folding import Span, join_spans
 from midfold.messages import Message
-from midfold.wire import detect, parse
+from midfold.search import Origin
 
-_INDEX = "lcm.index"
-_NODE = "lcm.node."
 _MOST_BODIES = 64
 """The bodies of summaries that are held in memory beside a store."""
 
 
-class HistoryRecord(Protocol):
-    """A message as a store keeps it."""
-
-    @property
-    def item(self) -> object: ...
-
-    @property
-    def created_at(self) -> float: ...
-
-
-@runtime_checkable
-class HistoryStore(Protocol):
-    """A store that has everything that was said in a conversation, folded or not."""
-
-    def history(
-        self, session_id: str, start: int = 0, stop: int | None = None
-    ) -> Sequence[HistoryRecord]: ...
-
-
-@dataclass(frozen=True, slots=True)
-class NumberedMessage:
-    """A message of the whole conversation under its number."""
-
-    number: int
-    message: Message
-    created_at: float | None = None
-
-
 @dataclass(slots=True)
 class LosslessMemory:
-    """What an engine can look up: summaries by id, messages by number."""
+    """What an engine can look up: summaries by id, messages by number or by what they say."""
 
     store: EngineStore | None = None
     session_id: str = ""
     graph: SummaryGraph = field(default_factory=SummaryGraph)
     _originals: dict[int, Message] = field(default_factory=dict)
     _unsaved: dict[str, SummaryNode] = field(default_factory=dict)
+    _saved: dict[str, int] = field(default_factory=dict)
+    """the batch of each summary that the store has"""
+    _next_batch: int = 0
+    _numbers: HistoryNumbers | None = None
+    _lock: Lock = field(default_factory=Lock)
+    """one for all copies, since they add to the same batches"""
 
     def open_session(self, session_id: str, *, is_continued: bool) -> None:
         """Go on with the summaries of a session; one that continues another has them already."""
@@ -66,56 +50,55 @@ class LosslessMemory:
         if is_continued:
             self._save()
             return
-        self.graph, found = SummaryGraph(), None
+        self.graph, self._numbers, self._next_batch = SummaryGraph(), None, 0
         self._unsaved.clear()
+        self._saved.clear()
         if self.store is not None:
             with suppress(StoreError):  # the store knows no session in which nothing was said
-                found = self.store.load_state(session_id, _INDEX)
-        nodes = [_from_json(each) for each in found] if isinstance(found, list) else []
-        self.graph.add(node for node in nodes if node is not None)
+                self._load_new(NodeBatches(self.store, session_id))
 
     def copy(self) -> "LosslessMemory":
         """Return a memory that grows by itself from here, over the same store."""
         graph = SummaryGraph(dict(self.graph.nodes), dict(self.graph.parents))
-        return replace(self, graph=graph, _originals=dict(self._originals), _unsaved=dict(self._unsaved))
+        return replace(
+            self,
+            graph=graph,
+            _originals=dict(self._originals),
+            _unsaved=dict(self._unsaved),
+            _saved=dict(self._saved),
+            _numbers=None,
+        )
 
     def forget(self) -> None:
         """Begin another conversation."""
-        self.session_id = ""
+        self.session_id, self._numbers, self._next_batch = "", None, 0
         self.graph = SummaryGraph()
-        self._originals.clear()
+        for known in (self._originals, self._unsaved, self._saved):
+            known.clear()
 
     def remember(self, nodes: Iterable[SummaryNode], gone: Mapping[int, Message]) -> None:
         """Keep new summaries, and where there is no store the messages that they stand for."""
         made = {node.id: node for node in nodes}
-        self.graph.add(made.values())
         if self._history_store:
-            self._unsaved |= made
+            # An undone compression that is made again makes the same summaries again.
+            self._unsaved |= {name: node for name, node in made.items() if not self._is_saved(node)}
+            self.graph.add(made.values())
             self._save()
         else:
+            self.graph.add(made.values())
             self._originals.update(gone)
 
-    def _save(self) -> None:
-        """Save the summaries that are not yet saved, then the index that lists them.
-
-        A session that is written only now is tried again once its continuation is open.
-        """
-        if self.store is None or not self._unsaved:
-            return
-        with suppress(StoreError):
-            for node in self._unsaved.values():
-                self.store.save_state(self.session_id, f"{_NODE}{node.id}", node.body)
-            listed = [_to_json(node) for node in self.graph.nodes.values()]
-            self.store.save_state(self.session_id, _INDEX, listed)
-            self._unsaved.clear()
-            self._drop_bodies()
+    def take_in(self, shown: Iterable[SummaryNode]) -> None:
+        """Take in summaries that stand in the context and were never heard of: another engine made them."""
+        self.graph.add(node for node in shown if node.id not in self.graph.nodes)
 
     def body(self, node: SummaryNode) -> str:
         """Return the words of a summary."""
-        if node.body or self.store is None or not self.session_id:
+        number = self._saved.get(node.id)
+        if node.body or number is None or self.store is None:
             return node.body
-        found = self.store.load_state(self.session_id, f"{_NODE}{node.id}")
-        return found if isinstance(found, str) else ""
+        found = NodeBatches(self.store, self.session_id).load(number) or []
+        return next((each.body for each in found if each.id == node.id), "")
 
     def originals(self, spans: Sequence[Span], shown: Sequence[Message] = ()) -> list[NumberedMessage]:
         """Return messages by their numbers, in order; those that nobody kept are left out.
@@ -123,10 +106,28 @@ class LosslessMemory:
         `shown` is the conversation of a host without a store, where nothing was folded yet.
         """
         if store := self._history_store:
-            parts = [(span.start, store.history(self.session_id, span.start, span.stop)) for span in spans]
-            return [each for start, records in parts for each in _read(records, start)]
+            return read_numbered(store, self.session_id, spans)
         kept = self._originals or dict(enumerate(shown))
         return [NumberedMessage(number, kept[number]) for span in spans for number in span if number in kept]
+
+    def search(
+        self, query: str, *, role: str | None, since: float | None, until: float | None, most: int
+    ) -> list[SearchedMessage] | None:
+        """Search with the index of the store, the best first; `None` where there is none."""
+        store: object = self._history_store
+        if not isinstance(store, SearchedStore):
+            return None
+        found = store.search(
+            query, session_id=self.session_id, role=role, since=since, until=until, limit=most
+        )
+        hits = [hit for hit in found.hits if hit.origin is not Origin.SUMMARY]
+        self._numbers = self._numbers or HistoryNumbers(store, self.session_id)
+        numbers = [self._numbers.find(hit.session_id, hit.seq) for hit in hits]
+        return [
+            SearchedMessage(number, hit.role, hit.snippet, hit.created_at)
+            for number, hit in zip(numbers, hits, strict=True)
+            if number is not None
+        ]
 
     def last_number(self, shown: Sequence[Message]) -> int:
         """Return a number above that of every message."""
@@ -145,46 +146,35 @@ class LosslessMemory:
         store: object = self.store
         return store if isinstance(store, HistoryStore) and self.session_id else None
 
+    def _is_saved(self, node: SummaryNode) -> bool:
+        known = self.graph.nodes.get(node.id)
+        return node.id in self._saved and known is not None and known.tokens == node.tokens
+
+    def _save(self) -> None:
+        """Save the summaries that are not yet saved, all of them or none.
+
+        A session that is written only now is tried again once its continuation is open.
+        """
+        if self.store is None or not self._unsaved:
+            return
+        with suppress(StoreError), self._lock:
+            batches = NodeBatches(self.store, self.session_id)
+            self._load_new(batches)  # a copy of this engine may have saved some
+            batches.save(self._next_batch, self._unsaved.values())
+            self._saved |= dict.fromkeys(self._unsaved, self._next_batch)
+            self._next_batch += 1
+            self._unsaved.clear()
+            self._drop_bodies()
+
+    def _load_new(self, batches: NodeBatches) -> None:
+        for nodes in batches.load_from(self._next_batch):
+            self.graph.add(node for node in nodes if node.id not in self._unsaved)
+            self._saved |= {node.id: self._next_batch for node in nodes}
+            self._next_batch += 1
+        self._drop_bodies()
+
     def _drop_bodies(self) -> None:
         """Leave the words of older summaries to the store."""
-        held = [node for node in self.graph.nodes.values() if node.body]
+        held = [node for node in self.graph.nodes.values() if node.body and node.id in self._saved]
         for node in held[:-_MOST_BODIES]:
             self.graph.nodes[node.id] = replace(node, body="")
-
-
-def _read(records: Sequence[HistoryRecord], start: int) -> list[NumberedMessage]:
-    items = [record.item for record in records]
-    messages = parse(items, detect(items)) if items else []
-    return [
-        NumberedMessage(number, message, record.created_at)
-        for number, (message, record) in enumerate(zip(messages, records, strict=True), start)
-    ]
-
-
-def _to_json(node: SummaryNode) -> dict[str, object]:
-    return {
-        "id": node.id,
-        "depth": node.depth,
-        "spans": [[span.start, span.stop] for span in node.spans],
-        "children": list(node.children),
-        "source_tokens": node.source_tokens,
-        "tokens": node.tokens,
-    }
-
-
-def _from_json(value: object) -> SummaryNode | None:
-    """Read a node of the index; `None` for what cannot be read."""
-    if not isinstance(value, dict):
-        return None
-    try:
-        return SummaryNode(
-            id=str(value["id"]),
-            depth=int(value["depth"]),
-            spans=tuple(Span(int(start), int(stop)) for start, stop in value["spans"]),
-            children=tuple(map(str, value["children"])),
-            body="",
-            source_tokens=int(value["source_tokens"]),
-            tokens=int(value["tokens"]),
-        )
-    except (KeyError, TypeError, ValueError):
-        return None

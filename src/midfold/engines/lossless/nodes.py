@@ -38,11 +38,17 @@ class SummaryNode:
     """of the messages that it stands for"""
     tokens: int = 0
     """of its own message"""
+    dropped: tuple[str, ...] = ()
+    """what it could have said and does not, the weightiest first"""
 
     @property
     def first(self) -> int:
         """The number of the first message that it stands for."""
         return self.spans[0].start if self.spans else 0
+
+    def __contains__(self, number: int) -> bool:
+        """Whether it stands for this message."""
+        return any(number in span for span in self.spans)
 
     @property
     def message_count(self) -> int:
@@ -115,7 +121,10 @@ def write_frame(
         f"- {node.id}: messages {node.format_range()}, depth {node.depth}, {node.source_tokens:,} tokens"
         for node in nodes
     ]
-    lookup = "lcm_expand returns the messages behind a summary, lcm_grep finds words in all of them."
+    lookup = (
+        "Where these tools are offered, lcm_expand returns the messages behind a summary, and lcm_grep finds "
+        "words in all of them."
+    )
     sections = {
         TASK_HEADING: quote_headings(task),
         **split_sections(notes),
@@ -172,5 +181,5 @@ class SummaryGraph:
 
     def covering(self, number: int) -> SummaryNode | None:
         """Return the smallest summary that stands for message `number`."""
-        found = [node for node in self.nodes.values() if any(number in span for span in node.spans)]
+        found = [node for node in self.nodes.values() if number in node]
         return min(found, key=lambda node: (node.depth, node.message_count), default=None)

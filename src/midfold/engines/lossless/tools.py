@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from midfold.engines.lossless.answers import CountText, fill_page, split_text, to_json
-from midfold.engines.lossless.memory import LosslessMemory, NumberedMessage
+from midfold.engines.lossless.history import NumberedMessage, SearchedMessage
+from midfold.engines.lossless.memory import LosslessMemory
 from midfold.engines.lossless.nodes import SummaryNode
 from midfold.engines.lossless.passages import rank_texts
 from midfold.engines.lossless.regex import Finder, PatternRefused, compile_pattern
@@ -24,8 +25,10 @@ FEWEST_TOKENS = 200
 _SNIPPET_CHARS = 240
 _PASSAGE_TOKENS = 300
 _MOST_RANGE = 2_000
+_MOST_FOUND = 30
 _RANGE = re.compile(r"(\d{1,9})(?:\s{0,3}[-–]\s{0,3}(\d{1,9}))?")
 
+ROLES = ("user", "assistant", "tool")
 OWN_TOOLS = frozenset(str(schema["name"]) for schema in SCHEMAS)
 
 
@@ -40,6 +43,10 @@ class LosslessTools:
     memory: LosslessMemory
     count: CountText
     shown: Sequence[Message] = ()
+    in_context: Sequence[SummaryNode] = ()
+    """the summaries among `shown`"""
+    most_read: int = 400
+    """messages behind a summary that are all read to answer a question; of more, those that are found"""
 
     def handle(self, name: str, arguments: Mapping[str, object]) -> str:
         """Answer a call; whatever is wrong with it is said in the answer."""
@@ -82,19 +89,35 @@ class LosslessTools:
         ]
 
     def _search_messages(
-        self, query: str, find: Finder | None, keeps: Callable[[NumberedMessage], bool]
+        self, query: str, find: Finder | None, filters: "_Filters"
     ) -> list[dict[str, object]]:
-        originals = [each for each in _without_looks(self._all()) if keeps(each)]
+        found = self._find(query, filters) if find is None else None
+        if found is not None:
+            return [
+                {
+                    "message": each.number,
+                    "role": each.role,
+                    **self._where(each.number, each.created_at),
+                    "text": " ".join(each.text.split())[:_SNIPPET_CHARS],
+                }
+                for each in found
+            ]
+        originals = [each for each in _without_looks(self._all()) if filters.keeps(each)]
         texts = ["\n".join(texts_of(each.message)) for each in originals]
         return [
             {
                 "message": originals[at].number,
                 "role": originals[at].message.role,
-                **self._where(originals[at]),
+                **self._where(originals[at].number, originals[at].created_at),
                 "text": self._snippet(query, find, texts[at]),
             }
             for at in self._match(query, find, texts, [each.message.role for each in originals])
         ]
+
+    def _find(self, query: str, filters: "_Filters", most: int = _MOST_FOUND) -> list[SearchedMessage] | None:
+        return self.memory.search(
+            query, role=filters.role, since=filters.since, until=filters.until, most=most
+        )
 
     def _match(
         self, query: str, find: Finder | None, texts: Sequence[str], roles: Sequence[str] = ()
@@ -115,22 +138,29 @@ class LosslessTools:
 
     def _describe(self, arguments: Mapping[str, object]) -> str:
         node = self._node(arguments)
-        graph = self.memory.graph
-        times = [each.created_at for each in self._behind(node) if each.created_at is not None]
-        parent = graph.parents.get(node.id)
-        answer: dict[str, object] = {
+        parent = self.memory.graph.parents.get(node.id)
+        facts: dict[str, object] = {
             "id": node.id,
             "depth": node.depth,
             "messages": node.format_range(),
             "message_count": node.message_count,
             "source_tokens": node.source_tokens,
             "summary_tokens": node.tokens,
-            **({"from": _format_time(min(times)), "to": _format_time(max(times))} if times else {}),
+            **self._times(node),
             **({"made_of": list(node.children)} if node.children else {}),
             **({"condensed_into": parent} if parent else {}),
             "left_out": f"about {max(node.source_tokens - node.tokens, 0):,} tokens; lcm_expand shows them",
         }
-        return to_json(answer)
+        return self._page(facts, "dropped", [{"text": fact} for fact in node.dropped], {})
+
+    def _times(self, node: SummaryNode) -> dict[str, object]:
+        """Say when the first and the last of its messages were said, where a store knows."""
+        if not node.spans:
+            return {}
+        ends = (node.spans[0].start, node.spans[-1].stop - 1)
+        found = self.memory.originals([Span(end, end + 1) for end in ends], self.shown)
+        times = [each.created_at for each in found if each.created_at is not None]
+        return {"from": _format_time(min(times)), "to": _format_time(max(times))} if times else {}
 
     def _expand(self, arguments: Mapping[str, object]) -> str:
         if arguments.get("messages") and not arguments.get("id"):
@@ -162,10 +192,10 @@ class LosslessTools:
 
     def _expand_query(self, arguments: Mapping[str, object]) -> str:
         question = _text(arguments, "question")
-        originals = self._behind(self._node(arguments)) if arguments.get("id") else self._all()
+        node = self._node(arguments) if arguments.get("id") else None
         passages = [
             (each, piece)
-            for each in _without_looks(originals)
+            for each in _without_looks(self._read_for(question, node))
             for piece in split_text(_write_out(each.message), _PASSAGE_TOKENS)
         ]
         order = rank_texts(question, [piece for _, piece in passages])
@@ -175,13 +205,24 @@ class LosslessTools:
         ]
         return self._page({"question": question}, "passages", rows, arguments)
 
+    def _read_for(self, question: str, node: SummaryNode | None) -> list[NumberedMessage]:
+        """Read the messages that may answer a question: few of them all, of many those that are found."""
+        if node is not None and node.message_count <= self.most_read:
+            return self._behind(node)
+        found = self._find(question, _Filters(), _MOST_FOUND if node is None else self.most_read)
+        if found is None:
+            return self._all() if node is None else self._behind(node)
+        numbers = [each.number for each in found if node is None or each.number in node]
+        return self.memory.originals(
+            [Span(each, each + 1) for each in numbers[: _MOST_FOUND // 2]], self.shown
+        )
+
     def _status(self, _arguments: Mapping[str, object]) -> str:
         graph = self.memory.graph
         tops = [node for node in graph.nodes.values() if node.id not in graph.parents]
-        tops.sort(key=lambda node: node.first)
         rows: list[dict[str, object]] = [
             {"id": node.id, "depth": node.depth, "messages": node.format_range(), "tokens": node.tokens}
-            for node in tops
+            for node in sorted(self.in_context or tops, key=lambda node: node.first)
         ]
         facts = {"summaries": len(graph.nodes), "messages_behind_them": self.memory.count_messages()}
         return self._page(facts, "in_context", rows, {})
@@ -192,9 +233,9 @@ class LosslessTools:
     def _behind(self, node: SummaryNode) -> list[NumberedMessage]:
         return self.memory.originals(node.spans, self.shown)
 
-    def _where(self, original: NumberedMessage) -> dict[str, object]:
-        node = self.memory.graph.covering(original.number)
-        time = {"time": _format_time(original.created_at)} if original.created_at is not None else {}
+    def _where(self, number: int, created_at: float | None) -> dict[str, object]:
+        node = self.memory.graph.covering(number)
+        time = {"time": _format_time(created_at)} if created_at is not None else {}
         return {**({"summary": node.id} if node else {}), **time}
 
     def _node(self, arguments: Mapping[str, object]) -> SummaryNode:
@@ -275,16 +316,27 @@ def _number(arguments: Mapping[str, object], name: str, default: int, least: int
     return min(max(value, least), most)
 
 
-def _filters(arguments: Mapping[str, object]) -> Callable[[NumberedMessage], bool]:
-    role = arguments.get("role")
-    since, until = _time(arguments, "since"), _time(arguments, "until")
+@dataclass(frozen=True, slots=True)
+class _Filters:
+    """The messages that a search looks at; `None` leaves nothing out."""
 
-    def keeps(original: NumberedMessage) -> bool:
+    role: str | None = None
+    since: float | None = None
+    until: float | None = None
+
+    def keeps(self, original: NumberedMessage) -> bool:
         at = original.created_at
-        is_in_time = at is None or ((since is None or at >= since) and (until is None or at < until))
-        return is_in_time and (role is None or original.message.role == role)
+        is_in_time = at is None or (
+            (self.since is None or at >= self.since) and (self.until is None or at < self.until)
+        )
+        return is_in_time and (self.role is None or original.message.role == self.role)
 
-    return keeps
+
+def _filters(arguments: Mapping[str, object]) -> _Filters:
+    role = arguments.get("role")
+    if role is not None and role not in ROLES:
+        raise BadCall(f"role is one of {', '.join(ROLES)}")
+    return _Filters(str(role) if role else None, _time(arguments, "since"), _time(arguments, "until"))
 
 
 def _time(arguments: Mapping[str, object], name: str) -> float | None:

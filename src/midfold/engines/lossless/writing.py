@@ -3,9 +3,10 @@
 Each step is sure to be smaller than what it stands for, so that folding always comes to an end.
 """
 
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from heapq import nlargest
 from typing import TypeAlias
 
 from midfold.engines.lossless.nodes import SummaryNode, name_node, write_node
@@ -24,6 +25,8 @@ from midfold.summaries import (
     gather_sources,
     join_bodies,
 )
+from midfold.summaries.digest import DigestEntry, EntryKind
+from midfold.summaries.tool_calls import one_line
 
 _TERSE = 0.5
 """Of its first budget, what a model is asked for once its answer could not be used."""
@@ -31,6 +34,10 @@ _FIT_ROUNDS = 4
 _LOOK_AHEAD = 120
 """Messages behind a chunk that may settle what it left open."""
 _NOTHING_KEPT = Retention(0, 0)
+_MOST_DROPPED = 12
+_DROPPED_CHARS = 160
+_MOST_WEIGHED = 100
+"""The weightiest things that a summary could say, among which are those that it does not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,8 +148,19 @@ class NodeWriter:
                 break
             room -= excess + max(room, 0) // 100
         retention = draft.check(body, elsewhere=str, source=source)
-        final = replace(written, tokens=self.count(message))
+        final = replace(
+            written,
+            tokens=self.count(message),
+            dropped=(*retention.missing, *_find_dropped(draft.sources.entries, body))[:_MOST_DROPPED],
+        )
         return WrittenNode(final, message, draft.by, draft.warning, retention)
+
+
+def _find_dropped(entries: Sequence[DigestEntry], body: str) -> Iterator[str]:
+    """Yield what a summary could have said and does not, the weightiest first, with its message number."""
+    for entry in nlargest(_MOST_WEIGHED, entries, key=lambda entry: entry.weight):
+        if entry.kind is not EntryKind.NAMES and entry.subject not in body:
+            yield f"[{int(entry.order)}] {one_line(entry.subject, _DROPPED_CHARS)}"
 
 
 def _join_texts(messages: Sequence[Message]) -> str:
