@@ -24,7 +24,7 @@ def test_lines_that_several_results_share_weigh_little():
 
 
 def test_a_line_that_every_result_has_is_not_written_at_all():
-    runs = [entry(n, f"Chunk ID: 0000{n:x}", "workdir=/srv/app", f"zone {n} lacks a fee") for n in range(12)]
+    runs = [entry(n, f"Chunk ID: 0000{n:x}", "workdir=/srv/app", f"zone {n} lacks a fee") for n in range(16)]
     runs[3].units.append(Unit("the meter of pier two is late", 1.0, 4))
     weigh_surprise(runs)
     text = fill_digest(runs, count_text=len, budget_tokens=50_000, template=Template.HANDOFF)
@@ -34,7 +34,7 @@ def test_a_line_that_every_result_has_is_not_written_at_all():
 
 
 def test_a_newest_result_is_no_banner():
-    runs = [entry(n, f"{n} passed in 0.{n}s") for n in range(11)]
+    runs = [entry(n, f"{n} passed in 0.{n}s") for n in range(13)]
     newest = entry(20, "43 passed in 38.1s", is_conclusion=True)
     weights = weigh([*runs, newest])
     assert weights["43 passed in 38.1s"] > 0

@@ -20,7 +20,7 @@ _NUMBERED = re.compile(r"[\w.,:]*\d[\w.,:]*")
 """a word with a number in it"""
 _USUAL = 2
 _SURPRISE = 0.7
-_BANNER_ENTRIES, _BANNER_PART = 8, 0.25
+_BANNER_ENTRIES, _BANNER_PART = 12, 0.25
 """a line in as many entries, and in this part of all, is a banner"""
 _SERIES = 8
 _SERIES_FACTOR = 0.25
