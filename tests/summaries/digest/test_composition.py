@@ -6,7 +6,7 @@ import pytest
 
 from midfold.messages import Message, Text, ToolCall, ToolResult, pair_calls
 from midfold.summaries.digest import compose
-from midfold.summaries.digest.composition import WeightFactors, weigh_surprise
+from midfold.summaries.digest.composition import WeightFactors
 from midfold.summaries.digest.entries import EntryKind
 from midfold.summaries.ledger import collect
 from midfold.summaries.ledger.words import LEAST_LINES
@@ -133,26 +133,3 @@ def test_a_file_that_is_gone_says_so(command, fate):
     entries = entries_of([*edit(1, "src/a.py", "x", "limit = 20"), *shell])
     entry = next(entry for entry in entries if entry.head.startswith(f"src/a.py ({fate})"))
     assert "limit = 20" not in [unit.text for unit in entry.units]
-
-
-def test_lines_that_many_results_share_weigh_little():
-    runs = [
-        message
-        for n in range(9)
-        for message in (
-            Message("assistant", (ToolCall(f"r{n}", "bash", json.dumps({"command": f"./part{n}"})),)),
-            Message(
-                "tool",
-                (ToolResult(f"r{n}", f"Wall time of this run was {n}.3 seconds\nzone {n} lacks a fee"),),
-            ),
-        )
-    ]
-    once = [
-        Message("assistant", (ToolCall("o", "bash", json.dumps({"command": "./check"})),)),
-        Message("tool", (ToolResult("o", "The tables of 3 zones have no fee"),)),
-    ]
-    entries = entries_of([*runs, *once])
-    weigh_surprise(entries)
-    units = {unit.text: unit.weight for entry in entries for unit in entry.units}
-    surprising = units["The tables of 3 zones have no fee"]
-    assert units["Wall time of this run was 3.3 seconds"] < surprising / 2

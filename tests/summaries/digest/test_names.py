@@ -81,3 +81,20 @@ def test_what_the_agent_used_lately_and_often_is_the_likeliest_to_be_used_again(
 def test_what_is_under_way_is_likelier_to_be_used_again():
     plain, focused = OUTLOOK, Outlook(0, 100, {"a_b"})
     assert weigh_name(use("a_b", topic()), focused) > weigh_name(use("a_b", topic()), plain)
+
+
+def test_a_series_of_names_that_only_a_tool_printed_is_written_as_one():
+    about = topic("src/rows.py", NamePlace.READ)
+    printed = {"given": 0, "last_own": -1, "printed": 1, "company": 2}
+    series = [use(f"row_{n}", about, **printed) for n in (*range(8, 40), 100)]
+    text = write(list_names([*series, use("flush_rows", about)], [], OUTLOOK))
+    assert "row_8 … row_100 (33)" in text
+    assert "row_9" not in text
+    assert "flush_rows" in text
+
+
+def test_names_of_a_series_that_the_agent_used_stand_for_themselves():
+    about = topic("src/rows.py", NamePlace.READ)
+    text = write(list_names([use(f"row_{n}", about) for n in range(8)], [], OUTLOOK))
+    assert "row_3, " in text
+    assert "…" not in text

@@ -238,3 +238,15 @@ def test_nothing_makes_an_empty_ledger():
         {},
         frozenset(),
     )
+
+
+@pytest.mark.parametrize(
+    ("answer", "rules"),
+    [("Only unpaid", 0), ("Only unpaid orders, and never write a migration for them.", 1)],
+)
+def test_a_choice_among_options_sets_no_rule_but_a_sentence_may(answer, rules):
+    result = f'User has answered your questions: "Recompute old totals?"="{answer}". You can now continue.'
+    asked = {"questions": [{"question": "Recompute old totals?"}]}
+    ledger = ledger_of(step(1, "AskUserQuestion", asked, result))
+    assert [statement.text for statement in ledger.statements] == [answer]
+    assert len(ledger.rules) == rules

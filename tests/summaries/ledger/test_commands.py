@@ -4,7 +4,7 @@ import pytest
 
 from midfold.summaries.ledger.commands import read_invocations, unwrap
 from midfold.summaries.ledger.invocations import Aim, Invocation
-from midfold.summaries.ledger.shell import read_commands
+from midfold.summaries.ledger.shell import read_commands, shown_files, sum_up
 
 
 def invocation(command):
@@ -77,3 +77,35 @@ def test_what_a_command_names_is_its_target():
     assert invocation("gh pr checks 222").targets == {"222"}
     assert invocation("git push origin main").targets == {"main"}
     assert invocation("pytest --maxretries 3").is_broad
+
+
+@pytest.mark.parametrize(
+    ("command", "files"),
+    [
+        ("cd /srv && sed -n '1,40p' src/fees.py", ["src/fees.py"]),
+        ("cat a.py b.py 2>/dev/null | head -50", ["a.py", "b.py"]),
+        ("nl -ba src/fees.py; echo ---; tail -n 20 log.txt", ["src/fees.py", "log.txt"]),
+        ("sed -i 's/a/b/' src/fees.py", []),
+        ("cat a.py > b.py", []),
+        ("cat a.py | grep fee", []),
+        ("cat a.py && make test", []),
+        ("ls src", []),
+    ],
+)
+def test_a_command_that_only_shows_files_is_told_by_them(command, files):
+    assert shown_files(read_commands(command)) == files
+
+
+@pytest.mark.parametrize(
+    ("script", "line"),
+    [
+        (
+            "git add . && git commit -m \"$(cat <<'EOF'\nfix(fees): round once\n\nWhy.\nEOF\n)\" && git push",
+            "git add . && git commit -m \"$(cat <<'EOF' fix(fees): round once )\" && git push",
+        ),
+        ("cat > t.py << 'EOF'\nimport fees\nEOF\npython t.py", "cat > t.py << 'EOF'; python t.py"),
+        ('python -c "\nimport fees\nprint(fees.total())\n"', 'python -c " import fees print(fees.total()) "'),
+    ],
+)
+def test_a_script_is_one_line_without_the_texts_fed_to_it(script, line):
+    assert sum_up(script) == line

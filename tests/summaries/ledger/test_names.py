@@ -46,7 +46,21 @@ def test_a_name_is_told_by_its_shape(word, name, shape):
     assert read_name(word) == (name, shape)
 
 
-@pytest.mark.parametrize("word", ["hello", "Hello", "2024", "----", "import/export", "x" * 200 + "_"])
+@pytest.mark.parametrize(
+    "word",
+    [
+        "hello",
+        "Hello",
+        "2024",
+        "----",
+        "import/export",
+        "38.4000",
+        "40.90s",
+        "1500ms",
+        "12.5KB",
+        "x" * 200 + "_",
+    ],
+)
 def test_plain_words_short_figures_and_data_are_no_names(word):
     assert read_name(word) is None
 

@@ -23,7 +23,7 @@ def run(tool, arguments, output=None, *, is_error=False):
     ("tool", "arguments", "kind", "subject"),
     [
         ("bash", {"command": "make test"}, "shell", "make test"),
-        ("execute_bash", {"command": "ls\ncat x"}, "shell", "ls"),
+        ("execute_bash", {"command": "ls\ncat x"}, "shell", "ls; cat x"),
         ("shell", {"command": ["bash", "-lc", "make"]}, "shell", "bash -lc make"),
         ("run_terminal_cmd", {"command": "npm i"}, "shell", "npm i"),
         ("python", {"code": "print(1)"}, "shell", "print(1)"),

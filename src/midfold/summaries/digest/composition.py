@@ -4,8 +4,6 @@ What a thing weighs by its kind is multiplied by factors around one: newer thing
 still in use and those still broken.
 """
 
-import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -75,11 +73,6 @@ _TOLD = 2.5
 """for a model's last words of a turn"""
 _SHORTEST_NAME = 5
 _TEXT_CHARS = 40_000
-_FIGURE = re.compile(r"\b\d[\d.,:]*\b")
-"""a number that is no part of a name"""
-_USUAL = 2
-_SURPRISE = 0.7
-_RESULT_KINDS = (EntryKind.ACTION, EntryKind.BROKEN, EntryKind.CHANGED, EntryKind.READ)
 _QUESTION_CHARS = 400
 _SUMMARY_FACTOR = 5
 """somebody's summary stands for many messages"""
@@ -136,20 +129,6 @@ def compose(
         *_steps(ledger),
         *writer.actions(),
     ]
-
-
-def weigh_surprise(entries: Sequence[DigestEntry]) -> None:
-    """Lower the weight of lines that say the same in many results, but for figures: they carry nothing."""
-    units = [
-        (unit, _FIGURE.sub("", unit.text).removeprefix("[] "))
-        for entry in entries
-        if entry.kind in _RESULT_KINDS
-        for unit in entry.units
-    ]
-    counts = Counter([text for _, text in units])
-    for unit, text in units:
-        if counts[text] > _USUAL:
-            unit.weight *= (_USUAL / counts[text]) ** _SURPRISE
 
 
 def find_standings(ledger: Ledger) -> dict[int, float]:

@@ -323,7 +323,8 @@ def list_offers(entries: Sequence[DigestEntry]) -> Offers:
         conclusions += [entry.is_conclusion, *[unit.is_conclusion for unit in entry.units]]
     sizes = [size + _BYTES_PER_PIECE for size in sizes]
     densities = list(map(truediv, weights, sizes))
-    order = sorted(range(len(sizes)), key=densities.__getitem__, reverse=True)
+    offered = [piece for piece, unit in enumerate(units) if unit is None or unit.weight > 0]
+    order = sorted(offered, key=densities.__getitem__, reverse=True)
     head_sizes = [size for size, unit in zip(sizes, units, strict=True) if unit is None]
     return Offers(entries, owners, units, sizes, head_sizes, order, densities, conclusions)
 

@@ -4,12 +4,13 @@ The notes cannot quote every line that holds a name, and a name alone is cheap. 
 be used again are listed by what they belong to, the newest first.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 
 from midfold.messages import Message, newest_request, texts_of
 from midfold.summaries.digest.entries import DigestEntry, EntryKind, Unit, format_indices
-from midfold.summaries.digest.weights import Outlook, weigh_name
-from midfold.summaries.ledger.name_uses import NamePlace, NameTopic, NameUse, find_words
+from midfold.summaries.digest.weights import NameUser, Outlook, user_of, weigh_name
+from midfold.summaries.ledger.name_uses import NamePlace, NameShape, NameTopic, NameUse, find_words
 from midfold.summaries.ledger.values import FINISHED, Ledger
 
 _WEIGHT = 30.0
@@ -19,6 +20,9 @@ _FULL_ROOM = 0.065
 _SCARCITY = 1.5
 _LEAST_CHANCE = 0.01
 _TEXT_CHARS = 40_000
+_FIGURES = re.compile(r"[0-9]{1,18}")
+_SERIES = 5
+"""as many names that differ by their numbers alone are written as one"""
 
 
 def look_ahead(
@@ -53,8 +57,28 @@ def list_names(
 
 def _entry(topic: NameTopic, found: list[tuple[NameUse, float]], weight: float) -> DigestEntry:
     found.sort(key=lambda each: (-each[0].last, -each[1], each[0].name))
-    units = [Unit(use.name, weight * chance) for use, chance in found]
+    units = [Unit(name, weight * chance) for name, chance in _join_series(found)]
     # A changed file stands elsewhere with its path.
     label = topic.label.rpartition("/")[2] if topic.place is NamePlace.CHANGED else topic.label
     head = f"{' '.join(label.split())} {format_indices(topic.indices)}:"
     return DigestEntry(EntryKind.NAMES, topic.indices[0], head, 0.0, units)
+
+
+def _join_series(found: Sequence[tuple[NameUse, float]]) -> list[tuple[str, float]]:
+    """Write names that only tools printed and that differ by their numbers alone as one: first to last."""
+    series: dict[str, list[tuple[NameUse, float]]] = {}
+    for use, chance in found:
+        if user_of(use) is NameUser.TOOL and use.shape is not NameShape.NUMBER:
+            series.setdefault(_FIGURES.sub("#", use.name), []).append((use, chance))
+    joined: dict[str, tuple[str, float]] = {}
+    for alike in series.values():
+        if len(alike) >= _SERIES:
+            ordered = sorted([use.name for use, _ in alike], key=_numbers_in)
+            text = f"{ordered[0]} … {ordered[-1]} ({len(ordered)})"
+            chance = max(chance for _, chance in alike)
+            joined |= dict.fromkeys(ordered, (text, chance))
+    return list(dict.fromkeys(joined.get(use.name, (use.name, chance)) for use, chance in found))
+
+
+def _numbers_in(name: str) -> list[int]:
+    return [int(figures) for figures in _FIGURES.findall(name)]

@@ -47,6 +47,7 @@ _RECENT_RULES = 60
 """so many are compared with a new one"""
 LONG_CHARS = 50_000
 """Nothing is remembered that would be a copy of a longer text."""
+_SHORTEST_RULING_ANSWER = 24
 _TASK_TOOL = re.compile(r"(?:task|todo)_?(create|update)$", re.IGNORECASE)
 _TASK_NUMBER = re.compile(r"[Tt]ask #?(\w{1,20})\b")
 _TASK_KEYS = ("taskId", "task_id", "id")
@@ -339,7 +340,9 @@ class _Reader:
         """Read what a person said in the result of a tool."""
         number, words = self.numbers[index], read_words(answer.words, self.redact)
         self.statements.append(Statement(number, "user", words, question=self.redact(answer.question)))
-        self._add_rules([Rule(number, rule) for rule in find_rules(words.text)])
+        # A choice among options answers its question, and binds nothing else.
+        rules = [] if len(words.text.encode()) < _SHORTEST_RULING_ANSWER else find_rules(words.text)
+        self._add_rules([Rule(number, rule) for rule in rules])
 
     def _add_action(
         self, index: int, call: ToolCall, result: ToolResult | None, answered: int | None = None

@@ -16,6 +16,8 @@ _CAMEL = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]")
 _NUMBER = re.compile(r"[\d./+-]+")
 _LEAST_DIGITS = 5
 """a shorter figure says nothing without its sentence"""
+_MEASURED = re.compile(r"[+-]?\d+[.]\d+|[+-]?[\d.]+(?:ns|us|ms|s|[KMGTkmgt]i?[Bb]?|px|pt)")
+"""a figure with decimals or a unit names nothing"""
 _SHAPED = frozenset("/._0123456789")
 _PAIR = re.compile(r"[A-Za-z]+/[a-z]+")
 _ENDING = re.compile(r"\.[A-Za-z]\w{0,4}$")
@@ -96,6 +98,8 @@ def _find_shape(name: str) -> NameShape | None:
     bare = name.strip("/_")
     if _SHAPED.isdisjoint(bare):
         return NameShape.CAMEL if _CAMEL.search(bare) else None
+    if _MEASURED.fullmatch(bare):
+        return None
     if _NUMBER.fullmatch(bare):
         return NameShape.NUMBER if sum(map(str.isdigit, bare)) >= _LEAST_DIGITS else None
     if "/" in bare:

@@ -26,6 +26,8 @@ _NOT_FILES = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"})
 _PATTERN = re.compile(r"[{}$*`]")
 """signs of a name that only the shell or a script knows in full"""
 _COMMAND_CHARS = 20_000
+_GOES_ON = ("\\", "&&", "||", "|", "(", "{", ";", "then", "do")
+_COMMITS = re.compile(r"\bgit\b.{0,80}\bcommit\b")
 
 _HERE_DOCUMENT = re.compile(r"<<-?[ \t]{0,3}[\\\"']?(\w{1,40})[\"']?")
 _TOKEN = re.compile(
@@ -137,6 +139,27 @@ def _named_files(command: ShellCommand) -> Sequence[str]:
     return files[-1:] if verb in _LAST_FILE else files
 
 
+_READERS = frozenset({"cat", "bat", "head", "tail", "sed", "nl", "less", "more", "Get-Content", "gc"})
+_ASIDE = frozenset({"cd", "pushd", "popd", "echo", "printf", "pwd", "true", "Set-Location"})
+
+
+def shown_files(commands: Sequence[ShellCommand]) -> list[str]:
+    """List the files that a shell line only shows; empty where it does anything else."""
+    files: list[str] = []
+    for command in commands:
+        words = without_leads(command.words)
+        verb, rest = (words[0].rpartition("/")[2], words[1:]) if words else ("", [])
+        if not _NOT_FILES.issuperset(command.outputs):
+            return []
+        if not verb or verb in _ASIDE:
+            continue
+        edits = verb in _IN_PLACE and any(_IN_PLACE_OPTION.fullmatch(word) for word in rest)
+        if verb not in _READERS or edits:
+            return []
+        files += [word for word in _without_script(verb, rest) if is_path(word) and not _PATTERN.search(word)]
+    return list(dict.fromkeys(files))
+
+
 _REMOVERS = frozenset({"rm", "git rm", "del", "Remove-Item", "unlink", "rmdir"})
 _MOVERS = frozenset({"mv", "git mv", "Move-Item", "ren"})
 _RESTORERS = frozenset({"git checkout", "git restore"})
@@ -174,6 +197,21 @@ def _without_documents(text: str) -> str:
         pieces.append(text[start:line_end])
         start = stop + 1 + len(opening[1])
     return "".join([*pieces, text[start:]])
+
+
+def sum_up(text: str) -> str:
+    """Write a script as one line, without the texts fed to it but for the subject of a commit."""
+    text = text.strip()[:_COMMAND_CHARS]
+    first, _, body = text.partition("\n")
+    lines = [line.strip() for line in _without_documents(text).split("\n")]
+    if _COMMITS.search(first) and _HERE_DOCUMENT.search(first):
+        subject = body.lstrip().partition("\n")[0].strip()
+        lines[0] = f"{lines[0]} {subject}"
+    joined = ""
+    for line in filter(None, lines):
+        within = joined.count('"') % 2 or joined.endswith(_GOES_ON)
+        joined = f"{joined}{' ' if within else '; '}{line}" if joined else line
+    return joined
 
 
 def _take(command: ShellCommand, word: str, pending: str) -> None:

@@ -18,6 +18,8 @@ from midfold.summaries.ledger.shell import (
     is_path,
     patched_files,
     read_commands,
+    shown_files,
+    sum_up,
     undone_files,
     written_files,
 )
@@ -40,6 +42,7 @@ from midfold.summaries.tool_calls.output import find_failures, read_outcome
 from midfold.summaries.tool_calls.stubs import error_of
 
 SUBJECT_CHARS = 600
+_SCRIPT_CHARS = 200
 _DETAIL_CHARS = 240
 _MOST_DETAILS = 12
 _MOST_CONTENT_LINES = 24
@@ -94,11 +97,16 @@ def read_tool_run(call: ToolCall, result: ToolResult | None, redact: Callable[[s
     long_texts = [leaf.text for leaf in leaves if _is_long(leaf.text)]
     edit = _read_edit(leaves) if kind in ("edit", "write") else None
     lead = _first_line(subject if kind else "".join(long_texts[:1]))
+    if commands and "\n" in subject.strip():
+        lead = sum_up(subject)[:_SCRIPT_CHARS]
     output = redact(result.text) if result else ""
     failures = _failures(call, result, output)
     has_failed = bool(failures) or (result is not None and result.is_error)
     retry_key = _retry_key(call, kind, subject, (*reads, *changes))
     invocations = _invocations(call, kind, told, commands, (*reads, *changes), retry_key)
+    end = _read_end(kind, invocations[-1], result, output, has_failed=has_failed)
+    if commands and not has_failed and not changes and (shown := shown_files(commands)):
+        kind, reads = "read", tuple(shown)
     return ToolRun(
         tool=call.name or "tool",
         kind=kind,
@@ -115,7 +123,7 @@ def read_tool_run(call: ToolCall, result: ToolResult | None, redact: Callable[[s
         failures=failures,
         output=output,
         has_failed=has_failed,
-        end=_read_end(kind, invocations[-1], result, output, has_failed=has_failed),
+        end=end,
         invocations=invocations,
     )
 
