@@ -152,3 +152,7 @@ def test_findings_are_in_order_apart_and_inside_the_text(text):
 @pytest.mark.skipif("re2" not in sys.modules, reason="re2 is not installed")
 def test_the_engine_of_choice_is_re2():
     assert type(choose_engine()(b"x")).__module__ == "re2"
+
+
+def test_every_character_that_matters_has_a_byte_of_its_own():
+    assert ascii_text.FREE_BYTES >= 0
