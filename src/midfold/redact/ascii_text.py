@@ -122,20 +122,30 @@ _WIDE_BYTES = tuple(_encode(sign) for sign in _WIDE_SIGNS)
 _WORDS_BY_PAIR = {
     _encode(pair): tuple((word, sign) for word, sign in _WORDS if word.startswith(pair)) for pair in _PAIRS
 }
-_SPOKEN_PATTERNS = tuple(
-    (sign, re.compile(sign + b"(" + b"|".join(re.escape(_encode(word)) for word in _IS) + b")"))
-    for sign in (LOGIN_WORD[:1].encode("ascii"), KEY_WORD[:1].encode("ascii"))
-)
-_ONE_CHARACTER = 3  # and a blank before and behind
-_SPACED_PATTERNS = tuple(
-    re.compile(rb"%b(?<= %b)(?= )" % ((re.escape(_encode(word.strip())),) * 2))
-    for word, _ in _SPACED_IS
-    if len(word) == _ONE_CHARACTER
-)
-_SPACED_WORDS = tuple(
-    (_encode(_distinct(word)[0]), _encode(word), same.encode("ascii"))
-    for word, same in _SPACED_IS
-    if len(word) > _ONE_CHARACTER
+
+
+@dataclass(frozen=True, slots=True)
+class _Replacement:
+    """What is looked at in another way, and the character that gives it away."""
+
+    word: bytes
+    same: bytes
+    mark: bytes
+
+
+def _replacements(pairs: Iterable[tuple[str, str]]) -> tuple[_Replacement, ...]:
+    return tuple(
+        _Replacement(_encode(word), same.encode("ascii"), _encode(_distinct(word)[0])) for word, same in pairs
+    )
+
+
+_SPOKEN_BYTES = _replacements(_SPOKEN_SIGNS)
+_SPACED_BYTES = _replacements(_SPACED_IS)
+_SIGN_BYTES = (LOGIN_WORD.encode("ascii"), KEY_WORD.encode("ascii"))
+# One byte first and outside of any group: that is what is quickly looked for.
+_SPOKEN = tuple(
+    re.compile(rb"%b(?:%b)" % (sign[:1], b"|".join(re.escape(_encode(word)) for word in _IS)))
+    for sign in _SIGN_BYTES
 )
 _BLANKS = tuple(pair for pair in _SAME if pair[1] == " ")
 
@@ -156,19 +166,17 @@ def _read_other_scripts(text: str) -> bytes:
     if signed is not text:
         data = _encode(signed)
     data = data.translate(_SAME_TABLE)
-    for sign, pattern in _SPOKEN_PATTERNS:
-        if sign + sign in data:
-            data = pattern.sub(_spoken, data)
-    for pattern in _SPACED_PATTERNS:
-        data = pattern.sub(b":", data)
-    for mark, word, same in _SPACED_WORDS:
-        if mark in special:  # else it would be a pass over the text for nothing
-            data = data.replace(word, same)
-    return data.translate(_LAST_TABLE)
+    if any(sign in data for sign in _SIGN_BYTES) and any(found.search(data) for found in _SPOKEN):
+        data = _replace_marked(data, special, _SPOKEN_BYTES)
+    return _replace_marked(data, special, _SPACED_BYTES).translate(_LAST_TABLE)
 
 
-def _spoken(match: re.Match[bytes]) -> bytes:
-    return match[0][:1] + b":".rjust(len(match[1]), b"?")
+def _replace_marked(data: bytes, special: bytes, replacements: Iterable[_Replacement]) -> bytes:
+    """Replace what may be there: each is a pass over the text, and one for its mark is far quicker."""
+    for each in replacements:
+        if each.mark in special:
+            data = data.replace(each.word, each.same)
+    return data
 
 
 def _sign_words(text: str, special: bytes) -> str:
