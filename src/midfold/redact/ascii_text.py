@@ -198,9 +198,11 @@ def _replace_all(text: str, pairs: Iterable[tuple[str, str]]) -> str:
     return text
 
 
-def unwrap(data: bytes) -> bytes:
-    """Return a text in ASCII without its invisible characters; `data` itself if it has none."""
-    return data.translate(None, _INVISIBLE_BYTE) if _INVISIBLE_BYTE in data else data
+def unwrap(text: str, data: bytes) -> bytes:
+    """Return `text` in ASCII without its invisible characters; if it has none, `data`, which is all of it."""
+    if _INVISIBLE_BYTE not in data:
+        return data
+    return ascii_form(_replace_all(text, ((char, "") for char in (*INVISIBLE, _INVISIBLE_SIGN))))
 
 
 @dataclass(frozen=True, slots=True)

@@ -251,15 +251,15 @@ class Finder:
         parts = list(Scanner(data, self._gate, self._detectors).parts())
         # These may reach over parts: keys of many lines, and what invisible characters stand in.
         across = list(private_keys.find_keys(data)) if any(map(data.__contains__, private_keys.WORDS)) else []
-        across += self._find_unwrapped(data)
+        across += self._find_unwrapped(text, data)
         if not across:
             return parts
         joined = join([*across, *(secret for part in parts for secret in _moved(part))])
         return [ScannedPart(0, len(text), Findings(tuple(joined)))]
 
-    def _find_unwrapped(self, data: bytes) -> list[Secret]:
+    def _find_unwrapped(self, text: str, data: bytes) -> list[Secret]:
         """Return the credentials that are seen without the invisible characters, as they are with them."""
-        shown = unwrap(data)
+        shown = unwrap(text, data)
         if shown is data:
             return []
         parts = list(Scanner(shown, self._gate, self._detectors).parts())
