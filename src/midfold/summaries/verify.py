@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from midfold.settings import Template
 from midfold.summaries.digest.entries import (
     MUST,
+    NAMES_HEADING,
     NOTES_HEADING,
     RULES_HEADING,
     DigestEntry,
@@ -17,7 +18,7 @@ from midfold.summaries.digest.entries import (
     write_heads,
 )
 from midfold.summaries.phrases import Phrases
-from midfold.summaries.sections import join_sections, split_sections
+from midfold.summaries.sections import FOLDED_HEADING, HEADINGS, as_noted, join_sections, split_sections
 
 _MOST_INVENTIONS = 50
 # What a summariser can make up and a reader will believe: figures, paths, addresses, ids.
@@ -39,6 +40,7 @@ _IDLE_PART = 0.05
 _BYTES_PER_TOKEN = 3.3
 _RAISED_PART = 0.1
 """Of the budget: what lines that hold facts may take before anything else is weighed."""
+_ASKED_HEADINGS = frozenset({NOTES_HEADING, NAMES_HEADING, FOLDED_HEADING}.union(*HEADINGS.values()))
 _FIRM = MUST / 200
 """The weight from which an entry must survive."""
 
@@ -89,7 +91,7 @@ def repair(
     """
     sections = split_sections(body)
     words = join_sections(
-        {note_heading(heading) if heading else NOTES_HEADING: said for heading, said in sections.items()}
+        {_noted(heading) if heading else NOTES_HEADING: said for heading, said in sections.items()}
     )
     if _has_more_to_say(entries, budget_tokens - count_text(words)):
         words = _without_idle_lines(words, budget_tokens)
@@ -102,6 +104,11 @@ def repair(
     room = budget_tokens - count_text(words)
     added = fill_digest(missing, count_text=count_text, budget_tokens=max(room, 0), template=template)
     return _merge(split_sections(words), split_sections(added))
+
+
+def _noted(heading: str) -> str:
+    """Return the heading for a model's words: one that was not asked for must not pass for the code's own."""
+    return note_heading(heading) if heading in _ASKED_HEADINGS else as_noted(heading)
 
 
 def shorten(body: str, *, count_text: Callable[[str], int], budget_tokens: int) -> str:
