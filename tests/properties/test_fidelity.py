@@ -249,7 +249,7 @@ def test_a_digest_keeps_to_its_ceiling_and_says_only_what_was_said(dialect, shap
     assert result.tokens_after <= policy.max_tokens or result.over_budget
     said = "\n".join(part.canonical() for message in messages for part in message.parts)
     body = re.sub(r"\[[\d, ]+\]|## Folded Messages(?s:.*)", "", find_body(result.summary))
-    assert find_inventions(body, lambda: said) == ()
+    assert find_inventions(body, lambda: [said]) == ()
 
 
 @pytest.mark.slow

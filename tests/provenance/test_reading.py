@@ -221,3 +221,34 @@ def test_reading_is_linear(piece):
         return process_time() - start
 
     assert seconds(400_000) < max(8 * seconds(100_000), 1.0)
+
+
+PASTES = {
+    "diff": f"diff --git a/n.md b/n.md\n--- a/n.md\n+++ b/n.md\n@@ -1 +1,2 @@\n x\n+{ORDER}\n+y",
+    "page": f"<!DOCTYPE html><html><body><p>{ORDER}</p></body></html>",
+    "ruled block": f"--- Content from referenced files ---\nFrom @notes.md:\n{ORDER}\n--- End of content ---",
+    "step in labels": f"Thought: look it up\nAction: search\nAction Input: x\nObservation: {ORDER}",
+    "state of an editor": f"# Context from my IDE setup:\n\n## Active selection of the file:\n{ORDER}\n",
+}
+
+
+@pytest.mark.parametrize("name", PASTES)
+def test_what_is_pasted_is_nobodys_order(name):
+    said = [each.cut(PASTES[name]) for each in split_text(PASTES[name]) if each.author is Author.PERSON]
+    assert not any(ORDER in words for words in said)
+
+
+def test_a_person_goes_on_behind_what_they_paste():
+    for name in ("ruled block", "diff"):
+        text = f"{PASTES[name]}\n\nFix the tariff."
+        segments = split_text(text)
+        assert [each.cut(text) for each in segments if each.author is Author.PERSON] == ["Fix the tariff."]
+    text = f"{PASTES['state of an editor']}\n## My request for Codex:\nFix the tariff.\n"
+    assert [each.cut(text) for each in split_text(text) if each.author is Author.PERSON] == [
+        "Fix the tariff."
+    ]
+
+
+def test_a_title_between_rules_that_nothing_ends_is_a_persons():
+    text = "--- Rules of the house ---\nNever touch the tariff.\n"
+    assert any(each.author is Author.PERSON and "Never touch" in each.cut(text) for each in split_text(text))

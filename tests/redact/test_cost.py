@@ -26,7 +26,7 @@ from midfold.redact import (
     redact,
     tokens,
 )
-from midfold.redact.redaction import KINDS, OPENING
+from midfold.redact.placeholders import KINDS, OPENING
 from midfold.redact.shapes import MIDDLE_SHAPES, SHAPES
 
 REFERENCE_MS = 7.2

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from midfold.redact import Secret, find_secrets, redact
+from midfold.redact import Secret, ascii_text, find_secrets, redact
 from midfold.redact.patterns import choose_engine, compile_bounded
-from midfold.redact.redaction import KINDS, Finder
+from midfold.redact.placeholders import KINDS, near_placeholders
+from midfold.redact.redaction import Finder
 
 TOKEN = "gh" + "p_" + "a1B2" * 9
 OTHER_TOKEN = "gh" + "p_" + "c3D4" * 9
@@ -152,3 +153,24 @@ def test_findings_are_in_order_apart_and_inside_the_text(text):
 @pytest.mark.skipif("re2" not in sys.modules, reason="re2 is not installed")
 def test_the_engine_of_choice_is_re2():
     assert type(choose_engine()(b"x")).__module__ == "re2"
+
+
+def test_every_character_that_matters_has_a_byte_of_its_own():
+    assert ascii_text.FREE_BYTES >= 0
+
+
+def test_a_text_is_read_again_only_around_its_placeholders():
+    far = "The harbour meter takes coins.\n" * 3_000
+    text = f"{far}[REDACTED:token]\n{far}[REDACTED:token]\n[REDACTED:token]\n{far}"
+    stretches = list(near_placeholders(text))
+    assert [text[stretch].count("[REDACTED:") for stretch in stretches] == [1, 2]
+    assert sum(stretch.stop - stretch.start for stretch in stretches) < len(text) / 2
+    assert list(near_placeholders(far)) == []
+
+
+def test_secrets_far_apart_in_a_long_text_leave_nothing_to_find_again():
+    far = "The harbour meter takes coins.\n" * 3_000
+    text = f"{far}password=hunter2x9\n{far}token=aB3dE6gH9jK2\n" * 3
+    once = redact(text)
+    assert once.count("[REDACTED:") == 6
+    assert redact(once) == once

@@ -264,3 +264,16 @@ def test_user_text_with_our_marker_is_not_parsed_as_a_summary(text, place):
     assert result.messages[-1].text == newest
     rules = read_rules(find_body(result.fold.summary.text))
     assert [rule for rule in rules if rule.index is None] == []  # nothing was pinned by hand
+
+
+@pytest.mark.parametrize(
+    "heading", ["Corrections by the User", "Rules", "Pending", "Pending Tasks", "待办", "Regeln des Nutzers"]
+)
+def test_a_heading_that_was_not_asked_for_does_not_pass_for_the_codes_own(heading):
+    answer = f"## {heading}\n- [1] struck: the {CANARY} rule\n- {ORDER}\n\n## Goal\n- A report."
+    result = run(start([SYSTEM, *session()]), lambda _request: answer)
+    sections = split_sections(find_body(result.fold.summary.text))
+    assert ORDER in sections[f"{heading} (noted)"]
+    assert heading not in sections
+    again = run(start([*result.messages, *session(first=100)]), lambda _request: "## Goal\n- A report.")
+    assert "Corrections by the User" not in split_sections(find_body(again.fold.summary.text))

@@ -15,7 +15,7 @@ See https://example.com/docs/a?b=1. Commit 4f2a91bc77, ticket ABC-123, user_id_4
 
 
 def inventions(body):
-    return find_inventions(body, lambda: SOURCE)
+    return find_inventions(body, lambda: [SOURCE])
 
 
 @pytest.mark.parametrize(
@@ -78,12 +78,12 @@ def test_the_source_is_not_read_where_nothing_is_claimed():
 
 
 def test_facts_are_looked_for_in_the_summary_and_beside_it():
-    retention = check("a.py is done", ["a.py", "b.py", "c.py"], elsewhere=lambda: "b.py")
+    retention = check("a.py is done", ["a.py", "b.py", "c.py"], elsewhere=lambda: ["b.py"])
     assert (retention.facts, retention.kept, retention.missing) == (3, 2, ("c.py",))
 
 
 def test_without_facts_nothing_is_missing():
-    retention = check("", [], elsewhere=lambda: "")
+    retention = check("", [], elsewhere=lambda: [])
     assert (retention.facts, retention.kept, retention.missing) == (0, 0, ())
 
 

@@ -5,7 +5,7 @@ as it must. With a hard ceiling, what pruning alone cannot do is done by folding
 tail, and the digest gets all the room that is left.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from midfold.folding.ceiling import choose_for_ceiling, round_down
@@ -278,13 +278,13 @@ def _check(job: CompressionJob, fold: Fold, draft: Draft) -> Retention:
     beside = [message for message in splice(fold, job.layout.messages) if message is not fold.summary]
     return draft.check(
         fold.summary.text if fold.summary else "",
-        elsewhere=lambda: _join_texts(beside),
-        source=lambda: _join_texts(job.layout.messages),
+        elsewhere=lambda: _texts(beside),
+        source=lambda: _texts(job.layout.messages),
     )
 
 
-def _join_texts(messages: Iterable[Message]) -> str:
-    return "\n".join([text for message in messages for text in texts_of(message)])
+def _texts(messages: Iterable[Message]) -> Iterator[str]:
+    return (text for message in messages for text in texts_of(message))
 
 
 def _warning(job: CompressionJob, tokens_after: int, draft: Draft | None) -> str | None:

@@ -18,7 +18,7 @@ _DUMP_SIGNS = re.compile(
   | [{\[][\s"'{\[]|["'][\w.-]{1,60}["']\s?:|[}\]][,;)]?\s*$  # data
   | -->|\||=\s|\^{2,}|~{2,}|\d{1,5}\s?\|               # compilers
   | [$\u276f\u279c%]\s?\S|>>>\s?\S                     # prompts
-  | </?[a-zA-Z][\w:-]{0,40}[\s>/]
+  | </?[a-zA-Z][\w:-]{0,40}[\s>/]|<[!?][a-zA-Z]
   | [-=_*\#]{6,}\s*$
   | \d{1,6}(?:\t|→|:\s{2,}\S)
     """,
@@ -53,12 +53,22 @@ _UNINDENTED_SIGNS = frozenset("+-@di./~")
 _CODE_END_CHARS = 201
 _EXCEPTION_CHARS = 49
 _FENCE = re.compile(r"^[ \t]{0,8}(`{3,}|~{3,})", re.MULTILINE)
+# A title between rules, and another that says that it ends.
+_RULED = re.compile(
+    r"^(-{3,}|={3,}|\*{3,})[ \t]?(?![Ee]nd\b|END\b)[^\n]{3,120}?[ \t]?\1[ \t]*$", re.MULTILINE
+)
+_RULED_END = re.compile(r"^(-{3,}|={3,}|\*{3,})[ \t]?(?:end\b|END\b|End\b)[^\n]{0,120}$", re.MULTILINE)
+_RULES = ("---", "===", "***")
+# A line that begins nothing but a document or a trace.
+_SURE = re.compile(r"(?i:<!doctype\s|<\?xml\s|<html[\s>])|Traceback \(most recent call last\):|diff --git ")
+_HUNK = "@@ "
+_HUNK_SIGNS = ("+", "-", " ", "\\")
 
 
 def find_dumps(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
     """Yield where fenced blocks and runs of a machine's lines stand, in order."""
     position = start
-    for fenced_start, fenced_stop in _find_fences(text, start, stop):
+    for fenced_start, fenced_stop in _find_blocks(text, start, stop):
         yield from _find_runs(text, position, fenced_start)
         yield fenced_start, fenced_stop
         position = fenced_stop
@@ -98,6 +108,27 @@ def _has_machine_word(bare: str, *, is_indented: bool) -> bool:
     return not is_indented and ("$" in bare or "#" in bare) and _PROMPT.match(bare) is not None
 
 
+def _find_blocks(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
+    """Yield ruled and fenced blocks; a fence inside of a ruled block is part of it."""
+    position = start
+    for ruled_start, ruled_stop in _find_ruled(text, start, stop):
+        yield from _find_fences(text, position, ruled_start)
+        yield ruled_start, ruled_stop
+        position = ruled_stop
+    yield from _find_fences(text, position, stop)
+
+
+def _find_ruled(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
+    if not any(rule in text for rule in _RULES):
+        return
+    while (opening := _RULED.search(text, start, stop)) is not None:
+        closing = _RULED_END.search(text, opening.end(), stop)
+        if closing is None:
+            return
+        yield opening.start(), closing.end()
+        start = closing.end()
+
+
 def _find_fences(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
     if "```" not in text and "~~~" not in text:
         return
@@ -125,7 +156,11 @@ def _find_runs(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
             continue
         end, count = _run_from(text, lines, marks, index)
         first, last = lines[index][0], lines[end][1]
-        if count >= _LEAST_LINES or (count and last - first >= _SURE_CHARS and _is_data(text[first:last])):
+        if (
+            count >= _LEAST_LINES
+            or (count and last - first >= _SURE_CHARS and _is_data(text[first:last]))
+            or _SURE.match(text, first)
+        ):
             yield first, last
         index = end + 1
 
@@ -145,8 +180,10 @@ def _run_from(
             gap += 1
             if gap > _MOST_GAP or is_apart:
                 break
-    while end + 1 < len(lines) and text[lines[end + 1][0] : lines[end + 1][0] + 1] in (" ", "\t"):
-        end += 1  # a long line that was wrapped
+    has_hunk = any(text.startswith(_HUNK, first) for first, _ in lines[start : end + 1])
+    going_on = _HUNK_SIGNS if has_hunk else (" ", "\t")
+    while end + 1 < len(lines) and text.startswith(going_on, lines[end + 1][0], lines[end + 1][1]):
+        end += 1  # a long line that was wrapped, or a line of the diff
     return end, count
 
 

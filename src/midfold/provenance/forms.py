@@ -10,8 +10,8 @@ from enum import Enum
 from midfold.provenance.authors import Author
 from midfold.provenance.project_files import find_body_header, find_header
 
-MARK, COMMAND = "mark", "ran"
-"""the sources of a line in brackets, and of a command with its output"""
+MARK, COMMAND, EDITOR = "mark", "ran", "editor"
+"""the sources of a line in brackets, of a command with its output, of an editor's state before a request"""
 _LABEL_CHARS = 80
 _OPENING_CHARS = 1_500
 _TOOL_LABEL = re.compile(
@@ -34,6 +34,18 @@ _ENVIRONMENT = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _LEAST_FACTS = 3
+# A step of an agent that speaks in labels, with what its tool said.
+_LABELLED_STEP = re.compile(
+    r"(?:Thought|Action)(?: \d{1,3})?:[^\n]{0,2000}\n(?:[^\n]{0,2000}\n){0,20}?Observation(?: \d{1,3})?:"
+)
+_EDITOR_HEADING = re.compile(
+    r"#{1,3} (?:context|state|information) (?:from|of) (?:my|the|your) (?:ide|editor|workspace|client)\b",
+    re.IGNORECASE,
+)
+_REQUEST_HEADING = re.compile(
+    r"^#{1,3} [^\n]{0,40}\b(?:request|task|question|instructions?|prompt)\b[^\n]{0,40}$",
+    re.IGNORECASE | re.MULTILINE,
+)
 _AUTOMATED = re.compile(
     r"\b(?:your|the) (?:last|previous|latest) (?:output|response|message|reply|turn|answer|command|action)\b",
     re.IGNORECASE,
@@ -113,6 +125,10 @@ def _read_block(bare: str, first_line: str) -> Opening | None:
         return Opening(Author.HOST, MARK)
     if _BOXED_NOTICE.match(first_line):
         return Opening(Author.HOST, "notice")
+    if _LABELLED_STEP.match(bare):
+        return Opening(Author.AGENT, "loop")
+    if _EDITOR_HEADING.match(first_line):
+        return Opening(Author.HOST, EDITOR)
     if _RAN.match(bare):
         return Opening(Author.HOST, COMMAND)
     opening = bare[:_OPENING_CHARS]
@@ -129,6 +145,12 @@ def _count_facts(text: str) -> int:
     if min(separators, text.count("\n") + 1) < _LEAST_FACTS:
         return 0
     return sum(1 for _ in _ENVIRONMENT.finditer(text))
+
+
+def find_request(text: str) -> int | None:
+    """Return where the person's words begin behind an editor's state: below the heading that says so."""
+    heading = _REQUEST_HEADING.search(text)
+    return heading.end() if heading else None
 
 
 def find_tail(text: str, start: int, stop: int) -> int:

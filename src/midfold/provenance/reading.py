@@ -13,10 +13,12 @@ from midfold.provenance.dumps import find_dumps
 from midfold.provenance.elements import Element, find_elements, is_emphasis, is_instructions, read_name
 from midfold.provenance.forms import (
     COMMAND,
+    EDITOR,
     MARK,
     Opening,
     ReportReach,
     ends_report,
+    find_request,
     find_tail,
     read_opening,
     read_report_label,
@@ -215,9 +217,11 @@ def _split_bare(text: str, *, is_first: bool) -> list[Segment]:
 
 
 def _split_form(text: str, author: Author, source: str) -> list[Segment]:
-    """A mark fills its paragraph; a person may go on behind it. Other forms fill the text."""
+    """A person may go on behind the paragraph of a mark or an editor's state; other forms fill all."""
     stop = len(text)
-    if source in (MARK, COMMAND):
+    if source == EDITOR:
+        stop = find_request(text) or stop
+    elif source in (MARK, COMMAND):
         at = text.find("\n```\n\n", 4) + 4 if source == COMMAND else text.find("\n")
         stop = at if at > 4 or (source == MARK and at > 0) else stop
     segments = [Segment(0, stop, author, source)]

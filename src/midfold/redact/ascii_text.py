@@ -8,10 +8,12 @@ Invisible characters may stand inside of names and values. `unwrap` takes them a
 every other character was.
 """
 
+import codecs
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 LOGIN_WORD = "\x02\x02"
 """The pattern of a word for a password."""
@@ -48,6 +50,7 @@ _WORDS = tuple((word, _sign(word, LOGIN_WORD)) for word in PASSWORDS) + tuple(
 _ESCAPED_WORDS = dict(_ESCAPED_COLONS) | {
     spelled: _sign(spelled, sign[-2:]) for word, sign in _WORDS for spelled in _escaped(word)
 }
+_ESCAPED_SIGNS = {spelled.encode("ascii"): sign.encode("ascii") for spelled, sign in _ESCAPED_WORDS.items()}
 # Languages say "is" by a word or a particle behind the name, or by a dash.
 _IS = ("就是", "是", "为", "為", "は", "는", "은", "—", "–")
 _SPOKEN_SIGNS = tuple(
@@ -55,7 +58,7 @@ _SPOKEN_SIGNS = tuple(
 )
 _ESCAPED_IS = tuple(spelled for word in _IS for spelled in _escaped(word))
 _ESCAPED_WORD = re.compile(
-    f"({'|'.join(map(re.escape, _ESCAPED_WORDS))})({'|'.join(map(re.escape, _ESCAPED_IS))})?"
+    f"({'|'.join(map(re.escape, _ESCAPED_WORDS))})({'|'.join(map(re.escape, _ESCAPED_IS))})?".encode("ascii")
 )
 _SPACED_IS = tuple((f" {word} ", f" {':':<{len(word)}} ") for word in ("é", "è", "—", "–", "là", "это"))
 _SAME = (
@@ -76,38 +79,130 @@ _WIDE = {code: code - 0xFEE0 for code in (*range(0xFF21, 0xFF3B), *range(0xFF41,
 _WIDE[0xFF3F] = ord("_")
 
 
+def _distinct(chars: Iterable[str]) -> str:
+    return "".join(dict.fromkeys(char for char in chars if not char.isascii()))
+
+
+# Characters that matter have a byte of their own for a while, so that one quick pass over the text is enough
+# to see which of them are there. Of a word for a password its first two letters are looked for.
+_PAIRS = tuple(dict.fromkeys(word[:2] for word, _ in _WORDS))
+_SPECIAL = _distinct(
+    chain(
+        *(word for word, _ in _SAME),
+        *INVISIBLE,
+        *_WIDE_SIGNS,
+        *_PAIRS,
+        *_IS,
+        *(word for word, _ in _SPACED_IS),
+    )
+)
+_ASCII_CHARS = 128
+_ASCII = bytes(range(_ASCII_CHARS))
+FREE_BYTES = 256 - _ASCII_CHARS - len(_SPECIAL)
+"""How many more characters may matter."""
+_NOTHING = "\ufffe"
+_ENCODING = codecs.charmap_build("".join((*map(chr, range(_ASCII_CHARS)), _SPECIAL, _NOTHING * FREE_BYTES)))
+
+
+def _encode(text: str) -> bytes:
+    """Return a byte for each character; those that do not matter are question marks."""
+    return codecs.charmap_encode(text, "replace", _ENCODING)[0]
+
+
+def _bytes_table(pairs: Iterable[tuple[str, str]]) -> bytes:
+    pairs = list(pairs)
+    old, same = "".join(char for char, _ in pairs), "".join(char for _, char in pairs)
+    return bytes.maketrans(_encode(old), same.encode("ascii"))
+
+
+_SAME_TABLE = _bytes_table((*_SAME, *((char, _INVISIBLE_SIGN) for char in INVISIBLE)))
+# A vertical tab is white space to one engine only.
+_LAST_TABLE = _bytes_table((*((char, "?") for char in _SPECIAL), ("\v", " ")))
+_WIDE_BYTES = tuple(_encode(sign) for sign in _WIDE_SIGNS)
+_WORDS_BY_PAIR = {
+    _encode(pair): tuple((word, sign) for word, sign in _WORDS if word.startswith(pair)) for pair in _PAIRS
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Replacement:
+    """What is looked at in another way, and the character that gives it away."""
+
+    word: bytes
+    same: bytes
+    mark: bytes
+
+
+def _replacements(pairs: Iterable[tuple[str, str]]) -> tuple[_Replacement, ...]:
+    return tuple(
+        _Replacement(_encode(word), same.encode("ascii"), _encode(_distinct(word)[0])) for word, same in pairs
+    )
+
+
+_SPOKEN_BYTES = _replacements(_SPOKEN_SIGNS)
+_SPACED_BYTES = _replacements(_SPACED_IS)
+_SIGN_BYTES = (LOGIN_WORD.encode("ascii"), KEY_WORD.encode("ascii"))
+# One byte first and outside of any group: that is what is quickly looked for.
+_SPOKEN = tuple(
+    re.compile(rb"%b(?:%b)" % (sign[:1], b"|".join(re.escape(_encode(word)) for word in _IS)))
+    for sign in _SIGN_BYTES
+)
+_BLANKS = tuple(pair for pair in _SAME if pair[1] == " ")
+
+
 def ascii_form(text: str) -> bytes:
-    """Return `text` as it is looked at; looking for one character first is far quicker than replacing."""
-    if not text.isascii():
-        text = _replace_all(text, _SAME)
-        text = _replace_all(text, ((char, _INVISIBLE_SIGN) for char in INVISIBLE))
-        if any(sign in text for sign in _WIDE_SIGNS):
-            text = text.translate(_WIDE)
-        text = _replace_all(text, _WORDS)
-        if LOGIN_WORD in text or KEY_WORD in text:
-            text = _replace_all(text, _SPOKEN_SIGNS, at=1)
-        text = _replace_all(text, _SPACED_IS, at=1)
-    if "\\u" in text:
-        text = _ESCAPED_WORD.sub(_sign_of_escaped, text)
-    # A vertical tab is white space to one engine only.
-    return text.encode("ascii", "replace").replace(b"\v", b" ")
+    """Return `text` as it is looked at."""
+    data = text.encode("ascii").replace(b"\v", b" ") if text.isascii() else _read_other_scripts(text)
+    return _ESCAPED_WORD.sub(_sign_of_escaped, data) if b"\\u" in data else data
 
 
-def _sign_of_escaped(match: re.Match[str]) -> str:
-    sign = _ESCAPED_WORDS[match[1]]
-    return f"{sign}{':':?>{len(match[2])}}" if match[2] else sign
+def _read_other_scripts(text: str) -> bytes:
+    data = _encode(text)
+    special = data.translate(None, _ASCII)
+    if any(sign in special for sign in _WIDE_BYTES):
+        text = text.translate(_WIDE)
+        data = _encode(text)
+    signed = _sign_words(text, special)
+    if signed is not text:
+        data = _encode(signed)
+    data = data.translate(_SAME_TABLE)
+    if any(sign in data for sign in _SIGN_BYTES) and any(found.search(data) for found in _SPOKEN):
+        data = _replace_marked(data, special, _SPOKEN_BYTES)
+    return _replace_marked(data, special, _SPACED_BYTES).translate(_LAST_TABLE)
 
 
-def _replace_all(text: str, pairs: Iterable[tuple[str, str]], *, at: int = 0) -> str:
+def _replace_marked(data: bytes, special: bytes, replacements: Iterable[_Replacement]) -> bytes:
+    """Replace what may be there: each is a pass over the text, and one for its mark is far quicker."""
+    for each in replacements:
+        if each.mark in special:
+            data = data.replace(each.word, each.same)
+    return data
+
+
+def _sign_words(text: str, special: bytes) -> str:
+    """Return `text` with its words for passwords and keys replaced by signs, or `text` itself without any."""
+    words = [word for pair, words in _WORDS_BY_PAIR.items() if pair in special for word in words]
+    if any(" " in word for word, _ in words):
+        text = _replace_all(text, _BLANKS)
+    return _replace_all(text, words)
+
+
+def _sign_of_escaped(match: re.Match[bytes]) -> bytes:
+    sign = _ESCAPED_SIGNS[match[1]]
+    return sign + b":".rjust(len(match[2]), b"?") if match[2] else sign
+
+
+def _replace_all(text: str, pairs: Iterable[tuple[str, str]]) -> str:
     for word, same in pairs:
-        if word[at] in text:
-            text = text.replace(word, same)
+        text = text.replace(word, same)
     return text
 
 
-def unwrap(data: bytes) -> bytes:
-    """Return a text in ASCII without its invisible characters; `data` itself if it has none."""
-    return data.translate(None, _INVISIBLE_BYTE) if _INVISIBLE_BYTE in data else data
+def unwrap(text: str, data: bytes) -> bytes:
+    """Return `text` in ASCII without its invisible characters; if it has none, `data`, which is all of it."""
+    if _INVISIBLE_BYTE not in data:
+        return data
+    return ascii_form(_replace_all(text, ((char, "") for char in (*INVISIBLE, _INVISIBLE_SIGN))))
 
 
 @dataclass(frozen=True, slots=True)

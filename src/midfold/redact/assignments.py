@@ -13,7 +13,9 @@ from midfold.redact.patterns import (
     Detection,
     Secret,
     is_argument,
+    is_mixed,
     is_name,
+    is_numbered,
     is_password,
     is_random,
     is_short_key,
@@ -38,7 +40,7 @@ _KEYS = (
 _PASSWORDS = (
     r"password passwd passphrase passcode pwd _pass -pass _pw psk secretstring requirepass masterauth "
     r"passwort kennwort wachtwoord contrase.a senha palavra.passe clave parola salasana heslo passord "
-    r"adgangskode mot.de.passe has\?o l\?senord jelsz\? m\?t.kh\?u kata.sandi "
+    r"adgangskode mot.de.passe has\?o l\?senord l\?senordet jelsz\? m\?t.kh\?u kata.sandi "
     rf"{LOGIN_WORD}"
 )
 _SHORT_NAME = r"\b(?-i:[Pp]ass|[Pp]w|PW)"
@@ -57,7 +59,13 @@ _WRAP = (
 )
 _CLOSING = rf"\*{{0,2}}(?:\\{{0,3}}[\"'`]|{_WRAP})?\]?\*{{0,2}}[ \t]{{0,8}}"
 _TYPE = r"[ \t]{0,2}[a-z:]{0,8}(?:str|string|bytes)\??[ \t]{0,2}(?:\| ?none ?)?"
-_IS = r"[ \t](?:is|was|ist|war|lautet|est|es|era)\b:?"
+# Languages say "is", and what was done with it; in ASCII a letter with an accent is a question mark.
+_BE = r"is|was|ist|war|lautet|est|es|era|er|jest|adalah|\?r"
+_DONE = (
+    r"(?:is|was|has[ \t]been)[ \t](?:generated|created|set|reset|changed)"
+    r"(?:[ \t](?:for|of)[ \t][^\s:]{1,60})?(?::|[ \t](?:to|as)\b:?)"
+)
+_IS = rf"[ \t](?:{_DONE}|(?:{_BE})\b:?)"
 _VALUE_OF = (
     r"(?:[,;/ \t\r\n]{1,40}[\"']?value[\"']?[ \t]{0,4}[:=]|</key>\s{0,20}<string>|"
     r"[ \t]{0,4}\{\s{0,20}default[ \t]{0,8}=|[ \t][a-z:]{1,20}=[\"'][^\"'<>]{0,100}[\"']>)"
@@ -67,10 +75,12 @@ _SIGN = (
     r"[ \t]{0,8}"
 )
 _OF = (
-    r"(?:'s)?[ \t](?:for|of|to|on|at|from|in|de|du|des|del|da|do|van|von|der|zum|zur|f\?r)"
-    r"(?:[ \t][a-z0-9_.@'/:-]{1,32}){1,3}(?:[ \t]{1,2}(?:is|was|ist|lautet|est|es)[ \t]?:?|:)[ \t]{1,4}"
+    r"(?:'s)?[ \t](?:for|of|to|on|at|from|in|de|du|des|del|da|do|van|von|voor|der|zum|zur|pour|para|per|dla|"
+    r"til|f\?r)"
+    rf"(?:[ \t][a-z0-9_.@'/:-]{{1,32}}){{1,3}}(?:[ \t]{{1,2}}(?:{_BE}|to)[ \t]?:?|[ \t]?:)[ \t]{{1,4}}"
 )
-_OTHER_SCRIPT = rf"{LOGIN_WORD}(?:[ ?]{{1,12}}[:=][ \t]{{0,4}}|[ \t]{{1,2}})"
+# A word between, of another script: "is".
+_OTHER_SCRIPT = rf"{LOGIN_WORD}(?:[ ?]{{1,12}}[:=][ \t]{{0,4}}|(?:[ \t]?\?{{1,4}})?[ \t]{{1,2}})"
 _PAIR_SIGN = r"\\{0,3}[\"'],[ \t]{0,4}"
 _OPTION = r"--(?:[a-z0-9]{1,20}-){0,3}"
 _STORE_OPTION = r"[ \t]-(?:src|dest)?(?:store|key)pass[ \t]{1,4}"
@@ -94,7 +104,7 @@ _OPENING = rf"(?:[bruf@]{{0,2}}\\{{0,3}}[\"'`]|(?:{_WRAP}[ \t]{{0,2}}){{1,2}})"
 
 # How a value begins. In quotes it may be a word that is closed again. Out of quotes, what has neither digit
 # nor sign is a word, unless nothing but a value can stand there.
-_QUOTED_SIGN = r"(?:[^a-z\"'`\s=:\\]|[=:][^\"'`\s]| [^\"'`\r\n\f]{4})"
+_QUOTED_SIGN = r"(?:[^a-z\"'`\s=:\\]|[=:][^\"'`\s]| [^\"'`\r\n\f]{2})"
 _BARE_SIGN = r"[0-9!@#%^*+/~?-]"
 _BEGINNING = (
     rf"(?:{_OPENING}(?:[a-z]{{4,64}}(?:[\"'`\\\r\n\f&%\x1b]|$)|[a-z]{{4,64}}{_QUOTED_SIGN}|"
@@ -123,7 +133,8 @@ _IS_SHORT = re.compile(rf"{_SHORT_NAME}\b".encode())
 _PAIR = re.compile(_PAIR_SIGN.encode() + rb"$")
 _CAPITALS = re.compile(rb"[A-Z0-9_]+[\"']")
 _SETTER = re.compile(rb"(?i:(?:set|put|add|env|define|with|prop|param)\w{0,20}\(\s{0,4}[\"'][\w.]{0,40}$)")
-_NO_SIGN = re.compile(LOGIN_WORD.encode() + rb"[ \t]+")
+_NO_SIGN = re.compile(LOGIN_WORD.encode() + rb"[ \t?]+")
+_TO = re.compile(rb"[ \t]to[ \t]?:?[ \t]+$", re.IGNORECASE)
 _PHRASE = re.compile(rb"(?i:psk|wpa)")
 _SMALL = re.compile(rb"[a-z]")
 _ENVIRONMENT = re.compile(rb"[A-Z0-9_]+=")
@@ -134,6 +145,8 @@ _BARE = re.compile(
 )
 # Behind a name of another script, the rest of the sentence may follow without a blank.
 _BARE_ASCII = re.compile(rb"[^\s\"'`\\,;&|<>(){}\[\]\x1b?]{1,%d}+" % MAX_VALUE_CHARS)
+# Letters of another script with a number or the like behind, and nothing more of that script.
+_FOREIGN = re.compile(rb"(?:\?{2,32}[A-Za-z0-9!@#$%^&*_]{3,32}|\?{5,32}[0-9]{2})(?=[\s,.;!\"'`)]|$)")
 _QUOTED = {
     quote: re.compile(rb"(?:[^\\\r\n\f%b]|\\[^\r\n\f]){1,%d}+" % (quote, MAX_VALUE_CHARS))
     for quote in (b'"', b"'", b"`")
@@ -152,6 +165,8 @@ def read_assignment(data: bytes, start: int) -> Detection:
     quote = _quote(lead)
     # An object holds names and values of its own.
     value = None if data.startswith(b"{", lead.end()) else _value_pattern(lead, quote).match(data, lead.end())
+    if value is None and not quote and (foreign := _FOREIGN.match(data, lead.end())):
+        return Detection((Secret(_kind(lead["lead"]), *foreign.span()),), foreign.end())
     if value is None:
         return Detection((), lead.end())
     found = value[0] if quote else value[0].rstrip(_TRAILING)
@@ -190,12 +205,15 @@ def _is_credential(data: bytes, lead: re.Match[bytes], value: bytes, stop: int) 
         return is_quoted and _is_second(data, lead, value)
     if not _IS_PASSWORD.search(name):
         return is_random(value) or _is_key(data, lead, value, stop)
-    if _NO_SIGN.fullmatch(name):  # a word behind another is a password only if it reads as none
-        return is_short_key(value)
+    if not is_quoted and (_NO_SIGN.fullmatch(name) or _TO.search(name)):
+        # A word behind another is a password only if it reads as none.
+        return is_mixed(value)
     if is_quoted and (_PHRASE.match(name) or _ENVIRONMENT.fullmatch(name)):  # several words, too
         return is_argument(value)
-    if not is_setting and value.isalpha():
-        return is_word(value) and _is_value(data, lead, value, stop)
+    if not is_setting and (value.isalpha() or is_numbered(value)):
+        return is_password(value, is_quoted=False) or (
+            (is_word(value) or is_numbered(value)) and _is_value(data, lead, value, stop)
+        )
     return is_password(value, is_quoted=is_setting)
 
 

@@ -61,6 +61,11 @@ COMMANDS = (
         _END,
     ),
     PasswordCommand("openssl", _option("-pass(?:in|out)?", rf"{_JOINT}[\"']?pass:")),
+    PasswordCommand("openssl", _option("-k", _GAP)),
+    PasswordCommand("ssh-keygen", _option("-N", _GAP)),
+    PasswordCommand("ssh-keygen", _option("-P", _GAP)),
+    PasswordCommand("(?:useradd|usermod)", _option("-p|--password")),
+    PasswordCommand("mc", rf"{_GAP}(?:alias|config host){_GAP}(?:set|add)(?:{_GAP}{_ARGUMENT}){{3}}{_GAP}"),
     PasswordCommand("(?:zip|unzip)", _option("-P", _GAP)),
     PasswordCommand("(?:7z[azr]?|7zz|rar|unrar)", _option("-h?p", r"(?=[^\s-])")),
     PasswordCommand("(?:https?|xh)", _option("-a|--auth", rf"{_JOINT}[\"']?[^\s:\"']{{1,80}}:")),
@@ -159,6 +164,8 @@ def read_command(data: bytes, start: int) -> Detection:
             stop = name.start()
             break
         found += _read_tool(data, name[0], name.end(), stop)
+    if not found and (pair := _PAIR_READER.search(data, start, stop)):
+        found += filter(None, [_read_value(data, pair.end())])
     return Detection(tuple(found), max([stop, *(secret.stop for secret in found)]))
 
 

@@ -8,8 +8,12 @@ from collections.abc import Iterator
 from midfold.redact.forms import Form, make_readers, make_screen, read_form
 from midfold.redact.patterns import MAX_VALUE_CHARS, Detection, Secret, is_argument, is_password, is_random
 
+_HEADER_NAME = re.compile(rb"(?i:x(?:-[a-z]+){1,5})")
+
 
 def _is_header_value(value: bytes) -> bool:
+    if _HEADER_NAME.fullmatch(value):  # the next in a list of names
+        return False
     return is_random(value, min_chars=8) or _is_pair_in_base64(value)
 
 

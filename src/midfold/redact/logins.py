@@ -3,7 +3,7 @@
 import re
 
 from midfold.redact.forms import Form, make_readers, make_screen, read_form
-from midfold.redact.patterns import Detection, Secret, is_argument, is_password, is_random
+from midfold.redact.patterns import Detection, Secret, is_argument, is_mixed, is_password, is_random
 
 
 def _is_given(value: bytes) -> bool:
@@ -34,7 +34,7 @@ _CONNECTS = r"(?:mysqli?_connect|mysqli|PDO|pg_connect|ftp_login|imap_open)[ \t]
 FORMS = (
     Form(
         "password",
-        r"#[ \t]{0,4}define[ \t]{1,4}\w{0,40}(?:(?:PASS|PWD|PSK|PASSWD)|PASSWORD|PASSPHRASE)[ \t]{1,16}\"",
+        r"#[ \t]{0,4}define[ \t]{1,4}\w{0,40}(?:(?:PASS|PWD|_PSK|PASSWD)|PASSWORD|PASSPHRASE)[ \t]{1,16}\"",
         _IN_QUOTES_BEGINS,
         _IN_QUOTES,
         _is_given,
@@ -126,6 +126,53 @@ FORMS = (
         _is_given,
         screen=r"\bUSER[ \t]{1,2}[\w.@+\\-]",
     ),
+    Form(
+        "password",
+        r"(?:\b(?:ENV|ARG|setx|SetEnv)|\bset[ \t]{1,2}-[a-zA-Z]{1,4})[ \t]{1,4}"
+        r"[A-Z][A-Z0-9_]{0,40}?(?:PASSWORD|PASSWD|PASS|PWD|TOKEN|SECRET|KEY)[ \t]{1,4}[\"']?",
+        r"[^\s\"'$]",
+        r"[^\s\"'$][^\s\"']{3,200}",
+        is_argument,
+        screen=r"(?:\b(?:ENV|ARG|setx|SetEnv)|\bset[ \t]{1,2}-[a-zA-Z]{1,4})[ \t]{1,4}[A-Z][A-Z0-9_]{2}",
+    ),
+    Form(
+        "url-password",
+        r"\bjdbc:oracle:[a-z0-9]{1,8}:[\w.$#-]{1,40}/",
+        r"[^\s@]",
+        r"[^\s@\"']{3,100}(?=@)",
+        is_argument,
+    ),
+    Form(
+        "password",
+        rf"(?i:\b(?:credentials?|creds|logins?)(?:[ \t]{{0,2}}[:=])?[ \t]{{1,2}})"
+        rf"{_USER}[ \t]{{0,2}}[/:|][ \t]{{0,2}}",
+        r"[^\s]",
+        r"[^\s\"'`,;/|]{5,100}",
+        is_mixed,
+        screen=r"(?i:\b(?:credentials?|creds|logins?)(?:[ \t]{0,2}[:=])?[ \t]{1,2})[\w.@+\\-]",
+    ),
+    Form(
+        "private-key",
+        r"<(?:D|P|Q|DP|DQ|InverseQ)>",
+        r"[A-Za-z0-9+/]{16}",
+        r"[A-Za-z0-9+/]{40,4000}={0,2}(?=</)",
+        _is_base64,
+    ),
+    Form(
+        "private-key",
+        r"\\{0,3}\"d\\{0,3}\"[ \t]{0,4}:[ \t]{0,4}\\{0,3}\"",
+        r"[\w-]{16}",
+        r"[\w-]{40,4000}(?=\\{0,3}\")",
+        _is_base64,
+    ),
+    Form(
+        "secret",
+        r"(?i:\b(?:seed|mnemonic|recovery)(?:[ _-]?(?:phrase|words|seed))?[\"']?)"
+        r"[ \t]{0,3}[:=][ \t]{0,3}[\"']?",
+        r"[a-z]{3,8} [a-z]{3}",
+        r"(?:[a-z]{3,8} ){11,23}[a-z]{3,8}",
+        lambda _value: True,
+    ),
     Form("password", r"\bftp>[ \t]{0,4}PASS[ \t]{1,2}", _RUN, _RUN + r"{4,200}", _is_given),
     Form(
         "password",
@@ -161,16 +208,22 @@ def read_login(data: bytes, start: int) -> Detection:
     return Detection(tuple(_trimmed(data, secret) for secret in found.secrets), found.resume)
 
 
-PIPED_SCREEN = rb"[\"'][ \t]{0,4}\|[ \t]{0,4}(?i:convertto-securestring)"
-"""A string that is piped into what makes a password of it."""
+PIPED_SCREEN = (
+    rb"[\"'][ \t]{0,4}\|[ \t]{0,4}(?i:convertto-securestring)|"
+    rb"[ \t]as[ \t](?:(?:the|a|my|your|its|our)[ \t])?(?i:password|passphrase|passcode|passwort|kennwort)\b"
+)
+"""A string that is piped into what makes a password of it, or a word that is named as one behind."""
 PIPED_CHARS = 200
 _PIPED = re.compile(rb"[\"'](?P<value>[^\"'\r\n\f]{3,%d})$" % (PIPED_CHARS - 1))
+
+_WORD_BEFORE = re.compile(rb"(?<![^\s\"'`(])(?P<value>[^\s\"'`(]{5,100})[\"'`]?$")
 
 
 def read_piped(data: bytes, start: int) -> Detection:
     """Read the string that ends at `start`."""
-    found = _PIPED.search(data, max(0, start - PIPED_CHARS), start)
-    if found is None or not is_argument(found["value"]):
+    is_word = data[start] in b" \t"
+    found = (_WORD_BEFORE if is_word else _PIPED).search(data, max(0, start - PIPED_CHARS), start)
+    if found is None or not (is_mixed if is_word else is_argument)(found["value"]):
         return Detection((), start + 1)
     return Detection((Secret("password", *found.span("value")),), start + 1)
 

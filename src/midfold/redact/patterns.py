@@ -58,6 +58,7 @@ _WEAK = re.compile(rb"p[a@4]ssw[o0]rd[0-9!@#$%^&*]{2,8}", re.IGNORECASE)
 _METAVARIABLE = re.compile(rb"[A-Z][A-Z_-]*|(?i:pass|pw|pwd|passwd|password|secret|the|and|or|for|to|is|no)")
 _LETTERS = re.compile(rb"[A-Za-z]{4,64}")
 _SHORT_KEY = re.compile(rb"[A-Za-z0-9][A-Za-z0-9_.!@$%^&+-]+")
+_NUMBERED = re.compile(rb"[A-Za-z]{2,20}(?:-[A-Za-z]{2,20}){0,4}-[0-9]{1,6}")
 _PATHS = (b"/", b"./", b"../", b"~/")
 _SYLLABLE = re.compile(rb"[A-Za-z]++[\d@#$%^&*!~]|[\d@#$%^&*!~]++[A-Za-z]")
 
@@ -153,6 +154,16 @@ def is_short_key(value: bytes) -> bool:
         and not _LABEL.search(value)
         and not _KEY_LABEL.search(value)
     )
+
+
+def is_mixed(value: bytes) -> bool:
+    """Whether a value mixes letters and digits as short keys do, however long it is, and names no key."""
+    return is_short_key(value[: MIN_SECRET_CHARS - 1]) or is_short_key(value[1 - MIN_SECRET_CHARS :])
+
+
+def is_numbered(value: bytes) -> bool:
+    """Whether a value is words with dashes between and a number behind: a name, or a password."""
+    return _NUMBERED.fullmatch(value) is not None and not _LABEL.search(value)
 
 
 class PatternMatch(Protocol):

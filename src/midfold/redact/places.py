@@ -39,7 +39,7 @@ _SAID = re.compile(
 )
 _VALUE_OF = re.compile(rb"(?i)\svalue[\"']?[ \t]{0,4}[:=]")
 _ELEMENT_END = re.compile(rb"</")
-_SPOKEN = re.compile(rb"[a-z][ \t]{0,8}$", re.IGNORECASE)
+_SPOKEN = re.compile(rb"(?:[a-z]|[ \t][a-z]{2,9}:)[ \t]{0,8}$", re.IGNORECASE)
 _SENTENCE_END = re.compile(rb"[\"'`)]?[.!]?(?:\s|$|[\"'`)])")
 
 
@@ -91,7 +91,7 @@ _STATE = re.compile(
     rb"false|fine|okay|gone|lost|old|new|here|there|below|above|case|just|left|later|either|other|over|under|rather|sent|kept|set|too|also|always|"
     rb"never|now|still|yours|mine|simple|easy|hard|public|private|in|on|at|by|of|so|up|same|secure|insecure|"
     rb"plain|plaintext|text|unique|random|clear|cleartext|string|obsolete|useless|legal|illegal|read|written|"
-    rb"given|longer|shorter|older|newer|stronger|weaker|about|last|similar|unset|available|next|first|equal|"
+    rb"given|found|longer|shorter|older|newer|stronger|weaker|about|last|similar|unset|available|next|first|equal|"
     rb"hash|base|sure|like|such|what|how|why|as|asked|known|shown|chosen|broken|built|meant|made|done|out)"
 )
 

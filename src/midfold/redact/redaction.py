@@ -12,7 +12,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from hashlib import blake2b
 from itertools import chain, count
 
 from midfold.redact import assignments, commands, headers, logins, private_keys, tokens
@@ -25,7 +24,8 @@ from midfold.redact.patterns import (
     Secret,
     choose_engine,
 )
-from midfold.redact.shapes import MAX_BEFORE_CHARS, MIDDLE_SHAPES, RUN_PREFIX, SHAPES
+from midfold.redact.placeholders import hide_placeholders, near_placeholders, write_placeholder
+from midfold.redact.shapes import MAX_BEFORE_CHARS, RUN_PREFIX
 
 _PART_CHARS = 2_048
 # No evidence of a credential is longer, but for what has a run of letters and digits in it.
@@ -230,32 +230,6 @@ _GATE = (*(screen for screen, _ in _LINE_DETECTORS), tokens.MIDDLE_SIGNS, logins
 # again. More than one more round takes text made for it, and that must not make us go round for ever.
 _MAX_ROUNDS = 8
 
-_KINDS_BY_CONTEXT = [
-    "api-key",
-    "authorization",
-    "basic-auth",
-    "bearer-token",
-    "cookie",
-    "credential",
-    "jwt",
-    "password",
-    "private-key",
-    "secret",
-    "token",
-    "url-password",
-    "url-token",
-]
-KINDS = frozenset(
-    (*(shape.kind for shape in SHAPES), *(shape.kind for shape in MIDDLE_SHAPES), *_KINDS_BY_CONTEXT)
-)
-"""Every kind there is."""
-
-OPENING = b"[REDACTED:"
-"""The beginning of every placeholder."""
-_ID_BYTES = 2
-# A pattern of all kinds would take longer to compile than all others together.
-_PLACEHOLDER = re.compile(rb"\[REDACTED:([a-z0-9-]{1,64})(?::[0-9a-f]{4})?\]")
-
 
 class Finder:
     """Finds credentials with the given engine."""
@@ -273,19 +247,19 @@ class Finder:
 
     def find_parts(self, text: str) -> list[ScannedPart]:
         """Return the parts of `text` that hold credentials, from first to last."""
-        data = _hide_placeholders(ascii_form(text))
+        data = hide_placeholders(ascii_form(text))
         parts = list(Scanner(data, self._gate, self._detectors).parts())
         # These may reach over parts: keys of many lines, and what invisible characters stand in.
         across = list(private_keys.find_keys(data)) if any(map(data.__contains__, private_keys.WORDS)) else []
-        across += self._find_unwrapped(data)
+        across += self._find_unwrapped(text, data)
         if not across:
             return parts
         joined = join([*across, *(secret for part in parts for secret in _moved(part))])
         return [ScannedPart(0, len(text), Findings(tuple(joined)))]
 
-    def _find_unwrapped(self, data: bytes) -> list[Secret]:
+    def _find_unwrapped(self, text: str, data: bytes) -> list[Secret]:
         """Return the credentials that are seen without the invisible characters, as they are with them."""
-        shown = unwrap(data)
+        shown = unwrap(text, data)
         if shown is data:
             return []
         parts = list(Scanner(shown, self._gate, self._detectors).parts())
@@ -313,12 +287,18 @@ def redact(text: str, *, key: bytes = b"", finder: Finder | None = None) -> str:
     Redacting the result again changes nothing.
     """
     finder = finder or default_finder()
+    parts = finder.find_parts(text)
     for _ in range(_MAX_ROUNDS):
-        parts = finder.find_parts(text)
         if not parts:
             break
         text = "".join(_write(text, parts, key))
+        parts = [part for near in near_placeholders(text) for part in _find_within(finder, text, near)]
     return text
+
+
+def _find_within(finder: Finder, text: str, near: slice) -> Iterator[ScannedPart]:
+    for part in finder.find_parts(text[near]):
+        yield ScannedPart(near.start + part.start, near.start + part.stop, part.findings)
 
 
 def find_secrets(text: str) -> list[Secret]:
@@ -345,7 +325,7 @@ def _pieces(text: str, secrets: Iterable[Secret], key: bytes) -> Iterator[str]:
     position = 0
     for secret in secrets:
         yield text[position : secret.start]
-        yield _placeholder(secret.kind, text[secret.start : secret.stop], key)
+        yield write_placeholder(secret.kind, text[secret.start : secret.stop], key)
         position = secret.stop
     yield text[position:]
 
@@ -354,23 +334,3 @@ def _moved(part: ScannedPart) -> Iterator[Secret]:
     """Yield the credentials of a part, counted from where the text begins."""
     for secret in part.findings.secrets:
         yield Secret(secret.kind, part.start + secret.start, part.start + secret.stop)
-
-
-def _placeholder(kind: str, secret: str, key: bytes) -> str:
-    """Write the placeholder of a secret; `key` has at most 64 bytes."""
-    if not key:
-        return f"[REDACTED:{kind}]"
-    digest = blake2b(secret.encode("utf-8", "surrogatepass"), key=key, digest_size=_ID_BYTES)
-    return f"[REDACTED:{kind}:{digest.hexdigest()}]"
-
-
-def _hide_placeholders(data: bytes) -> bytes:
-    """Put form feeds in the place of placeholders: nothing is found in them, nor across them.
-
-    Only the kinds that we write count, so that brackets around a credential do not save it from being found.
-    """
-    return _PLACEHOLDER.sub(_blank, data) if OPENING in data else data
-
-
-def _blank(match: re.Match[bytes]) -> bytes:
-    return b"\f" * len(match[0]) if match[1].decode() in KINDS else match[0]

@@ -3,7 +3,7 @@
 The fold needs no more than this: it asks for a draft, has it written into the room there is, and checked.
 """
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from midfold.errors import SummaryUnavailable
@@ -55,7 +55,13 @@ class Draft:
             template=template,
         )
 
-    def check(self, body: str, *, elsewhere: Callable[[], str], source: Callable[[], str]) -> Retention:
+    def check(
+        self,
+        body: str,
+        *,
+        elsewhere: Callable[[], Iterable[str]],
+        source: Callable[[], Iterable[str]],
+    ) -> Retention:
         """Say what survived; what a model wrote is also searched for things that nobody said."""
         retention = check(body, self.sources.facts, elsewhere=elsewhere)
         if self.words is None:

@@ -1,9 +1,12 @@
-"""Looks for any of many phrases in a text, in a time that does not grow with their number."""
+"""Looks for many phrases in texts, in a time that does not grow with their number times the text."""
 
+import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 _PIECE_CHARS = 5
+_WORD = re.compile(r"\w+")
+_WHOLE_WORD = re.compile(r"(?<=\W)\w+(?=\W)")
 
 
 class Phrases:
@@ -26,6 +29,26 @@ class Phrases:
         if not self._long or self._long.keys().isdisjoint(pieces := _cut(text)):
             return False
         return any(phrase in text for piece in self._long.keys() & pieces for phrase in self._long[piece])
+
+
+def find_absent(phrases: Sequence[str], texts: Iterable[str]) -> list[str]:
+    """Return the phrases that no text holds, in their order.
+
+    A word with something on both sides of it in a phrase is a word of any text that holds the phrase. So each
+    phrase is looked for only where the word is that the fewest other phrases have.
+    """
+    words = {phrase: set(_WHOLE_WORD.findall(phrase)) for phrase in phrases}
+    counts = Counter(word for each in words.values() for word in each)
+    wanted: defaultdict[str, set[str]] = defaultdict(set)
+    for phrase, each in words.items():
+        wanted[min(each, key=lambda word: (counts[word], word)) if each else ""].add(phrase)
+    found: set[str] = set()
+    for text in texts:
+        for word in ("", *(wanted.keys() & set(_WORD.findall(text)))):
+            here = {phrase for phrase in wanted[word] if phrase in text}
+            found |= here
+            wanted[word] -= here
+    return [phrase for phrase in phrases if phrase not in found]
 
 
 def _cut(text: str) -> set[str]:

@@ -16,6 +16,8 @@ TASK_HEADING = "Active Task"
 FOLDED_HEADING = "Folded Messages"
 CORRECTIONS_HEADING = "Corrections by the User"
 """Code wrote the lines under this heading."""
+NOTED = " (noted)"
+"""What a heading ends with where a model wrote the lines under it."""
 MAX_TASK_CHARS = 2_000
 _MOST_ANSWERS = 3
 _ANSWER_CHARS = 400
@@ -85,6 +87,11 @@ def join_sections(sections: Mapping[str, str]) -> str:
     """Write sections in their order, leaving out empty ones."""
     written = [f"## {name}\n{text}" if name else text for name, text in sections.items() if text.strip()]
     return "\n\n".join(written)
+
+
+def as_noted(heading: str) -> str:
+    """Return a heading that says of itself that a model wrote the lines under it."""
+    return heading if heading.endswith(NOTED) else f"{heading}{NOTED}"
 
 
 def quote_headings(text: str) -> str:

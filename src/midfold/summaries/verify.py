@@ -1,12 +1,13 @@
 """Checks a summary against what it stands for: what is missing is added, what is made up is named."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from midfold.settings import Template
 from midfold.summaries.digest.entries import (
     MUST,
+    NAMES_HEADING,
     NOTES_HEADING,
     RULES_HEADING,
     DigestEntry,
@@ -16,8 +17,8 @@ from midfold.summaries.digest.entries import (
     note_heading,
     write_heads,
 )
-from midfold.summaries.phrases import Phrases
-from midfold.summaries.sections import join_sections, split_sections
+from midfold.summaries.phrases import Phrases, find_absent
+from midfold.summaries.sections import FOLDED_HEADING, HEADINGS, as_noted, join_sections, split_sections
 
 _MOST_INVENTIONS = 50
 # What a summariser can make up and a reader will believe: figures, paths, addresses, ids.
@@ -39,6 +40,7 @@ _IDLE_PART = 0.05
 _BYTES_PER_TOKEN = 3.3
 _RAISED_PART = 0.1
 """Of the budget: what lines that hold facts may take before anything else is weighed."""
+_ASKED_HEADINGS = frozenset({NOTES_HEADING, NAMES_HEADING, FOLDED_HEADING}.union(*HEADINGS.values()))
 _FIRM = MUST / 200
 """The weight from which an entry must survive."""
 
@@ -53,23 +55,24 @@ class Retention:
     invented: tuple[str, ...] = ()
 
 
-def check(body: str, facts: Sequence[str], *, elsewhere: Callable[[], str]) -> Retention:
-    """Look for facts in a summary and, where they are not there, in what stays beside it."""
-    missing = [fact for fact in facts if fact not in body]
+def check(body: str, facts: Sequence[str], *, elsewhere: Callable[[], Iterable[str]]) -> Retention:
+    """Look for facts in a summary and, where they are not there, in the texts that stay beside it."""
+    missing = find_absent(facts, [body])
     if missing:
-        beside = elsewhere()
-        missing = [fact for fact in missing if fact not in beside]
+        missing = find_absent(missing, elsewhere())
     return Retention(len(facts), len(facts) - len(missing), tuple(missing))
 
 
-def find_inventions(body: str, source: Callable[[], str]) -> tuple[str, ...]:
-    """List the figures, paths and ids of a summary that never occur in its source."""
+def find_inventions(body: str, source: Callable[[], Iterable[str]]) -> tuple[str, ...]:
+    """List the figures, paths and ids of a summary that never occur in the texts of its source."""
     claims = dict.fromkeys(claim.rstrip(".,:;*_~") for claim in _CLAIM.findall(body))
-    if not claims:
-        return ()
-    plain = source().replace(",", "")
-    made_up = (claim for claim in claims if claim.replace(",", "") not in plain)
-    return tuple(made_up)[:_MOST_INVENTIONS]
+    plain = {claim: claim.replace(",", "") for claim in claims}
+    for text in source() if claims else ():
+        said = text.replace(",", "")
+        plain = {claim: bare for claim, bare in plain.items() if bare not in said}
+        if not plain:
+            break
+    return tuple(plain)[:_MOST_INVENTIONS]
 
 
 def repair(
@@ -89,11 +92,11 @@ def repair(
     """
     sections = split_sections(body)
     words = join_sections(
-        {note_heading(heading) if heading else NOTES_HEADING: said for heading, said in sections.items()}
+        {_noted(heading) if heading else NOTES_HEADING: said for heading, said in sections.items()}
     )
     if _has_more_to_say(entries, budget_tokens - count_text(words)):
         words = _without_idle_lines(words, budget_tokens)
-    unsaid = [fact for fact in facts if fact not in words]
+    unsaid = find_absent(facts, [words])
     entries = _raise_facts(entries, unsaid, budget_tokens)
     firm = [entry for entry in entries if entry.weight >= _FIRM and _is_missing(entry, words)]
     reserve = min(count_text(write_heads(firm, template)), budget_tokens // 2)
@@ -102,6 +105,11 @@ def repair(
     room = budget_tokens - count_text(words)
     added = fill_digest(missing, count_text=count_text, budget_tokens=max(room, 0), template=template)
     return _merge(split_sections(words), split_sections(added))
+
+
+def _noted(heading: str) -> str:
+    """Return the heading for a model's words: one that was not asked for must not pass for the code's own."""
+    return note_heading(heading) if heading in _ASKED_HEADINGS else as_noted(heading)
 
 
 def shorten(body: str, *, count_text: Callable[[str], int], budget_tokens: int) -> str:

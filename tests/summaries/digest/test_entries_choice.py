@@ -115,7 +115,7 @@ def test_the_same_conversation_gives_the_same_digest(name):
 def test_figures_and_paths_of_a_digest_all_occur_in_its_source(dialect, template):
     result = compress(transcript(dialect, turns=40, result_chars=900), max_tokens=2_500, template=template)
     unnumbered = re.sub(r"\[[\d, ]+\]|## Folded Messages(?s:.*)", "", body_of(result))
-    assert find_inventions(unnumbered, lambda: everything(result)) == ()
+    assert find_inventions(unnumbered, lambda: [everything(result)]) == ()
 
 
 def test_every_piece_of_a_digest_is_quoted():

@@ -127,3 +127,17 @@ def test_input_and_output_that_add_up_to_too_much_are_told_apart_by_the_input(si
 )
 def test_a_body_that_says_nothing_never_starts_a_fold(status, body):
     assert classify(status, body).kind is FailureKind.OTHER
+
+
+def test_a_message_above_the_length_of_its_field_is_a_prompt_too_long_and_an_id_is_none():
+    def body(param):
+        return {
+            "error": {
+                "message": "string too long. Expected a string with maximum length 10485760.",
+                "param": param,
+                "code": "string_above_max_length",
+            }
+        }
+
+    assert classify(400, body("messages[3].content")).kind is FailureKind.PROMPT_TOO_LONG
+    assert classify(400, body("messages[3].tool_calls[0].id")).malformed

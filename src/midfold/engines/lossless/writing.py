@@ -72,7 +72,7 @@ class NodeWriter:
         numbers = join_spans(Span(each, each + 1) for each in job.numbers[: len(chunk)])
         node = SummaryNode(name_node(digests, 0, self.key), 0, numbers, (), "", source_tokens)
         draft = yield from self._draft(job, ask_model)
-        source = partial(_join_texts, job.messages[: len(chunk)])
+        source = partial(_texts, job.messages[: len(chunk)])
         return self._finish(node, draft, budget_tokens, source)
 
     def condense(self, nodes: Sequence[SummaryNode], *, budget_tokens: int) -> Writing:
@@ -94,7 +94,7 @@ class NodeWriter:
     def shorten(self, node: SummaryNode, budget_tokens: int) -> WrittenNode:
         """Say less in the same node; nobody is asked."""
         job = replace(self._newest(budget_tokens), previous=node.body)
-        return self._finish(node, Draft(job, gather_sources(job)), budget_tokens, lambda: node.body)
+        return self._finish(node, Draft(job, gather_sources(job)), budget_tokens, lambda: [node.body])
 
     def _newest(self, budget_tokens: int) -> SummaryJob:
         """Return a job that folds nothing, and sees how things stand at the end."""
@@ -134,7 +134,7 @@ class NodeWriter:
         return Draft(job, sources, warning=f"{warning}; the built-in digest stands in for one summary")
 
     def _finish(
-        self, node: SummaryNode, draft: Draft, budget_tokens: int, source: Callable[[], str]
+        self, node: SummaryNode, draft: Draft, budget_tokens: int, source: Callable[[], Iterable[str]]
     ) -> WrittenNode:
         """Write the body into its room; the message around it takes some of that."""
         frame_tokens = self.count(write_node(node, self.key))
@@ -147,7 +147,7 @@ class NodeWriter:
             if excess <= 0 or room <= 0:
                 break
             room -= excess + max(room, 0) // 100
-        retention = draft.check(body, elsewhere=str, source=source)
+        retention = draft.check(body, elsewhere=tuple, source=source)
         final = replace(
             written,
             tokens=self.count(message),
@@ -163,5 +163,5 @@ def _find_dropped(entries: Sequence[DigestEntry], body: str) -> Iterator[str]:
             yield f"[{int(entry.order)}] {one_line(entry.subject, _DROPPED_CHARS)}"
 
 
-def _join_texts(messages: Sequence[Message]) -> str:
-    return "\n".join(text for message in messages for text in texts_of(message))
+def _texts(messages: Sequence[Message]) -> list[str]:
+    return [text for message in messages for text in texts_of(message)]

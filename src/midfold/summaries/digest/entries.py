@@ -15,7 +15,7 @@ from midfold.settings import Template
 from midfold.summaries.ledger.name_uses import find_words
 from midfold.summaries.ledger.values import Ledger
 from midfold.summaries.ledger.words import LEAST_LINES
-from midfold.summaries.sections import HEADINGS, join_sections, quote_headings
+from midfold.summaries.sections import HEADINGS, NOTED, as_noted, join_sections, quote_headings
 from midfold.summaries.tool_calls.output import fit_sizes
 
 MUST = 1e6
@@ -56,8 +56,6 @@ class EntryKind(StrEnum):
 
 RULES_HEADING = "Constraints & Preferences"
 """Code wrote the lines under this heading, in every template."""
-_NOTED = " (noted)"
-"""What a heading ends with where a model wrote the lines under it."""
 NOTES_HEADING = "Notes"
 """A model wrote these lines without a heading."""
 NAMES_HEADING, NAME_SEPARATOR = "Names in Use", ", "
@@ -182,12 +180,12 @@ def format_indices(indices: Iterable[int]) -> str:
 
 def note_heading(heading: str) -> str:
     """Return the heading for what somebody else than our code says under one that code writes."""
-    return f"{heading}{_NOTED}" if heading in _CODED_HEADINGS else heading
+    return as_noted(heading) if heading in _CODED_HEADINGS else heading
 
 
 def kind_of_item(heading: str, head: str) -> EntryKind:
     """Name the kind of an item of an earlier summary, whatever its template and its author."""
-    if heading.endswith(_NOTED):
+    if heading.endswith(NOTED):
         return EntryKind.EARLIER
     kinds = [kind for names in KIND_HEADINGS.values() for kind, name in names.items() if name == heading]
     uses = FILE_USES.search(head)

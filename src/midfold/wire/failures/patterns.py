@@ -119,8 +119,12 @@ CONTENT_FIELD = _any_of(
     r"max input characters|text fields that are too large",
     r"input request: (?:#/(?:texts|prompt|inputtext|messages)[\w/]{0,40}: )?expected maxlength",
 )
-CONTENT_LOCATION = re.compile(r"^loc: (?:body )?(?:messages|prompt|inputs?|contents)\b", re.MULTILINE)
-TOO_LONG_TYPE = re.compile(r"string_too_long|too_long")
+CONTENT_LOCATION = re.compile(
+    r"^loc: (?:body )?(?:messages|prompt|inputs?|contents)\b"
+    r"|^param: (?:messages|input)\[\d{1,6}\]\.(?:content|output|text)\b",
+    re.MULTILINE,
+)
+TOO_LONG_TYPE = re.compile(r"string_too_long|too_long|string_above_max_length")
 # A server that takes the prompt from its window before it looks gets less than nothing for the output.
 NEGATIVE_OUTPUT = re.compile(r"max_(?:completion_|output_|new_)?tokens must be at least ?1,? got -\d")
 FORMAT = _any_of(
