@@ -3,7 +3,8 @@
 Messages are recorded beside the request, not before it: a client sends its history again, so that nothing is
 lost with a gateway that dies in between. What it says after the newest reply, and the answer to it, are kept
 as a state of the conversation until it goes on, as only then it is certain how: clients put reminders behind
-their history that they send once, and people change their last words.
+their history that they send once, and people change their last words. The first request is written at once:
+without it nothing would tell the next gateway that a conversation goes on.
 """
 
 import logging
@@ -64,6 +65,8 @@ class Records:
         session.tail = turn.messages[settled:]
         if not session.is_stored:
             return self._create(turn, session)
+        if not settled:
+            return self._repeat(turn, session)
         chain = turn.history.chain[:settled]
         known = self.store.find_history(chain, session_id=session.id) if any(chain) else None
         if known is None:
@@ -78,6 +81,12 @@ class Records:
             return self._fork(turn, session, known)
         session.id = known.session_id
         return self._append(own.id, turn.messages[known.length : settled])
+
+    def _repeat(self, turn: ClientTurn, session: GatewaySession) -> None:
+        """Leave a first request as it was written; only what it says beyond that is not stored yet."""
+        known = self.store.find_history(turn.history.chain, session_id=session.id)
+        if known is not None and self.store.session(known.session_id).message_count == known.length:
+            session.tail = turn.messages[known.length :]
 
     def _append(self, session_id: str, new: Sequence[Message]) -> None:
         if not new:
@@ -99,13 +108,15 @@ class Records:
         self._create(turn, session)
 
     def _create(self, turn: ClientTurn, session: GatewaySession) -> None:
+        written = turn.history.settled_length or len(turn.messages)
+        session.tail = turn.messages[written:]
         self.store.create_session(
             session_id=session.id,
             source=SOURCE,
             model=turn.model or None,
             dialect=turn.request.dialect,
             system=turn.request.system,
-            messages=turn.messages[: turn.history.settled_length],
+            messages=turn.messages[:written],
         )
         session.is_stored = True
         facts = {"hint": session.hint, "branch_of": session.branch_of}
