@@ -1,5 +1,7 @@
 """Which conversation a request belongs to: by name, by history, after a restart, and where histories part."""
 
+import json
+
 import pytest
 
 from midfold.gateway.turns import find_hint
@@ -158,6 +160,33 @@ def test_a_conversation_that_ends_after_its_first_answer_is_kept_whole(gateway, 
         (session,) = parts.index._by_conversation.values()
         _end_session(parts.records, session)
     assert list(conversations(store).values()) == [["a", "ok"]]
+
+
+def test_a_branch_that_nobody_goes_on_with_leaves_the_memory(store):
+    from midfold.gateway.identity import SessionIndex
+    from midfold.gateway.records import Records
+    from midfold.gateway.turns import read_turn
+    from midfold.messages import MessageCache
+    from midfold.wire import parse
+
+    now, expired = [0.0], []
+    index = SessionIndex(store, idle_seconds=60, clock=lambda: now[0], on_expired=expired.append)
+    cache = MessageCache(parse)
+
+    def turn(*words):
+        body = json.dumps({"model": "any", "messages": said(*words)}).encode()
+        return read_turn(body, "openai_chat", {}, cache)
+
+    first = turn("a", "ok", "b", "ok", "c")
+    session = index.claim(first.history)
+    Records(store).record(first, session)
+    other = turn("a", "ok", "B", "ok", "C")
+    Records(store).record(other, session)  # as another gateway may have it
+    assert session.branch_of
+    now[0] = 100.0
+    index.claim(turn("something else").history)
+    assert expired == [session]
+    assert len(index) == 1
 
 
 def test_conversations_that_begin_alike_go_their_own_ways(gateway, store):

@@ -238,10 +238,11 @@ class RequestPipeline:
         result: Compression[object],
     ) -> _Draft:
         old_id = session.id
+        stored = _settled_part(result, len(turn.messages) - turn.history.settled_length)
         continued = self._engines.store.continue_session_result(
             old_id,
-            result.messages,
-            result,
+            stored.messages,
+            stored,
             facts={"why": "gateway"},
             states={STATE: state_to_json(engine.state)},
         )
@@ -327,6 +328,17 @@ def _body_with(turn: ClientTurn, items: Sequence[object], tools: Sequence[object
     body = turn.request.with_messages(items)
     written = body if isinstance(body, dict) else {}
     return add_tools(written, list(tools)) if tools else written
+
+
+def _settled_part(result: Compression[object], unsettled: int) -> Compression[object]:
+    """Return a fold without the newest messages, which the client may still take back.
+
+    A fold that changes those is stored with them.
+    """
+    kept = len(result.before) - unsettled
+    if not unsettled or result.fold is None or result.fold.stop > kept:
+        return result
+    return replace(result, before=result.before[:kept], messages=result.messages[:-unsettled])
 
 
 def _describe(error: Exception) -> str:

@@ -104,6 +104,7 @@ class Records:
         if known.length >= turn.history.settled_length:
             return  # an earlier request once more
         session.branch_of = session.id
+        session.is_stored = False  # until it is, requests beside this one find nothing by its id
         session.id = session.conversation_id = secrets.token_hex(16)
         self._create(turn, session)
 
