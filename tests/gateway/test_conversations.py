@@ -113,3 +113,17 @@ def test_every_message_is_kept_as_the_client_sent_it(gateway, store):
     assert len(said) + len(newest["request"]) + len(newest["reply"]) == len(client.history)
     assert newest["reply"][0]["role"] == "assistant"
     assert tip.source == "gateway"
+
+
+def test_words_that_a_client_may_take_back_are_not_written_with_a_fold(gateway, store):
+    with Upstream(answer_as_an_agent) as up:
+        running = gateway(up, model__context_length=8_000)
+        client = ClaudeCode(None)
+        talk(client, 14, running)
+    assert client.folds[-1] >= 2
+    (tip,) = store.conversations()
+    said = [record.item for record in store.history(tip.id)]
+    newest = store.load_state(tip.id, "newest")
+    spoken = [item for item in said if item["role"] != "system"]
+    kept = [item for item in (*newest["request"], *newest["reply"]) if item["role"] != "system"]
+    assert len(spoken) + len(kept) == len([item for item in client.history if item["role"] != "system"])

@@ -1,5 +1,7 @@
 """Which conversation a request belongs to: by name, by history, after a restart, and where histories part."""
 
+import json
+
 import pytest
 
 from midfold.gateway.turns import find_hint
@@ -101,7 +103,7 @@ def test_questions_on_the_side_under_one_name_are_conversations_of_their_own(gat
         ask(running, "a", "ok", "b", prompt_cache_key="p")
         ask(running, "make a title", prompt_cache_key="p")
         ask(running, "a", "ok", "b", "ok", "c", prompt_cache_key="p")
-    assert sorted(map(len, conversations(store).values())) == [0, 4]
+    assert sorted(map(len, conversations(store).values())) == [1, 4]
 
 
 def test_a_restart_finds_it_by_its_history_and_its_name(gateway, store):
@@ -123,8 +125,80 @@ def test_two_gateways_that_take_turns_write_everything_once(other_store, gateway
             ask(both[number % 2], *words)
             words += ["ok", str(number + 1)]
         running_ids = {next(iter(each.app.gateway.parts.index._by_conversation.values())).id for each in both}
-    assert sorted(conversations(store).values()) == [[], words[:-3]]  # the first had only begun
+    assert list(conversations(store).values()) == [words[:-3]]
     assert len(running_ids) == 1
+
+
+@pytest.mark.parametrize("headers", [{}, {"session_id": "one"}])
+def test_a_gateway_that_dies_after_the_first_request_leaves_no_conversation_behind(gateway, store, headers):
+    with Upstream(Reply("ok")) as up:
+        ask(gateway(up), "a", headers=headers)
+        assert list(conversations(store).values()) == [["a"]]
+        ask(gateway(up), "a", "ok", "b", headers=headers)
+        ask(gateway(up), "a", "ok", "b", "ok", "c", headers=headers)
+    assert list(conversations(store).values()) == [["a", "ok", "b", "ok"]]
+    assert {tip.message_count for tip in store.conversations()} == {4}
+
+
+def test_a_first_request_that_is_sent_again_is_written_once(gateway, store):
+    with Upstream(Reply("ok")) as up:
+        running = gateway(up)
+        ask(running, "a")
+        ask(running, "a")
+        ask(gateway(up), "a")
+        ask(running, "a", "ok", "b")
+    assert list(conversations(store).values()) == [["a", "ok"]]
+
+
+def test_a_conversation_that_ends_after_its_first_answer_is_kept_whole(gateway, store):
+    from midfold.gateway.gateway import _end_session
+
+    with Upstream(Reply("ok")) as up:
+        running = gateway(up)
+        ask(running, "a")
+        parts = running.app.gateway.parts
+        (session,) = parts.index._by_conversation.values()
+        _end_session(parts.records, session)
+    assert list(conversations(store).values()) == [["a", "ok"]]
+
+
+def test_a_branch_that_nobody_goes_on_with_leaves_the_memory(store):
+    from midfold.gateway.identity import SessionIndex
+    from midfold.gateway.records import Records
+    from midfold.gateway.turns import read_turn
+    from midfold.messages import MessageCache
+    from midfold.wire import parse
+
+    now, expired = [0.0], []
+    index = SessionIndex(store, idle_seconds=60, clock=lambda: now[0], on_expired=expired.append)
+    cache = MessageCache(parse)
+
+    def turn(*words):
+        body = json.dumps({"model": "any", "messages": said(*words)}).encode()
+        return read_turn(body, "openai_chat", {}, cache)
+
+    first = turn("a", "ok", "b", "ok", "c")
+    session = index.claim(first.history)
+    Records(store).record(first, session)
+    other = turn("a", "ok", "B", "ok", "C")
+    Records(store).record(other, session)  # as another gateway may have it
+    assert session.branch_of
+    now[0] = 100.0
+    index.claim(turn("something else").history)
+    assert expired == [session]
+    assert len(index) == 1
+
+
+def test_conversations_that_begin_alike_go_their_own_ways(gateway, store):
+    with Upstream(Reply("ok")) as up:
+        running = gateway(up)
+        ask(running, "a")
+        ask(running, "a")
+        ask(running, "a", "one", "b")
+        ask(running, "a", "two", "c")
+        ask(gateway(up), "a", "one", "b", "ok", "d")
+        ask(gateway(up), "a", "two", "c", "ok", "e")
+    assert sorted(conversations(store).values()) == [["a", "one", "b", "ok"], ["a", "two", "c", "ok"]]
 
 
 def test_what_was_said_last_is_written_when_nobody_goes_on(settings_for, store, home):

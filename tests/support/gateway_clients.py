@@ -23,7 +23,7 @@ _CALL_NUMBERS = count(1)
 
 def answer_as_an_agent(received: Received) -> Reply:
     """Ask for a tool when a person spoke, and say what was done when a tool did."""
-    newest = received.messages[-1]
+    newest = next(message for message in reversed(received.messages) if message.role != "system")
     number = sum(1 for message in received.messages if message.role == "assistant")
     if newest.role == "tool" or any(True for part in newest.parts if type(part).__name__ == "ToolResult"):
         return Reply(f"Done with step {number}: the tariff of zone {number % 7} is 2.4{number % 10}.")

@@ -205,6 +205,7 @@ class GatewaySettings:
         ReportedUsage.PROVIDER
     )
     offload: Annotated[bool, SWITCH, "whether long tool results are offloaded, see `tool_output`"] = False
+    recall: Annotated[bool, SWITCH, "whether models get tools to read what was folded or offloaded"] = False
     keep_days: Annotated[
         int | None, or_null(_DAYS), "untouched for longer, a conversation is deleted; null keeps it"
     ] = 30

@@ -17,7 +17,9 @@ from midfold.gateway.identity import SessionIndex
 from midfold.gateway.live import LiveFeed
 from midfold.gateway.metrics import GatewayMetrics
 from midfold.gateway.pipeline import RequestPipeline
-from midfold.gateway.records import Records
+from midfold.gateway.recall import RecallTools
+from midfold.gateway.recall_rounds import RecallRounds, RoundWay
+from midfold.gateway.records import Outcome, Records
 from midfold.gateway.recovery import RequestRecovery
 from midfold.gateway.rewriting import Rewrite
 from midfold.gateway.routes import Route, RouteAction
@@ -26,7 +28,7 @@ from midfold.gateway.streaming import ClientLine, Header, deliver
 from midfold.gateway.turns import ClientTurn, PreparedRequest, UnreadableRequest, read_turn
 from midfold.gateway.upstream import Upstreams, headers_for, target_of
 from midfold.messages import MessageCache
-from midfold.providers import Observation, RelayAnswer, RelayRequest
+from midfold.providers import RelayAnswer, RelayRequest
 from midfold.wire.failures import judge_reply
 
 log = logging.getLogger("midfold.gateway")
@@ -60,6 +62,8 @@ class GatewayParts:
     records: Records
     pipeline: RequestPipeline
     upstreams: Upstreams
+    recall: RecallTools | None = None
+    """answers models that look for what was folded, where that is set"""
     background: set[asyncio.Task[None]] = field(default_factory=set)
     """work that goes on after an answer"""
     live: LiveFeed = field(default_factory=LiveFeed)
@@ -172,7 +176,7 @@ class RequestExchange:
     async def _serve(self, turn: ClientTurn, session: GatewaySession, prepared: PreparedRequest) -> None:
         parts = self._parts
         recovery = RequestRecovery(parts.pipeline, parts.engines, turn, session, self._upstream)
-        observation, started = Observation(), time.monotonic()
+        outcome, started = Outcome(), time.monotonic()
         # Beside the upstream, which takes longer.
         recording = asyncio.create_task(parts.work(self._record, turn, session))
         parts.do_later(recording)
@@ -182,15 +186,16 @@ class RequestExchange:
                 async with self._send(prepared.body, prepared, is_again=recovery.has_begun) as answer:
                     following = None if answer.is_success else await recovery.react(answer, prepared)
                     if following is None:
+                        rounds = self._open_rounds(session, prepared) if answer.is_success else None
                         try:
-                            await self._answer(answer, session, recovery.noted(prepared))
+                            await self._answer(answer, session, recovery.noted(prepared), rounds)
                         finally:
-                            observation = answer.observation()
+                            outcome = rounds.outcome if rounds is not None else Outcome(answer.observation())
                         return
                 prepared = following
         finally:
             seconds = time.monotonic() - started
-            work = self._take_in(turn, session, prepared, observation, seconds, recording)
+            work = self._take_in(turn, session, prepared, outcome, seconds, recording)
             parts.do_later(asyncio.create_task(work))
 
     def _send(
@@ -199,6 +204,8 @@ class RequestExchange:
         request = self._request
         # A key for repetitions stands for one body; another body is another request.
         without = [b"idempotency-key"] if is_again else []
+        # An answer that is looked through need not be unpacked first.
+        without += [b"accept-encoding"] if prepared is not None and prepared.hidden else []
         relayed = RelayRequest(
             request.method,
             target_of(request.path, request.query),
@@ -208,36 +215,51 @@ class RequestExchange:
         cap = prepared.output_cap if prepared is not None else None
         return self._parts.upstreams.relay_to(self._upstream).send(relayed, output_cap=cap)
 
-    async def _answer(self, answer: RelayAnswer, session: GatewaySession, prepared: PreparedRequest) -> None:
+    def _open_rounds(self, session: GatewaySession, prepared: PreparedRequest) -> RecallRounds | None:
+        """Return what answers the model's questions for what was folded, where it can ask them."""
+        tools = self._parts.recall
+        if tools is None or not prepared.hidden:
+            return None
+        return RecallRounds(tools, session, prepared, self._line, self.dialect)
+
+    async def _answer(
+        self,
+        answer: RelayAnswer,
+        session: GatewaySession,
+        prepared: PreparedRequest,
+        rounds: RecallRounds | None,
+    ) -> None:
         settings = self._parts.settings.gateway
         is_told = prepared.is_changed
         rewrite = None
         if prepared.saved_tokens and settings.report_usage is ReportedUsage.CLIENT:
             rewrite = Rewrite(prepared.saved_tokens)
         warning = prepared.warning or session.take_warning()
-        await deliver(
-            answer,
-            self._line,
-            dialect=self.dialect,
-            extra=_name_changes(prepared if is_told else None, session.conversation_id, warning),
-            rewrite=rewrite,
-            ping_seconds=settings.ping_seconds if is_told else None,
+        extra = _name_changes(prepared if is_told else None, session.conversation_id, warning)
+        ping = settings.ping_seconds if is_told else None
+        if rounds is None:
+            return await deliver(
+                answer, self._line, dialect=self.dialect, extra=extra, rewrite=rewrite, ping_seconds=ping
+            )
+        way = RoundWay(
+            lambda body: self._send(body, prepared, is_again=True), self._parts.work, extra, rewrite, ping
         )
+        return await rounds.run(answer, way)
 
     async def _take_in(
         self,
         turn: ClientTurn,
         session: GatewaySession,
         prepared: PreparedRequest,
-        observation: Observation,
+        outcome: Outcome,
         seconds: float,
         recording: "asyncio.Task[None]",
     ) -> None:
         """Take in an answer: for the engine, which may prepare a fold, and for the books."""
         async with session.turnstile:
-            await self._parts.work(self._inform_engine, session, prepared, observation)
+            await self._parts.work(self._inform_engine, session, prepared, outcome)
         await asyncio.wait({recording})
-        await self._parts.work(self._record_call, turn, session, prepared, observation, seconds)
+        await self._parts.work(self._record_call, turn, session, prepared, outcome, seconds)
 
     def _record(self, turn: ClientTurn, session: GatewaySession) -> None:
         with session.write_lock, _noting_failures(session):
@@ -248,20 +270,19 @@ class RequestExchange:
         turn: ClientTurn,
         session: GatewaySession,
         prepared: PreparedRequest,
-        observation: Observation,
+        outcome: Outcome,
         seconds: float,
     ) -> None:
         records, provider = self._parts.records, self._upstream.provider
         with session.write_lock, _noting_failures(session):
-            records.record_call(turn, session, prepared, observation, provider=provider, seconds=seconds)
+            records.record_call(turn, session, prepared, outcome, provider=provider, seconds=seconds)
         self._parts.tell(turn, session, prepared, seconds)
 
-    def _inform_engine(
-        self, session: GatewaySession, prepared: PreparedRequest, observation: Observation
-    ) -> None:
-        engine, completion = session.engine, observation.completion
+    def _inform_engine(self, session: GatewaySession, prepared: PreparedRequest, outcome: Outcome) -> None:
+        engine, completion = session.engine, outcome.observation.completion
         if engine is None:
             return
+        observation = outcome.first  # what it says of the prompt is said of what was sent
         if observation.usage is not None and observation.complete:
             engine.update_from_response(observation.usage)
         silent = judge_reply(
@@ -297,6 +318,7 @@ def _name_changes(prepared: PreparedRequest | None, conversation: str, warning: 
             "saved-tokens": prepared.saved_tokens,
             "tokens": f"sent={prepared.tokens}, client={prepared.client_tokens}",
             "recovered": prepared.recovered or None,
+            "recall": "offered" if prepared.hidden else None,
         }
     named["warning"] = warning or None
     return [

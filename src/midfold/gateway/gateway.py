@@ -19,6 +19,7 @@ from midfold.gateway.engines import LIMITS_FILE, EngineFactory, SummaryWriters
 from midfold.gateway.exchange import GatewayParts
 from midfold.gateway.identity import SessionIndex
 from midfold.gateway.pipeline import RequestPipeline
+from midfold.gateway.recall import RecallTools
 from midfold.gateway.records import SOURCE, Records
 from midfold.gateway.session import GatewaySession
 from midfold.gateway.settings import check_listening, read_client_key, read_upstreams
@@ -166,8 +167,9 @@ class Gateway:
             on_expired=partial(_end_session, records),
         )
         upstreams = Upstreams(self.upstream_settings, providers=self._providers, timeouts=self._timeouts)
-        pipeline = RequestPipeline(settings, engines, records, outputs)
-        return GatewayParts(settings, cache, index, engines, records, pipeline, upstreams)
+        recall = RecallTools(store, outputs) if settings.gateway.recall else None
+        pipeline = RequestPipeline(settings, engines, records, outputs, recall)
+        return GatewayParts(settings, cache, index, engines, records, pipeline, upstreams, recall)
 
     async def _prune_now_and_then(self, store: Store) -> None:
         while True:

@@ -119,9 +119,10 @@ class SessionIndex:
         ]
         gone = set(map(id, idle))
         self._by_end = {key: each for key, each in self._by_end.items() if id(each) not in gone}
-        for session in idle:
-            del self._by_conversation[session.conversation_id]
-        return idle
+        # One that became a branch is here by the conversation that it was part of, too.
+        kept = ((key, each) for key, each in self._by_conversation.items() if id(each) not in gone)
+        self._by_conversation = dict(kept)
+        return list({id(each): each for each in idle}.values())
 
 
 def _may_be_same(hint: str, other: str, conversation: str) -> bool:

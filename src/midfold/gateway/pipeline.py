@@ -15,6 +15,7 @@ from midfold.folding import Compression, state_to_json
 from midfold.gateway.engines import STATE, EngineFactory
 from midfold.gateway.folds import FoldedHistory, apply_stored_folds
 from midfold.gateway.hygiene import HygieneGate
+from midfold.gateway.recall import RecallOffer, RecallTools
 from midfold.gateway.records import Records
 from midfold.gateway.session import GatewaySession, KnownItems
 from midfold.gateway.settings import UpstreamSettings
@@ -24,6 +25,7 @@ from midfold.offload import Budgets, FileSink, enforce
 from midfold.tokens import TokenCounter
 from midfold.wire import apply_cache_control, caching_applies, render
 from midfold.wire.apis import encode_body, get_api, has_own_marker, set_output_cap
+from midfold.wire.joiners import add_tools
 from midfold.wire.validate import find_errors
 
 log = logging.getLogger("midfold.gateway")
@@ -48,12 +50,18 @@ class RequestPipeline:
     """Prepares the requests of all conversations."""
 
     def __init__(
-        self, settings: Settings, engines: EngineFactory, records: Records, outputs: FileSink | None
+        self,
+        settings: Settings,
+        engines: EngineFactory,
+        records: Records,
+        outputs: FileSink | None,
+        recall: RecallTools | None = None,
     ) -> None:
         self._settings = settings
         self._engines = engines
         self._records = records
         self._outputs = outputs if settings.gateway.offload else None
+        self._recall = recall
         self._gate = HygieneGate(settings.gateway.hygiene)
         output = settings.tool_output
         self._budgets = Budgets(output.result_chars, output.turn_chars, output.preview_chars, output.per_tool)
@@ -71,7 +79,7 @@ class RequestPipeline:
             if self._is_due(engine, turn, draft, tokens):
                 draft = self._fold(turn, session, engine, draft)
                 tokens = self._estimate(engine, turn, draft)
-            return self._finish(turn, upstream, draft, tokens)
+            return self._finish(turn, upstream, draft, tokens, self._offer(turn, engine))
         except Exception as error:  # noqa: BLE001 - a conversation is never stopped by what is to help it
             return self._give_up(turn, error)
 
@@ -91,7 +99,8 @@ class RequestPipeline:
             if folded.items is draft.items:
                 return None
             tokens = self._estimate(engine, turn, folded)
-            made = self._finish(turn, upstream, folded, tokens, output_cap=prepared.output_cap)
+            offer = self._offer(turn, engine)
+            made = self._finish(turn, upstream, folded, tokens, offer, output_cap=prepared.output_cap)
         except Exception as error:  # noqa: BLE001 - as above
             log.warning("a refused request could not be folded: %s", _describe(error))
             return None
@@ -101,7 +110,9 @@ class RequestPipeline:
         self, turn: ClientTurn, prepared: PreparedRequest, tokens: int
     ) -> PreparedRequest | None:
         """Ask for less output in this request alone."""
-        body = _body_with(turn, prepared.items) if prepared.is_edited else turn.request.raw or {}
+        body = turn.request.raw or {}
+        if prepared.is_edited:
+            body = _body_with(turn, prepared.items, prepared.tools)
         encoded = encode_body(set_output_cap(body, turn.request.dialect, tokens))
         words = f"output cap lowered to {tokens}"
         return replace(prepared, body=encoded, output_cap=tokens, recovered=words)
@@ -130,7 +141,8 @@ class RequestPipeline:
             if not found.folds:
                 return turn.body
             items = render(found.messages, turn.request.dialect)
-            return encode_body(_body_with(turn, items))
+            offer = self._offer(turn, session.engine if session is not None else None)
+            return encode_body(_body_with(turn, items, offer.tools))
         except Exception as error:  # noqa: BLE001 - as above
             log.warning("a count passes as it is: %s", _describe(error))
             return turn.body
@@ -165,6 +177,10 @@ class RequestPipeline:
     ) -> FoldingEngine:
         window = self._engines.window_of(turn, upstream.provider, upstream.base_url)
         return self._engines.engine_for(session, turn, window.tokens)
+
+    def _offer(self, turn: ClientTurn, engine: FoldingEngine | None) -> RecallOffer:
+        """Return the tools for a request that is changed; they stay the same, as all that follows does."""
+        return self._recall.offer(turn, engine) if self._recall is not None else RecallOffer()
 
     def _estimate(self, engine: FoldingEngine, turn: ClientTurn, draft: _Draft) -> int:
         return engine.estimate(draft.items, system=turn.request.system, tools=turn.request.tools)
@@ -222,10 +238,11 @@ class RequestPipeline:
         result: Compression[object],
     ) -> _Draft:
         old_id = session.id
+        stored = _settled_part(result, len(turn.messages) - turn.history.settled_length)
         continued = self._engines.store.continue_session_result(
             old_id,
-            result.messages,
-            result,
+            stored.messages,
+            stored,
             facts={"why": "gateway"},
             states={STATE: state_to_json(engine.state)},
         )
@@ -244,6 +261,7 @@ class RequestPipeline:
         upstream: UpstreamSettings,
         draft: _Draft,
         tokens: int,
+        offer: RecallOffer,
         *,
         output_cap: int | None = None,
     ) -> PreparedRequest:
@@ -255,7 +273,7 @@ class RequestPipeline:
             )
         count = TokenCounter(turn.model or None)
         saved = sum(map(count, turn.messages)) - sum(map(count, draft.messages))
-        body = self._mark(turn, upstream, draft.items)
+        body = self._mark(turn, upstream, draft.items, offer.tools)
         if output_cap is not None and output_cap != turn.output_cap:
             body = set_output_cap(body, turn.request.dialect, output_cap)
         return PreparedRequest(
@@ -268,11 +286,15 @@ class RequestPipeline:
             draft.offloaded,
             cap,
             draft.warning,
+            tools=tuple(offer.tools),
+            hidden=offer.names,
         )
 
-    def _mark(self, turn: ClientTurn, upstream: UpstreamSettings, items: list[object]) -> dict[str, object]:
+    def _mark(
+        self, turn: ClientTurn, upstream: UpstreamSettings, items: list[object], tools: Sequence[object]
+    ) -> dict[str, object]:
         """Set cache breakpoints beside the client's own, where they help."""
-        request, body = turn.request, _body_with(turn, items)
+        request, body = turn.request, _body_with(turn, items, tools)
         route = get_api(request.dialect).cache_route or upstream.provider
         if not caching_applies(turn.model, route) or has_own_marker(body):
             return body
@@ -284,7 +306,7 @@ class RequestPipeline:
             native=route != "openrouter",
             tools=request.tools,
         )
-        return _body_with(turn, marked) | ({"system": marked_system} if marked_system else {})
+        return _body_with(turn, marked, tools) | ({"system": marked_system} if marked_system else {})
 
     def _give_up(self, turn: ClientTurn, error: Exception) -> PreparedRequest:
         warning = f"passed on as it is: {_describe(error)}"
@@ -301,10 +323,22 @@ class RequestPipeline:
             return len(items)
 
 
-def _body_with(turn: ClientTurn, items: Sequence[object]) -> dict[str, object]:
-    """Return the client's body with other messages in it."""
+def _body_with(turn: ClientTurn, items: Sequence[object], tools: Sequence[object] = ()) -> dict[str, object]:
+    """Return the client's body with other messages in it, and with more tools."""
     body = turn.request.with_messages(items)
-    return body if isinstance(body, dict) else {}
+    written = body if isinstance(body, dict) else {}
+    return add_tools(written, list(tools)) if tools else written
+
+
+def _settled_part(result: Compression[object], unsettled: int) -> Compression[object]:
+    """Return a fold without the newest messages, which the client may still take back.
+
+    A fold that changes those is stored with them.
+    """
+    kept = len(result.before) - unsettled
+    if not unsettled or result.fold is None or result.fold.stop > kept:
+        return result
+    return replace(result, before=result.before[:kept], messages=result.messages[:-unsettled])
 
 
 def _describe(error: Exception) -> str:

@@ -3,20 +3,21 @@
 Messages are recorded beside the request, not before it: a client sends its history again, so that nothing is
 lost with a gateway that dies in between. What it says after the newest reply, and the answer to it, are kept
 as a state of the conversation until it goes on, as only then it is certain how: clients put reminders behind
-their history that they send once, and people change their last words.
+their history that they send once, and people change their last words. The first request is written at once:
+without it nothing would tell the next gateway that a conversation goes on.
 """
 
 import logging
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from midfold.errors import SessionEnded, SessionGrew, SessionNotFound
 from midfold.gateway.session import CLIENT_STATE, GatewaySession
 from midfold.gateway.turns import ClientTurn, PreparedRequest
 from midfold.messages import Message
 from midfold.providers import Observation
-from midfold.store import Call, KnownHistory, Store
+from midfold.store import KnownHistory, Store
 from midfold.tokens import CanonicalUsage, TokenCounter
 from midfold.usage import CHAT, make_call
 from midfold.wire import render
@@ -27,6 +28,19 @@ SOURCE = "gateway"
 REPLY_STATE = "newest"
 """The name by which the store keeps the newest request and its answer until the client goes on."""
 _TRIES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a request: the answer as the client has it, and the rounds before its last one."""
+
+    observation: Observation = field(default_factory=Observation)
+    earlier: tuple[Observation, ...] = ()
+
+    @property
+    def first(self) -> Observation:
+        """The round that was given what was prepared, and nothing else."""
+        return self.earlier[0] if self.earlier else self.observation
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +65,8 @@ class Records:
         session.tail = turn.messages[settled:]
         if not session.is_stored:
             return self._create(turn, session)
+        if not settled:
+            return self._repeat(turn, session)
         chain = turn.history.chain[:settled]
         known = self.store.find_history(chain, session_id=session.id) if any(chain) else None
         if known is None:
@@ -65,6 +81,12 @@ class Records:
             return self._fork(turn, session, known)
         session.id = known.session_id
         return self._append(own.id, turn.messages[known.length : settled])
+
+    def _repeat(self, turn: ClientTurn, session: GatewaySession) -> None:
+        """Leave a first request as it was written; only what it says beyond that is not stored yet."""
+        known = self.store.find_history(turn.history.chain, session_id=session.id)
+        if known is not None and self.store.session(known.session_id).message_count == known.length:
+            session.tail = turn.messages[known.length :]
 
     def _append(self, session_id: str, new: Sequence[Message]) -> None:
         if not new:
@@ -82,17 +104,20 @@ class Records:
         if known.length >= turn.history.settled_length:
             return  # an earlier request once more
         session.branch_of = session.id
+        session.is_stored = False  # until it is, requests beside this one find nothing by its id
         session.id = session.conversation_id = secrets.token_hex(16)
         self._create(turn, session)
 
     def _create(self, turn: ClientTurn, session: GatewaySession) -> None:
+        written = turn.history.settled_length or len(turn.messages)
+        session.tail = turn.messages[written:]
         self.store.create_session(
             session_id=session.id,
             source=SOURCE,
             model=turn.model or None,
             dialect=turn.request.dialect,
             system=turn.request.system,
-            messages=turn.messages[: turn.history.settled_length],
+            messages=turn.messages[:written],
         )
         session.is_stored = True
         facts = {"hint": session.hint, "branch_of": session.branch_of}
@@ -113,36 +138,47 @@ class Records:
         turn: ClientTurn,
         session: GatewaySession,
         prepared: PreparedRequest,
-        observation: Observation,
+        outcome: Outcome,
         *,
         provider: str,
         seconds: float,
-    ) -> Call | None:
-        """Record what a call used, estimated where its answer does not say, and keep the reply."""
+    ) -> None:
+        """Record what each round used, estimated where an answer does not say, and keep the reply."""
+        rounds = [*outcome.earlier, outcome.observation]
+        for number, each in enumerate(rounds, 1):
+            facts: dict[str, object] = {"seconds": round(seconds, 3)} if number == len(rounds) else {}
+            if prepared.saved_tokens:
+                facts["removed_tokens"] = prepared.saved_tokens
+            if len(rounds) > 1:
+                facts["recall_round"] = number
+            self._record_usage(turn, session, prepared, each, f"{provider}/{turn.model}", facts)
+        completion, dialect = outcome.observation.completion, turn.request.dialect
+        if completion is not None:
+            session.reply = completion.messages
+            kept = {
+                "request": render(session.tail, dialect),
+                "reply": render(completion.messages, dialect),
+                "finish": completion.finish_reason if outcome.observation.complete else "incomplete",
+            }
+            self.store.save_state(session.id, REPLY_STATE, kept)
+
+    def _record_usage(
+        self,
+        turn: ClientTurn,
+        session: GatewaySession,
+        prepared: PreparedRequest,
+        observation: Observation,
+        model: str,
+        facts: dict[str, object],
+    ) -> None:
         completion = observation.completion
         if completion is None and observation.usage is None:
-            return None
-        facts: dict[str, object] = {"seconds": round(seconds, 3)}
-        if prepared.saved_tokens:
-            facts["removed_tokens"] = prepared.saved_tokens
+            return
         raw: object = completion.raw_usage if completion is not None else None
         if observation.usage is None:
             count = TokenCounter(turn.model or None)
             written = sum(map(count, completion.messages)) if completion is not None else 0
             raw = CanonicalUsage(prepared.tokens, written)
             facts["is_estimated"] = True
-        call = make_call(
-            raw, f"{provider}/{turn.model}", purpose=CHAT, dialect=turn.request.dialect, facts=facts
-        )
+        call = make_call(raw, model, purpose=CHAT, dialect=turn.request.dialect, facts=facts)
         self.store.record_call(session.id, call)
-        if completion is not None:
-            finish = completion.finish_reason if observation.complete else "incomplete"
-            session.reply = completion.messages
-            dialect = turn.request.dialect
-            kept = {
-                "request": render(session.tail, dialect),
-                "reply": render(completion.messages, dialect),
-                "finish": finish,
-            }
-            self.store.save_state(session.id, REPLY_STATE, kept)
-        return call

@@ -125,8 +125,7 @@ async def deliver(
     say it: in a stream of events that is not packed. `ping_seconds` is `None` where nothing may be added.
     """
     is_plain = _header(answer.headers, b"content-encoding").lower() in (b"", b"identity")
-    kind = _header(answer.headers, b"content-type").lower()
-    is_stream = is_plain and kind.startswith(b"text/event-stream")
+    is_stream = is_plain and is_event_stream(answer.headers)
     headers, line.is_stream = answer.headers, is_stream
     if rewrite is not None and is_plain:
         headers = tuple(pair for pair in headers if pair[0].lower() != b"content-length")
@@ -142,6 +141,11 @@ async def deliver(
                 raise AnswerCut from None
             await line.write(write_error_event(dialect, _BAD_GATEWAY, _explain(error)))
     await line.end()
+
+
+def is_event_stream(headers: Iterable[Header]) -> bool:
+    """Whether an answer is a stream of events."""
+    return _header(headers, b"content-type").lower().startswith(b"text/event-stream")
 
 
 def _explain(error: RelayBroken) -> str:
@@ -165,7 +169,7 @@ async def _deliver_events(
     ping_seconds: float | None,
 ) -> None:
     gate = EventGate()
-    async with _kept_alive(line, gate, ping_seconds):
+    async with keep_alive(line, gate, ping_seconds):
         async for chunk in chunks:
             ready = gate.feed(chunk)
             await line.write(rewrite.events(ready) if rewrite is not None else ready)
@@ -174,7 +178,7 @@ async def _deliver_events(
 
 
 @asynccontextmanager
-async def _kept_alive(line: ClientLine, gate: EventGate, ping_seconds: float | None) -> AsyncIterator[None]:
+async def keep_alive(line: ClientLine, gate: EventGate, ping_seconds: float | None) -> AsyncIterator[None]:
     """Write a comment after each silence between two events, which no reader of events takes for one."""
     if ping_seconds is None:
         yield

@@ -89,6 +89,10 @@ class PreparedRequest:
     warning: str = ""
     recovered: str = ""
     """what was done after the upstream had refused it"""
+    tools: tuple[object, ...] = field(default=(), repr=False)
+    """the tools that were added to the client's own"""
+    hidden: frozenset[str] = frozenset()
+    """their names: the gateway answers them, and the client sees nothing of it"""
 
     @property
     def saved_tokens(self) -> int:

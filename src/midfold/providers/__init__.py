@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from midfold.providers.catalog import PROVIDERS, Provider, read_providers, suggest_name
 from midfold.providers.client import open_transport
 from midfold.providers.connection import Timeouts
+from midfold.providers.decoder import Decoder, Undecodable
 from midfold.providers.endpoint import Endpoint, find_endpoint
 from midfold.providers.keys import ApiKey, read_key_file
 from midfold.providers.local_windows import UNSTATED_WINDOW, ask_window
@@ -28,6 +29,7 @@ __all__ = [
     "Answer",
     "ApiKey",
     "BlockingModel",
+    "Decoder",
     "Endpoint",
     "KeySource",
     "Model",
@@ -42,6 +44,7 @@ __all__ = [
     "Retries",
     "Timeouts",
     "Transport",
+    "Undecodable",
     "ask_window",
     "check_address",
     "check_base_url",

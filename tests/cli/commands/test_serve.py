@@ -202,6 +202,23 @@ def test_a_wrapped_client_talks_through_the_gateway_and_keeps_its_status(environ
     assert len(up.requests) == 1
 
 
+@pytest.mark.parametrize(
+    ("arguments", "seen"),
+    [
+        (["exec", "hi"], ["-c", 'openai_base_url="ADDRESS"', "exec", "hi"]),
+        (["-c", "openai_base_url=http://own/v1", "exec"], ["-c", "openai_base_url=http://own/v1", "exec"]),
+    ],
+)
+def test_codex_is_told_the_address_as_an_argument(environ, tmp_path, arguments, seen):
+    program = tmp_path / "codex"
+    script = "import json, os, sys; print(json.dumps([os.environ['OPENAI_BASE_URL'], *sys.argv[1:]]))"
+    program.write_text(f"#!{sys.executable}\n{script}\n")
+    program.chmod(0o755)
+    done = wrap(environ, str(program), *arguments)
+    address, *given = json.loads(done.stdout)
+    assert given == [each.replace("ADDRESS", address) for each in seen]
+
+
 def test_signals_reach_the_wrapped_client(environ):
     script = (
         "import signal, sys, time; signal.signal(signal.SIGTERM, lambda *_: sys.exit(9));"

@@ -6,6 +6,7 @@ import signal
 import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from types import FrameType
 
 import click
@@ -20,11 +21,14 @@ Examples:
 
 \b
 midfold starts a gateway on a free port and sets ANTHROPIC_BASE_URL,
-OPENAI_BASE_URL and OPENAI_API_BASE for the command. It changes nothing else.
-Addresses that were set before become the gateway's upstreams.
+OPENAI_BASE_URL and OPENAI_API_BASE for the command. codex, which reads none of
+them, gets "-c openai_base_url=...". It changes nothing else. Addresses that
+were set before become the gateway's upstreams.
 """
 _OPENAI_VARIABLES = ("OPENAI_BASE_URL", "OPENAI_API_BASE")
 _ANTHROPIC_VARIABLE = "ANTHROPIC_BASE_URL"
+_ADDRESS_OPTIONS = {"codex": "openai_base_url"}
+"""Settings of programs that read their address from no variable."""
 _PASSED_ON = ("SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGQUIT")
 _NOT_FOUND, _NOT_RUNNABLE, _BY_SIGNAL = 127, 126, 128
 
@@ -44,11 +48,23 @@ def command(no_store: bool, arguments: tuple[str, ...]) -> int:
     for name in ("midfold.gateway", "uvicorn.error"):
         logging.getLogger(name).addHandler(logging.NullHandler())  # the screen is the command's
     with ServerThread(create_app(settings, is_stored=not no_store)) as server:
-        return _run(arguments, {**os.environ, **_variables(server.url)})
+        return _run(_with_address(arguments, server.url), {**os.environ, **_variables(server.url)})
 
 
 def _variables(url: str) -> dict[str, str]:
     return {_ANTHROPIC_VARIABLE: url, **dict.fromkeys(_OPENAI_VARIABLES, f"{url}/v1")}
+
+
+def _with_address(arguments: tuple[str, ...], url: str) -> tuple[str, ...]:
+    """Return a command with the address as an argument, where its program reads it from no variable.
+
+    An address that the person gives there stays.
+    """
+    program, *others = arguments
+    option = _ADDRESS_OPTIONS.get(Path(program).stem)
+    if option is None or any(option in each for each in others):
+        return arguments
+    return program, "-c", f'{option}="{url}/v1"', *others
 
 
 def _upstreams_from(environ: Mapping[str, str]) -> dict[str, object]:
