@@ -181,7 +181,7 @@ def _shorten_kept(job: CompressionJob, plan: FoldPlan) -> tuple[Edit, ...]:
 def shrink_results(job: CompressionJob, plan: FoldPlan, budget: int) -> tuple[Edit, ...]:
     """Shorten the results of a tail that is larger than even the slack allows."""
     tail = Span(plan.tail_start, len(job.layout.messages))
-    if job.layout.tokens(tail) <= budget * TAIL_SLACK:
+    if sum(job.layout.sizes[index] for index in {*tail, *job.layout.newest}) <= budget * TAIL_SLACK:
         return ()
     # Where a ceiling leaves nothing to fold, the tail has all the room there is.
     allowed = job.room if job.has_ceiling and not plan.spans else budget
