@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from midfold.messages import Message, Text, ToolCall, ToolResult
 from midfold.provenance import Author
 from midfold.summaries.digest.entries import (
+    AGENT_LABEL,
     MUST,
     PIN_LABEL,
     TOLD_LABEL,
@@ -85,7 +86,7 @@ _SUMMARY_FACTOR = 5
 """somebody's summary stands for many messages"""
 _NOT_QUOTED = (Author.PERSON, Author.PROJECT, Author.HOST, Author.TOOL)
 """a person is quoted as such, and what clients and files say again is not worth quoting"""
-_SPEAKERS = {Author.AGENT: "(another agent) ", Author.SUMMARY: "(an earlier summary) "}
+_SPEAKERS = {Author.AGENT: AGENT_LABEL, Author.SUMMARY: "(an earlier summary) "}
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,23 +251,26 @@ class _Writer:
 
     def _quote(self, statement: Statement, news: Sequence[tuple[str, float, bool]]) -> DigestEntry:
         index, is_final = statement.index, statement.is_final
+        is_earlier = statement.author is Author.SUMMARY
         factors = [self.factors.of_words(index, decides=it, is_final=is_final) for it in (False, True)]
         standing = self.standings.get(index, 1.0)
         weights = [weight * factors[decides] * standing for _, weight, decides in news]
         units = [
             Unit(text, _SENTENCE_WEIGHT * weight, is_conclusion=is_final or decides)
-            for (text, _, decides), weight in zip(news[1:], weights[1:], strict=True)
+            for (text, _, decides), weight in zip(news, weights, strict=True)
         ]
-        first, _, first_decides = news[0]
         speaker = TOLD_LABEL if is_final else _SPEAKERS.get(statement.author, "")
-        head = f"[{index}] {speaker}{first}"
+        head = f"[{index}] {speaker}".rstrip()
+        if not is_earlier:
+            return DigestEntry(EntryKind.WORDS, index, head, 0.0, units)
+        first = units.pop(0)
         return DigestEntry(
-            EntryKind.EARLIER if statement.author is Author.SUMMARY else EntryKind.WORDS,
+            EntryKind.EARLIER,
             index,
-            head,
+            f"{head} {first.text}",
             _FIRST_SENTENCE_WEIGHT * weights[0],
             units,
-            is_conclusion=is_final or first_decides,
+            is_conclusion=first.is_conclusion,
         )
 
     def actions(self) -> Iterator[DigestEntry]:

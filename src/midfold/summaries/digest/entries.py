@@ -27,6 +27,10 @@ PIN_LABEL = "[pinned] "
 """what a rule that was pinned by hand begins with"""
 TOLD_LABEL = "told: "
 """what the words begin with that the model ended a turn with"""
+AGENT_LABEL = "(another agent) "
+"""what the words of another agent begin with"""
+BARE = re.compile(r"\[\d{1,9}(?:, \d{1,9})*\](?: told:| \(another agent\))?")
+"""the head of a quotation: the number of its message, and whose words they are"""
 FILE_USES = re.compile(
     r"(?: \((?:changed|deleted|reverted|moved to [^()\n]{1,300})\))?"
     r": (?:[^\s,\[]{1,80} \[[\d, ]{1,80}\](?:, )?){1,20}$"
@@ -148,6 +152,11 @@ class DigestEntry:
     """its head says what was found, decided, told or measured last"""
 
     @property
+    def is_quotation(self) -> bool:
+        """Whether its head only says whose words follow: all that it says are its units."""
+        return self.kind is EntryKind.WORDS and BARE.fullmatch(self.head) is not None
+
+    @property
     def subject(self) -> str:
         """The subject of the entry, without the numbers of messages."""
         bare = SETTLED.sub("", LABEL.sub("", self.head.removeprefix(PIN_LABEL)))
@@ -157,13 +166,14 @@ class DigestEntry:
         """Write the entry as one line; a unit from another message than the one before it says which."""
         if self.kind is EntryKind.NAMES:
             return f"- {self.head} {NAME_SEPARATOR.join([unit.text for unit in chosen])}"
-        pieces = [self.head]
-        index = None
+        pieces, index = [self.head], None
         for unit in chosen:
             # A unit is one line: what a tool printed must not be able to write sections of its own.
             text = " ".join(unit.text.splitlines())
             pieces.append(text if unit.index in (None, index) else f"[{unit.index}] {text}")
             index = unit.index
+        if self.is_quotation and len(pieces) > 1:
+            pieces[:2] = [f"{self.head} {pieces[1]}"]
         return quote_headings(f"{'- ' if self.is_bullet else ''}{SEPARATOR.join(pieces)}")
 
 
@@ -323,7 +333,9 @@ def list_offers(entries: Sequence[DigestEntry]) -> Offers:
         conclusions += [entry.is_conclusion, *[unit.is_conclusion for unit in entry.units]]
     sizes = [size + _BYTES_PER_PIECE for size in sizes]
     densities = list(map(truediv, weights, sizes))
-    order = sorted(range(len(sizes)), key=densities.__getitem__, reverse=True)
+    is_listed = [entry.kind is EntryKind.NAMES or entry.is_quotation for entry in entries]
+    put_up = [at for at, unit in enumerate(units) if unit is not None or not is_listed[owners[at]]]
+    order = sorted(put_up, key=densities.__getitem__, reverse=True)
     head_sizes = [size for size, unit in zip(sizes, units, strict=True) if unit is None]
     return Offers(entries, owners, units, sizes, head_sizes, order, densities, conclusions)
 
