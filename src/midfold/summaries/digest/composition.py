@@ -25,7 +25,7 @@ from midfold.summaries.digest.entries import (
 from midfold.summaries.ledger.file_states import FileState, live_lines, trace_files
 from midfold.summaries.ledger.invocations import Aim
 from midfold.summaries.ledger.values import FINISHED, Action, Ledger, Rule, Statement, ToolRun
-from midfold.summaries.ledger.words import COMMIT, DEFINITION, WeightedLines, Words, weigh_lines
+from midfold.summaries.ledger.words import COMMIT, DEFINITION, WeightedLines, Words, weigh_lines, weigh_sentence
 from midfold.summaries.tool_calls.output import find_names
 
 # What things weigh, relative to one another: a line of output is about one.
@@ -36,6 +36,8 @@ _STEP_WEIGHT = 20.0
 _DONE_STEP_WEIGHT = 6.0
 _ACTION_WEIGHT = 16.0
 _FAILED_ACTION_WEIGHT = 18.0
+_LOOK_WEIGHT = 10.0
+"""for what only looks, and changes nothing"""
 _PLAN_WEIGHT = 3.0
 _CHANGED_FILE_WEIGHT = MUST / 100
 _READ_FILE_WEIGHT = 9.0
@@ -53,6 +55,7 @@ _FIRST_CONTENT_LINES = 3
 _DETAILS_IN_HEAD_CHARS = 160
 _FULL_DETAIL_CHARS = 12
 _MOST_SENTENCES = 24
+_LOOKING_KINDS = ("search", "list")
 _FILE_KINDS = ("read", "edit", "write", "")
 
 _OLDEST, _NEWEST = 0.85, 1.15
@@ -205,7 +208,7 @@ def _request_units(words: Words, found: Sequence[str], said: set[str]) -> list[U
     return [
         *(Unit(rule, _RULE_IN_REQUEST_WEIGHT) for rule in rules),
         *(
-            Unit(line, _REQUEST_LINE_WEIGHT * weight)
+            Unit(line, _REQUEST_LINE_WEIGHT * max(weight, weigh_sentence(line)))
             for line, weight in words.lines
             if line not in said and line not in rules
         ),
@@ -288,7 +291,11 @@ class _Writer:
         """Return the sentences of a statement that nobody said before."""
         news = [each for each in statement.words.sentences if each[0] not in self.seen]
         self.seen.update([text for text, _, _ in news])
-        return news[: _MOST_SENTENCES * (_SUMMARY_FACTOR if statement.author is Author.SUMMARY else 1)]
+        most = _MOST_SENTENCES * (_SUMMARY_FACTOR if statement.author is Author.SUMMARY else 1)
+        if len(news) <= most:
+            return news
+        least = sorted((weight for _, weight, _ in news), reverse=True)[most - 1]
+        return [each for each in news if each[1] >= least][: 2 * most]
 
     def _retried(self, positions: Sequence[int]) -> DigestEntry:
         actions = [self.ledger.actions[position] for position in positions]
@@ -297,6 +304,7 @@ class _Writer:
         for position in positions:
             units += self._outcome(position)
         weight = _FAILED_ACTION_WEIGHT if any(action.run.has_failed for action in actions) else _ACTION_WEIGHT
+        weight = _LOOK_WEIGHT if _only_looks(actions[-1].run) and weight == _ACTION_WEIGHT else weight
         weight = _PLAN_WEIGHT if first.kind == "plan" else weight
         kind = EntryKind.BROKEN if positions[-1] in self.ledger.open_failures else EntryKind.ACTION
         if positions[-1] in self.ledger.fixes:
@@ -368,6 +376,10 @@ class _Writer:
 
 def _is_about_files(run: ToolRun) -> bool:
     return bool(run.changes or run.reads) and run.kind in _FILE_KINDS
+
+
+def _only_looks(run: ToolRun) -> bool:
+    return run.kind in _LOOKING_KINDS or all(each.aim is Aim.LOOK for each in run.invocations)
 
 
 def _introduce(run: ToolRun, indices: Sequence[int]) -> tuple[str, list[Unit]]:

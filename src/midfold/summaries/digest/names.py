@@ -17,7 +17,7 @@ _WEIGHT = 30.0
 _FULL_ROOM = 0.065
 """Notes with less room than this part of what they stand for hold standing facts before names."""
 _SCARCITY = 1.5
-_LEAST_CHANCE = 0.01
+_LEAST_CHANCE = 0.02
 _TEXT_CHARS = 40_000
 
 

@@ -92,7 +92,7 @@ def read_tool_run(call: ToolCall, result: ToolResult | None, redact: Callable[[s
     commands = read_commands(told) if kind == "shell" or told is not subject else []
     reads, changes = _files(kind, told, leaves, commands)
     long_texts = [leaf.text for leaf in leaves if _is_long(leaf.text)]
-    edit = _read_edit(leaves) if kind in ("edit", "write") else None
+    edit = _read_edit(leaves) if kind in ("edit", "write") or (kind == "shell" and changes) else None
     lead = _first_line(subject if kind else "".join(long_texts[:1]))
     output = redact(result.text) if result else ""
     failures = _failures(call, result, output)
