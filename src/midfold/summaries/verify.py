@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from midfold.settings import Template
+from midfold.summaries.digest.choice import fill_digest, write_heads
 from midfold.summaries.digest.entries import (
     MUST,
     NOTES_HEADING,
@@ -12,9 +13,7 @@ from midfold.summaries.digest.entries import (
     DigestEntry,
     EntryKind,
     cost,
-    fill_digest,
     note_heading,
-    write_heads,
 )
 from midfold.summaries.phrases import Phrases
 from midfold.summaries.sections import join_sections, split_sections

@@ -6,8 +6,9 @@ import pytest
 
 from midfold.messages import Message, Text, ToolCall, ToolResult, pair_calls
 from midfold.summaries.digest import compose
-from midfold.summaries.digest.composition import WeightFactors, weigh_surprise
+from midfold.summaries.digest.composition import weigh_surprise
 from midfold.summaries.digest.entries import EntryKind
+from midfold.summaries.digest.factors import WeightFactors
 from midfold.summaries.ledger import collect
 from midfold.summaries.ledger.words import LEAST_LINES
 

@@ -12,20 +12,27 @@ from dataclasses import dataclass, field, replace
 from midfold.messages import Message, Text, ToolCall, ToolResult
 from midfold.provenance import Author
 from midfold.summaries.digest.entries import (
-    AGENT_LABEL,
     MUST,
     PIN_LABEL,
-    TOLD_LABEL,
     DigestEntry,
     EntryKind,
     Unit,
     cost,
     format_indices,
 )
+from midfold.summaries.digest.factors import WeightFactors
+from midfold.summaries.digest.quotations import quote_words
 from midfold.summaries.ledger.file_states import FileState, live_lines, trace_files
 from midfold.summaries.ledger.invocations import Aim
-from midfold.summaries.ledger.values import FINISHED, Action, Ledger, Rule, Statement, ToolRun
-from midfold.summaries.ledger.words import COMMIT, DEFINITION, WeightedLines, Words, weigh_lines, weigh_sentence
+from midfold.summaries.ledger.values import FINISHED, Ledger, Rule, Statement, ToolRun
+from midfold.summaries.ledger.words import (
+    COMMIT,
+    DEFINITION,
+    WeightedLines,
+    Words,
+    weigh_lines,
+    weigh_sentence,
+)
 from midfold.summaries.tool_calls.output import find_names
 
 # What things weigh, relative to one another: a line of output is about one.
@@ -45,8 +52,6 @@ _DETAIL_WEIGHT = 3.0
 _PLAN_DETAIL_WEIGHT = 0.1
 _STATUS_WEIGHT = 6.0
 _FAILURE_WEIGHTS = (20.0, 14.0, 9.0, 5.0, 3.0)
-_FIRST_SENTENCE_WEIGHT = 1.5
-_SENTENCE_WEIGHT = 2.0
 _READ_LINE_FACTOR = 0.15
 """what a file says can be read again"""
 _CONTENT_WEIGHT, _LATER_CONTENT_WEIGHT = 1.5, 0.8
@@ -54,16 +59,9 @@ _FIRST_CONTENT_LINES = 3
 
 _DETAILS_IN_HEAD_CHARS = 160
 _FULL_DETAIL_CHARS = 12
-_MOST_SENTENCES = 24
 _LOOKING_KINDS = ("search", "list")
 _FILE_KINDS = ("read", "edit", "write", "")
 
-_OLDEST, _NEWEST = 0.85, 1.15
-_IN_USE = 1.35
-"""for what the messages that stay speak of"""
-_BROKEN = 1.4
-_FIXED = 0.9
-_DECIDED = 1.6
 _SUPERSEDED = 0.5
 """for output of a program that was run again since"""
 _RESULT = 3.0
@@ -73,10 +71,6 @@ _COMMITTED = 6.0
 """for the line that tells of a commit"""
 _DEFINED = 2.0
 """for a line of an edit that gives something a name"""
-_OVERTAKEN = 0.5
-"""for words of which later ones name everything"""
-_TOLD = 2.5
-"""for a model's last words of a turn"""
 _SHORTEST_NAME = 5
 _TEXT_CHARS = 40_000
 _FIGURE = re.compile(r"\b\d[\d.,:]*\b")
@@ -85,37 +79,6 @@ _USUAL = 2
 _SURPRISE = 0.7
 _RESULT_KINDS = (EntryKind.ACTION, EntryKind.BROKEN, EntryKind.CHANGED, EntryKind.READ)
 _QUESTION_CHARS = 400
-_SUMMARY_FACTOR = 5
-"""somebody's summary stands for many messages"""
-_NOT_QUOTED = (Author.PERSON, Author.PROJECT, Author.HOST, Author.TOOL)
-"""a person is quoted as such, and what clients and files say again is not worth quoting"""
-_SPEAKERS = {Author.AGENT: AGENT_LABEL, Author.SUMMARY: "(an earlier summary) "}
-
-
-@dataclass(frozen=True, slots=True)
-class WeightFactors:
-    """The factors by which the rest of a conversation changes the weight of one thing in it."""
-
-    newest: int = 1
-    in_use: frozenset[str] = field(default_factory=frozenset)
-    """names that occur in the messages that stay"""
-    broken: frozenset[int] = field(default_factory=frozenset)
-    """messages with a call that failed and was not tried again with success"""
-    fixed: frozenset[int] = field(default_factory=frozenset)
-
-    def of_action(self, action: Action) -> float:
-        factor = self._recency(action.index)
-        if not self.in_use.isdisjoint(action.run.names):
-            factor *= _IN_USE
-        if action.index in self.broken:
-            factor *= _BROKEN
-        return factor * (_FIXED if action.index in self.fixed else 1.0)
-
-    def of_words(self, index: int, *, decides: bool, is_final: bool = False) -> float:
-        return self._recency(index) * (_DECIDED if decides else 1.0) * (_TOLD if is_final else 1.0)
-
-    def _recency(self, index: int) -> float:
-        return _OLDEST + (_NEWEST - _OLDEST) * min(1.0, index / max(self.newest, 1))
 
 
 def find_factors(ledger: Ledger, kept: Iterable[Message], newest: int) -> WeightFactors:
@@ -136,7 +99,7 @@ def compose(
     return [
         *(_pin(number, rule) for number, rule in enumerate(pins)),
         *_requests(ledger, {rule.text for rule in pins}),
-        *writer.words(),
+        *quote_words(ledger, factors, writer.seen),
         *_steps(ledger),
         *writer.actions(),
     ]
@@ -154,20 +117,6 @@ def weigh_surprise(entries: Sequence[DigestEntry]) -> None:
     for unit, text in units:
         if counts[text] > _USUAL:
             unit.weight *= (_USUAL / counts[text]) ** _SURPRISE
-
-
-def find_standings(ledger: Ledger) -> dict[int, float]:
-    """Say how much the last words of each turn still hold: less, the more they name what later ones name."""
-    after = ledger.after.statements if ledger.after else ()
-    standings: dict[int, float] = {}
-    named: set[str] = set()
-    for statement in reversed((*ledger.statements, *after)):
-        if statement.is_final:
-            names = set(find_names(statement.text[:_TEXT_CHARS]))
-            said_again = len(names & named) / max(len(names), 1)
-            standings[statement.index] = 1.0 - (1.0 - _OVERTAKEN) * said_again
-            named |= names
-    return standings
 
 
 def _pin(number: int, rule: Rule) -> DigestEntry:
@@ -240,41 +189,8 @@ class _Writer:
     factors: WeightFactors
     most_lines: int
     seen: set[str] = field(default_factory=set)
-    standings: dict[int, float] = field(default_factory=dict)
-    """how much the words of a message still hold"""
     action_factors: list[float] = field(default_factory=list)
     """how much each action matters beside what it is"""
-
-    def words(self) -> Iterator[DigestEntry]:
-        """Quote the model: the first sentence leads, the others follow by what they say."""
-        self.standings = find_standings(self.ledger)
-        for statement in self.ledger.statements:
-            if statement.author not in _NOT_QUOTED and (news := self._news(statement)):
-                yield self._quote(statement, news)
-
-    def _quote(self, statement: Statement, news: Sequence[tuple[str, float, bool]]) -> DigestEntry:
-        index, is_final = statement.index, statement.is_final
-        is_earlier = statement.author is Author.SUMMARY
-        factors = [self.factors.of_words(index, decides=it, is_final=is_final) for it in (False, True)]
-        standing = self.standings.get(index, 1.0)
-        weights = [weight * factors[decides] * standing for _, weight, decides in news]
-        units = [
-            Unit(text, _SENTENCE_WEIGHT * weight, is_conclusion=is_final or decides)
-            for (text, _, decides), weight in zip(news, weights, strict=True)
-        ]
-        speaker = TOLD_LABEL if is_final else _SPEAKERS.get(statement.author, "")
-        head = f"[{index}] {speaker}".rstrip()
-        if not is_earlier:
-            return DigestEntry(EntryKind.WORDS, index, head, 0.0, units)
-        first = units.pop(0)
-        return DigestEntry(
-            EntryKind.EARLIER,
-            index,
-            f"{head} {first.text}",
-            _FIRST_SENTENCE_WEIGHT * weights[0],
-            units,
-            is_conclusion=first.is_conclusion,
-        )
 
     def actions(self) -> Iterator[DigestEntry]:
         """Join runs of one retry key, and all that happened to one file."""
@@ -286,16 +202,6 @@ class _Writer:
                 runs.setdefault(action.run.retry_key, []).append(position)
         yield from (self._retried(positions) for positions in runs.values())
         yield from map(self._file, trace_files(actions))
-
-    def _news(self, statement: Statement) -> list[tuple[str, float, bool]]:
-        """Return the sentences of a statement that nobody said before."""
-        news = [each for each in statement.words.sentences if each[0] not in self.seen]
-        self.seen.update([text for text, _, _ in news])
-        most = _MOST_SENTENCES * (_SUMMARY_FACTOR if statement.author is Author.SUMMARY else 1)
-        if len(news) <= most:
-            return news
-        least = sorted((weight for _, weight, _ in news), reverse=True)[most - 1]
-        return [each for each in news if each[1] >= least][: 2 * most]
 
     def _retried(self, positions: Sequence[int]) -> DigestEntry:
         actions = [self.ledger.actions[position] for position in positions]
@@ -319,6 +225,7 @@ class _Writer:
         said = ", ".join([f"{tool} {format_indices(indices)}" for tool, indices in uses.items()])
         live = live_lines(actions, state)
         about = [position for position in state.positions if _is_about_files(actions[position].run)]
+        about = [] if state.is_gone else about  # how it came about says nothing about what is not there
         units = [unit for position in about for unit in self._outcome(position, live[position])]
         if state.fate or state.is_changed:
             kind, weight, mark = EntryKind.CHANGED, _CHANGED_FILE_WEIGHT, f" ({state.fate or 'changed'}): "
