@@ -43,9 +43,13 @@ _STEP_WEIGHT = 20.0
 _DONE_STEP_WEIGHT = 6.0
 _ACTION_WEIGHT = 16.0
 _FAILED_ACTION_WEIGHT = 18.0
-_LOOK_WEIGHT = 10.0
+_LOOK_WEIGHT = 12.0
 """for what only looks, and changes nothing"""
-_PLAN_WEIGHT = 3.0
+_PLAN_WEIGHT = 0.3
+"""The newest to-do list stands for itself."""
+_OPENING = re.compile(r"(?:<<-?\s?['\"]?\w{1,20}['\"]?|['\"(\\{])$")
+"""how a line ends that only opens what a command is about"""
+_OPENING_FACTOR = 0.5
 _CHANGED_FILE_WEIGHT = MUST / 100
 _READ_FILE_WEIGHT = 9.0
 _DETAIL_WEIGHT = 3.0
@@ -64,7 +68,7 @@ _FILE_KINDS = ("read", "edit", "write", "")
 
 _SUPERSEDED = 0.5
 """for output of a program that was run again since"""
-_RESULT = 3.0
+_RESULT = 4.5
 """for the last lines of the newest run of a program"""
 _RESULT_LINES = 3
 _COMMITTED = 6.0
@@ -212,6 +216,7 @@ class _Writer:
         weight = _FAILED_ACTION_WEIGHT if any(action.run.has_failed for action in actions) else _ACTION_WEIGHT
         weight = _LOOK_WEIGHT if _only_looks(actions[-1].run) and weight == _ACTION_WEIGHT else weight
         weight = _PLAN_WEIGHT if first.kind == "plan" else weight
+        weight *= _OPENING_FACTOR if _OPENING.search(first.subject) else 1.0
         kind = EntryKind.BROKEN if positions[-1] in self.ledger.open_failures else EntryKind.ACTION
         if positions[-1] in self.ledger.fixes:
             head = f"{head} (failed, settled by [{self.ledger.fixes[positions[-1]]}])"

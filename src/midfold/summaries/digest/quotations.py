@@ -6,6 +6,7 @@ earlier.
 """
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -52,6 +53,7 @@ def quote_words(ledger: Ledger, factors: WeightFactors, seen: set[str]) -> list[
             if statement.is_final:
                 told.append(entries[-1])
     pair_matters([entry.units for entry in told])
+    _pair_files(told, ledger)
     return entries
 
 
@@ -95,6 +97,38 @@ def _sentences_of(
         yield from zip(turns[turn], words[turn], strict=True)
 
 
+def _pair_files(told: Sequence[DigestEntry], ledger: Ledger) -> None:
+    """Let the last words of a turn that changed the same files again have room before earlier ones."""
+    files: list[set[str]] = [set() for _ in told]
+    starts = [entry.order for entry in told]
+    for action in ledger.actions:
+        turn = bisect_left(starts, action.index)
+        if turn < len(files) and action.run.has_changed:
+            files[turn].update(action.run.changes)
+    for turn in range(len(told) - 1, -1, -1):
+        later = [
+            other
+            for other in range(turn + 1, min(turn + 1 + _LATER_TURNS, len(told)))
+            if files[turn] and 2 * len(files[turn] & files[other]) >= len(files[turn])
+        ]
+        if later:
+            _let_pass(told[turn].units, told[later[-1]].units)
+
+
+def _let_pass(earlier: Sequence[Unit], later: Sequence[Unit]) -> None:
+    """Give no sentence of `earlier` more weight for its size than the best of `later` has."""
+    best = max(later, key=_density)
+    heaviest = max(map(_density, earlier))
+    most = max(_density(best), (heaviest * _density(best)) ** 0.5)
+    best.weight = most * cost(best.text)
+    for unit in earlier:
+        unit.weight = min(unit.weight, most / _LATER_LEAD * cost(unit.text))
+
+
+def _density(unit: Unit) -> float:
+    return unit.weight / cost(unit.text)
+
+
 def _find_later(said: frozenset[str], following: Iterable[tuple[Unit, frozenset[str]]]) -> Unit | None:
     """Return the last sentence that speaks of the same matter."""
     least = max(_LEAST_SHARED, len(said) * _SAME_MATTER)
@@ -106,11 +140,10 @@ def _find_later(said: frozenset[str], following: Iterable[tuple[Unit, frozenset[
 
 
 def _level(earlier: Unit, later: Unit) -> None:
-    sizes = cost(earlier.text), cost(later.text)
-    densities = earlier.weight / sizes[0], later.weight / sizes[1]
-    if densities[1] < densities[0] * _LATER_LEAD:
-        middle = (densities[0] * densities[1]) ** 0.5
-        earlier.weight, later.weight = middle * sizes[0], middle * sizes[1] * _LATER_LEAD
+    if _density(later) < _density(earlier) * _LATER_LEAD:
+        middle = (_density(earlier) * _density(later)) ** 0.5
+        earlier.weight = middle * cost(earlier.text)
+        later.weight = middle * cost(later.text) * _LATER_LEAD
 
 
 def _read_words(text: str) -> frozenset[str]:

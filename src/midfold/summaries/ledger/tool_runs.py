@@ -91,6 +91,8 @@ def read_tool_run(call: ToolCall, result: ToolResult | None, redact: Callable[[s
     told = unwrap(" ".join(leaf.text for leaf in leaves)) if _only_tells(call, kind) else subject
     commands = read_commands(told) if kind == "shell" or told is not subject else []
     reads, changes = _files(kind, told, leaves, commands)
+    if not (kind or reads or changes) and family_of(call.name) in _FILE_KINDS:
+        reads, changes = _files_in_words(family_of(call.name), leaves)
     long_texts = [leaf.text for leaf in leaves if _is_long(leaf.text)]
     edit = _read_edit(leaves) if kind in ("edit", "write") or (kind == "shell" and changes) else None
     lead = _first_line(subject if kind else "".join(long_texts[:1]))
@@ -252,6 +254,13 @@ def _files(
     if _FILE_KINDS.get(kind, has_content and not kind):
         return (), tuple(paths)
     return (tuple(paths), ()) if kind == "read" else ((), ())
+
+
+def _files_in_words(family: str, leaves: list[_Leaf]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the files that a call tells of in words, as exports of conversations have it: "Edit file: a.py"."""
+    last = [leaf.text.rpartition(" ")[2] for leaf in leaves if not _is_long(leaf.text)]
+    paths = tuple(dict.fromkeys(word for word in last if is_path(word) and "." in word.rpartition("/")[2]))
+    return ((), paths) if _FILE_KINDS[family] else (paths, ())
 
 
 def _names_a_file(key: str, kind: str) -> bool:
