@@ -33,7 +33,8 @@ def test_a_sentence_that_was_said_before_is_not_quoted_again():
     messages = [
         Message("assistant", (Text(words),)) for words in ("It works. So it is.", "It works. Or not.")
     ]
-    assert [entry.head for entry in entries_of(messages)] == ["[0] told:", "[1] told:"]
+    said = [[unit.text for unit in entry.units] for entry in entries_of(messages)]
+    assert said == [["It works.", "So it is."], ["Or not."]]
 
 
 def test_a_long_request_is_quoted_by_its_opening_its_rules_and_its_lines():
@@ -157,3 +158,29 @@ def test_lines_that_many_results_share_weigh_little():
     units = {unit.text: unit.weight for entry in entries for unit in entry.units}
     surprising = units["The tables of 3 zones have no fee"]
     assert units["Wall time of this run was 3.3 seconds"] < surprising / 2
+
+
+def test_what_only_looks_weighs_less_than_what_acts():
+    look, act = entries_of([*run(1, "a.py", "ls src"), *run(2, "a.py", "cp a b")])
+    assert look.weight < act.weight
+
+
+def test_a_command_of_which_only_the_opening_fits_weighs_little():
+    opening, whole = entries_of(
+        [*run(1, "1", "python3 - <<'PY'\nprint(1)\nPY"), *run(2, "1", "python3 tide.py")]
+    )
+    assert opening.weight < whole.weight
+
+
+def test_a_file_that_is_gone_says_nothing_of_how_it_came_about():
+    call = ToolCall(
+        "w", "write_file", json.dumps({"path": "scratch.py", "content": "limit = 3\nprint(limit)"})
+    )
+    messages = [
+        Message("assistant", (call,)),
+        Message("tool", (ToolResult("w", "written"),)),
+        *run(1, "", "rm scratch.py"),
+    ]
+    [file] = [entry for entry in entries_of(messages) if entry.kind is EntryKind.CHANGED]
+    assert "(deleted)" in file.head
+    assert file.units == []

@@ -257,7 +257,7 @@ def _files(
 
 
 def _files_in_words(family: str, leaves: list[_Leaf]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the files that a call tells of in words, as exports of conversations have it: "Edit file: a.py"."""
+    """Return the files that a call tells of in words, as exported conversations do: "Edit file: a.py"."""
     last = [leaf.text.rpartition(" ")[2] for leaf in leaves if not _is_long(leaf.text)]
     paths = tuple(dict.fromkeys(word for word in last if is_path(word) and "." in word.rpartition("/")[2]))
     return ((), paths) if _FILE_KINDS[family] else (paths, ())
