@@ -236,3 +236,8 @@ def test_a_file_that_a_call_tells_of_in_words_is_known():
     )
     assert run("read", {"summary": "Read file: src/tides.py"}, "ok").reads == ("src/tides.py",)
     assert run("write", {"summary": "Wrote a poem about the sea."}, "ok").changes == ()
+
+
+def test_a_command_that_a_call_tells_of_is_its_subject():
+    made = run("run_terminal_cmd", {"summary": "Tool use: **command** • Run command: cargo check"}, "ok")
+    assert (made.subject, made.details) == ("cargo check", ())

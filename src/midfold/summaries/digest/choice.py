@@ -27,7 +27,7 @@ _TIGHT, _LOOSE, _STEP = 0.995, 0.999, 0.9
 _BYTES_PER_TOKEN = 3.3
 _BYTES_PER_PIECE = 4
 _FIRM_DENSITY = 0.75  # weight per byte from which on nothing comes before a piece
-_CONCLUSIONS_PART = 0.35  # of what is left after that: what conclusions may take before the rest is weighed
+_CONCLUSIONS_PART = 0.4  # of what is left after that: what conclusions may take before the rest is weighed
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from midfold.summaries.digest.weights import Outlook, weigh_name
 from midfold.summaries.ledger.name_uses import NamePlace, NameTopic, NameUse, find_words
 from midfold.summaries.ledger.values import FINISHED, Ledger
 
-_WEIGHT = 30.0
+_WEIGHT = 24.0
 """what a name weighs that is used again for sure, relative to other things in a digest"""
 _FULL_ROOM = 0.065
 """Notes with less room than this part of what they stand for hold standing facts before names."""
