@@ -37,3 +37,29 @@ def test_results_of_a_group_that_still_waits_are_left_alone():
     layout, messages = tail_of("a" * 40_000, waiting=True)
     assert layout.waiting == 1
     assert shrink_tail(layout, Span(0, len(messages)), 2_000, count) == ()
+
+
+def test_output_in_a_users_message_is_cut_like_a_result():
+    listing = "Ran `find .`\n```\n" + "./objects/2d/9f8a6af51b299f09943f10c2c1ecd10f73fb6b\n" * 2_000 + "```"
+    messages = [
+        Message("user", (Text("Sort the tides."),)),
+        Message("assistant", (Text("Sorted."),)),
+        Message("user", (Text(listing),)),
+    ]
+    sizes = [count(message) for message in messages]
+    layout = lay_out(messages, sizes, CompressionPolicy())
+    assert layout.newest == Span(2, 3)
+    [cut] = shrink_tail(layout, Span(1, 3), 500, count)
+    assert cut.index == 2
+    assert count(cut.apply(messages[2])) < 600
+
+
+def test_what_a_person_says_is_never_cut_with_the_tail():
+    words = "Please sort the tides of every harbour by their height. " * 500
+    messages = [
+        Message("user", (Text("Hello."),)),
+        Message("assistant", (Text("Hi."),)),
+        Message("user", (Text(words),)),
+    ]
+    layout = lay_out(messages, [count(message) for message in messages], CompressionPolicy())
+    assert shrink_tail(layout, Span(1, 3), 500, count) == ()

@@ -168,6 +168,26 @@ def test_a_summary_is_recognised_in_a_models_message():
     assert main_author(read_segments(Message("assistant", (Text("The summary is short."),)))) is Author.MODEL
 
 
+OWN_WORK = """All tests pass. Here's the summary:
+
+**`tides/session.py`**: keeps the session of each harbour, {pad}
+**`tides/history.py`**: reads the history back
+**`tides/context.py`**: knows the context of a sailing
+""".format(pad="and its checkpoints " * 30)
+
+
+def test_a_model_that_sums_up_its_own_work_speaks_for_itself():
+    assert main_author(read_segments(Message("assistant", (Text(OWN_WORK),)))) is Author.MODEL
+
+
+def test_a_model_between_its_calls_never_speaks_for_another_product():
+    summary = Message("assistant", (Text(HOST_FORMS["summary"]),))
+    call = Message("assistant", (ToolCall("c", "bash", "{}"),))
+    result = Message("tool", (ToolResult("c", "ok"),))
+    assert main_author(segments_at([call, result, summary], 2)) is Author.MODEL
+    assert main_author(segments_at([user("Go on."), summary], 1)) is Author.SUMMARY
+
+
 def test_a_message_is_read_once():
     message = user("Fix the tariff.")
     assert read_segments(message) is read_segments(message)

@@ -338,8 +338,8 @@ PIECES = [
 def test_time_grows_with_the_text_and_not_faster(piece, before, after):
     def seconds(size):
         text = f"{before}{piece * (size // len(piece))}{after}"
-        started = time.perf_counter()
+        started = time.process_time()
         judge(text, turns=text, user_words=text, budget_tokens=1_000_000)
-        return time.perf_counter() - started
+        return time.process_time() - started
 
     assert seconds(64_000) < 0.5 + 24 * seconds(8_000)

@@ -226,3 +226,20 @@ def test_hostile_text_of_a_megabyte_is_read_in_no_time(piece):
     start = process_time()
     find_rules(piece * (1_000_000 // len(piece)))
     assert process_time() - start < 1.0
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "The current behavior overwrites the first tide, which may not match what was meant.",
+        "Consider whether the tide should be taken from the first gauge only.",
+        "The next problem is that we currently have logic that would only store the new lines.",
+        "The crew has always done it that way.",
+    ],
+)
+def test_what_describes_or_weighs_sets_no_rule(sentence):
+    assert find_rules(sentence) == []
+
+
+def test_what_may_not_be_done_is_a_rule():
+    assert find_rules("You may not push to main.") == ["You may not push to main."]

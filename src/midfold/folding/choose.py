@@ -32,6 +32,8 @@ _FIRST_GUESS_CHARS_PER_TOKEN = 4
 _LENGTHEN_ROUNDS = 6
 _TIGHT = 0.99
 _SHORT_TASK_CHARS = 200
+_TASK_PART = 0.03
+"""Of a summary's room, the most that the words of the newest request may take: they follow it whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +183,7 @@ def _shorten_kept(job: CompressionJob, plan: FoldPlan) -> tuple[Edit, ...]:
 def shrink_results(job: CompressionJob, plan: FoldPlan, budget: int) -> tuple[Edit, ...]:
     """Shorten the results of a tail that is larger than even the slack allows."""
     tail = Span(plan.tail_start, len(job.layout.messages))
-    if job.layout.tokens(tail) <= budget * TAIL_SLACK:
+    if sum(job.layout.sizes[index] for index in {*tail, *job.layout.newest}) <= budget * TAIL_SLACK:
         return ()
     # Where a ceiling leaves nothing to fold, the tail has all the room there is.
     allowed = job.room if job.has_ceiling and not plan.spans else budget
@@ -221,8 +223,10 @@ def make_choice(job: CompressionJob, plan: FoldPlan, edits: Sequence[Edit]) -> F
         # Only a ceiling is filled up. What was paid for is kept: padding never makes a fold not worth it.
         worth = ceil(max(MIN_SAVED_TOKENS, job.tokens_before * MIN_SAVED_PART))
         room = min(job.policy.summary_budget_tokens(folded_tokens), job.tokens_before - kept - worth)
+    asked = job.redact(active_task(layout.messages, layout.summary, layout.observations))
+    most_chars = int(max(room, 0) * _TASK_PART * _FIRST_GUESS_CHARS_PER_TOKEN)
     frame = SummaryFrame(
-        task=job.redact(active_task(layout.messages, layout.summary, layout.observations)),
+        task=asked[: max(most_chars, _SHORT_TASK_CHARS)] if job.has_ceiling else asked,
         folded=_number_folded(layout, plan.spans, repairs),
         key=job.key,
     )

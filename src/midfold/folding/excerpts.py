@@ -36,10 +36,14 @@ def shrink_tail(
 ) -> tuple[Edit, ...]:
     """Cut the largest results of `tail` until it fits, never those of a call that still waits for others.
 
-    What stays of a result goes through `redact` before it is cut.
+    Output that comes in a message of the user's role is a result as well. What stays of a result goes
+    through `redact` before it is cut.
     """
-    excess = layout.tokens(tail) - budget_tokens
-    results = list(_sized(layout, tail, count, (ToolResult,))) if excess > 0 else []
+    kept = sorted({*tail, *layout.newest})
+    excess = sum(layout.sizes[index] for index in kept) - budget_tokens
+    printed = [index for index in kept if index in layout.observations or index in layout.newest]
+    results = list(_sized(layout, kept, count, (ToolResult,))) if excess > 0 else []
+    results += _sized(layout, printed, count, (Text,)) if excess > 0 else ()
     if not results:
         return ()
     sizes = [sized.tokens for sized in results]

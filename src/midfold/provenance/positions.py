@@ -34,7 +34,17 @@ def segments_at(
             return (Segment(0, len(message.text), Author.TOOL),)
         if is_command_body(messages, index):
             return read_body(message.text, _arguments_given(messages[index - 1]))
-    return read_segments(message)
+    segments = read_segments(message)
+    is_summary = message.role == "assistant" and [each[2:4] for each in segments] == [(Author.SUMMARY, "")]
+    if is_summary and _is_at_work(messages, index):
+        return (segments[0]._replace(author=Author.MODEL),)
+    return segments
+
+
+def _is_at_work(messages: Sequence[Message], index: int) -> bool:
+    """Whether a model speaks between its calls and results: what it sums up is its own work."""
+    before = messages[index - 1] if index > 0 else None
+    return any(messages[index].calls) or (before is not None and any(before.results))
 
 
 def is_command_body(messages: Sequence[Message], index: int) -> bool:

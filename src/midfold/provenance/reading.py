@@ -92,7 +92,7 @@ def _split_reply(role: str, text: str) -> tuple[Segment, ...]:
         )
     if not text.strip():
         return ()
-    return (Segment(0, len(text), Author.SUMMARY if is_summary(text) else own),)
+    return (Segment(0, len(text), Author.SUMMARY if is_summary(text, by_model=own is Author.MODEL) else own),)
 
 
 def _split_unfenced(text: str, start: int, stop: int) -> list[Segment]:

@@ -41,8 +41,11 @@ _OUR_END = "<<<END MIDFOLD "
 _MARKER = re.compile(r"\[CONTEXT (?:COMPACTION|SUMMARY)[^\]\n]{0,60}\]", re.IGNORECASE)
 
 
-def is_summary(text: str) -> bool:
-    """Whether a text is the summary of a conversation, by its opening and its sections."""
+def is_summary(text: str, *, by_model: bool = False) -> bool:
+    """Whether a text is the summary of a conversation, by its opening and its sections.
+
+    Models end their work with summaries, too. One of a conversation says so in a single line.
+    """
     head = text[:_OPENING_CHARS]
     if _MARKER.match(head.lstrip()):
         return True
@@ -55,6 +58,8 @@ def is_summary(text: str) -> bool:
         return False
     named = _SUMMARY.search(head)
     if named is None or named.start() > _OPENING_CHARS * 0.8:
+        return False
+    if by_model and not any(_SUBJECT.search(line) and _SUMMARY.search(line) for line in head.split("\n")):
         return False
     return _count_sections(text) >= _LEAST_SECTIONS
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from midfold.errors import SummaryUnavailable
-from midfold.summaries.digest.entries import fill_digest
+from midfold.summaries.digest.choice import fill_digest
 from midfold.summaries.focus import check_focus
 from midfold.summaries.model_summary import SummaryRequest, ask_model, explain_failure
 from midfold.summaries.sources import Sources, SummaryJob, gather_sources

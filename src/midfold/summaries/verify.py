@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from midfold.settings import Template
+from midfold.summaries.digest.choice import fill_digest, write_heads
 from midfold.summaries.digest.entries import (
     MUST,
     NAMES_HEADING,
@@ -13,9 +14,7 @@ from midfold.summaries.digest.entries import (
     DigestEntry,
     EntryKind,
     cost,
-    fill_digest,
     note_heading,
-    write_heads,
 )
 from midfold.summaries.phrases import Phrases, find_absent
 from midfold.summaries.sections import FOLDED_HEADING, HEADINGS, as_noted, join_sections, split_sections

@@ -6,8 +6,8 @@ import pytest
 
 from midfold.messages import Message, Text, ToolCall, ToolResult, pair_calls
 from midfold.summaries.digest import compose
-from midfold.summaries.digest.composition import WeightFactors
 from midfold.summaries.digest.entries import EntryKind
+from midfold.summaries.digest.factors import WeightFactors
 from midfold.summaries.ledger import collect
 from midfold.summaries.ledger.words import LEAST_LINES
 
@@ -32,7 +32,8 @@ def test_a_sentence_that_was_said_before_is_not_quoted_again():
     messages = [
         Message("assistant", (Text(words),)) for words in ("It works. So it is.", "It works. Or not.")
     ]
-    assert [entry.head for entry in entries_of(messages)] == ["[0] told: It works.", "[1] told: Or not."]
+    said = [[unit.text for unit in entry.units] for entry in entries_of(messages)]
+    assert said == [["It works.", "So it is."], ["Or not."]]
 
 
 def test_a_long_request_is_quoted_by_its_opening_its_rules_and_its_lines():
@@ -133,3 +134,29 @@ def test_a_file_that_is_gone_says_so(command, fate):
     entries = entries_of([*edit(1, "src/a.py", "x", "limit = 20"), *shell])
     entry = next(entry for entry in entries if entry.head.startswith(f"src/a.py ({fate})"))
     assert "limit = 20" not in [unit.text for unit in entry.units]
+
+
+def test_what_only_looks_weighs_less_than_what_acts():
+    look, act = entries_of([*run(1, "a.py", "ls src"), *run(2, "a.py", "cp a b")])
+    assert look.weight < act.weight
+
+
+def test_a_command_of_which_only_the_opening_fits_weighs_little():
+    opening, whole = entries_of(
+        [*run(1, "1", "python3 - <<'PY'\nprint(1)\nPY"), *run(2, "1", "python3 tide.py")]
+    )
+    assert opening.weight < whole.weight
+
+
+def test_a_file_that_is_gone_says_nothing_of_how_it_came_about():
+    call = ToolCall(
+        "w", "write_file", json.dumps({"path": "scratch.py", "content": "limit = 3\nprint(limit)"})
+    )
+    messages = [
+        Message("assistant", (call,)),
+        Message("tool", (ToolResult("w", "written"),)),
+        *run(1, "", "rm scratch.py"),
+    ]
+    [file] = [entry for entry in entries_of(messages) if entry.kind is EntryKind.CHANGED]
+    assert "(deleted)" in file.head
+    assert file.units == []

@@ -3,19 +3,16 @@
 import pytest
 
 from midfold.summaries.digest import fill_digest
+from midfold.summaries.digest.choice import ChosenEntry, arrange, choose_entries, list_offers
 from midfold.summaries.digest.entries import (
     NAMES_HEADING,
     RULES_HEADING,
-    ChosenEntry,
     DigestEntry,
     EntryKind,
     Unit,
-    arrange,
-    choose_entries,
     cost,
     format_indices,
     kind_of_item,
-    list_offers,
 )
 from midfold.summaries.prompts import HEADINGS
 from midfold.summaries.sections import Template, split_sections

@@ -7,7 +7,8 @@ import pytest
 
 from midfold.api import compress
 from midfold.summaries.digest import fill_digest
-from midfold.summaries.digest.entries import DigestEntry, EntryKind, Unit, choose_entries, list_offers
+from midfold.summaries.digest.choice import choose_entries, list_offers
+from midfold.summaries.digest.entries import DigestEntry, EntryKind, Unit
 from midfold.summaries.prompts import HEADINGS, find_body
 from midfold.summaries.sections import Template, split_sections
 from midfold.summaries.verify import find_inventions

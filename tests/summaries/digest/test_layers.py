@@ -252,9 +252,16 @@ def test_odd_bodies_raise_nothing(body):
 def test_the_last_words_of_a_turn_are_known_as_such_after_ten_folds():
     body = "## Key Decisions\n- [4] told: The cause is a race. · It is fixed by a lock.\n- [6] A note."
     told, note = read_entries(body)
-    assert told.is_conclusion
+    assert [unit.text for unit in told.units] == ["The cause is a race.", "It is fixed by a lock."]
     assert all(unit.is_conclusion for unit in told.units)
-    assert told.weight > 2 * note.weight
+    assert told.units[1].weight > 2 * note.units[0].weight
+    assert told.render(told.units) == "- [4] told: The cause is a race. · It is fixed by a lock."
+
+
+def test_two_quotations_of_one_message_stay_two():
+    body = "## Key Decisions\n- [4] told: The cause is a race.\n- [4] told: A lock mends it."
+    merged = merge(read_entries(body), [], has_new_steps=False)
+    assert [entry.units[0].text for entry in merged] == ["The cause is a race.", "A lock mends it."]
 
 
 @pytest.mark.parametrize("mark", ["changed", "deleted", "reverted", "moved to src/b.py"])

@@ -219,3 +219,25 @@ def test_arguments_may_be_nested_however_deep(depth):
 
 def test_arguments_are_read_in_their_order():
     assert run("mystery", {"b": [1, {"c": "two"}, [3]], "a": 4}).details == ("b=1", "c=two", "b=3", "a=4")
+
+
+def test_a_patch_in_a_command_is_read_as_an_edit():
+    made = run(
+        "shell",
+        {"command": ["bash", "-lc", f"apply_patch <<'PATCH'\n{PATCH.replace('+y', '+limit = 3')}\nPATCH"]},
+    )
+    assert "limit = 3" in made.content
+    assert not any(line.startswith(("+", "-", "***")) for line in made.content)
+
+
+def test_a_file_that_a_call_tells_of_in_words_is_known():
+    assert run("write", {"summary": "Tool use: edit • Edit file: docs/tides.md"}, "ok").changes == (
+        "docs/tides.md",
+    )
+    assert run("read", {"summary": "Read file: src/tides.py"}, "ok").reads == ("src/tides.py",)
+    assert run("write", {"summary": "Wrote a poem about the sea."}, "ok").changes == ()
+
+
+def test_a_command_that_a_call_tells_of_is_its_subject():
+    made = run("run_terminal_cmd", {"summary": "Tool use: **command** • Run command: cargo check"}, "ok")
+    assert (made.subject, made.details) == ("cargo check", ())

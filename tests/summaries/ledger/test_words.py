@@ -2,7 +2,7 @@
 
 import pytest
 
-from midfold.summaries.ledger.words import Words, weigh_line, weigh_output
+from midfold.summaries.ledger.words import Words, announces, weigh_line, weigh_output, weigh_sentence
 
 
 def lines(output, most=10):
@@ -81,3 +81,14 @@ def test_a_sentence_that_only_says_what_comes_next_weighs_little():
     )
     weights = {text: weight for text, weight, _ in Words(f"{found}\n{announced}").sentences}
     assert weights[announced] < weights[found] / 2
+
+
+def test_a_sentence_that_names_something_announces_nothing():
+    assert announces("Here is what I found:")
+    assert not announces("**Added `keep_tide` function** (`store.py:292-403`):")
+    assert announces("Let me look at `store.py`:")
+
+
+def test_a_few_words_that_name_nothing_weigh_less_for_their_size():
+    short, naming = "Here's the fix.", "`keep_tide` is fixed."
+    assert weigh_sentence(short) / len(short) < weigh_sentence(naming) / len(naming)

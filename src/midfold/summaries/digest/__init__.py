@@ -4,17 +4,18 @@ It quotes what happened under the template's headings, each entry with the numbe
 the whole budget by weight.
 """
 
-from midfold.summaries.digest.composition import WeightFactors, compose, find_factors
+from midfold.summaries.digest.choice import fill_digest
+from midfold.summaries.digest.composition import compose, find_factors
 from midfold.summaries.digest.entries import (
     NOTES_HEADING,
     RULES_HEADING,
     DigestEntry,
     EntryKind,
     cost,
-    fill_digest,
     lines_per_action,
     note_heading,
 )
+from midfold.summaries.digest.factors import WeightFactors
 from midfold.summaries.digest.layers import merge, read_entries, read_rules, request_entries
 
 __all__ = [

@@ -4,6 +4,7 @@ What a thing weighs by its kind is multiplied by factors around one: newer thing
 still in use and those still broken.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -12,17 +13,25 @@ from midfold.provenance import Author
 from midfold.summaries.digest.entries import (
     MUST,
     PIN_LABEL,
-    TOLD_LABEL,
     DigestEntry,
     EntryKind,
     Unit,
     cost,
     format_indices,
 )
+from midfold.summaries.digest.factors import WeightFactors
+from midfold.summaries.digest.quotations import quote_words
 from midfold.summaries.ledger.file_states import FileState, live_lines, trace_files
 from midfold.summaries.ledger.invocations import Aim
-from midfold.summaries.ledger.values import FINISHED, Action, Ledger, Rule, Statement, ToolRun
-from midfold.summaries.ledger.words import COMMIT, DEFINITION, WeightedLines, Words, weigh_lines
+from midfold.summaries.ledger.values import FINISHED, Ledger, Rule, Statement, ToolRun
+from midfold.summaries.ledger.words import (
+    COMMIT,
+    DEFINITION,
+    WeightedLines,
+    Words,
+    weigh_lines,
+    weigh_sentence,
+)
 from midfold.summaries.tool_calls.output import find_names
 
 # What things weigh, relative to one another: a line of output is about one.
@@ -33,15 +42,19 @@ _STEP_WEIGHT = 20.0
 _DONE_STEP_WEIGHT = 6.0
 _ACTION_WEIGHT = 16.0
 _FAILED_ACTION_WEIGHT = 18.0
-_PLAN_WEIGHT = 3.0
+_LOOK_WEIGHT = 12.0
+"""for what only looks, and changes nothing"""
+_PLAN_WEIGHT = 0.3
+"""The newest to-do list stands for itself."""
+_OPENING = re.compile(r"(?:<<-?\s?['\"]?\w{1,20}['\"]?|['\"(\\{])$")
+"""how a line ends that only opens what a command is about"""
+_OPENING_FACTOR = 0.5
 _CHANGED_FILE_WEIGHT = MUST / 100
 _READ_FILE_WEIGHT = 9.0
 _DETAIL_WEIGHT = 3.0
 _PLAN_DETAIL_WEIGHT = 0.1
 _STATUS_WEIGHT = 6.0
 _FAILURE_WEIGHTS = (20.0, 14.0, 9.0, 5.0, 3.0)
-_FIRST_SENTENCE_WEIGHT = 1.5
-_SENTENCE_WEIGHT = 2.0
 _READ_LINE_FACTOR = 0.15
 """what a file says can be read again"""
 _CONTENT_WEIGHT, _LATER_CONTENT_WEIGHT = 1.5, 0.8
@@ -49,62 +62,21 @@ _FIRST_CONTENT_LINES = 3
 
 _DETAILS_IN_HEAD_CHARS = 160
 _FULL_DETAIL_CHARS = 12
-_MOST_SENTENCES = 24
+_LOOKING_KINDS = ("search", "list")
 _FILE_KINDS = ("read", "edit", "write", "")
 
-_OLDEST, _NEWEST = 0.85, 1.15
-_IN_USE = 1.35
-"""for what the messages that stay speak of"""
-_BROKEN = 1.4
-_FIXED = 0.9
-_DECIDED = 1.6
 _SUPERSEDED = 0.5
 """for output of a program that was run again since"""
-_RESULT = 3.0
+_RESULT = 4.5
 """for the last lines of the newest run of a program"""
 _RESULT_LINES = 3
 _COMMITTED = 6.0
 """for the line that tells of a commit"""
 _DEFINED = 2.0
 """for a line of an edit that gives something a name"""
-_OVERTAKEN = 0.5
-"""for words of which later ones name everything"""
-_TOLD = 2.5
-"""for a model's last words of a turn"""
 _SHORTEST_NAME = 5
 _TEXT_CHARS = 40_000
 _QUESTION_CHARS = 400
-_SUMMARY_FACTOR = 5
-"""somebody's summary stands for many messages"""
-_NOT_QUOTED = (Author.PERSON, Author.PROJECT, Author.HOST, Author.TOOL)
-"""a person is quoted as such, and what clients and files say again is not worth quoting"""
-_SPEAKERS = {Author.AGENT: "(another agent) ", Author.SUMMARY: "(an earlier summary) "}
-
-
-@dataclass(frozen=True, slots=True)
-class WeightFactors:
-    """The factors by which the rest of a conversation changes the weight of one thing in it."""
-
-    newest: int = 1
-    in_use: frozenset[str] = field(default_factory=frozenset)
-    """names that occur in the messages that stay"""
-    broken: frozenset[int] = field(default_factory=frozenset)
-    """messages with a call that failed and was not tried again with success"""
-    fixed: frozenset[int] = field(default_factory=frozenset)
-
-    def of_action(self, action: Action) -> float:
-        factor = self._recency(action.index)
-        if not self.in_use.isdisjoint(action.run.names):
-            factor *= _IN_USE
-        if action.index in self.broken:
-            factor *= _BROKEN
-        return factor * (_FIXED if action.index in self.fixed else 1.0)
-
-    def of_words(self, index: int, *, decides: bool, is_final: bool = False) -> float:
-        return self._recency(index) * (_DECIDED if decides else 1.0) * (_TOLD if is_final else 1.0)
-
-    def _recency(self, index: int) -> float:
-        return _OLDEST + (_NEWEST - _OLDEST) * min(1.0, index / max(self.newest, 1))
 
 
 def find_factors(ledger: Ledger, kept: Iterable[Message], newest: int) -> WeightFactors:
@@ -125,24 +97,10 @@ def compose(
     return [
         *(_pin(number, rule) for number, rule in enumerate(pins)),
         *_requests(ledger, {rule.text for rule in pins}),
-        *writer.words(),
+        *quote_words(ledger, factors, writer.seen),
         *_steps(ledger),
         *writer.actions(),
     ]
-
-
-def find_standings(ledger: Ledger) -> dict[int, float]:
-    """Say how much the last words of each turn still hold: less, the more they name what later ones name."""
-    after = ledger.after.statements if ledger.after else ()
-    standings: dict[int, float] = {}
-    named: set[str] = set()
-    for statement in reversed((*ledger.statements, *after)):
-        if statement.is_final:
-            names = set(find_names(statement.text[:_TEXT_CHARS]))
-            said_again = len(names & named) / max(len(names), 1)
-            standings[statement.index] = 1.0 - (1.0 - _OVERTAKEN) * said_again
-            named |= names
-    return standings
 
 
 def _pin(number: int, rule: Rule) -> DigestEntry:
@@ -183,7 +141,7 @@ def _request_units(words: Words, found: Sequence[str], said: set[str]) -> list[U
     return [
         *(Unit(rule, _RULE_IN_REQUEST_WEIGHT) for rule in rules),
         *(
-            Unit(line, _REQUEST_LINE_WEIGHT * weight)
+            Unit(line, _REQUEST_LINE_WEIGHT * max(weight, weigh_sentence(line)))
             for line, weight in words.lines
             if line not in said and line not in rules
         ),
@@ -215,38 +173,8 @@ class _Writer:
     factors: WeightFactors
     most_lines: int
     seen: set[str] = field(default_factory=set)
-    standings: dict[int, float] = field(default_factory=dict)
-    """how much the words of a message still hold"""
     action_factors: list[float] = field(default_factory=list)
     """how much each action matters beside what it is"""
-
-    def words(self) -> Iterator[DigestEntry]:
-        """Quote the model: the first sentence leads, the others follow by what they say."""
-        self.standings = find_standings(self.ledger)
-        for statement in self.ledger.statements:
-            if statement.author not in _NOT_QUOTED and (news := self._news(statement)):
-                yield self._quote(statement, news)
-
-    def _quote(self, statement: Statement, news: Sequence[tuple[str, float, bool]]) -> DigestEntry:
-        index, is_final = statement.index, statement.is_final
-        factors = [self.factors.of_words(index, decides=it, is_final=is_final) for it in (False, True)]
-        standing = self.standings.get(index, 1.0)
-        weights = [weight * factors[decides] * standing for _, weight, decides in news]
-        units = [
-            Unit(text, _SENTENCE_WEIGHT * weight, is_conclusion=is_final or decides)
-            for (text, _, decides), weight in zip(news[1:], weights[1:], strict=True)
-        ]
-        first, _, first_decides = news[0]
-        speaker = TOLD_LABEL if is_final else _SPEAKERS.get(statement.author, "")
-        head = f"[{index}] {speaker}{first}"
-        return DigestEntry(
-            EntryKind.EARLIER if statement.author is Author.SUMMARY else EntryKind.WORDS,
-            index,
-            head,
-            _FIRST_SENTENCE_WEIGHT * weights[0],
-            units,
-            is_conclusion=is_final or first_decides,
-        )
 
     def actions(self) -> Iterator[DigestEntry]:
         """Join runs of one retry key, and all that happened to one file."""
@@ -259,12 +187,6 @@ class _Writer:
         yield from (self._retried(positions) for positions in runs.values())
         yield from map(self._file, trace_files(actions))
 
-    def _news(self, statement: Statement) -> list[tuple[str, float, bool]]:
-        """Return the sentences of a statement that nobody said before."""
-        news = [each for each in statement.words.sentences if each[0] not in self.seen]
-        self.seen.update([text for text, _, _ in news])
-        return news[: _MOST_SENTENCES * (_SUMMARY_FACTOR if statement.author is Author.SUMMARY else 1)]
-
     def _retried(self, positions: Sequence[int]) -> DigestEntry:
         actions = [self.ledger.actions[position] for position in positions]
         first = actions[0].run
@@ -272,7 +194,9 @@ class _Writer:
         for position in positions:
             units += self._outcome(position)
         weight = _FAILED_ACTION_WEIGHT if any(action.run.has_failed for action in actions) else _ACTION_WEIGHT
+        weight = _LOOK_WEIGHT if _only_looks(actions[-1].run) and weight == _ACTION_WEIGHT else weight
         weight = _PLAN_WEIGHT if first.kind == "plan" else weight
+        weight *= _OPENING_FACTOR if _OPENING.search(first.subject) else 1.0
         kind = EntryKind.BROKEN if positions[-1] in self.ledger.open_failures else EntryKind.ACTION
         if positions[-1] in self.ledger.fixes:
             head = f"{head} (failed, settled by [{self.ledger.fixes[positions[-1]]}])"
@@ -286,6 +210,7 @@ class _Writer:
         said = ", ".join([f"{tool} {format_indices(indices)}" for tool, indices in uses.items()])
         live = live_lines(actions, state)
         about = [position for position in state.positions if _is_about_files(actions[position].run)]
+        about = [] if state.is_gone else about  # how it came about says nothing about what is not there
         units = [unit for position in about for unit in self._outcome(position, live[position])]
         if state.fate or state.is_changed:
             kind, weight, mark = EntryKind.CHANGED, _CHANGED_FILE_WEIGHT, f" ({state.fate or 'changed'}): "
@@ -343,6 +268,10 @@ class _Writer:
 
 def _is_about_files(run: ToolRun) -> bool:
     return bool(run.changes or run.reads) and run.kind in _FILE_KINDS
+
+
+def _only_looks(run: ToolRun) -> bool:
+    return run.kind in _LOOKING_KINDS or all(each.aim is Aim.LOOK for each in run.invocations)
 
 
 def _introduce(run: ToolRun, indices: Sequence[int]) -> tuple[str, list[Unit]]:

@@ -1,21 +1,18 @@
-"""The entries of a digest: each a head that may grow by units, and the choice among them within a budget.
+"""The entries of a digest: each a head that may grow by units.
 
 Everything is quoted from the conversation, nothing is paraphrased. An entry is one line: what is said about a
-call, a file or a message stands together with it. Those that weigh most for their size are chosen.
+call, a file or a message stands together with it.
 """
 
 import re
-from bisect import bisect_left
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
-from operator import truediv
 
 from midfold.settings import Template
-from midfold.summaries.ledger.name_uses import find_words
 from midfold.summaries.ledger.values import Ledger
 from midfold.summaries.ledger.words import LEAST_LINES
-from midfold.summaries.sections import HEADINGS, NOTED, as_noted, join_sections, quote_headings
+from midfold.summaries.sections import NOTED, as_noted, quote_headings
 from midfold.summaries.tool_calls.output import fit_sizes
 
 MUST = 1e6
@@ -27,6 +24,10 @@ PIN_LABEL = "[pinned] "
 """what a rule that was pinned by hand begins with"""
 TOLD_LABEL = "told: "
 """what the words begin with that the model ended a turn with"""
+AGENT_LABEL = "(another agent) "
+"""what the words of another agent begin with"""
+BARE = re.compile(r"\[\d{1,9}(?:, \d{1,9})*\](?: told:| \(another agent\))?")
+"""the head of a quotation: the number of its message, and whose words they are"""
 FILE_USES = re.compile(
     r"(?: \((?:changed|deleted|reverted|moved to [^()\n]{1,300})\))?"
     r": (?:[^\s,\[]{1,80} \[[\d, ]{1,80}\](?:, )?){1,20}$"
@@ -146,6 +147,11 @@ class DigestEntry:
     """its head says what was found, decided, told or measured last"""
 
     @property
+    def is_quotation(self) -> bool:
+        """Whether its head only says whose words follow: all that it says are its units."""
+        return self.kind is EntryKind.WORDS and BARE.fullmatch(self.head) is not None
+
+    @property
     def subject(self) -> str:
         """The subject of the entry, without the numbers of messages."""
         bare = SETTLED.sub("", LABEL.sub("", self.head.removeprefix(PIN_LABEL)))
@@ -155,13 +161,14 @@ class DigestEntry:
         """Write the entry as one line; a unit from another message than the one before it says which."""
         if self.kind is EntryKind.NAMES:
             return f"- {self.head} {NAME_SEPARATOR.join([unit.text for unit in chosen])}"
-        pieces = [self.head]
-        index = None
+        pieces, index = [self.head], None
         for unit in chosen:
             # A unit is one line: what a tool printed must not be able to write sections of its own.
             text = " ".join(unit.text.splitlines())
             pieces.append(text if unit.index in (None, index) else f"[{unit.index}] {text}")
             index = unit.index
+        if self.is_quotation and len(pieces) > 1:
+            pieces[:2] = [f"{self.head} {pieces[1]}"]
         return quote_headings(f"{'- ' if self.is_bullet else ''}{SEPARATOR.join(pieces)}")
 
 
@@ -196,48 +203,11 @@ def kind_of_item(heading: str, head: str) -> EntryKind:
     return kinds[0] if kinds else EntryKind.EARLIER
 
 
-_FILL_ROUNDS = 6
-_FULL_ENOUGH = 0.993
-_LAST_ROUNDS = 10
-_TIGHT, _LOOSE, _STEP = 0.995, 0.999, 0.9
 _BYTES_PER_TOKEN = 3.3
 _LINE_BYTES = 60
 _CHOICE = 2
 _FOCUS = 8.0
 _SHORTEST_TOPIC_WORD = 3
-_BYTES_PER_PIECE = 4
-_FIRM_DENSITY = 0.75  # weight per byte from which on nothing comes before a piece
-_CONCLUSIONS_PART = 0.35  # of what is left after that: what conclusions may take before the rest is weighed
-
-
-@dataclass(frozen=True, slots=True)
-class ChosenEntry:
-    """An entry with those of its units that there was room for, in their order."""
-
-    entry: DigestEntry
-    units: tuple[Unit, ...]
-
-    @property
-    def text(self) -> str:
-        return self.entry.render(self.units)
-
-
-@dataclass(frozen=True, slots=True)
-class Offers:
-    """All heads and units that are put up, in columns: there are tens of thousands, most never taken."""
-
-    entries: Sequence[DigestEntry]
-    owners: list[int]
-    """the entry of each piece"""
-    units: list[Unit | None]
-    """`None` for a head"""
-    sizes: list[int]
-    head_sizes: list[int]
-    """by entry"""
-    order: list[int]
-    """the heaviest for its size first"""
-    densities: list[float]
-    conclusions: list[bool]
 
 
 def lines_per_action(ledger: Ledger, budget_tokens: int) -> int:
@@ -258,138 +228,3 @@ def focus_on(entries: Sequence[DigestEntry], topic: str) -> Sequence[DigestEntry
             if is_named or search(unit.text.casefold()):
                 unit.weight *= _FOCUS
     return entries
-
-
-def write_heads(entries: Sequence[DigestEntry], template: Template) -> str:
-    """Write the heads of entries, whatever that takes."""
-    return arrange([ChosenEntry(entry, ()) for entry in entries], template)
-
-
-def fill_digest(
-    entries: Sequence[DigestEntry],
-    *,
-    count_text: Callable[[str], int],
-    budget_tokens: int,
-    template: Template,
-) -> str:
-    """Take as many entries as the budget allows; sizes are guessed first and counted then."""
-    budget_bytes = int(budget_tokens * _BYTES_PER_TOKEN)
-    offers = _without_said_names(list_offers(entries), budget_bytes)
-    best = text = ""
-    for attempt in range(_FILL_ROUNDS + _LAST_ROUNDS):
-        before, text = text, arrange(choose_entries(offers, budget_bytes), template)
-        tokens = count_text(text)
-        if tokens <= budget_tokens and len(text) >= len(best):
-            best = text
-        is_full = budget_tokens * _FULL_ENOUGH <= tokens <= budget_tokens
-        if is_full or (best and attempt >= _FILL_ROUNDS - 1) or not text:
-            break
-        if tokens > budget_tokens and text == before:
-            # Nothing small is left to give up: the next step down is one whole entry.
-            budget_bytes = min(int(budget_bytes * _STEP), cost(text) - 1)
-        else:
-            scale = min(2.0, budget_tokens / max(tokens, 1))
-            budget_bytes = int(budget_bytes * scale * (_TIGHT if tokens > budget_tokens else _LOOSE))
-    return best
-
-
-def arrange(taken: Iterable[ChosenEntry], template: Template) -> str:
-    """Put entries under their headings, in the order in which things happened."""
-    headings = KIND_HEADINGS[template]
-    order = [HEADINGS[template][0], RULES_HEADING, *HEADINGS[template][1:]]
-    if RULES_HEADING in HEADINGS[template]:
-        order = list(HEADINGS[template])
-    sections: dict[str, list[str]] = {name: [] for name in order}
-    for each in sorted(taken, key=lambda each: each.entry.order):
-        heading = headings[each.entry.kind]
-        sections.setdefault(heading, []).append(each.text)
-    return join_sections({name: "\n".join(lines) for name, lines in sections.items()})
-
-
-def list_offers(entries: Sequence[DigestEntry]) -> Offers:
-    """Put up all heads and units."""
-    owners: list[int] = []
-    units: list[Unit | None] = []
-    sizes: list[int] = []
-    weights: list[float] = []
-    conclusions: list[bool] = []
-    for owner, entry in enumerate(entries):
-        owners += [owner] * (1 + len(entry.units))
-        units += [None, *entry.units]
-        sizes += [cost(entry.head), *[cost(unit.text) for unit in entry.units]]
-        weights += [entry.weight, *[unit.weight for unit in entry.units]]
-        conclusions += [entry.is_conclusion, *[unit.is_conclusion for unit in entry.units]]
-    sizes = [size + _BYTES_PER_PIECE for size in sizes]
-    densities = list(map(truediv, weights, sizes))
-    offered = [piece for piece, unit in enumerate(units) if unit is None or unit.weight > 0]
-    order = sorted(offered, key=densities.__getitem__, reverse=True)
-    head_sizes = [size for size, unit in zip(sizes, units, strict=True) if unit is None]
-    return Offers(entries, owners, units, sizes, head_sizes, order, densities, conclusions)
-
-
-def _without_said_names(offers: Offers, budget_bytes: int) -> Offers:
-    """Put up no name in a list that the rest of the notes will have anyway."""
-    lists = {owner for owner, entry in enumerate(offers.entries) if entry.kind is EntryKind.NAMES}
-    if not lists:
-        return offers
-    chosen = choose_entries(offers, budget_bytes)
-    others = [each.text for each in chosen if each.entry.kind is not EntryKind.NAMES]
-    said = find_words("\n".join(others))
-    owners, units = offers.owners, offers.units
-    order = [
-        piece
-        for piece in offers.order
-        if owners[piece] not in lists or ((unit := units[piece]) is not None and unit.text not in said)
-    ]
-    return replace(offers, order=order)
-
-
-def choose_entries(offers: Offers, budget_bytes: int) -> list[ChosenEntry]:
-    """Choose heads and units until the budget is spent.
-
-    What must stay comes first, then conclusions in the share that is theirs, then everything by weight.
-    """
-    choice = _Choice(offers)
-    firm = bisect_left(offers.order, -_FIRM_DENSITY, key=lambda piece: -offers.densities[piece])
-    left = choice.take(offers.order[:firm], budget_bytes)
-    reserved = int(left * _CONCLUSIONS_PART)
-    left -= reserved - choice.take((p for p in offers.order[firm:] if offers.conclusions[p]), reserved)
-    choice.take(offers.order[firm:], left)
-    return [
-        ChosenEntry(offers.entries[owner], _in_order(offers.entries[owner], choice.taken[owner]))
-        for owner in sorted(choice.taken)
-    ]
-
-
-@dataclass(slots=True)
-class _Choice:
-    """The pieces that were taken so far, by entry; a unit brings its head along."""
-
-    offers: Offers
-    taken: dict[int, set[int]] = field(default_factory=dict)
-
-    def take(self, pieces: Iterable[int], budget_bytes: int) -> int:
-        """Take pieces in their order while they fit; return what is left of the budget."""
-        left, chosen = budget_bytes, self.taken
-        owners, units, sizes = self.offers.owners, self.offers.units, self.offers.sizes
-        for piece in pieces:
-            price = sizes[piece]
-            if price > left:
-                continue
-            owner, unit = owners[piece], units[piece]
-            taken = chosen.get(owner)
-            if taken is None:
-                price += 0 if unit is None else self.offers.head_sizes[owner]
-                if price > left:
-                    continue
-                taken = chosen[owner] = set()
-            elif unit is None or id(unit) in taken:
-                continue
-            left -= price
-            if unit is not None:
-                taken.add(id(unit))
-        return left
-
-
-def _in_order(entry: DigestEntry, chosen: set[int]) -> tuple[Unit, ...]:
-    return tuple([unit for unit in entry.units if id(unit) in chosen]) if chosen else ()

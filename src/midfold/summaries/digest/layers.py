@@ -10,6 +10,7 @@ from itertools import islice
 
 from midfold.provenance import Author, is_rules_file
 from midfold.summaries.digest.entries import (
+    AGENT_LABEL,
     FILE_USES,
     LABEL,
     MUST,
@@ -128,8 +129,8 @@ def merge(
     if not earlier:
         return list(entries)
     by_subject = {subject: entry for entry in entries if (subject := _subject(entry)) is not None}
-    said = {entry.head for entry in entries}
-    kept: dict[str, DigestEntry] = {}
+    said = {_identity(entry) for entry in entries}
+    kept: dict[tuple[str, str], DigestEntry] = {}
     for old in earlier:
         if old.kind is EntryKind.CHANGED:
             old.units = [unit for unit in old.units if LABEL.sub("", unit.text) not in replaced]
@@ -137,8 +138,8 @@ def merge(
         is_replaced = has_new_steps and old.kind in (EntryKind.DOING, EntryKind.STEP)
         if new is not None:
             _join(old, new)
-        elif old.head not in said and not is_replaced:
-            kept.setdefault(old.head, old)
+        elif _identity(old) not in said and not is_replaced:
+            kept.setdefault(_identity(old), old)
     return [*kept.values(), *entries]
 
 
@@ -188,16 +189,21 @@ def _entry(heading: str, item: str, after: float) -> DigestEntry:
 
 def _quotation(head: str, pieces: Sequence[str], order: float, *, is_bullet: bool) -> DigestEntry:
     """Read the words of a model back, and what they are: said on the way, or the last ones of a turn."""
-    said = LABEL.sub("", head)
+    label = LABEL.match(head)
+    said = head[label.end() :] if label else head
     is_final = said.startswith(TOLD_LABEL)
     factor = _TOLD if is_final else 1.0
+    if label:
+        speaker = TOLD_LABEL if is_final else AGENT_LABEL if said.startswith(AGENT_LABEL) else ""
+        pieces = [said.removeprefix(speaker), *pieces]
+        head = f"{label[0].rstrip()} {speaker}".rstrip()
     units = [
         Unit(piece, _SENTENCE_WEIGHT * factor * _weigh_words(piece), is_conclusion=is_final or decides(piece))
         for piece in pieces
         if piece
     ]
-    weight = _WEIGHTS[EntryKind.WORDS] * factor * _weigh_words(said)
-    is_conclusion = is_final or decides(said)
+    weight = 0.0 if label else _WEIGHTS[EntryKind.WORDS] * factor * _weigh_words(said)
+    is_conclusion = not label and decides(said)
     return DigestEntry(EntryKind.WORDS, order, head, weight, units, is_bullet, is_conclusion)
 
 
@@ -232,6 +238,11 @@ def _subject(entry: DigestEntry) -> str | None:
     is_file = entry.kind in (EntryKind.CHANGED, EntryKind.READ) and FILE_USES.search(entry.head)
     is_action = entry.kind in (EntryKind.ACTION, EntryKind.BROKEN) and LABEL.match(entry.head)
     return entry.subject if is_file or is_action else None
+
+
+def _identity(entry: DigestEntry) -> tuple[str, str]:
+    """Return what makes two entries the same: the head, and what is quoted first where it is but a number."""
+    return entry.head, entry.units[0].text if entry.is_quotation and entry.units else ""
 
 
 def _join(old: DigestEntry, new: DigestEntry) -> None:

@@ -13,12 +13,12 @@ from midfold.summaries.digest.weights import NameUser, Outlook, user_of, weigh_n
 from midfold.summaries.ledger.name_uses import NamePlace, NameShape, NameTopic, NameUse, find_words
 from midfold.summaries.ledger.values import FINISHED, Ledger
 
-_WEIGHT = 30.0
+_WEIGHT = 24.0
 """what a name weighs that is used again for sure, relative to other things in a digest"""
 _FULL_ROOM = 0.065
 """Notes with less room than this part of what they stand for hold standing facts before names."""
 _SCARCITY = 1.5
-_LEAST_CHANCE = 0.01
+_LEAST_CHANCE = 0.02
 _TEXT_CHARS = 40_000
 _FIGURES = re.compile(r"[0-9]{1,18}")
 _SERIES = 5

@@ -91,14 +91,17 @@ def read_tool_run(call: ToolCall, result: ToolResult | None, redact: Callable[[s
     leaves = [_redact_leaf(leaf, redact) for leaf in _leaves(arguments)]
     if kind == "ask":
         subject = " / ".join(leaf.text for leaf in leaves if leaf.key == "question") or subject
-    told = unwrap(" ".join(leaf.text for leaf in leaves)) if _only_tells(call, kind) else subject
+    is_told = _only_tells(call, kind)
+    told = unwrap(" ".join(leaf.text for leaf in leaves)) if is_told else subject
     commands = read_commands(told) if kind == "shell" or told is not subject else []
     reads, changes = _files(kind, told, leaves, commands)
+    if not (kind or reads or changes) and family_of(call.name) in _FILE_KINDS:
+        reads, changes = _files_in_words(family_of(call.name), leaves)
     long_texts = [leaf.text for leaf in leaves if _is_long(leaf.text)]
-    edit = _read_edit(leaves) if kind in ("edit", "write") else None
-    lead = _first_line(subject if kind else "".join(long_texts[:1]))
-    if commands and "\n" in subject.strip():
-        lead = sum_up(subject)[:_SCRIPT_CHARS]
+    edit = _read_edit(leaves) if kind in ("edit", "write") or (kind == "shell" and changes) else None
+    lead = _first_line(told if kind or (is_told and told) else "".join(long_texts[:1]))
+    if commands and "\n" in told.strip():
+        lead = sum_up(told)[:_SCRIPT_CHARS]
     output = redact(result.text) if result else ""
     failures = _failures(call, result, output)
     has_failed = bool(failures) or (result is not None and result.is_error)
@@ -112,7 +115,7 @@ def read_tool_run(call: ToolCall, result: ToolResult | None, redact: Callable[[s
         kind=kind,
         retry_key=retry_key,
         subject=lead,
-        details=tuple(_details(leaves, subject)),
+        details=() if is_told and commands else tuple(_details(leaves, subject)),
         content=edit.added if edit else tuple(_content(long_texts, lead)),
         removed=edit.removed if edit else frozenset(),
         is_whole=kind == "write",
@@ -260,6 +263,13 @@ def _files(
     if _FILE_KINDS.get(kind, has_content and not kind):
         return (), tuple(paths)
     return (tuple(paths), ()) if kind == "read" else ((), ())
+
+
+def _files_in_words(family: str, leaves: list[_Leaf]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the files that a call tells of in words, as exported conversations do: "Edit file: a.py"."""
+    last = [leaf.text.rpartition(" ")[2] for leaf in leaves if not _is_long(leaf.text)]
+    paths = tuple(dict.fromkeys(word for word in last if is_path(word) and ("/" in word or "." in word)))
+    return ((), paths) if _FILE_KINDS[family] else (paths, ())
 
 
 def _names_a_file(key: str, kind: str) -> bool:

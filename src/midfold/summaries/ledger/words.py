@@ -27,6 +27,10 @@ _WORD = re.compile(r"[\u3040-\u9fff]{2}|[\uac00-\ud7af]{2,3}|[^\W\d_\u3040-\u9ff
 _PLAIN_WORD = re.compile(r"[A-Za-z]{3,}")
 """the same where all is ASCII, in half the time"""
 _NAMING_SIGN = re.compile(r"[0-9_/]")
+_SENTENCE_NAMING_SIGN = re.compile(r"[0-9_/`]|[a-z][A-Z]|\w\.\w|\(\)")
+"""the same in a sentence: also code, joined words and dotted names"""
+_SHORT_SENTENCE_WORDS, _SHORT_FACTOR = 5, 0.5
+"""Fewer words that name nothing only keep a talk going."""
 _FIELD_BREAK = re.compile(r",\s{0,4}(?=[\"{\[])|(?<=[\[{}\]])\s{0,4}(?=\")")
 _BREAKS = (". ", ", ", "; ", "。", " ")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
@@ -111,9 +115,11 @@ def decides(sentence: str) -> bool:
 
 
 def announces(sentence: str) -> bool:
-    """Whether a sentence only says what comes next."""
+    """Whether a sentence only says what comes next; one that names something says more."""
     start = sentence[:_ANNOUNCING_CHARS].lower()
-    return sentence.endswith(_ANNOUNCING_ENDS) or start.startswith(_announcing_starts())
+    if start.startswith(_announcing_starts()):
+        return True
+    return sentence.endswith(_ANNOUNCING_ENDS) and _SENTENCE_NAMING_SIGN.search(sentence) is None
 
 
 def weigh_output(output: str, most: int, said: Container[str] = ()) -> WeightedLines:
@@ -149,7 +155,10 @@ def weigh_line(line: str) -> float:
 def weigh_sentence(sentence: str) -> float:
     """Weigh a sentence: twice what a line does when it is long enough to say something."""
     words = _count_words(sentence)
-    return min(words, _FULL_SENTENCE_WORDS) * 2 / _FULL_SENTENCE_WORDS * _naming(sentence)
+    full = min(words, _FULL_SENTENCE_WORDS) * 2 / _FULL_SENTENCE_WORDS
+    if _SENTENCE_NAMING_SIGN.search(sentence):
+        return full * _NAMING_FACTOR
+    return full * (_SHORT_FACTOR if words < _SHORT_SENTENCE_WORDS else 1.0)
 
 
 def _split_sentences(text: str) -> WeightedSentences:
