@@ -5,6 +5,7 @@
 
 import json
 import random
+import re
 import sqlite3
 import sys
 import tempfile
@@ -13,14 +14,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.timing import best_cpu, report
-from midfold.search import index_terms, make_snippet, read_query
+from midfold.search import Query, index_terms, make_snippet, read_query
 from midfold.store import Order
 from midfold.store.codec import stored_texts
 from midfold.store.sqlite import index as search_index
 from midfold.store.sqlite.driver import open_reader, open_writer, sqlite_version
 from midfold.store.sqlite.migrations import migrate
 from midfold.store.sqlite.search.conditions import MessageFilters
-from midfold.store.sqlite.search.find import FoundMessages, find
+from midfold.store.sqlite.search.find import Coverage, FoundMessages, find
 
 ROOT = Path(__file__).parents[1]
 MESSAGES = 100_000
@@ -46,6 +47,8 @@ QUERIES = {
     "a long question": "which message says how many tokens the summary may have before the fold is refused?",
     "a prefix of most words": " OR ".join(f"{first}{second}*" for first in "stcp" for second in "aeiou"),
 }
+MANY = 200
+QUERY_WORDS = (1, 2, 3, 4, 6, 9)
 NEWEST_GOALS = {100_000: "20 ms", 1_000_000: "60 ms"}
 RELEVANCE_GOALS = {100_000: "30 ms", 1_000_000: "60 ms"}
 
@@ -61,9 +64,41 @@ def main(count: int = MESSAGES) -> None:
         for order, goals in ((Order.NEWEST, NEWEST_GOALS), (Order.RELEVANCE, RELEVANCE_GOALS)):
             for name, text in QUERIES.items():
                 _report(connection, f"{order}: {name}", text, order, goals.get(count, "-"))
+        _report_many(connection, RELEVANCE_GOALS.get(count, "-"))
         filters = MessageFilters("", sessions=("s3",), role="user")
         _report(connection, "newest: in one session", "the", Order.NEWEST, "-", filters)
         connection.close()
+
+
+def _report_many(connection: sqlite3.Connection, goal: str) -> None:
+    """Print what pieces of messages cost as queries, by relevance, and how many of them were cut off."""
+    seconds, cut = [], 0
+    for text in _pieces():
+        query = read_query(text)
+
+        def search(query: Query = query) -> FoundMessages:
+            found = find(connection, query, MessageFilters(""), order=Order.RELEVANCE)
+            for row in found.rows:
+                make_snippet(stored_texts(row.dialect, row.body), query)
+            return found
+
+        cut += search().coverage is Coverage.CUT
+        seconds.append(best_cpu(search, runs=3))
+    seconds.sort()
+    median, late = seconds[MANY // 2] * 1e3, seconds[MANY * 95 // 100] * 1e3
+    report(f"relevance: {MANY} pieces of messages", f"median {median:.1f}, p95 {late:.1f} ms", goal)
+    report(f"relevance: of {MANY}, cut off", f"{cut}", "0")
+
+
+def _pieces() -> Iterator[str]:
+    source = random.Random(11)
+    texts = list(_texts(2 * MANY))
+    for number in range(MANY):
+        words = re.sub('["()]', "", source.choice(texts)).split()
+        count = source.choice(QUERY_WORDS)
+        start = source.randrange(max(1, len(words) - count))
+        piece = " ".join(words[start : start + count])
+        yield piece if number % 20 else f"{piece[:3]}*"
 
 
 def _report(

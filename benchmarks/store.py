@@ -56,6 +56,36 @@ settle()
 """
     + _MEASURED
 )
+# A bare table and the same terms in the same kind of index: no digest, no check, no credential looked for.
+PLAIN = (
+    """
+import gc, json, sys, time
+from midfold.search import index_terms
+from midfold.store.codec import stored_texts
+from midfold.store.sqlite.driver import open_writer
+from pathlib import Path
+warm, messages = json.load(open(sys.argv[1]))
+per_turn = int(sys.argv[3])
+db = open_writer(Path(sys.argv[1] + ".plain"), synchronous=sys.argv[2])
+db.execute("CREATE TABLE said (id INTEGER PRIMARY KEY, session INTEGER, seq INTEGER, role TEXT, body TEXT,"
+           " at REAL, UNIQUE (session, seq))")
+db.execute("CREATE VIRTUAL TABLE terms USING fts5 (words, content = '', detail = 'none', tokenize = 'ascii')")
+def append(items):
+    for first in range(0, len(items), per_turn):
+        db.execute("BEGIN IMMEDIATE")
+        for seq, item in enumerate(items[first : first + per_turn], first):
+            body = json.dumps(item, ensure_ascii=False)
+            row = db.execute("INSERT INTO said (session, seq, role, body, at) VALUES (?, ?, ?, ?, ?)",
+                             (len(items), seq, item["role"], body, time.time())).lastrowid
+            terms = index_terms(stored_texts("openai_chat", body))
+            db.execute("INSERT INTO terms (rowid, words) VALUES (?, ?)", (row, terms))
+        db.execute("COMMIT")
+def settle():
+    pass
+append(warm)
+"""  # noqa: S608 - constants only
+    + _MEASURED
+)
 PEER = (
     """
 import gc, json, logging, sys, time
@@ -84,6 +114,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         _report_appends(Path(folder))
         _report_large(Path(folder))
+        _report_short(Path(folder))
 
 
 def _report_appends(folder: Path) -> None:
@@ -96,22 +127,24 @@ def _report_appends(folder: Path) -> None:
     for synchronous, goals in (("NORMAL", ("3 x", "6 x")), ("FULL", ("-", "8 x"))):
         for per_turn, goal in zip((1, PER_TURN), goals, strict=True):
             runs = [_run(path, synchronous, per_turn) for _ in range(RUNS)]
-            ours, peer = (min(seconds) / count for seconds in zip(*runs, strict=True))
+            ours, plain, peer = (min(seconds) / count for seconds in zip(*runs, strict=True))
             name = f"append by {per_turn}, {synchronous}"
             report(f"midfold: {name}", f"{ours * 1e6:.0f} us a message", "-")
+            report(f"the same to a bare table with the same index: {name}", f"{ours / plain:.2f} x", "-")
             if PEER_PYTHON.exists():
                 report(f"hermes-agent 0.19: one by one, {synchronous}", f"{peer * 1e6:.0f} us each", "-")
                 report_ratio(name, peer / ours, goal)
 
 
-def _run(path: Path, synchronous: str, per_turn: int) -> tuple[float, float]:
-    """Return the seconds by the clock of both, one right after the other: a disk is moody."""
+def _run(path: Path, synchronous: str, per_turn: int) -> tuple[float, float, float]:
+    """Return the seconds by the clock of each, one right after the other: a disk is moody."""
     seconds = []
-    for python, code in ((Path(sys.executable), OURS), (PEER_PYTHON, PEER)):
+    own = Path(sys.executable)
+    for python, code in ((own, OURS), (own, PLAIN), (PEER_PYTHON, PEER)):
         for left in path.parent.glob(f"{path.name}.*"):
             left.unlink()
         if not python.exists():
-            return seconds[0], 0.0
+            return seconds[0], seconds[1], 0.0
         done = subprocess.run(
             [python, "-c", code, path, synchronous, str(per_turn)],
             capture_output=True,
@@ -121,7 +154,7 @@ def _run(path: Path, synchronous: str, per_turn: int) -> tuple[float, float]:
         )
         wall, _cpu = map(float, done.stdout.split()[-2:])
         seconds.append(wall)
-    return seconds[0], seconds[1]
+    return seconds[0], seconds[1], seconds[2]
 
 
 def _report_large(folder: Path) -> None:
@@ -143,6 +176,24 @@ def _report_large(folder: Path) -> None:
     report("opening it", f"{(time.perf_counter() - start) * 1e3:.1f} ms", "-")
     with store:
         _report_sessions(store)
+
+
+def _report_short(folder: Path) -> None:
+    path = folder / "short.db"
+    line = "Step {n}: the meter at gate {gate} reports {coins} coins, and its tray has room for some more."
+    payload = 0
+    with open_store(path, synchronous="NORMAL") as store:
+        for first in range(0, MESSAGES, LONG_SESSION):
+            session = store.create_session(dialect="openai_chat").id
+            numbers = range(first, first + LONG_SESSION)
+            texts = [line.format(n=n, gate=n % 97, coins=n * 7 % 1013) for n in numbers]
+            messages = [{"role": "user", "content": text} for text in texts]
+            payload += sum(len(json.dumps(each).encode()) for each in messages)
+            for place in range(0, LONG_SESSION, PER_TRANSACTION):
+                store.append(session, messages[place : place + PER_TRANSACTION])
+        store.search("meter")
+    size = payload / MESSAGES
+    report(f"database to payload, messages of {size:.0f} bytes", f"{path.stat().st_size / payload:.2f}", "2")
 
 
 def _report_sessions(store: SqliteStore) -> None:

@@ -155,3 +155,42 @@ def test_versions_of_one_list_leave_room_for_others():
 
     assert 8 in found[:3]
     assert len(found) == 5
+
+
+def test_what_a_model_concludes_comes_before_what_it_says_while_it_works():
+    said = [
+        Document(("Please find out why the export of invoices is slow.",), "user"),
+        Document(
+            ("Let me look at the slow export of invoices.",), "assistant", carried=("read", "export.py")
+        ),
+        Document(("def export(): ...",), "tool", Origin.TOOL_OUTPUT),
+        Document(("The slow export of invoices opens a connection each time.",), "assistant"),
+    ]
+    found = SearchIndex(said).search("reason for the slow export of invoices", 4)
+    assert [each.number for each in found if said[each.number].role == "assistant"] == [3, 1]
+
+
+def test_in_a_chat_without_tools_nobody_concludes():
+    question = "who repaired the old wooden boat"
+    chat = [
+        Document(("Ana repaired the old wooden boat",), "user"),
+        Document(("Nice weather today, is it not?",), "user"),
+        Document(("The harbour was full on Sunday.",), "user"),
+        Document(("Ben repaired the old wooden boat",), "assistant"),
+    ]
+    work = [*chat, Document(("A boat?",), "assistant", carried=("list", "files"))]
+    assert [SearchIndex(some).search(question)[0].number for some in (chat, work)] == [0, 3]
+
+
+@pytest.mark.parametrize(
+    ("question", "wish", "answer"),
+    [
+        ("エクスポート機能追加の要望", "エクスポート機能を追加して", "エクスポート機能を追加しました"),
+        ("내보내기 기능 추가 요청", "내보내기 기능 추가해줘", "내보내기 기능 추가 완료"),
+        ("petición de añadir la exportación", "añade la exportación", "la exportación se va a añadir"),
+    ],
+)
+def test_a_query_for_a_request_prefers_the_person_in_any_language(question, wish, answer):
+    work = Document(("…",), "assistant", carried=("edit", "export.py"))
+    index = SearchIndex([Document((answer,), "assistant"), work, Document((wish,), "user")])
+    assert index.search(question)[0].number == 2

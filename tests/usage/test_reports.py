@@ -1,5 +1,6 @@
 """Reports on a real store: chains, folds, what was read again, and a period of days."""
 
+from collections import Counter
 from datetime import UTC
 
 import pytest
@@ -217,3 +218,31 @@ def test_reports_have_names_that_scripts_rely_on(store, clock, folded):
     }
     period = insights_as_dict(read_insights(store, now=clock.now, days=1, zone=UTC))
     assert {"since", "until", "conversations", "by_day", "by_source", "tools"} <= set(period)
+
+
+class Counted:
+    """A store that counts what is asked of it."""
+
+    def __init__(self, store):
+        self._store = store
+        self.asked = Counter()
+
+    def __getattr__(self, name):
+        self.asked[name] += 1
+        return getattr(self._store, name)
+
+
+def test_a_period_asks_little_of_conversations_that_were_never_folded(store, clock):
+    for number in range(5):
+        session = store.create_session(source="chat", dialect="openai_chat").id
+        say(store, session, number, "def handler():\n    return 1\n", 900)
+    counted = Counted(store)
+    insights = read_insights(counted, now=clock.now, zone=UTC)
+    assert (insights.conversations, insights.tools_of) == (5, 5)
+    assert counted.asked == {"calls": 1, "chain": 5, "history": 5}
+
+
+def test_a_call_of_a_session_that_was_taken_back_counts_for_its_conversation(store, clock, folded):
+    store.undo_continuation(folded[1])
+    insights = read_insights(store, now=clock.now, zone=UTC)
+    assert (insights.conversations, insights.totals.calls) == (1, 23)

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Sequence
 from heapq import nlargest
 
 from midfold.search.documents import Collected
-from midfold.search.query import Key, Query
+from midfold.search.query import STOP_WEIGHT, Key, Query
 from midfold.search.weights import RELATED_WEIGHT, room
 
 KNOWN_MATCHES = 3_000
@@ -27,9 +27,9 @@ class Outlines:
         self.rarities: dict[str, float] = {}
         self.weights: dict[int, float] = {}
         common: list[Key] = []
-        is_telling = any(key.weight == 1.0 for key in query.keys)
+        is_telling = any(key.weight > STOP_WEIGHT for key in query.keys)
         for key in query.keys:
-            if key.weight < 1.0 and is_telling and query.asks:  # it is everywhere
+            if key.weight <= STOP_WEIGHT and is_telling and query.asks:  # it is everywhere
                 self.rarities[key.term] = 1.0
                 continue
             numbers = self._look_up(key, KNOWN_MATCHES)
@@ -63,7 +63,7 @@ class Outlines:
 
     def _add_common(self, common: Sequence[Key]) -> None:
         """Find older documents, too, that have several terms of which only the newest are known."""
-        telling = [key for key in common if key.weight == 1.0] or list(common)
+        telling = [key for key in common if key.weight > STOP_WEIGHT] or list(common)
         tried: list[Sequence[Key]] = [telling[:count] for count in range(min(4, len(telling)), 1, -1)]
         tried += [[telling[0], telling[2]], telling[1:3]] if telling[2:] else []
         for keys in tried:

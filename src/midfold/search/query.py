@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TypeAlias
 
+from midfold.search.pairs import weigh_pair
 from midfold.search.related import find_related
 from midfold.search.stop_words import is_stop_word
 from midfold.search.terms import STEMS, is_unspaced, word_terms
@@ -157,7 +158,7 @@ def _read_keys(node: Node) -> tuple[Key, ...]:
             is_prefix = (phrase.is_prefix and is_last) or (len(term) == 1 and is_unspaced(term))
             if phrase.is_prefix and is_last:
                 term = WORD.findall(fold(plain(phrase.text)))[-1]
-            weight = STOP_WEIGHT if is_stop_word(term) else 1.0
+            weight = STOP_WEIGHT if is_stop_word(term) else weigh_pair(term)
             found.setdefault((term, is_prefix), Key(term, is_prefix, weight))
     return tuple(found.values())
 

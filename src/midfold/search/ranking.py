@@ -21,8 +21,10 @@ _RECENCY = 0.05
 _SHORT_TERMS = 100
 # What was said right before and right after counts for a short document. A model says again what it was told,
 # and the output of a tool is known by its call.
-_NEAR = {"user": (0.5, 0.5), "tool": (0.7, 0.2), "assistant": (0.2, 0.1)}
+_NEAR = {"user": (0.6, 0.6), "tool": (0.7, 0.12), "assistant": (0.2, 0.1)}
 _NEAR_OTHERS = (0.5, 0.2)
+# Where a model works with tools, it says what it found when it calls none. A chat without any has only words.
+_CONCLUSION_WEIGHT = 1.5
 _ALIKE = 0.7
 _LEAST_ALIKE_TERMS = 8
 
@@ -72,12 +74,15 @@ def _compare(
         reading = readings.get(number)
         return reading.own if reading else estimate(outlines.weigh(number), lengths.get(number, 0))
 
+    works = any(document.carried for document in documents.values())
     for place, number in enumerate(sorted(readings)):
         reading, document = readings[number], documents[number]
         before, after = map(worth, near.get(number, (None, None)))
         before_share, after_share = _near_shares(document)
         near_by = (before_share * before + after_share * after) * _SHORT_TERMS
         score = (reading.own + near_by / (_SHORT_TERMS + reading.distinct)) * reading.weight
+        if works and document.role == "assistant" and not document.carried:
+            score *= _CONCLUSION_WEIGHT
         if score:
             yield Ranked(number, score * (1 + _RECENCY * place / len(readings)))
 

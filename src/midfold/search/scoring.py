@@ -16,23 +16,27 @@ from midfold.search.weights import RELATED_WEIGHT, SATURATION, estimate, room
 _READ_CHARS = 20_000
 # A message counts as a whole and by its words alone, so that a file in the arguments of a call neither
 # drowns the sentence before it nor answers in its place.
-_WHOLE, _SAID, _CARRIED = 0.5, 0.5, 0.2
+_WHOLE, _SAID, _CARRIED = 0.5, 0.5, 0.3
 _DATED_CHARS = 2_000
 _PASSAGE = 0.2
 _PASSAGE_TERMS = 60
 _NEXT_TO = 0.4
 _ROLE_WEIGHTS = {"user": 1.2, "assistant": 1.1}
 _SUMMARY_WEIGHT = 0.6
-_AUTHOR_WEIGHT = 1.35
+_AUTHOR_WEIGHT = 1.7
 _WHEN_WEIGHT = 1.1
 _ASKERS = frozenset(
     STEMS[word]
     for word in (
         *("user", "users", "person", "customer", "usuario", "usuarios", "cliente"),
         *("wish", "want", "asked", "asks", "request", "requested", "complained", "objection"),
+        *("peticion", "pide", "pidio", "quiere", "solicita"),
     )
 )
-_UNSPACED_ASKERS = ("用户", "客户", "ユーザー", "사용자", "고객")
+_UNSPACED_ASKERS = (
+    *("用户", "客户", "ユーザー", "사용자", "고객"),
+    *("要求", "请求", "希望", "要望", "依頼", "요청", "요구", "부탁"),
+)
 _WHEN = re.compile(
     r"\b(?:when|what (?:date|day|month|year|time)|cuándo|quand|wann)\b|什么时候|何时|いつ|何日|언제", re.I
 )

@@ -78,7 +78,7 @@ class _Conversation:
 def read_session_usage(store: Store, session_id: str, *, whole_chain: bool = False) -> SessionUsage:
     """Report on a session, or on all sessions of its chain."""
     session = store.session(session_id)
-    found = _read_conversation(store, session_id)
+    found = _read_conversation(store, session_id, tuple(store.chain(session_id)))
     count = _make_counter(found.sessions or (session,))
     counted = _count(store, found, store.calls(session_id, whole_chain=True), store.folds(session_id), count)
     chosen = [each for each in counted if whole_chain or each.call.session_id == session_id]
@@ -114,21 +114,21 @@ def read_insights(
     """
     today = datetime.fromtimestamp(now, zone).replace(hour=0, minute=0, second=0, microsecond=0)
     since = (today - timedelta(days=days - 1)).timestamp()
-    by_conversation = _active(store, since)
-    # The folds of all other conversations are not read.
-    folds = {name: store.folds(name) for name in by_conversation}
+    active = _active(store, since)
     counted: list[CountedCall] = []
     tools: list[ToolShare] = []
     read = 0
     ends_at = clock() + READING_SECONDS
-    for name, calls in sorted(by_conversation.items(), key=lambda each: _last_at(each[1]), reverse=True):
+    for each in sorted(active, key=lambda each: each.calls[-1].created_at or 0.0, reverse=True):
+        # A fold opens a session, and the folds of all other conversations are not read.
+        folds = store.folds(each.id) if len(each.chain) > 1 else []
+        count = _make_counter(each.chain)
         found = _Conversation((), (), ())
         if not read or clock() < ends_at:
-            found = _read_conversation(store, name)
+            found = _read_conversation(store, each.id, each.chain)
             read += 1
-        count = _make_counter(found.sessions)
-        counted += _count(store, found, calls, folds.get(name, []), count)
-        tools += break_down(found.messages, count).tools
+            tools += break_down(found.messages, count).tools
+        counted += _count(store, found, each.calls, folds, count)
     inside = sorted(
         (each for each in counted if (each.call.created_at or 0.0) >= since),
         key=lambda each: each.call.created_at or 0.0,
@@ -136,7 +136,7 @@ def read_insights(
     return Insights(
         since=since,
         until=now,
-        conversations=len(by_conversation),
+        conversations=len(active),
         totals=add_up(inside),
         days=group_days(inside, since, now, zone),
         models=group_largest_first(inside, by_model),
@@ -154,32 +154,36 @@ def _make_counter(chain: Sequence[Session]) -> TokenCounter:
     return TokenCounter(model or (Request(dialect, []).counted_as if dialect else None))
 
 
-def _last_at(calls: Sequence[Call]) -> float:
-    return calls[-1].created_at or 0.0
+@dataclass(frozen=True, slots=True)
+class _Active:
+    """A conversation with calls in a period: its sessions, and all its calls, those before it included."""
+
+    id: str
+    chain: tuple[Session, ...]
+    calls: list[Call]
 
 
-def _active(store: Store, since: float) -> dict[str, list[Call]]:
-    """Return all calls of the conversations that had one since then, those before it included."""
-    sessions = {
-        name: store.session(name)
-        for name in dict.fromkeys(call.session_id for call in store.calls(since=since))
-        if name is not None
-    }
-    roots = {each.conversation_id for each in sessions.values()}
-    chains = {root: store.chain(root) for root in roots}
-    homes = {session.id: root for root, chain in chains.items() for session in chain}
-    homes |= {name: session.conversation_id for name, session in sessions.items()}
-    started = min((session.started_at for chain in chains.values() for session in chain), default=since)
-    found: dict[str, list[Call]] = {}
-    for call in store.calls(since=min(started, since)):
+def _active(store: Store, since: float) -> list[_Active]:
+    """Return the conversations that had a call since then."""
+    recent = store.calls(since=since)
+    homes: dict[str, str] = {}
+    found: dict[str, _Active] = {}
+    for name in dict.fromkeys(call.session_id for call in recent):
+        if name is None or name in homes:
+            continue
+        chain = tuple(store.chain(name))
+        root = chain[0].conversation_id if chain else store.session(name).conversation_id
+        homes |= dict.fromkeys((name, *(session.id for session in chain)), root)
+        found.setdefault(root, _Active(root, chain, []))
+    started = min((session.started_at for each in found.values() for session in each.chain), default=since)
+    for call in recent if started >= since else store.calls(since=started):
         home = homes.get(call.session_id or "")
         if home is not None:
-            found.setdefault(home, []).append(call)
-    return found
+            found[home].calls.append(call)
+    return list(found.values())
 
 
-def _read_conversation(store: Store, session_id: str) -> _Conversation:
-    chain = tuple(store.chain(session_id))
+def _read_conversation(store: Store, session_id: str, chain: tuple[Session, ...]) -> _Conversation:
     history = store.history(session_id)
     dialect = next((session.dialect for session in chain if session.dialect), None)
     messages = parse([record.item for record in history], dialect) if history else []

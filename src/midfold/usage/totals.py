@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta, tzinfo
 from decimal import Decimal
-from functools import reduce
+from functools import lru_cache, reduce
 from operator import add
 from typing import TypeAlias
 
@@ -65,10 +65,16 @@ def add_up(counted: Sequence[CountedCall]) -> Totals:
         calls=len(calls),
         usage=reduce(add, [call.usage for call in calls], CanonicalUsage()),
         bill=make_bill(calls),
-        cache_saving=_sum_known(cache_saving(call.usage, call.model) for call in calls),
+        cache_saving=_sum_known(_find_saving(call.usage, call.model) for call in calls),
         compressions=sum(each.folds for each in counted),
         savings=total_savings([each.savings for each in counted]),
     )
+
+
+# A call is added up by day, by model, by source and by purpose.
+@lru_cache(maxsize=1 << 14)
+def _find_saving(usage: CanonicalUsage, model: str) -> Decimal | None:
+    return cache_saving(usage, model)
 
 
 def make_bill(calls: Iterable[Call]) -> Bill:
