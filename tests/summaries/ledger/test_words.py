@@ -92,3 +92,15 @@ def test_a_sentence_that_names_something_announces_nothing():
 def test_a_few_words_that_name_nothing_weigh_less_for_their_size():
     short, naming = "Here's the fix.", "`keep_tide` is fixed."
     assert weigh_sentence(short) / len(short) < weigh_sentence(naming) / len(naming)
+
+
+@pytest.mark.parametrize(
+    "sentence", ["Now, let's run it.", "Great! First, I should look.", "Thank you for it."]
+)
+def test_a_lead_in_does_not_hide_an_announcement(sentence):
+    assert announces(sentence)
+
+
+def test_a_line_that_only_opens_or_closes_an_element_is_not_quoted():
+    assert lines("<tool_response>\nalpha beta\n</tool_response>") == ["alpha beta"]
+    assert Words("The tide rises.\n</think>").sentences.texts == ("The tide rises.",)

@@ -50,6 +50,9 @@ COMMIT = re.compile(r"\[[\w./-]{1,100} (?:\(root-commit\) )?[0-9a-f]{7,40}\] \S"
 # How a sentence ends that only says what comes next.
 _ANNOUNCING_ENDS = (":", "：", "...", "…")
 _ANNOUNCING_CHARS = 12
+_LEAD_IN_CHARS = 40
+_LEAD_IN = re.compile(r"^(?:(?:now|first|next|then|ok|okay|great|good|so|and|finally)[,.!]?\s+){1,3}")
+_TAG_CHARS = 48
 _ANNOUNCED_FACTOR = 0.35
 
 
@@ -116,7 +119,7 @@ def decides(sentence: str) -> bool:
 
 def announces(sentence: str) -> bool:
     """Whether a sentence only says what comes next; one that names something says more."""
-    start = sentence[:_ANNOUNCING_CHARS].lower()
+    start = _LEAD_IN.sub("", sentence[:_LEAD_IN_CHARS].lower())[:_ANNOUNCING_CHARS]
     if start.startswith(_announcing_starts()):
         return True
     return sentence.endswith(_ANNOUNCING_ENDS) and _SENTENCE_NAMING_SIGN.search(sentence) is None
@@ -163,7 +166,13 @@ def weigh_sentence(sentence: str) -> float:
 
 def _split_sentences(text: str) -> WeightedSentences:
     pieces = [piece.strip()[:_SENTENCE_CHARS] for piece in _SENTENCE_END.split(text)]
-    texts = tuple([piece for piece in dict.fromkeys(pieces) if len(piece) >= _SHORTEST_SENTENCE_CHARS])
+    texts = tuple(
+        [
+            piece
+            for piece in dict.fromkeys(pieces)
+            if len(piece) >= _SHORTEST_SENTENCE_CHARS and not _is_tag(piece)
+        ]
+    )
     weights = (weigh_sentence(text) * (_ANNOUNCED_FACTOR if announces(text) else 1.0) for text in texts)
     return WeightedSentences(texts, tuple(weights), tuple(map(decides, texts)))
 
@@ -189,8 +198,18 @@ def _lines(text: str, most: int) -> Iterator[str]:
         bare = line.strip()
         if len(bare) > _LINE_CHARS:
             yield from _pieces(bare)
-        elif len(bare) >= _SHORTEST_CHARS:
+        elif len(bare) >= _SHORTEST_CHARS and not _is_tag(bare):
             yield bare
+
+
+def _is_tag(line: str) -> bool:
+    """Whether a line only opens or closes an element."""
+    return (
+        line[0] == "<"
+        and line[-1] == ">"
+        and len(line) <= _TAG_CHARS
+        and line[1:-1].strip("/-").isidentifier()
+    )
 
 
 def _fields(text: str) -> Iterator[str]:
