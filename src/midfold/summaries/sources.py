@@ -11,8 +11,8 @@ from midfold.messages import Message, Pairing
 from midfold.provenance import Author
 from midfold.settings import Template
 from midfold.summaries.corrections import Corrections
-from midfold.summaries.digest.composition import compose, find_factors
-from midfold.summaries.digest.entries import LABEL, DigestEntry, EntryKind, cost, focus_on, lines_per_action
+from midfold.summaries.digest.composition import compose, find_factors, lines_per_action
+from midfold.summaries.digest.entries import LABEL, DigestEntry, EntryKind, cost, focus_on
 from midfold.summaries.digest.layers import merge, read_entries, read_rules, request_entries
 from midfold.summaries.digest.names import list_names, look_ahead
 from midfold.summaries.digest.surprise import weigh_surprise

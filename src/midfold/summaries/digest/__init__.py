@@ -5,14 +5,13 @@ the whole budget by weight.
 """
 
 from midfold.summaries.digest.choice import fill_digest
-from midfold.summaries.digest.composition import compose, find_factors
+from midfold.summaries.digest.composition import compose, find_factors, lines_per_action
 from midfold.summaries.digest.entries import (
     NOTES_HEADING,
     RULES_HEADING,
     DigestEntry,
     EntryKind,
     cost,
-    lines_per_action,
     note_heading,
 )
 from midfold.summaries.digest.factors import WeightFactors

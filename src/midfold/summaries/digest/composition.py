@@ -27,12 +27,13 @@ from midfold.summaries.ledger.values import FINISHED, Ledger, Rule, Statement, T
 from midfold.summaries.ledger.words import (
     COMMIT,
     DEFINITION,
+    LEAST_LINES,
     WeightedLines,
     Words,
     weigh_lines,
     weigh_sentence,
 )
-from midfold.summaries.tool_calls.output import find_names
+from midfold.summaries.tool_calls.output import find_names, fit_sizes
 
 # What things weigh, relative to one another: a line of output is about one.
 _REQUEST_PER_BYTE, _RULING_REQUEST_PER_BYTE = 1.0, 3.0
@@ -77,6 +78,10 @@ _DEFINED = 2.0
 _SHORTEST_NAME = 5
 _TEXT_CHARS = 40_000
 _QUESTION_CHARS = 400
+_BYTES_PER_TOKEN = 3.3
+_LINE_BYTES = 60
+_CHOICE = 2
+"""The lines that are looked at, for each that could fit."""
 
 
 def find_factors(ledger: Ledger, kept: Iterable[Message], newest: int) -> WeightFactors:
@@ -101,6 +106,12 @@ def compose(
         *_steps(ledger),
         *writer.actions(),
     ]
+
+
+def lines_per_action(ledger: Ledger, budget_tokens: int) -> int:
+    """Return how many lines of each output to look at, so that there are several times what could fit."""
+    lines = [len(action.run.output) // _LINE_BYTES + 1 for action in ledger.actions]
+    return max(LEAST_LINES, fit_sizes(lines, int(budget_tokens * _BYTES_PER_TOKEN / _LINE_BYTES * _CHOICE)))
 
 
 def _pin(number: int, rule: Rule) -> DigestEntry:
@@ -179,7 +190,7 @@ class _Writer:
     def actions(self) -> Iterator[DigestEntry]:
         """Join runs of one retry key, and all that happened to one file."""
         actions = self.ledger.actions
-        self.action_factors = [self.factors.of_action(action) for action in actions]
+        self.action_factors = [self.factors.of_action(action.index, action.run.names) for action in actions]
         runs: dict[str, list[int]] = {}
         for position, action in enumerate(actions):
             if not _is_about_files(action.run):

@@ -10,10 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from midfold.settings import Template
-from midfold.summaries.ledger.values import Ledger
-from midfold.summaries.ledger.words import LEAST_LINES
 from midfold.summaries.sections import NOTED, as_noted, quote_headings
-from midfold.summaries.tool_calls.output import fit_sizes
 
 MUST = 1e6
 """The weight of what is kept before anything else."""
@@ -203,17 +200,8 @@ def kind_of_item(heading: str, head: str) -> EntryKind:
     return kinds[0] if kinds else EntryKind.EARLIER
 
 
-_BYTES_PER_TOKEN = 3.3
-_LINE_BYTES = 60
-_CHOICE = 2
 _FOCUS = 8.0
 _SHORTEST_TOPIC_WORD = 3
-
-
-def lines_per_action(ledger: Ledger, budget_tokens: int) -> int:
-    """Return how many lines of each output to look at, so that there are several times what could fit."""
-    lines = [len(action.run.output) // _LINE_BYTES + 1 for action in ledger.actions]
-    return max(LEAST_LINES, fit_sizes(lines, int(budget_tokens * _BYTES_PER_TOKEN / _LINE_BYTES * _CHOICE)))
 
 
 def focus_on(entries: Sequence[DigestEntry], topic: str) -> Sequence[DigestEntry]:

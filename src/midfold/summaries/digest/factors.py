@@ -1,8 +1,7 @@
 """Factors around one: by how much newer things weigh more, those still in use, and those still broken."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-
-from midfold.summaries.ledger.values import Action
 
 _OLDEST, _NEWEST = 0.85, 1.15
 _IN_USE = 1.35
@@ -25,13 +24,13 @@ class WeightFactors:
     """messages with a call that failed and was not tried again with success"""
     fixed: frozenset[int] = field(default_factory=frozenset)
 
-    def of_action(self, action: Action) -> float:
-        factor = self._recency(action.index)
-        if not self.in_use.isdisjoint(action.run.names):
+    def of_action(self, index: int, names: Iterable[str]) -> float:
+        factor = self._recency(index)
+        if not self.in_use.isdisjoint(names):
             factor *= _IN_USE
-        if action.index in self.broken:
+        if index in self.broken:
             factor *= _BROKEN
-        return factor * (_FIXED if action.index in self.fixed else 1.0)
+        return factor * (_FIXED if index in self.fixed else 1.0)
 
     def of_words(self, index: int, *, decides: bool, is_final: bool = False) -> float:
         return self._recency(index) * (_DECIDED if decides else 1.0) * (_TOLD if is_final else 1.0)

@@ -85,23 +85,15 @@ class _Leaf:
 def read_tool_run(call: ToolCall, result: ToolResult | None, redact: Callable[[str], str]) -> ToolRun:
     """Take a call and its result apart; every text of the run has been through `redact`."""
     call = ToolCall(call.id, redact(call.name), redact(call.arguments))
-    arguments = arguments_of(call)
     kind = kind_of(call)
-    subject = redact(format_argument(first_of(arguments, FAMILIES[kind][1]))) if kind else ""
-    leaves = [_redact_leaf(leaf, redact) for leaf in _leaves(arguments)]
-    if kind == "ask":
-        subject = " / ".join(leaf.text for leaf in leaves if leaf.key == "question") or subject
-    is_told = _only_tells(call, kind)
-    told = unwrap(" ".join(leaf.text for leaf in leaves)) if is_told else subject
+    leaves = [_redact_leaf(leaf, redact) for leaf in _leaves(arguments_of(call))]
+    subject = _find_subject(call, kind, leaves, redact)
+    told = unwrap(" ".join(leaf.text for leaf in leaves)) if _only_tells(call, kind) else subject
     commands = read_commands(told) if kind == "shell" or told is not subject else []
-    reads, changes = _files(kind, told, leaves, commands)
-    if not (kind or reads or changes) and family_of(call.name) in _FILE_KINDS:
-        reads, changes = _files_in_words(family_of(call.name), leaves)
+    reads, changes = _files_in_words(call, kind, leaves) or _files(kind, told, leaves, commands)
     long_texts = [leaf.text for leaf in leaves if _is_long(leaf.text)]
     edit = _read_edit(leaves) if kind in ("edit", "write") or (kind == "shell" and changes) else None
-    lead = _first_line(told if kind or (is_told and told) else "".join(long_texts[:1]))
-    if commands and "\n" in told.strip():
-        lead = sum_up(told)[:_SCRIPT_CHARS]
+    lead = _introduce(told or "".join(long_texts[:1]), is_script=bool(commands) and kind == "shell")
     output = redact(result.text) if result else ""
     failures = _failures(call, result, output)
     has_failed = bool(failures) or (result is not None and result.is_error)
@@ -115,7 +107,7 @@ def read_tool_run(call: ToolCall, result: ToolResult | None, redact: Callable[[s
         kind=kind,
         retry_key=retry_key,
         subject=lead,
-        details=() if is_told and commands else tuple(_details(leaves, subject)),
+        details=() if commands and told is not subject else tuple(_details(leaves, subject)),
         content=edit.added if edit else tuple(_content(long_texts, lead)),
         removed=edit.removed if edit else frozenset(),
         is_whole=kind == "write",
@@ -129,6 +121,14 @@ def read_tool_run(call: ToolCall, result: ToolResult | None, redact: Callable[[s
         end=end,
         invocations=invocations,
     )
+
+
+def _find_subject(call: ToolCall, kind: str, leaves: list[_Leaf], redact: Callable[[str], str]) -> str:
+    """Return what a call is about, in full; of a question tool, its questions."""
+    if not kind:
+        return ""
+    asked = " / ".join(leaf.text for leaf in leaves if leaf.key == "question") if kind == "ask" else ""
+    return asked or redact(format_argument(first_of(arguments_of(call), FAMILIES[kind][1])))
 
 
 def _only_tells(call: ToolCall, kind: str) -> bool:
@@ -228,6 +228,11 @@ def _is_long(text: str) -> bool:
     return len(text) > _DETAIL_CHARS or "\n" in text
 
 
+def _introduce(said: str, *, is_script: bool) -> str:
+    """Say what a call is about in one line: its first, or all of a script in short."""
+    return sum_up(said)[:_SCRIPT_CHARS] if is_script and "\n" in said.strip() else _first_line(said)
+
+
 def _first_line(text: str) -> str:
     return text.strip().partition("\n")[0].rstrip()[:SUBJECT_CHARS]
 
@@ -265,10 +270,17 @@ def _files(
     return (tuple(paths), ()) if kind == "read" else ((), ())
 
 
-def _files_in_words(family: str, leaves: list[_Leaf]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _files_in_words(
+    call: ToolCall, kind: str, leaves: list[_Leaf]
+) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
     """Return the files that a call tells of in words, as exported conversations do: "Edit file: a.py"."""
+    family = family_of(call.name)
+    if kind or family not in _FILE_KINDS:
+        return None
     last = [leaf.text.rpartition(" ")[2] for leaf in leaves if not _is_long(leaf.text)]
     paths = tuple(dict.fromkeys(word for word in last if is_path(word) and ("/" in word or "." in word)))
+    if not paths:
+        return None
     return ((), paths) if _FILE_KINDS[family] else (paths, ())
 
 
