@@ -17,13 +17,18 @@ def action(index=5, command="make", *, has_failed=False):
     return Action(index, read_tool_run(call, ToolResult("c", "said", has_failed), str))
 
 
+def weighed(*about):
+    made = action(*about)
+    return made.index, made.run.names
+
+
 def words(sentence, index=5):
     return WeightFactors(newest=10).of_words(index, decides=decides(sentence))
 
 
 def test_newer_actions_and_words_weigh_more():
     factors = WeightFactors(newest=10)
-    assert factors.of_action(action(9)) > factors.of_action(action(1))
+    assert factors.of_action(*weighed(9)) > factors.of_action(*weighed(1))
     assert words("It is blue.", 9) > words("It is blue.", 1)
 
 
@@ -39,7 +44,7 @@ def test_what_the_messages_that_stay_speak_of_weighs_more(kept):
     ledger = Ledger(actions=(action(),))
     factors = find_factors(ledger, [Message("assistant", (kept,))], 10)
     used, unused = (action(command=f"touch src/{name}_file.py") for name in "ab")
-    assert factors.of_action(used) > factors.of_action(unused)
+    assert factors.of_action(used.index, used.run.names) > factors.of_action(unused.index, unused.run.names)
 
 
 def test_what_is_broken_weighs_more_than_what_was_fixed():
@@ -52,8 +57,8 @@ def test_what_is_broken_weighs_more_than_what_was_fixed():
         )
     )
     factors = find_factors(ledger, [], 1)
-    open_failure, fixed = factors.of_action(ledger.actions[0]), factors.of_action(ledger.actions[2])
-    assert open_failure > factors.of_action(action(4, "z")) > fixed
+    open_failure, fixed = (factors.of_action(it.index, it.run.names) for it in ledger.actions[::2])
+    assert open_failure > factors.of_action(*weighed(4, "z")) > fixed
 
 
 @pytest.mark.parametrize(
@@ -84,4 +89,4 @@ def test_a_hostile_message_is_looked_through_in_no_time(piece):
 
 
 def test_nothing_weighs_nothing_out():
-    assert find_factors(Ledger(), [], 0).of_action(action()) > 0
+    assert find_factors(Ledger(), [], 0).of_action(*weighed()) > 0
