@@ -134,9 +134,9 @@ class AdminWriter:
         try:
             done = work(request)
         except MidfoldError as error:
-            self._audit.write(action, session_id, refused=type(error).__name__)
+            self._audit.write(action, session_id, by=request.by, refused=type(error).__name__)
             raise
-        self._audit.write(action, session_id, goes_on_in=done.get("session"))
+        self._audit.write(action, session_id, by=request.by, goes_on_in=done.get("session"))
         conversation = self._store.session(session_id).conversation_id
         self._live.publish("change", {"action": action, "conversation": conversation})
         return done

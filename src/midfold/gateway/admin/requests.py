@@ -31,6 +31,8 @@ class AdminRequest:
     path: Mapping[str, str] = field(default_factory=dict)
     query: Mapping[str, str] = field(default_factory=dict)
     body: Json = field(default_factory=dict, repr=False)
+    by: str = "owner"
+    """who asks, for the audit log"""
 
     def number(self, name: str, default: int, *, least: int = 0, most: int = 1_000_000_000) -> int:
         """Return a whole number of the query."""
