@@ -15,7 +15,7 @@ from midfold.config import Settings, delete_session, find_home, open_outputs, op
 from midfold.engines import Summarizer, find_engine
 from midfold.errors import ConfigError, StoreError
 from midfold.gateway.access import AccessRules
-from midfold.gateway.admin import AUDIT_FILE, AdminApp, AdminParts, AdminReader, AdminWriter, AuditLog
+from midfold.gateway.admin import AdminApp, AdminParts, AdminReader, AdminWriter
 from midfold.gateway.engines import LIMITS_FILE, EngineFactory, SummaryWriters
 from midfold.gateway.exchange import GatewayParts
 from midfold.gateway.identity import SessionIndex
@@ -26,7 +26,7 @@ from midfold.gateway.records import SOURCE, Records
 from midfold.gateway.session import GatewaySession
 from midfold.gateway.settings import check_listening, read_client_key, read_upstreams
 from midfold.gateway.upstream import Upstreams
-from midfold.keys import BudgetBook, KeyRing
+from midfold.keys import AUDIT_FILE, AuditLog, BudgetBook, KeyRing
 from midfold.messages import MessageCache
 from midfold.providers import Timeouts, read_providers
 from midfold.store import Store, open_store
