@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from decimal import Decimal
 
 import pytest
@@ -29,10 +30,8 @@ def test_a_hundred_at_the_limit_spend_no_more_than_there_is(tmp_path, key):
     taken = []
 
     def take():
-        try:
+        with suppress(OverBudget):
             taken.append(BudgetBook(tmp_path).reserve(key, Decimal("0.009")))
-        except OverBudget:
-            pass
 
     threads = [threading.Thread(target=take) for _ in range(100)]
     for thread in threads:
