@@ -212,6 +212,7 @@ class GatewaySettings:
     idle_minutes: Annotated[int, whole("minutes"), "an idle conversation leaves the memory after"] = 60
     ping_seconds: Annotated[int, whole("seconds"), "silence after which a stream is kept alive"] = 15
     stall_seconds: Annotated[int, whole("seconds"), "a client that reads nothing for so long is cut"] = 60
+    header_seconds: Annotated[int, whole("seconds"), "a client whose headers take longer is cut"] = 20
     stop_seconds: Annotated[int, whole("seconds"), "time that answers under way have when it stops"] = 20
     max_body_bytes: Annotated[int, _BYTES, "largest request"] = 64 * 1024 * 1024
     max_requests: Annotated[int, whole("requests"), "at the same time; more are told to wait"] = 512

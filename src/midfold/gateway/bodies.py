@@ -83,38 +83,41 @@ def unpack_body(body: bytes, encoding: str, most: int) -> bytes | None:
     else:
         raise BodyRefused(415, "the content encoding of the request is not known here; gzip and zstd are")
     pieces, size = list[bytes](), 0
-    for chunk in chunks:
+    for taken, chunk in chunks:
         size += len(chunk)
-        if size > most or (size > _FREE_BYTES and size > len(body) * _MOST_RATIO):
+        if size > most or (size > _FREE_BYTES and size > taken * _MOST_RATIO):
             raise BodyRefused(413, "the request unpacks to more than is taken")
         pieces.append(chunk)
     return b"".join(pieces)
 
 
-def _inflate(body: bytes) -> Iterator[bytes]:
+def _inflate(body: bytes) -> Iterator[tuple[int, bytes]]:
+    """Yield what comes out, each piece with how much went in until then."""
     unpacker = zlib.decompressobj(_GZIP_OR_ZLIB)
-    rest = body
     try:
-        while rest and not unpacker.eof:
-            yield unpacker.decompress(rest, _CHUNK)
-            rest = unpacker.unconsumed_tail
+        for start in range(0, len(body), _CHUNK):
+            rest = body[start : start + _CHUNK]
+            while rest and not unpacker.eof:
+                chunk = unpacker.decompress(rest, _CHUNK)
+                rest = unpacker.unconsumed_tail
+                yield start + _CHUNK - len(rest), chunk
     except zlib.error:
         raise BodyRefused(400, "the request is not packed as it says") from None
     if not unpacker.eof:
         raise BodyRefused(400, "the packed request breaks off")
 
 
-def _unpack_zstd(body: bytes) -> Iterator[bytes] | None:
+def _unpack_zstd(body: bytes) -> Iterator[tuple[int, bytes]] | None:
     try:
         import zstandard
     except ModuleNotFoundError:  # the extra zstd
         return None
 
-    def chunks() -> Iterator[bytes]:
+    def chunks() -> Iterator[tuple[int, bytes]]:
         try:
             with zstandard.ZstdDecompressor(max_window_size=_FREE_BYTES).stream_reader(body) as reader:
                 while chunk := reader.read(_CHUNK):
-                    yield chunk
+                    yield len(body), chunk
         except zstandard.ZstdError:
             raise BodyRefused(400, "the request is not packed as it says") from None
 

@@ -14,13 +14,10 @@ if TYPE_CHECKING:
 
 MOST_HEADER_BYTES = 128 * 1024
 """Some more than the application takes, which can say so in the words of its API."""
-HEADER_SECONDS = 20.0
 _STATUSES = {408: b"408 Request Timeout", 431: b"431 Request Header Fields Too Large"}
 
 
-def limit_protocol(
-    *, most_connections: int, header_seconds: float = HEADER_SECONDS
-) -> "type[HttpToolsProtocol]":
+def limit_protocol(*, most_connections: int, header_seconds: float) -> "type[HttpToolsProtocol]":
     """Return the protocol of the server with these limits; raises `ExtraMissing`."""
     try:
         from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol

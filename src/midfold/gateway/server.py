@@ -127,7 +127,10 @@ def _make_server(app: GatewayApp) -> "uvicorn.Server":
         uvicorn.Config(
             app,
             loop="asyncio",
-            http=limit_protocol(most_connections=settings.max_requests * _CONNECTIONS_PER_REQUEST),
+            http=limit_protocol(
+                most_connections=settings.max_requests * _CONNECTIONS_PER_REQUEST,
+                header_seconds=settings.header_seconds,
+            ),
             ws="none",
             lifespan="on",
             log_config=None,

@@ -73,6 +73,7 @@ ADMIN_ROUTES = (
         (
             QueryParameter("start", "number of the first message", "integer"),
             _LIMIT,
+            QueryParameter("seq", "number of a search result in its session, to begin near it", "integer"),
             QueryParameter("full", "true for whole texts", "boolean"),
             QueryParameter("view", "history or context"),
         ),
