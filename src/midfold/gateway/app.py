@@ -20,6 +20,7 @@ from midfold.gateway.admin import AdminApp, PeopleRequest
 from midfold.gateway.bodies import BodyRefused, ClientLeft, Receive, read_body, unpack_body
 from midfold.gateway.exchange import ClientRequest, RequestExchange, status_of
 from midfold.gateway.gateway import Gateway
+from midfold.gateway.logs import FACTS
 from midfold.gateway.routes import NoRoute, Route, RouteAction, find_route
 from midfold.gateway.settings import UpstreamSettings
 from midfold.gateway.streaming import AnswerCut, ClientLine, ClientStalled, Header, Send
@@ -104,6 +105,7 @@ class GatewayApp:
         """Serve a request, and count it by its kind and status."""
         await self.gateway.open()
         started, status = asyncio.get_running_loop().time(), 0
+        facts: dict[str, object] = {}
 
         async def watched(message: MutableMapping[str, Any]) -> None:
             nonlocal status
@@ -111,13 +113,18 @@ class GatewayApp:
             await send(message)
 
         try:
-            await self._serve(scope, receive, watched)
+            await self._serve(scope, receive, watched, facts)
         finally:
             kind = "model" if scope["path"].startswith("/v1/") else "people"
             seconds = asyncio.get_running_loop().time() - started
             self.gateway.parts.metrics.count_request(kind, status, seconds)
+            told = {"kind": kind, "method": scope["method"], "status": status, "seconds": round(seconds, 3)}
+            words = "%s %s %d in %.3f s"
+            asked = facts.get("route", "?")
+            log.info(words, scope["method"], asked, status, seconds, extra={FACTS: {**told, **facts}})
 
-    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _serve(self, scope: Scope, receive: Receive, send: Send, facts: dict[str, object]) -> None:
+        """Serve a request; `facts` are filled in for the log, from tables of ours alone."""
         line = ClientLine(send, self.gateway.settings.gateway.stall_seconds)
         raw_headers: tuple[Header, ...] = tuple(
             (bytes(name), bytes(value)) for name, value in scope["headers"]
@@ -126,14 +133,17 @@ class GatewayApp:
         path = bytes(scope.get("raw_path") or scope["path"].encode()).decode("latin-1")
         path = path.partition("?")[0]
         if AdminApp.serves(path):
+            facts["route"] = "dashboard"
             return await self._serve_people(scope, path, headers, line, receive)
         route = find_route(scope["method"], path)
         dialect = route.dialect if isinstance(route, Route) else ""
+        facts["route"] = f"/v1{route.path.pattern}" if isinstance(route, Route) else "unknown"
         admitted = await self._admit(route, headers, raw_headers)
         if isinstance(admitted, Refusal):
             return await _fail(line, dialect, admitted.status, admitted.reason, admitted.retry_seconds)
         assert isinstance(route, Route)  # noqa: S101 - all else was refused
         caller = admitted.caller
+        facts |= {"key": caller.name, "tenant": caller.tenant, "upstream": admitted.upstream.name}
         with self._gate.count_open(caller.key):
             try:
                 packed, body = await self._read_request(route, receive, headers)

@@ -28,6 +28,7 @@ from midfold.gateway.routes import Route, RouteAction
 from midfold.gateway.session import GatewaySession
 from midfold.gateway.settings import UpstreamSettings
 from midfold.gateway.streaming import ClientLine, Header, deliver
+from midfold.gateway.tracing import CallTracer
 from midfold.gateway.turns import ClientTurn, PreparedRequest, UnreadableRequest, read_turn
 from midfold.gateway.upstream import Upstreams, headers_for, target_of
 from midfold.keys import BudgetBook, Purse
@@ -76,6 +77,7 @@ class GatewayParts:
     live: LiveFeed = field(default_factory=LiveFeed)
     metrics: GatewayMetrics = field(default_factory=GatewayMetrics)
     book: BudgetBook | None = None
+    tracer: CallTracer | None = None
     slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_SLOTS))
     """for work that keeps a processor busy: more threads at once would only take memory"""
 
@@ -305,7 +307,18 @@ class RequestExchange:
         records, provider = self._parts.records, self._upstream.provider
         with session.write_lock, _noting_failures(session):
             records.record_call(turn, session, prepared, outcome, provider=provider, seconds=seconds)
-        self._parts.tell(turn, session, prepared, seconds)
+        parts = self._parts
+        parts.tell(turn, session, prepared, seconds)
+        if parts.tracer is not None:
+            parts.tracer.record(
+                turn,
+                prepared,
+                outcome.observation,
+                self._upstream,
+                conversation=session.conversation_id,
+                seconds=seconds,
+                headers=self._request.headers,
+            )
 
     def _inform_engine(self, session: GatewaySession, prepared: PreparedRequest, outcome: Outcome) -> None:
         engine, completion = session.engine, outcome.observation.completion

@@ -25,6 +25,7 @@ from midfold.gateway.recall import RecallTools
 from midfold.gateway.records import SOURCE, Records
 from midfold.gateway.session import GatewaySession
 from midfold.gateway.settings import check_listening, read_client_key, read_upstreams
+from midfold.gateway.tracing import CallTracer
 from midfold.gateway.upstream import Upstreams
 from midfold.keys import AUDIT_FILE, AuditLog, BudgetBook, KeyRing
 from midfold.messages import MessageCache
@@ -72,6 +73,7 @@ class Gateway:
         self.access = AccessRules(key, frozenset(settings.gateway.allowed_hosts), self.ring)
         find_engine(settings.context.engine, self.home)  # a wrong name is said at once
         self._given_store = store
+        self._tracer = CallTracer() if settings.gateway.tracing else None
         self._summarizer = summarizer
         self._timeouts = timeouts or Timeouts()
         self._parts: GatewayParts | None = None
@@ -199,7 +201,18 @@ class Gateway:
             )
         upstreams = Upstreams(self.upstream_settings, providers=self._providers, timeouts=self._timeouts)
         book = BudgetBook(self.home)
-        return GatewayParts(settings, cache, index, engines, records, pipeline, upstreams, recall, book=book)
+        return GatewayParts(
+            settings,
+            cache,
+            index,
+            engines,
+            records,
+            pipeline,
+            upstreams,
+            recall,
+            book=book,
+            tracer=self._tracer,
+        )
 
     async def _prune_now_and_then(self, store: Store) -> None:
         while True:

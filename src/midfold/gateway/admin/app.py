@@ -9,7 +9,7 @@ import hmac
 import json
 import logging
 import secrets
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
@@ -119,7 +119,7 @@ class AdminApp:
         try:
             return await self._call(request, caller, line)
         except AdminRefusal as error:
-            return await _say(line, error.status, {"error": str(error)})
+            return await _say(line, error.status, {"error": str(error)}, error.methods)
         except MidfoldError as error:
             return await _say(line, _status_of(error), {"error": _words_of(error)})
 
@@ -158,7 +158,7 @@ class AdminApp:
         found = find_admin_route(request.method, request.path.removeprefix(API))
         if isinstance(found, frozenset):
             if found:
-                raise AdminRefusal(f"{request.method} is not served here", 405)
+                raise AdminRefusal(f"{request.method} is not served here", 405, sorted(found))
             raise AdminRefusal("no such path here; /admin/api/openapi.json lists them", 404)
         route, parts = found
         if route.operation in _OPERATOR_ROUTES and not caller.is_operator:
@@ -266,19 +266,25 @@ def _words_of(error: MidfoldError) -> str:
     return "there is no such conversation" if isinstance(error, SessionNotFound) else str(error)
 
 
-async def _say(line: ClientLine, status: int, value: Json) -> int:
+async def _say(line: ClientLine, status: int, value: Json, methods: Sequence[str] = ()) -> int:
     body = json.dumps(value, allow_nan=False).encode()
-    return await _send(line, status, _JSON, body)
+    return await _send(line, status, _JSON, body, methods=methods)
 
 
 async def _send(
-    line: ClientLine, status: int, content_type: str, body: bytes, cached: str = "no-store"
+    line: ClientLine,
+    status: int,
+    content_type: str,
+    body: bytes,
+    cached: str = "no-store",
+    methods: Sequence[str] = (),
 ) -> int:
     headers = {
         **SAFE_HEADERS,
         "content-type": content_type,
         "content-length": str(len(body)),
         "cache-control": cached,
+        **({"allow": ", ".join(methods)} if methods else {}),
     }
     await line.start(status, [(name.encode(), value.encode()) for name, value in headers.items()])
     await line.write(body)
