@@ -15,7 +15,7 @@ _BYTES_PER_TOKEN = 3
 """fewer than texts have, so that a request which could not be counted is not thought too small"""
 
 
-class Work(Protocol):
+class SideWork(Protocol):
     """Does work beside the event loop."""
 
     def __call__(self, work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> Awaitable[_T]:
@@ -49,7 +49,7 @@ class PaidRequest:
 
 @asynccontextmanager
 async def pay(
-    purse: Purse, asked: PaidRequest, sending: AbstractAsyncContextManager[RelayAnswer], work: Work
+    purse: Purse, asked: PaidRequest, sending: AbstractAsyncContextManager[RelayAnswer], work: SideWork
 ) -> AsyncIterator[RelayAnswer]:
     """Send a request once its money is put aside; raises `OverBudget` before anything is sent."""
     reservation = await work(asked.reserve, purse)
