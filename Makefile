@@ -25,7 +25,7 @@ test-all: $(VENV)/.dev
 # The same tests of faults that `make test-all` runs a few rounds of, and those that only make sense at length.
 test-faults: $(VENV)/.dev
 	MIDFOLD_FAULT_ROUNDS=200 $(BIN)/pytest -n 2 --dist loadfile tests/faults tests/store tests/contract \
-		tests/offload tests/trajectories tests/cli/test_terminal.py tests/redact
+		tests/offload tests/trajectories tests/cli/test_terminal.py tests/redact tests/gateway/test_tenants.py
 
 # Ray is large, so it gets an environment of its own.
 test-ray: $(VENV)/.dev

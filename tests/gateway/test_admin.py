@@ -5,7 +5,8 @@ import re
 
 import pytest
 
-from midfold.gateway.admin import ADMIN_ROUTES, AUDIT_FILE
+from midfold.gateway.admin import ADMIN_ROUTES
+from midfold.keys import AUDIT_FILE
 from midfold.testing import Reply, Upstream
 
 API = "/admin/api"

@@ -31,6 +31,7 @@ openai-key: sk-|svcacct-<w60>
 sk-key: sk-|<A48>
 sk-key: sk-|<h32>
 anthropic-key: sk-|ant-api03-<w93>AA
+midfold-key: mfk|-<w43>
 openrouter-key: sk-|or-v1-<h64>
 langfuse-key: sk-|lf-<h8>-<h4>-<h4>-<h4>-<h12>
 google-key: AI|za<w35>

@@ -24,6 +24,7 @@ COMMANDS = {
     "eval": "Measure what a compression keeps of transcripts.",
     "insights": "Show what the last days used, cost and saved.",
     "inspect": "Show what fills the window.",
+    "keys": "Give out, list and revoke keys of the gateway.",
     "mcp": "Serve stored conversations to MCP clients.",
     "models": "List or forget the windows that were learnt.",
     "plugins": "List the context engines that can be used.",

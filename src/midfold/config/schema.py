@@ -186,6 +186,13 @@ class ReportedUsage(StrEnum):
     """the same, and what folds took out of the request that the client sent"""
 
 
+class LogFormat(StrEnum):
+    """The form of the gateway's log."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
 @dataclass(frozen=True, slots=True)
 class GatewaySettings:
     """The gateway: where it listens, where requests go, what it keeps and for how long."""
@@ -212,7 +219,12 @@ class GatewaySettings:
     idle_minutes: Annotated[int, whole("minutes"), "an idle conversation leaves the memory after"] = 60
     ping_seconds: Annotated[int, whole("seconds"), "silence after which a stream is kept alive"] = 15
     stall_seconds: Annotated[int, whole("seconds"), "a client that reads nothing for so long is cut"] = 60
+    header_seconds: Annotated[int, whole("seconds"), "a client whose headers take longer is cut"] = 20
     stop_seconds: Annotated[int, whole("seconds"), "time that answers under way have when it stops"] = 20
+    log_format: Annotated[LogFormat, choice(LogFormat), "lines for people, or one JSON object each"] = (
+        LogFormat.TEXT
+    )
+    tracing: Annotated[bool, SWITCH, "whether calls are told to OpenTelemetry, with the extra `otel`"] = False
     max_body_bytes: Annotated[int, _BYTES, "largest request"] = 64 * 1024 * 1024
     max_requests: Annotated[int, whole("requests"), "at the same time; more are told to wait"] = 512
 

@@ -9,11 +9,21 @@ from midfold.config import Settings, load_settings
 from midfold.engines import Summarizer
 from midfold.gateway.app import GatewayApp
 from midfold.gateway.gateway import Gateway
+from midfold.gateway.logs import make_formatter
 from midfold.gateway.server import GatewayServer, ServerThread
+from midfold.gateway.tracing import start_exporting
 from midfold.providers import Timeouts
 from midfold.store import Store
 
-__all__ = ["Gateway", "GatewayApp", "GatewayServer", "ServerThread", "create_app"]
+__all__ = [
+    "Gateway",
+    "GatewayApp",
+    "GatewayServer",
+    "ServerThread",
+    "create_app",
+    "make_formatter",
+    "start_exporting",
+]
 
 
 def create_app(

@@ -1,17 +1,22 @@
-"""Who may use the gateway: the right host name, no foreign web page, and the key where there is one.
+"""Who may use the gateway: the right host name, no foreign web page, and a key where there are keys.
 
 It is decided by headers alone, before anything of a body is read.
 """
 
 import hashlib
 import hmac
+import logging
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
+from midfold.errors import ConfigError
 from midfold.gateway.routes import RoutePolicy
 from midfold.gateway.settings import is_loopback
+from midfold.keys import KeyRing, VirtualKey
 from midfold.providers import ApiKey
+
+log = logging.getLogger("midfold.gateway")
 
 KEY_HEADER = "x-midfold-key"
 _BEARER = "bearer "
@@ -23,6 +28,30 @@ class Refusal:
 
     status: int
     reason: str
+    retry_seconds: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who sends a request: the owner of a key that was given out, or with `key` `None` of the gateway."""
+
+    key: VirtualKey | None = None
+    came_in: frozenset[str] = frozenset()
+    """the headers that the key came in"""
+
+    @property
+    def tenant(self) -> str:
+        return self.key.tenant if self.key is not None else ""
+
+    @property
+    def name(self) -> str:
+        """The caller for logs."""
+        return self.key.name if self.key is not None else "owner"
+
+    @property
+    def is_operator(self) -> bool:
+        """Whether the caller may see what concerns all tenants."""
+        return self.key is None or (self.key.is_admin and not self.key.tenant)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,48 +60,80 @@ class AccessRules:
 
     key: ApiKey | None = field(default=None, repr=False)
     hosts: Collection[str] = ()
+    ring: KeyRing | None = None
 
-    def refuse(
-        self, headers: Mapping[str, str], policy: RoutePolicy, *, keys_are_ours: bool
-    ) -> Refusal | None:
-        """Return why a request is refused, or `None`.
-
-        `keys_are_ours` says that no key of the client's goes to the upstream, so that the client may bring
-        the gateway's in its place.
-        """
+    def admit(self, headers: Mapping[str, str], policy: RoutePolicy) -> Caller | Refusal:
+        """Return who sends a request, or why it is refused."""
         if not self._knows(headers.get("host", "")):
             return Refusal(403, "this host name is not the gateway's; gateway.allowed_hosts lists them")
         origin = headers.get("origin")
-        if origin is not None and not self._knows(urlsplit(origin).netloc):
+        if origin is not None and not self._knows(_authority(origin)):
             return Refusal(403, "requests of other web pages are not served")
-        match policy:
-            case RoutePolicy.CLIENT | RoutePolicy.ADMIN:
-                return self._check_key(headers, keys_are_ours)
-            case RoutePolicy.PUBLIC:
-                return None
+        if policy is RoutePolicy.PUBLIC:
+            return Caller()
+        try:
+            caller = self._identify(headers)
+        except ConfigError as error:
+            log.error("keys cannot be read, so nobody is served: %s", error)  # noqa: TRY400 - no traceback
+            return Refusal(503, "the keys of the gateway cannot be read; its log says why")
+        if isinstance(caller, Caller) and policy is RoutePolicy.ADMIN and caller.key is not None:
+            return caller if caller.key.is_admin else Refusal(403, "this key is for models alone")
+        return caller
 
     def _knows(self, host: str) -> bool:
         """Whether a name is one of ours: a page may point any other name at this machine."""
-        name = urlsplit(f"//{host}").hostname if _is_plain(host) else None
+        name = _host_name(host) if _is_plain(host) else None
         return name is not None and (is_loopback(name) or name in self.hosts)
 
-    def _check_key(self, headers: Mapping[str, str], keys_are_ours: bool) -> Refusal | None:
-        if self.key is None:
-            return None
-        brought = [headers.get(KEY_HEADER, "")]
-        if keys_are_ours:
-            bearer = headers.get("authorization", "")
-            brought += [bearer[len(_BEARER) :] if bearer.lower().startswith(_BEARER) else ""]
-            brought += [headers.get("x-api-key", "")]
-        expected = _digest(self.key.reveal())
+    def _identify(self, headers: Mapping[str, str]) -> Caller | Refusal:
+        has_ring = self.ring is not None and not self.ring.is_empty
+        if self.key is None and not has_ring:
+            return Caller()
+        brought = _brought(headers)
+        expected = _digest(self.key.reveal()) if self.key is not None else b""
         # Every one is compared, so that the time tells nothing.
-        matches = [hmac.compare_digest(_digest(each.strip()), expected) for each in brought]
-        where = "authorization or x-api-key" if keys_are_ours else KEY_HEADER
-        return (
-            None
-            if any(matches)
-            else Refusal(401, f"the gateway's key is missing or wrong; send it as {where}")
-        )
+        own = {name for name, text in brought.items() if hmac.compare_digest(_digest(text), expected)}
+        found = {name: self.ring.find(text) for name, text in brought.items()} if self.ring else {}
+        came_in = frozenset(name for name in brought if name in own or found.get(name) is not None)
+        if own:
+            return Caller(None, came_in)
+        for key in filter(None, found.values()):
+            return Caller(key, came_in)
+        return Refusal(401, f"the gateway's key is missing or wrong; send it as {KEY_HEADER}")
+
+
+def refuse_leak(caller: Caller, *, keys_are_ours: bool) -> Refusal | None:
+    """Refuse a request whose gateway key would go to the upstream in the place of the client's own."""
+    if keys_are_ours or caller.came_in <= {KEY_HEADER}:
+        return None
+    return Refusal(
+        401, f"this upstream gets the client's own key; send the gateway's as {KEY_HEADER} and nowhere else"
+    )
+
+
+def _brought(headers: Mapping[str, str]) -> dict[str, str]:
+    """Return the keys that a client may have brought, by header; empty ones are none."""
+    bearer = headers.get("authorization", "")
+    found = {
+        KEY_HEADER: headers.get(KEY_HEADER, ""),
+        "authorization": bearer[len(_BEARER) :] if bearer.lower().startswith(_BEARER) else "",
+        "x-api-key": headers.get("x-api-key", ""),
+    }
+    return {name: text.strip() for name, text in found.items() if text.strip()}
+
+
+def _authority(origin: str) -> str:
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:  # brackets without an end
+        return ""
+
+
+def _host_name(host: str) -> str | None:
+    try:
+        return urlsplit(f"//{host}").hostname
+    except ValueError:
+        return None
 
 
 def _is_plain(host: str) -> bool:

@@ -7,34 +7,43 @@ the words of the API that was called.
 import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+import math
+from collections.abc import Mapping, MutableMapping
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from midfold.concurrency import run_in_thread
 from midfold.errors import MidfoldError, ProviderError
-from midfold.gateway.access import AccessRules, Refusal
+from midfold.gateway.access import Caller, Refusal, refuse_leak
 from midfold.gateway.admin import AdminApp, PeopleRequest
+from midfold.gateway.bodies import BodyRefused, ClientLeft, Receive, read_body, unpack_body
 from midfold.gateway.exchange import ClientRequest, RequestExchange, status_of
 from midfold.gateway.gateway import Gateway
-from midfold.gateway.routes import NoRoute, Route, find_route
+from midfold.gateway.logs import FACTS
+from midfold.gateway.routes import NoRoute, Route, RouteAction, find_route
+from midfold.gateway.settings import UpstreamSettings
 from midfold.gateway.streaming import AnswerCut, ClientLine, ClientStalled, Header, Send
+from midfold.gateway.turns import HostileRequest
+from midfold.keys import KeyGate, OverBudget
 from midfold.providers import KeySource, RequestRefused
 from midfold.wire.apis import write_error, write_error_event
 
 log = logging.getLogger("midfold.gateway")
 
 Scope: TypeAlias = MutableMapping[str, Any]
-Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
 
-_BODY_SECONDS = 30.0
-"""Between two pieces of a request."""
 _MAX_HEADER_BYTES = 64 * 1024
-_RETRY_AFTER: Header = (b"retry-after", b"5")
+_RETRY_SECONDS = 5
 _STOPPING = "the gateway is stopping; send the request again"
 
 
-class ClientLeft(Exception):
-    """The client left before it had sent everything."""
+@dataclass(frozen=True, slots=True)
+class _Admitted:
+    """A request that is served: who sends it, and where it goes."""
+
+    caller: Caller
+    upstream: UpstreamSettings
 
 
 class GatewayApp:
@@ -45,6 +54,8 @@ class GatewayApp:
         self._tasks: dict[asyncio.Task[None], ClientLine] = {}
         self._is_stopping = False
         self._admin: AdminApp | None = None
+        self._gate = KeyGate()
+        self._reading = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         match scope["type"]:
@@ -94,6 +105,7 @@ class GatewayApp:
         """Serve a request, and count it by its kind and status."""
         await self.gateway.open()
         started, status = asyncio.get_running_loop().time(), 0
+        facts: dict[str, object] = {}
 
         async def watched(message: MutableMapping[str, Any]) -> None:
             nonlocal status
@@ -101,13 +113,18 @@ class GatewayApp:
             await send(message)
 
         try:
-            await self._serve(scope, receive, watched)
+            await self._serve(scope, receive, watched, facts)
         finally:
             kind = "model" if scope["path"].startswith("/v1/") else "people"
             seconds = asyncio.get_running_loop().time() - started
             self.gateway.parts.metrics.count_request(kind, status, seconds)
+            told = {"kind": kind, "method": scope["method"], "status": status, "seconds": round(seconds, 3)}
+            words = "%s %s %d in %.3f s"
+            asked = facts.get("route", "?")
+            log.info(words, scope["method"], asked, status, seconds, extra={FACTS: {**told, **facts}})
 
-    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _serve(self, scope: Scope, receive: Receive, send: Send, facts: dict[str, object]) -> None:
+        """Serve a request; `facts` are filled in for the log, from tables of ours alone."""
         line = ClientLine(send, self.gateway.settings.gateway.stall_seconds)
         raw_headers: tuple[Header, ...] = tuple(
             (bytes(name), bytes(value)) for name, value in scope["headers"]
@@ -116,43 +133,75 @@ class GatewayApp:
         path = bytes(scope.get("raw_path") or scope["path"].encode()).decode("latin-1")
         path = path.partition("?")[0]
         if AdminApp.serves(path):
+            facts["route"] = "dashboard"
             return await self._serve_people(scope, path, headers, line, receive)
         route = find_route(scope["method"], path)
         dialect = route.dialect if isinstance(route, Route) else ""
-        refusal = await self._refuse(route, headers, raw_headers)
-        if refusal is not None:
-            return await _fail(line, dialect, refusal.status, refusal.reason)
+        facts["route"] = f"/v1{route.path.pattern}" if isinstance(route, Route) else "unknown"
+        admitted = await self._admit(route, headers, raw_headers)
+        if isinstance(admitted, Refusal):
+            return await _fail(line, dialect, admitted.status, admitted.reason, admitted.retry_seconds)
         assert isinstance(route, Route)  # noqa: S101 - all else was refused
-        try:
-            body = await self._read_body(receive, headers)
-        except ClientLeft:
-            return None
-        except (TimeoutError, ValueError) as error:
-            status = 413 if isinstance(error, ValueError) else 408
-            return await _fail(line, dialect, status, str(error) or "the request did not come in time")
-        request = ClientRequest(
-            route, scope["method"], path, bytes(scope.get("query_string", b"")), raw_headers, headers, body
-        )
-        return await self._watch(RequestExchange(self.gateway.parts, request, line), line, receive)
+        caller = admitted.caller
+        facts |= {"key": caller.name, "tenant": caller.tenant, "upstream": admitted.upstream.name}
+        with self._gate.count_open(caller.key):
+            try:
+                packed, body = await self._read_request(route, receive, headers)
+            except ClientLeft:
+                return None
+            except BodyRefused as error:
+                return await _fail(line, dialect, error.status, str(error))
+            query = bytes(scope.get("query_string", b""))
+            request = ClientRequest(
+                route, scope["method"], path, query, raw_headers, headers, body, caller, packed
+            )
+            parts = self.gateway.parts_for(caller.tenant)
+            exchange = RequestExchange(parts, request, line, admitted.upstream)
+            return await self._watch(exchange, line, receive)
 
-    async def _refuse(
+    async def _read_request(
+        self, route: Route, receive: Receive, headers: Mapping[str, str]
+    ) -> tuple[bytes | None, bytes]:
+        """Return the body as it came where it is packed, and as it is read."""
+        most = self.gateway.settings.gateway.max_body_bytes
+        self._reading += 1
+        try:
+            body = await read_body(receive, headers, most, "gateway.max_body_bytes")
+            encoding = headers.get("content-encoding", "")
+            if route.action is RouteAction.PASS or not encoding:
+                return None, body
+            plain = await run_in_thread(unpack_body, body, encoding, most)
+        finally:
+            self._reading -= 1
+        return (None, body) if plain is None else (body, plain)
+
+    async def _admit(
         self, route: Route | NoRoute, headers: Mapping[str, str], raw_headers: tuple[Header, ...]
-    ) -> Refusal | None:
-        """Return why a request is not served; nothing of its body is read before."""
+    ) -> "_Admitted | Refusal":
+        """Return who sends a request and where it goes, or why not; nothing of its body is read before."""
         await self.gateway.open()
         settings = self.gateway.settings.gateway
         if sum(len(name) + len(value) for name, value in raw_headers) > _MAX_HEADER_BYTES:
             return Refusal(431, "the headers are larger than 65,536 bytes")
         if isinstance(route, NoRoute):
             return Refusal(route.status, route.reason)
-        rules: AccessRules = self.gateway.access
-        upstream = self.gateway.parts.upstreams.choose(route, headers)
-        refusal = rules.refuse(headers, route.policy, keys_are_ours=upstream.keys is KeySource.OURS)
+        caller = self.gateway.access.admit(headers, route.policy)
+        if isinstance(caller, Refusal):
+            return caller
+        allowed = caller.key.upstreams if caller.key is not None else ()
+        upstream = self.gateway.parts.upstreams.choose(route, headers, allowed)
+        if upstream is None:
+            return Refusal(403, "this key is not for this API")
+        refusal = refuse_leak(caller, keys_are_ours=upstream.keys is KeySource.OURS)
         if refusal is not None:
             return refusal
-        if self._is_stopping or len(self._tasks) >= settings.max_requests:
-            return Refusal(503, _STOPPING if self._is_stopping else "too many requests at once; try again")
-        return None
+        if self._is_stopping or len(self._tasks) + self._reading >= settings.max_requests:
+            words = _STOPPING if self._is_stopping else "too many requests at once; try again"
+            return Refusal(503, words, _RETRY_SECONDS)
+        wait = self._gate.wait_seconds(caller.key) if caller.key is not None else 0.0
+        if wait:
+            return Refusal(429, "this key sends more requests than it may; try again later", math.ceil(wait))
+        return _Admitted(caller, upstream)
 
     async def _serve_people(
         self, scope: Scope, path: str, headers: Mapping[str, str], line: ClientLine, receive: Receive
@@ -166,34 +215,11 @@ class GatewayApp:
             path,
             bytes(scope.get("query_string", b"")),
             headers,
-            lambda most: self._read_body(receive, headers, most),
+            lambda most: read_body(receive, headers, most),
             lambda: _wait_for_end(receive),
         )
         with suppress(ClientLeft, ClientStalled):
             await self._admin.serve(request, line)
-
-    async def _read_body(
-        self, receive: Receive, headers: Mapping[str, str], most: int | None = None
-    ) -> bytes:
-        """Return the body; raises `ValueError` where it is too large, `TimeoutError` where it is late."""
-        most = most or self.gateway.settings.gateway.max_body_bytes
-        too_large = f"the request is larger than the {most:,} bytes of gateway.max_body_bytes"
-        stated = headers.get("content-length", "")
-        if stated.isdecimal() and int(stated[:20]) > most:
-            raise ValueError(too_large)
-        pieces: list[bytes] = []
-        size = 0
-        while True:
-            async with asyncio.timeout(_BODY_SECONDS):
-                message = await receive()
-            if message["type"] == "http.disconnect":
-                raise ClientLeft
-            pieces.append(message.get("body", b""))
-            size += len(pieces[-1])
-            if size > most:
-                raise ValueError(too_large)
-            if not message.get("more_body"):
-                return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
     async def _watch(self, exchange: RequestExchange, line: ClientLine, receive: Receive) -> None:
         """Run an exchange until it ends, or its client leaves."""
@@ -226,8 +252,10 @@ async def _run(exchange: RequestExchange, line: ClientLine, app: GatewayApp) -> 
         await _end(line, exchange.dialect, 503, _STOPPING)
     except (ClientStalled, AnswerCut):
         pass  # there is no more to be said; leaving now closes the connection
-    except RequestRefused as error:
+    except (RequestRefused, HostileRequest) as error:
         await _end(line, exchange.dialect, 400, str(error))
+    except OverBudget as error:
+        await _end(line, exchange.dialect, 402, str(error))
     except ProviderError as error:
         await _end(line, exchange.dialect, status_of(error), str(error))
     except Exception as error:
@@ -250,9 +278,12 @@ async def _end(line: ClientLine, dialect: str, status: int, reason: str) -> None
             await line.end()
 
 
-async def _fail(line: ClientLine, dialect: str, status: int, reason: str) -> None:
+async def _fail(
+    line: ClientLine, dialect: str, status: int, reason: str, retry_seconds: int | None = None
+) -> None:
     body = json.dumps(write_error(dialect, status, reason)).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-    await line.start(status, [*headers, _RETRY_AFTER] if status == 503 else headers)
+    wait = _RETRY_SECONDS if retry_seconds is None and status == 503 else retry_seconds
+    await line.start(status, headers if wait is None else [*headers, (b"retry-after", str(wait).encode())])
     await line.write(body)
     await line.end()

@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from pathlib import Path
 
 from midfold.concurrency import LoopThread, run_in_thread
@@ -16,11 +17,12 @@ from midfold.errors import SessionBusy, SessionNotFound, StoreError, SummaryUnav
 from midfold.folding import SummaryRequest, state_from_json
 from midfold.gateway.session import GatewaySession
 from midfold.gateway.turns import ClientTurn
+from midfold.keys import OverBudget, Purse, Reservation
 from midfold.messages import MessageCache
 from midfold.providers import PROVIDERS, Provider
 from midfold.providers.summarizers import ModelSummarizer
 from midfold.store import Call, HeldLease, Store
-from midfold.tokens import LearnedLimits, Window, resolve_window
+from midfold.tokens import LearnedLimits, TokenCounter, Window, resolve_window
 from midfold.usage import make_summary_call
 
 STATE = "compression"
@@ -116,10 +118,13 @@ class SummaryWriters:
             return None
         return SessionSummaries(self, session)
 
-    def ask(self, request: SummaryRequest, session_id: str) -> str:
-        """Ask for a summary, and record what it cost; raises `SummaryUnavailable`."""
+    def ask(self, request: SummaryRequest, session_id: str, purse: Purse | None = None) -> str:
+        """Ask for a summary, and record what it cost; raises `SummaryUnavailable`.
+
+        It is paid from `purse`, the one that pays for the conversation, where there is one.
+        """
         if self._summarizer is None:
-            return self._open_thread().run(self._ask_model(request, session_id))
+            return self._open_thread().run(self._ask_model(request, session_id, purse))
         answer = self._summarizer(request)
         if not isinstance(answer, str):
             raise SummaryUnavailable("the gateway's summariser has to answer with a text")
@@ -130,7 +135,8 @@ class SummaryWriters:
         if self._thread is not None:
             self._thread.close()
 
-    async def _ask_model(self, request: SummaryRequest, session_id: str) -> str:
+    async def _ask_model(self, request: SummaryRequest, session_id: str, purse: Purse | None) -> str:
+        reservation = await run_in_thread(_reserve, purse, self.model or "", request)
         # One for each question, so that its calls are those of this conversation; folds are rare.
         async with ModelSummarizer(self.model, providers=self._providers) as model:
             try:
@@ -138,6 +144,9 @@ class SummaryWriters:
             finally:
                 calls = [make_summary_call(call) for call in model.calls]
                 await run_in_thread(self._record, session_id, calls)
+                if reservation is not None:
+                    spent = sum((call.cost or Decimal(0) for call in calls), Decimal(0))
+                    await run_in_thread(reservation.settle, None, spent)
 
     def _record(self, session_id: str, calls: Sequence[Call]) -> None:
         with suppress(StoreError):  # the summary is paid for and good, whatever the books say
@@ -179,7 +188,7 @@ class SessionSummaries:
 
     def _ask(self, request: SummaryRequest, prompt: bytes, model: str) -> str:
         store, session = self._writers.store, self._session
-        words = self._writers.ask(request, session.id)
+        words = self._writers.ask(request, session.id, session.purse)
         with suppress(StoreError):  # it is good, whatever becomes of the copy
             store.remember_summary(prompt, model, "", {"text": words})
             paid = {"session": session.id, "holder": self._writers.holder, "at": time.time()}
@@ -195,6 +204,16 @@ class SessionSummaries:
         is_fresh = isinstance(at, float) and time.time() - at < _PAID_SECONDS
         if is_fresh and paid.get("holder") != self._writers.holder:
             raise SummaryUnavailable("another gateway has prepared the next fold of this conversation")
+
+
+def _reserve(purse: Purse | None, model: str, request: SummaryRequest) -> Reservation | None:
+    """Put aside the money for a summary; raises `SummaryUnavailable` where the key has none left."""
+    if purse is None:
+        return None
+    try:
+        return purse.reserve(model, TokenCounter(model).count_text(request.prompt), request.max_tokens)
+    except OverBudget as error:
+        raise SummaryUnavailable(str(error)) from None
 
 
 def _recall(store: Store, prompt: bytes, model: str) -> str | None:

@@ -12,10 +12,12 @@ from typing import ParamSpec, TypeVar
 from midfold.concurrency import run_in_thread, shield_until_done
 from midfold.config import ReportedUsage, Settings
 from midfold.errors import ProviderError, StoreError
+from midfold.gateway.access import Caller
 from midfold.gateway.engines import EngineFactory
 from midfold.gateway.identity import SessionIndex
 from midfold.gateway.live import LiveFeed
 from midfold.gateway.metrics import GatewayMetrics
+from midfold.gateway.payment import PaidRequest, pay
 from midfold.gateway.pipeline import RequestPipeline
 from midfold.gateway.recall import RecallTools
 from midfold.gateway.recall_rounds import RecallRounds, RoundWay
@@ -24,11 +26,14 @@ from midfold.gateway.recovery import RequestRecovery
 from midfold.gateway.rewriting import Rewrite
 from midfold.gateway.routes import Route, RouteAction
 from midfold.gateway.session import GatewaySession
+from midfold.gateway.settings import UpstreamSettings
 from midfold.gateway.streaming import ClientLine, Header, deliver
+from midfold.gateway.tracing import CallTracer
 from midfold.gateway.turns import ClientTurn, PreparedRequest, UnreadableRequest, read_turn
 from midfold.gateway.upstream import Upstreams, headers_for, target_of
+from midfold.keys import BudgetBook, Purse
 from midfold.messages import MessageCache
-from midfold.providers import RelayAnswer, RelayRequest
+from midfold.providers import KeySource, RelayAnswer, RelayRequest
 from midfold.wire.failures import judge_reply
 
 log = logging.getLogger("midfold.gateway")
@@ -49,6 +54,9 @@ class ClientRequest:
     raw_headers: tuple[Header, ...] = field(repr=False)
     headers: Mapping[str, str] = field(repr=False)
     body: bytes = field(repr=False)
+    caller: Caller = field(default_factory=Caller)
+    packed: bytes | None = field(default=None, repr=False)
+    """the body as it came, where it was unpacked"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +76,8 @@ class GatewayParts:
     """work that goes on after an answer"""
     live: LiveFeed = field(default_factory=LiveFeed)
     metrics: GatewayMetrics = field(default_factory=GatewayMetrics)
+    book: BudgetBook | None = None
+    tracer: CallTracer | None = None
     slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_SLOTS))
     """for work that keeps a processor busy: more threads at once would only take memory"""
 
@@ -75,6 +85,12 @@ class GatewayParts:
         """Do work beside the event loop, to its end also where the client leaves meanwhile."""
         async with self.slots:
             return await shield_until_done(run_in_thread(work, *args, **kwargs))
+
+    def purse_of(self, caller: Caller) -> Purse | None:
+        """Return the money of a caller, where it is limited."""
+        key = caller.key
+        is_limited = key is not None and key.budget_dollars is not None
+        return Purse(key, self.book) if key is not None and is_limited and self.book is not None else None
 
     def tell(
         self, turn: ClientTurn, session: GatewaySession, prepared: PreparedRequest, seconds: float
@@ -99,11 +115,14 @@ class GatewayParts:
 class RequestExchange:
     """Serves one request."""
 
-    def __init__(self, parts: GatewayParts, request: ClientRequest, line: ClientLine) -> None:
+    def __init__(
+        self, parts: GatewayParts, request: ClientRequest, line: ClientLine, upstream: UpstreamSettings
+    ) -> None:
         self._parts = parts
         self._request = request
         self._line = line
-        self._upstream = parts.upstreams.choose(request.route, request.headers)
+        self._upstream = upstream
+        self._purse = parts.purse_of(request.caller)
 
     @property
     def dialect(self) -> str:
@@ -166,6 +185,7 @@ class RequestExchange:
         turn = self._read()
         session = self._parts.index.claim(turn.history)
         session.active += 1
+        session.purse = self._purse
         if not session.turnstile.try_enter():
             return turn, session, None
         try:
@@ -206,14 +226,25 @@ class RequestExchange:
         without = [b"idempotency-key"] if is_again else []
         # An answer that is looked through need not be unpacked first.
         without += [b"accept-encoding"] if prepared is not None and prepared.hidden else []
+        if request.packed is not None:
+            if body is request.body:
+                body = request.packed
+            else:
+                without.append(b"content-encoding")
+        is_shared = self._upstream.keys is KeySource.OURS or request.caller.key is not None
         relayed = RelayRequest(
             request.method,
             target_of(request.path, request.query),
-            headers_for(request.raw_headers, without=without),
+            headers_for(request.raw_headers, without=without, listed_only=is_shared),
             body,
         )
         cap = prepared.output_cap if prepared is not None else None
-        return self._parts.upstreams.relay_to(self._upstream).send(relayed, output_cap=cap)
+        sending = self._parts.upstreams.relay_to(self._upstream).send(relayed, output_cap=cap)
+        if self._purse is None or request.method != "POST" or request.route.action is RouteAction.COUNT:
+            return sending
+        tokens = prepared.tokens if prepared is not None else 0
+        asked = PaidRequest(self._upstream.provider, request.body, tokens, cap)
+        return pay(self._purse, asked, sending, self._parts.work)
 
     def _open_rounds(self, session: GatewaySession, prepared: PreparedRequest) -> RecallRounds | None:
         """Return what answers the model's questions for what was folded, where it can ask them."""
@@ -276,7 +307,18 @@ class RequestExchange:
         records, provider = self._parts.records, self._upstream.provider
         with session.write_lock, _noting_failures(session):
             records.record_call(turn, session, prepared, outcome, provider=provider, seconds=seconds)
-        self._parts.tell(turn, session, prepared, seconds)
+        parts = self._parts
+        parts.tell(turn, session, prepared, seconds)
+        if parts.tracer is not None:
+            parts.tracer.record(
+                turn,
+                prepared,
+                outcome.observation,
+                self._upstream,
+                conversation=session.conversation_id,
+                seconds=seconds,
+                headers=self._request.headers,
+            )
 
     def _inform_engine(self, session: GatewaySession, prepared: PreparedRequest, outcome: Outcome) -> None:
         engine, completion = session.engine, outcome.observation.completion

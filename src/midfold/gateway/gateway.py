@@ -5,6 +5,7 @@ import logging
 import os
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from importlib.metadata import version as package_version
 from pathlib import Path
@@ -12,18 +13,21 @@ from pathlib import Path
 from midfold.concurrency import run_in_thread
 from midfold.config import Settings, delete_session, find_home, open_outputs, open_own_store, own_store_url
 from midfold.engines import Summarizer, find_engine
-from midfold.errors import StoreError
+from midfold.errors import ConfigError, StoreError
 from midfold.gateway.access import AccessRules
-from midfold.gateway.admin import AUDIT_FILE, AdminApp, AdminParts, AdminReader, AdminWriter, AuditLog
+from midfold.gateway.admin import AdminApp, AdminParts, AdminReader, AdminWriter
 from midfold.gateway.engines import LIMITS_FILE, EngineFactory, SummaryWriters
 from midfold.gateway.exchange import GatewayParts
 from midfold.gateway.identity import SessionIndex
+from midfold.gateway.live import LiveFeed
 from midfold.gateway.pipeline import RequestPipeline
 from midfold.gateway.recall import RecallTools
 from midfold.gateway.records import SOURCE, Records
 from midfold.gateway.session import GatewaySession
 from midfold.gateway.settings import check_listening, read_client_key, read_upstreams
+from midfold.gateway.tracing import CallTracer
 from midfold.gateway.upstream import Upstreams
+from midfold.keys import AUDIT_FILE, AuditLog, BudgetBook, KeyRing
 from midfold.messages import MessageCache
 from midfold.providers import Timeouts, read_providers
 from midfold.store import Store, open_store
@@ -34,6 +38,7 @@ log = logging.getLogger("midfold.gateway")
 
 _CACHE_BYTES = 24 * 1024 * 1024
 """Of messages that were read before; they take some three times as much in memory."""
+_TENANT_CACHE_BYTES = 6 * 1024 * 1024
 _DAY_SECONDS = 86_400.0
 _PRUNE_SECONDS = 6 * 3600.0
 _PAGE = 100
@@ -63,16 +68,19 @@ class Gateway:
         self._providers = read_providers(settings.providers)
         self.upstream_settings = read_upstreams(settings.gateway.upstreams, self._providers, environ)
         key = read_client_key(settings.gateway, environ)
-        check_listening(settings.gateway, key)
-        self.access = AccessRules(key, frozenset(settings.gateway.allowed_hosts))
+        self.ring = KeyRing(self.home)
+        check_listening(settings.gateway, key, has_keys=not self.ring.is_empty)
+        self.access = AccessRules(key, frozenset(settings.gateway.allowed_hosts), self.ring)
         find_engine(settings.context.engine, self.home)  # a wrong name is said at once
         self._given_store = store
+        self._tracer = CallTracer() if settings.gateway.tracing else None
         self._summarizer = summarizer
         self._timeouts = timeouts or Timeouts()
         self._parts: GatewayParts | None = None
+        self._tenants: dict[str, GatewayParts] = {}
         self._opening = asyncio.Lock()
         self._store: Store | None = None
-        self._summaries: SummaryWriters | None = None
+        self._summaries: list[SummaryWriters] = []
         self._pruning: asyncio.Task[None] | None = None
 
     @property
@@ -81,6 +89,14 @@ class Gateway:
         if self._parts is None:
             raise RuntimeError("the gateway is not open")
         return self._parts
+
+    def parts_for(self, tenant: str) -> GatewayParts:
+        """Return what the exchanges of one tenant work with. Tenants share the ways out, and nothing else."""
+        if not tenant:
+            return self.parts
+        if tenant not in self._tenants:
+            self._tenants[tenant] = self._put_together(self.parts.records.store.for_tenant(tenant), tenant)
+        return self._tenants[tenant]
 
     async def open(self) -> None:
         """Open the store and the ways to the upstreams, once; raises `StoreError` and `ExtraMissing`."""
@@ -95,13 +111,16 @@ class Gateway:
 
     def open_admin(self, gauges: Callable[[], Mapping[str, int]]) -> AdminApp:
         """Make the people's side of it, once it is open."""
-        parts, store, settings = self.parts, self.parts.records.store, self.settings
         audit = AuditLog(self.home / AUDIT_FILE if self.is_stored or self._given_store else None)
+        return AdminApp(partial(self._admin_parts, audit), self.access, gauges)
+
+    def _admin_parts(self, audit: AuditLog, tenant: str) -> AdminParts:
+        parts, settings = self.parts_for(tenant), self.settings
+        store = parts.records.store
         writer = AdminWriter(store, settings, audit, parts.live, self._summarizer)
-        admin = AdminParts(
+        return AdminParts(
             store, AdminReader(store, settings), writer, parts.live, parts.metrics, package_version("midfold")
         )
-        return AdminApp(admin, self.access, gauges)
 
     async def aclose(self) -> None:
         """Finish what is being written, and close everything."""
@@ -112,8 +131,8 @@ class Gateway:
             self._pruning.cancel()
         while parts.background:
             await asyncio.wait(set(parts.background))
-        if self._summaries is not None:
-            await run_in_thread(self._summaries.close)
+        for writers in self._summaries:
+            await run_in_thread(writers.close)
         await parts.upstreams.aclose()
         if self._store is not None and self._given_store is None:
             await run_in_thread(self._store.close)
@@ -151,14 +170,15 @@ class Gateway:
             self._store = open_store("sqlite::memory:", redact=self.settings.store.redact)
         return self._store
 
-    def _put_together(self, store: Store) -> GatewayParts:
+    def _put_together(self, store: Store, tenant: str = "") -> GatewayParts:
         settings = self.settings
-        cache = MessageCache(parse, most_bytes=_CACHE_BYTES)
-        self._summaries = SummaryWriters(
+        cache = MessageCache(parse, most_bytes=_TENANT_CACHE_BYTES if tenant else _CACHE_BYTES)
+        summaries = SummaryWriters(
             store, model=settings.summary_model, providers=self._providers, summarizer=self._summarizer
         )
-        limits = LearnedLimits(self.home / LIMITS_FILE)
-        engines = EngineFactory(settings, store, self.home, cache, limits, self._summaries)
+        self._summaries.append(summaries)
+        limits = LearnedLimits(self.home / (f"learnt_limits.{tenant}.json" if tenant else LIMITS_FILE))
+        engines = EngineFactory(settings, store, self.home, cache, limits, summaries)
         records = Records(store)
         outputs = open_outputs(self.home, store) if settings.gateway.offload else None
         index = SessionIndex(
@@ -166,20 +186,45 @@ class Gateway:
             idle_seconds=settings.gateway.idle_minutes * 60.0,
             on_expired=partial(_end_session, records),
         )
+        recall = RecallTools(store, outputs, tenant) if settings.gateway.recall else None
+        pipeline = RequestPipeline(settings, engines, records, outputs, recall, tenant)
+        if tenant:
+            return replace(
+                self.parts,
+                cache=cache,
+                index=index,
+                engines=engines,
+                records=records,
+                pipeline=pipeline,
+                recall=recall,
+                live=LiveFeed(),
+            )
         upstreams = Upstreams(self.upstream_settings, providers=self._providers, timeouts=self._timeouts)
-        recall = RecallTools(store, outputs) if settings.gateway.recall else None
-        pipeline = RequestPipeline(settings, engines, records, outputs, recall)
-        return GatewayParts(settings, cache, index, engines, records, pipeline, upstreams, recall)
+        book = BudgetBook(self.home)
+        return GatewayParts(
+            settings,
+            cache,
+            index,
+            engines,
+            records,
+            pipeline,
+            upstreams,
+            recall,
+            book=book,
+            tracer=self._tracer,
+        )
 
     async def _prune_now_and_then(self, store: Store) -> None:
         while True:
             try:
                 await run_in_thread(self._prune, store)
-            except StoreError as error:
+                for tenant in sorted({key.tenant for key in self.ring.list_all() if key.tenant}):
+                    await run_in_thread(self._prune, store.for_tenant(tenant), tenant)
+            except (StoreError, ConfigError) as error:
                 log.warning("old conversations could not be deleted: %s", error)
             await asyncio.sleep(_PRUNE_SECONDS)
 
-    def _prune(self, store: Store) -> None:
+    def _prune(self, store: Store, tenant: str = "") -> None:
         """Delete conversations of the gateway that nobody went on with for long; those of others stay."""
         oldest = time.time() - (self.settings.gateway.keep_days or 0) * _DAY_SECONDS
         outputs = open_outputs(self.home, store)
@@ -188,7 +233,7 @@ class Gateway:
             after = page[-1].id
             for tip in page:
                 if tip.started_at < oldest and _last_said(store, tip.id) < oldest:
-                    delete_session(store, outputs, tip.id, branches=True)
+                    delete_session(store, outputs, tip.id, branches=True, tenant=tenant)
 
 
 def _last_said(store: Store, session_id: str) -> float:

@@ -56,7 +56,9 @@ class RequestPipeline:
         records: Records,
         outputs: FileSink | None,
         recall: RecallTools | None = None,
+        tenant: str = "",
     ) -> None:
+        self._tenant = tenant
         self._settings = settings
         self._engines = engines
         self._records = records
@@ -151,7 +153,7 @@ class RequestPipeline:
         """Offload what is too long, and apply the folds that were made before."""
         messages, chain, offloaded = turn.messages, turn.history.chain, 0
         if self._outputs is not None:
-            sink = self._outputs.session(session.conversation_id)
+            sink = self._outputs.session(session.conversation_id, tenant=self._tenant)
             shortened = enforce(messages, sink, self._budgets)
             if shortened.is_changed:
                 messages, chain = shortened.messages, chain_digests(shortened.messages)

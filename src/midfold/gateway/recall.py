@@ -12,7 +12,7 @@ from midfold.errors import DialectError, MidfoldError
 from midfold.gateway.session import GatewaySession
 from midfold.gateway.turns import ClientTurn
 from midfold.messages import ToolCall, texts_of
-from midfold.offload import READER, FileSink, OutputReader, read_tool_schema
+from midfold.offload import READER, FileSession, FileSink, OutputReader, read_tool_schema
 from midfold.search import Origin
 from midfold.store import Hit, Store
 from midfold.texts import read_text
@@ -41,6 +41,7 @@ class RecallTools:
 
     store: Store
     outputs: FileSink | None = None
+    tenant: str = ""
 
     def offer(self, turn: ClientTurn, engine: FoldingEngine | None) -> RecallOffer:
         """Return the tools for a request, as its API wants them.
@@ -73,7 +74,7 @@ class RecallTools:
             if not isinstance(given, dict):
                 return "Error: the arguments are no JSON object."
             if call.name == READER and self.outputs is not None:
-                return OutputReader(self.outputs.session(session.conversation_id)).handle(given)
+                return OutputReader(self._open_outputs(self.outputs, session)).handle(given)
             if call.name == _recall_schema()["name"]:
                 return self._recall(given, session)
             if session.engine is not None:
@@ -83,6 +84,9 @@ class RecallTools:
         except (ValueError, RecursionError):
             return "Error: the arguments are no JSON."
         return "Error: there is no such tool."
+
+    def _open_outputs(self, outputs: FileSink, session: GatewaySession) -> FileSession:
+        return outputs.session(session.conversation_id, tenant=self.tenant)
 
     def _recall(self, given: Mapping[str, object], session: GatewaySession) -> str:
         if (name := given.get("message")) and isinstance(name, str):

@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING
 
 from midfold.errors import ConfigError, ExtraMissing
 from midfold.gateway.app import GatewayApp
+from midfold.gateway.protocol import limit_protocol
 
 if TYPE_CHECKING:
     import uvicorn
 
 _BACKLOG = 1024
 _KEEP_ALIVE_SECONDS = 75
+_CONNECTIONS_PER_REQUEST = 4
+"""Clients keep connections open between requests."""
 _GRACE_SECONDS = 5
 """More than answers have to end, so that each is told why."""
 
@@ -111,6 +114,7 @@ def _make_server(app: GatewayApp) -> "uvicorn.Server":
         raise ExtraMissing("the gateway", "gateway") from error
 
     logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
+    settings = app.gateway.settings.gateway
 
     class Server(uvicorn.Server):
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
@@ -123,7 +127,10 @@ def _make_server(app: GatewayApp) -> "uvicorn.Server":
         uvicorn.Config(
             app,
             loop="asyncio",
-            http="httptools",
+            http=limit_protocol(
+                most_connections=settings.max_requests * _CONNECTIONS_PER_REQUEST,
+                header_seconds=settings.header_seconds,
+            ),
             ws="none",
             lifespan="on",
             log_config=None,
@@ -131,6 +138,6 @@ def _make_server(app: GatewayApp) -> "uvicorn.Server":
             server_header=False,
             date_header=False,
             timeout_keep_alive=_KEEP_ALIVE_SECONDS,
-            timeout_graceful_shutdown=app.gateway.settings.gateway.stop_seconds + _GRACE_SECONDS,
+            timeout_graceful_shutdown=settings.stop_seconds + _GRACE_SECONDS,
         )
     )

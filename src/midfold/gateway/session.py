@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from midfold.concurrency import Turnstile
 from midfold.engines import FoldingEngine
+from midfold.keys import Purse
 from midfold.messages import Message
 
 CLIENT_STATE = "client"
@@ -49,6 +50,8 @@ class GatewaySession:
         """what the client said since, and has not confirmed by going on"""
         self.reply: tuple[Message, ...] = ()
         """the answer to that"""
+        self.purse: Purse | None = None
+        """the money of the key that asked last, where that is limited"""
         self.active = 0
         """requests under way"""
         self.used_at = 0.0

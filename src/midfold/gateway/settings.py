@@ -1,6 +1,7 @@
 """The settings of the gateway as code wants them: the upstreams, checked, and the key of its clients."""
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from ipaddress import ip_address
@@ -12,7 +13,8 @@ from midfold.providers import PROVIDERS, ApiKey, KeySource, Provider, read_key_f
 OPENAI = "openai"
 ANTHROPIC = "anthropic"
 _UPSTREAM_NAMES = (OPENAI, ANTHROPIC)
-_UPSTREAM_FIELDS = ("base_url", "key_env", "key_file", "provider")
+_UPSTREAM_FIELDS = ("base_url", "key_env", "key_file", "provider", "api")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +26,8 @@ class UpstreamSettings:
     provider: str
     """by which windows and prices are looked up"""
     key: ApiKey | None = field(default=None, repr=False)
+    api: str = OPENAI
+    """the requests that it takes: `openai` or `anthropic`"""
 
     @property
     def keys(self) -> KeySource:
@@ -43,14 +47,11 @@ def read_upstreams(
 ) -> dict[str, UpstreamSettings]:
     """Return the upstreams by name; raises `ConfigError` with the dotted name of the setting at fault.
 
-    A client can name none: they come from here alone.
+    A client can name none: they come from here alone. Beside the usual two there may be others, which only
+    keys that were given out for them reach.
     """
-    unknown = sorted(set(given).difference(_UPSTREAM_NAMES))
-    if unknown:
-        raise ConfigError(
-            f"gateway.upstreams.{unknown[0]}", None, hint=f"one of {', '.join(_UPSTREAM_NAMES)}"
-        )
-    return {name: _read_upstream(name, given.get(name), providers, environ) for name in _UPSTREAM_NAMES}
+    names = (*_UPSTREAM_NAMES, *(name for name in given if name not in _UPSTREAM_NAMES))
+    return {name: _read_upstream(name, given.get(name), providers, environ) for name in names}
 
 
 def _read_upstream(
@@ -66,13 +67,27 @@ def _read_upstream(
             raise ConfigError(f"{setting}.{key}", "***", hint=f"one of {', '.join(_UPSTREAM_FIELDS)}")
         if value is not None and not isinstance(value, str):
             raise ConfigError(f"{setting}.{key}", value, hint="a text")
-    provider = given.get("provider") or name
+    api = _read_api(name, given)
+    provider = given.get("provider") or api
     if provider not in providers:
         raise ConfigError(f"{setting}.provider", provider, hint=f"one of {', '.join(sorted(providers))}")
     address = given.get("base_url") or providers[provider].base_url
     if not address:
         raise ConfigError(f"{setting}.base_url", None, hint="the address of the upstream")
-    return UpstreamSettings(name, tidy_base_url(address), provider, _read_key(setting, given, environ))
+    return UpstreamSettings(name, tidy_base_url(address), provider, _read_key(setting, given, environ), api)
+
+
+def _read_api(name: str, given: Mapping[str, object]) -> str:
+    """Return the API that an upstream speaks; that of the usual two is their name."""
+    setting = f"gateway.upstreams.{name}"
+    if name in _UPSTREAM_NAMES and given.get("api") in (None, name):
+        return name
+    if name in _UPSTREAM_NAMES or not _NAME.fullmatch(name):
+        raise ConfigError(setting, "***", hint="a name of its own with an api, or openai or anthropic")
+    api = given.get("api")
+    if api not in _UPSTREAM_NAMES:
+        raise ConfigError(f"{setting}.api", api, hint=f"one of {', '.join(_UPSTREAM_NAMES)}")
+    return str(api)
 
 
 def _read_key(setting: str, given: Mapping[str, object], environ: Mapping[str, str]) -> ApiKey | None:
@@ -105,8 +120,8 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def check_listening(settings: GatewaySettings, key: ApiKey | None) -> None:
-    """Raise `ConfigError` where the gateway would be open to a network."""
-    if key is None and not is_loopback(settings.host):
-        hint = f"127.0.0.1, or a key for clients in {settings.key_env} or gateway.key_file"
+def check_listening(settings: GatewaySettings, key: ApiKey | None, *, has_keys: bool = False) -> None:
+    """Raise `ConfigError` where the gateway would be open to a network: neither `key` nor keys given out."""
+    if key is None and not has_keys and not is_loopback(settings.host):
+        hint = f"127.0.0.1, or a key for clients: midfold keys create, {settings.key_env} or gateway.key_file"
         raise ConfigError("gateway.host", settings.host, hint=hint)

@@ -107,18 +107,27 @@ class PreparedRequest:
         return replace(self, warning=warning) if warning and not self.warning else self
 
 
+class HostileRequest(Exception):
+    """A request is refused, as reading it could only do harm; `str()` says why."""
+
+
 class UnreadableRequest(Exception):
     """A request is passed on as it is, as nothing can be read of it; `str()` says why."""
 
 
 def read_turn(body: bytes, dialect: str, headers: Mapping[str, str], cache: MessageCache) -> ClientTurn:
-    """Read a request; raises `UnreadableRequest`. Whether it makes sense is for the upstream to say."""
-    if headers.get("content-encoding", "identity").lower() != "identity":
-        raise UnreadableRequest("its body is compressed")
+    """Read a request whose body is unpacked; raises `UnreadableRequest` and `HostileRequest`.
+
+    Whether it makes sense is for the upstream to say.
+    """
     try:
         decoded = decode_json(body)
         request = read_request(decoded, dialect)
-    except (ValueError, RecursionError, DialectError) as error:
+    except RecursionError:
+        raise HostileRequest("the body is nested too deeply") from None
+    except (ValueError, DialectError) as error:
+        if type(error) is ValueError:  # JSON is sound, and has a number that Python would not convert
+            raise HostileRequest("the body has a number that is too long") from None
         raise UnreadableRequest(f"its body could not be read ({type(error).__name__})") from None
     if request.raw is None:
         raise UnreadableRequest("its body is no object")
@@ -126,7 +135,9 @@ def read_turn(body: bytes, dialect: str, headers: Mapping[str, str], cache: Mess
         raise UnreadableRequest("its history is kept by the provider")
     try:
         read = cache.read_items(request.messages, dialect)
-    except (DialectError, RecursionError) as error:
+    except RecursionError:
+        raise HostileRequest("the body is nested too deeply") from None
+    except DialectError as error:
         raise UnreadableRequest(f"its messages could not be read ({type(error).__name__})") from None
     messages = read.messages
     replies = (index for index in range(len(messages), 0, -1) if messages[index - 1].role == "assistant")

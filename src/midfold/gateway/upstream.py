@@ -4,7 +4,7 @@ The route decides, never the client: a body or a header can name no host. A key 
 address that it was set up with.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from midfold.gateway.routes import ANTHROPIC as ANTHROPIC_DIALECT
 from midfold.gateway.routes import PREFIX, Route
@@ -14,6 +14,34 @@ from midfold.providers import PROVIDERS, Provider, Relay, Timeouts, Transport, o
 RawHeaders = Iterable[tuple[bytes, bytes]]
 
 _OWN = b"x-midfold-"
+_ALLOWED = (
+    b"accept",
+    b"anthropic-",
+    b"authorization",
+    b"api-key",
+    b"chatgpt-account-id",
+    b"content-",
+    b"conversation-id",
+    b"conversation_id",
+    b"helicone-",
+    b"http-referer",
+    b"idempotency-key",
+    b"openai-",
+    b"originator",
+    b"session-id",
+    b"session_id",
+    b"user-agent",
+    b"version",
+    b"x-api-key",
+    b"x-app",
+    b"x-client-",
+    b"x-codex-",
+    b"x-goog-",
+    b"x-request-id",
+    b"x-stainless-",
+    b"x-title",
+)
+"""Beginnings of the headers that clients of these APIs send; no other goes out with a key of ours."""
 _FORWARDED = (b"forwarded", b"x-forwarded-", b"x-real-ip", b"via", b"origin", b"referer")
 """What tells of the way between a client and the gateway is nobody else's business."""
 
@@ -42,10 +70,18 @@ class Upstreams:
             for name, each in settings.items()
         }
 
-    def choose(self, route: Route, headers: Mapping[str, str]) -> UpstreamSettings:
-        """Return the upstream of a request."""
+    def choose(
+        self, route: Route, headers: Mapping[str, str], allowed: Collection[str] = ()
+    ) -> UpstreamSettings | None:
+        """Return the upstream of a request; `None` where none of the `allowed` ones takes it.
+
+        Without `allowed` it is the usual one.
+        """
         dialect = route.dialect or (ANTHROPIC_DIALECT if "anthropic-version" in headers else "")
-        return self.settings[ANTHROPIC if dialect == ANTHROPIC_DIALECT else OPENAI]
+        api = ANTHROPIC if dialect == ANTHROPIC_DIALECT else OPENAI
+        names = allowed or (api,)
+        known = (self.settings[name] for name in names if name in self.settings)
+        return next((upstream for upstream in known if upstream.api == api), None)
 
     def relay_to(self, upstream: UpstreamSettings) -> Relay:
         return self._relays[upstream.name]
@@ -63,14 +99,20 @@ def target_of(path: str, query: bytes) -> str:
     return f"{below}?{query.decode('latin-1')}" if query else below
 
 
-def headers_for(headers: RawHeaders, *, without: Iterable[bytes] = ()) -> list[tuple[bytes, bytes]]:
-    """Return the headers of a client that are meant for its provider, known or not, in their order.
+def headers_for(
+    headers: RawHeaders, *, without: Iterable[bytes] = (), listed_only: bool = False
+) -> list[tuple[bytes, bytes]]:
+    """Return the headers of a client that are meant for its provider, in their order.
 
-    Headers of one connection, and credentials where the key is ours, are seen to by the relay.
+    A client that brings its own key talks to its own provider: what it sends there is not ours to judge. With
+    `listed_only`, as where the key is ours, only headers of a list go out. Headers of one connection, and
+    credentials where the key is ours, are seen to by the relay.
     """
     dropped = tuple(without)
     return [
         (name, value)
         for name, value in headers
-        if not name.lower().startswith((_OWN, *_FORWARDED)) and name.lower() not in dropped
+        if not name.lower().startswith((_OWN, *_FORWARDED))
+        and name.lower() not in dropped
+        and (not listed_only or name.lower().startswith(_ALLOWED))
     ]

@@ -64,6 +64,7 @@ def _weak(*table: tuple[str, str]) -> list[Shape]:
 
 _MODELS = _strong(
     ("anthropic-key", r"sk-ant-[\w-]{16,}"),
+    ("midfold-key", r"mfk-[\w-]{43}"),
     ("openrouter-key", r"sk-or-(?:v\d-)?[\w-]{20,}"),
     ("openai-key", r"sk-(?:proj|svcacct|admin|service|None)-[\w-]{16,}"),
     ("langfuse-key", r"sk-lf-[0-9a-f-]{30,}"),

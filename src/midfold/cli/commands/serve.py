@@ -41,12 +41,14 @@ def command(host: str | None, port: int | None, no_store: bool, verbose: bool) -
     Point the base URL of a client here. Requests go to the provider as they are until a conversation
     fills its window; then its middle is folded, and the answer says so in x-midfold headers.
     """
-    from midfold.gateway import GatewayServer, create_app
+    from midfold.gateway import GatewayServer, create_app, make_formatter, start_exporting
 
     settings = load_settings(flags={"gateway.host": host, "gateway.port": port})
+    if settings.gateway.tracing:
+        start_exporting()
     app = create_app(settings, is_stored=not no_store)
     server = GatewayServer(app)
-    _log_to_stderr(verbose=verbose)
+    _log_to_stderr(make_formatter(settings.gateway.log_format), verbose=verbose)
     click.echo(f"listening  {server.url}", err=True)
     for line in app.gateway.describe():
         click.echo(line, err=True)
@@ -60,9 +62,9 @@ def command(host: str | None, port: int | None, no_store: bool, verbose: bool) -
     return 0 if server.has_started else 1
 
 
-def _log_to_stderr(*, verbose: bool) -> None:
+def _log_to_stderr(formatter: logging.Formatter, *, verbose: bool) -> None:
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s", "%H:%M:%S"))
+    handler.setFormatter(formatter)
     for name in ("midfold.gateway", "uvicorn.error"):
         logger = logging.getLogger(name)
         logger.addHandler(handler)

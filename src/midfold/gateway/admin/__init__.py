@@ -1,7 +1,7 @@
 """The people's side of the gateway: dashboard, admin API, health and metrics."""
 
 from midfold.gateway.admin.app import AdminApp, AdminParts, PeopleRequest
-from midfold.gateway.admin.changes import AUDIT_FILE, AdminWriter, AuditLog
+from midfold.gateway.admin.changes import AdminWriter
 from midfold.gateway.admin.openapi import describe_api
 from midfold.gateway.admin.reading import AdminReader
 from midfold.gateway.admin.requests import AdminRefusal
@@ -9,14 +9,12 @@ from midfold.gateway.admin.routes import ADMIN_ROUTES, AdminRoute
 
 __all__ = [
     "ADMIN_ROUTES",
-    "AUDIT_FILE",
     "AdminApp",
     "AdminParts",
     "AdminReader",
     "AdminRefusal",
     "AdminRoute",
     "AdminWriter",
-    "AuditLog",
     "PeopleRequest",
     "describe_api",
 ]

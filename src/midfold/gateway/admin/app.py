@@ -9,7 +9,7 @@ import hmac
 import json
 import logging
 import secrets
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
@@ -24,13 +24,14 @@ from midfold.errors import (
     StoreFull,
     StoreUnavailable,
 )
-from midfold.gateway.access import AccessRules, Refusal
+from midfold.gateway.access import AccessRules, Caller, Refusal
 from midfold.gateway.admin.changes import AdminWriter
 from midfold.gateway.admin.openapi import describe_api
 from midfold.gateway.admin.pages import SAFE_HEADERS, read_pages
 from midfold.gateway.admin.reading import AdminReader
 from midfold.gateway.admin.requests import AdminRefusal, AdminRequest, Json, read_json, read_query
 from midfold.gateway.admin.routes import API, AdminRoute, find_admin_route
+from midfold.gateway.bodies import BodyRefused
 from midfold.gateway.live import LiveEvent, LiveFeed
 from midfold.gateway.metrics import CONTENT_TYPE, GatewayMetrics
 from midfold.gateway.routes import RoutePolicy
@@ -44,6 +45,8 @@ MOST_BODY_BYTES = 256 * 1024
 _PING_SECONDS = 15.0
 _JSON = "application/json"
 _CHECKS = ("/healthz", "/readyz")
+_OPERATOR_ROUTES = ("settings",)
+_OPERATOR_ONLY = "only the operator's key shows what concerns all tenants"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +58,7 @@ class PeopleRequest:
     query: bytes
     headers: Mapping[str, str] = field(repr=False)
     read_body: Callable[[int], Awaitable[bytes]] = field(repr=False)
-    """reads the body up to so many bytes; raises `ValueError` where it is larger"""
+    """reads the body up to so many bytes; raises `BodyRefused` where it is larger or late"""
     wait_for_end: Callable[[], Awaitable[None]] = field(repr=False)
     """returns when the client has left"""
 
@@ -76,9 +79,13 @@ class AdminApp:
     """Serves people and their scrapers; `gauges` are read when figures are asked for."""
 
     def __init__(
-        self, parts: AdminParts, access: AccessRules, gauges: Callable[[], Mapping[str, int]]
+        self,
+        parts_for: Callable[[str], AdminParts],
+        access: AccessRules,
+        gauges: Callable[[], Mapping[str, int]],
     ) -> None:
-        self._parts = parts
+        self._parts_for = parts_for
+        self._tenants: dict[str, AdminParts] = {}
         self._access = access
         self._gauges = gauges
         self._token = secrets.token_urlsafe(24)
@@ -98,58 +105,70 @@ class AdminApp:
 
     async def serve(self, request: PeopleRequest, line: ClientLine) -> int:
         """Answer a request; return the status."""
-        refusal = self._refuse(request)
-        if refusal is not None:
-            return await _say(line, refusal.status, {"error": refusal.reason})
+        caller = self._admit(request)
+        if isinstance(caller, Refusal):
+            return await _say(line, caller.status, {"error": caller.reason})
         if request.path in _CHECKS:
             return await self._check(request.path, line)
         if request.path == "/metrics":
-            text = self._parts.metrics.write(self._gauges())
+            text = self._parts_of(caller).metrics.write(self._gauges())
             return await _send(line, 200, CONTENT_TYPE, text.encode())
         if not request.path.startswith(f"{API}/"):
             page = read_pages()[request.path]
             return await _send(line, 200, page.content_type, page.data, cached="no-cache")
         try:
-            return await self._call(request, line)
+            return await self._call(request, caller, line)
         except AdminRefusal as error:
-            return await _say(line, error.status, {"error": str(error)})
+            return await _say(line, error.status, {"error": str(error)}, error.methods)
         except MidfoldError as error:
             return await _say(line, _status_of(error), {"error": _words_of(error)})
 
-    def _refuse(self, request: PeopleRequest) -> Refusal | None:
+    def _parts_of(self, caller: Caller) -> AdminParts:
+        """Return what the tenant of a caller may see and change."""
+        tenant = caller.tenant
+        if tenant not in self._tenants:
+            self._tenants[tenant] = self._parts_for(tenant)
+        return self._tenants[tenant]
+
+    def _admit(self, request: PeopleRequest) -> Caller | Refusal:
         is_public = request.path in (*_CHECKS, *read_pages())
         policy = RoutePolicy.PUBLIC if is_public else RoutePolicy.ADMIN
-        refusal = self._access.refuse(request.headers, policy, keys_are_ours=True)
-        if refusal is not None:
-            return refusal
+        caller = self._access.admit(request.headers, policy)
+        if isinstance(caller, Refusal):
+            return caller
         origin = request.headers.get("origin")
         if origin is not None and urlsplit(origin).netloc != request.headers.get("host"):
             return Refusal(403, "requests of other web pages are not served")
         if not request.path.startswith(f"{API}/") and request.method not in ("GET", "HEAD"):
             return Refusal(405, f"{request.method} is not served here")
-        return None
+        if request.path == "/metrics" and not caller.is_operator:
+            return Refusal(403, _OPERATOR_ONLY)
+        return caller
 
     async def _check(self, path: str, line: ClientLine) -> int:
         if path == "/healthz":
             return await _say(line, 200, {"status": "ok"})
-        problem = "it is stopping" if self._is_stopping else self._parts.store.status.problem
+        problem = "it is stopping" if self._is_stopping else self._parts_of(Caller()).store.status.problem
         if problem is None:
             return await _say(line, 200, {"status": "ready"})
         log.warning("not ready: %s", problem)
         return await _say(line, 503, {"status": "not ready"})
 
-    async def _call(self, request: PeopleRequest, line: ClientLine) -> int:
+    async def _call(self, request: PeopleRequest, caller: Caller, line: ClientLine) -> int:
         found = find_admin_route(request.method, request.path.removeprefix(API))
         if isinstance(found, frozenset):
             if found:
-                raise AdminRefusal(f"{request.method} is not served here", 405)
+                raise AdminRefusal(f"{request.method} is not served here", 405, sorted(found))
             raise AdminRefusal("no such path here; /admin/api/openapi.json lists them", 404)
         route, parts = found
+        if route.operation in _OPERATOR_ROUTES and not caller.is_operator:
+            raise AdminRefusal(_OPERATOR_ONLY, 403)
         body = await self._read_change(request) if route.is_change else {}
-        asked = AdminRequest(parts, read_query(request.query), body)
+        asked = AdminRequest(parts, read_query(request.query), body, caller.name)
+        own = self._parts_of(caller)
         if route.operation == "events":
-            return await self._stream(asked, request, line)
-        return await _say(line, 200, await self._answer(route, asked))
+            return await self._stream(own.live, asked, request, line)
+        return await _say(line, 200, await self._answer(own, route, asked))
 
     async def _read_change(self, request: PeopleRequest) -> Json:
         """Return the body of a change, once it is sure that a person of ours asked for it."""
@@ -164,22 +183,21 @@ class AdminApp:
             raise AdminRefusal("a change is not sent compressed", 415)
         try:
             return read_json(await request.read_body(MOST_BODY_BYTES))
-        except ValueError as error:
-            raise AdminRefusal(str(error), 413) from None
-        except TimeoutError:
-            raise AdminRefusal("the request did not come in time", 408) from None
+        except BodyRefused as error:
+            raise AdminRefusal(str(error), error.status) from None
 
-    async def _answer(self, route: AdminRoute, asked: AdminRequest) -> Json:
+    async def _answer(self, own: AdminParts, route: AdminRoute, asked: AdminRequest) -> Json:
         if route.operation == "openapi":
-            return describe_api(self._parts.version)
+            return describe_api(own.version)
         if route.operation == "token":
-            return {"token": self._token, "version": self._parts.version}
-        owner = self._parts.writer if route.is_change else self._parts.reader
+            return {"token": self._token, "version": own.version}
+        owner = own.writer if route.is_change else own.reader
         work: Callable[[AdminRequest], Json] = getattr(owner, route.operation)
         return await run_in_thread(work, asked)
 
-    async def _stream(self, asked: AdminRequest, request: PeopleRequest, line: ClientLine) -> int:
-        live = self._parts.live
+    async def _stream(
+        self, live: LiveFeed, asked: AdminRequest, request: PeopleRequest, line: ClientLine
+    ) -> int:
         if live.is_full or self._is_stopping:
             raise AdminRefusal("too many pages watch already", 503)
         streaming = asyncio.create_task(_send_events(live, asked.number("after", 0), line))
@@ -248,19 +266,25 @@ def _words_of(error: MidfoldError) -> str:
     return "there is no such conversation" if isinstance(error, SessionNotFound) else str(error)
 
 
-async def _say(line: ClientLine, status: int, value: Json) -> int:
+async def _say(line: ClientLine, status: int, value: Json, methods: Sequence[str] = ()) -> int:
     body = json.dumps(value, allow_nan=False).encode()
-    return await _send(line, status, _JSON, body)
+    return await _send(line, status, _JSON, body, methods=methods)
 
 
 async def _send(
-    line: ClientLine, status: int, content_type: str, body: bytes, cached: str = "no-store"
+    line: ClientLine,
+    status: int,
+    content_type: str,
+    body: bytes,
+    cached: str = "no-store",
+    methods: Sequence[str] = (),
 ) -> int:
     headers = {
         **SAFE_HEADERS,
         "content-type": content_type,
         "content-length": str(len(body)),
         "cache-control": cached,
+        **({"allow": ", ".join(methods)} if methods else {}),
     }
     await line.start(status, [(name.encode(), value.encode()) for name, value in headers.items()])
     await line.write(body)

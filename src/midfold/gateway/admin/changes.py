@@ -1,12 +1,6 @@
 """The changing half of the admin API. Every change is written to the audit log, done or refused."""
 
-import json
-import os
-import threading
-import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
 
 from midfold.config import Settings
 from midfold.engines import Summarizer
@@ -14,35 +8,12 @@ from midfold.errors import MidfoldError
 from midfold.folding import summarize_manual_compression
 from midfold.gateway.admin.requests import AdminRequest, Json
 from midfold.gateway.live import LiveFeed
+from midfold.keys import AuditLog
 from midfold.store import Store
 from midfold.stored_notes import correct_session_notes
 from midfold.stored_sessions import compress_session, pin_sentence, unpin_sentence
 from midfold.summaries import NoteChange
 from midfold.tokens import resolve_window
-
-AUDIT_FILE = "admin-audit.jsonl"
-
-
-@dataclass(frozen=True, slots=True)
-class AuditLog:
-    """Who changed what and when, one JSON line each; never what it says. `path` is `None` in memory only."""
-
-    path: Path | None
-    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
-
-    def write(self, action: str, session_id: str, **facts: object) -> None:
-        """Add a line; raises `OSError`."""
-        if self.path is None:
-            return
-        entry = {"at": round(time.time(), 3), "action": action, "session": session_id, **facts}
-        line = json.dumps(entry).encode() + b"\n"
-        with self._lock:
-            # One write to a file that is only appended to: lines of several processes do not mix.
-            file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-            try:
-                os.write(file, line)
-            finally:
-                os.close(file)
 
 
 class AdminWriter:
@@ -134,9 +105,9 @@ class AdminWriter:
         try:
             done = work(request)
         except MidfoldError as error:
-            self._audit.write(action, session_id, refused=type(error).__name__)
+            self._audit.write(action, session_id, by=request.by, refused=type(error).__name__)
             raise
-        self._audit.write(action, session_id, goes_on_in=done.get("session"))
+        self._audit.write(action, session_id, by=request.by, goes_on_in=done.get("session"))
         conversation = self._store.session(session_id).conversation_id
         self._live.publish("change", {"action": action, "conversation": conversation})
         return done

@@ -1,12 +1,16 @@
 """The admin API as OpenAPI 3.1, made from its table of routes."""
 
-from midfold.gateway.admin.routes import ADMIN_ROUTES, API, AdminRoute
+from midfold.gateway.admin.routes import ADMIN_ROUTES, API, AdminRoute, QueryParameter
 
+_NO_NUL = "^[^\\u0000]*$"
+_SAID = "^[^\\u0000]*[^\\s\\u0000][^\\u0000]*$"
+"""at least one character that can be seen"""
+_MOST_QUERY = 1_000_000
 _TYPES: dict[str, dict[str, object]] = {
-    "string": {"type": "string", "maxLength": 8000},
+    "string": {"type": "string", "maxLength": 8000, "pattern": _NO_NUL},
     "integers": {
         "type": "array",
-        "items": {"type": "integer", "minimum": 0},
+        "items": {"type": "integer", "minimum": 0, "maximum": 1_000_000_000},
         "minItems": 1,
         "maxItems": 500,
     },
@@ -15,7 +19,7 @@ _ERROR = {
     "description": "Why it was refused, in one line.",
     "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Refused"}}},
 }
-_STATUSES = ("400", "401", "403", "404", "409", "413", "415", "503")
+_STATUSES = ("400", "401", "403", "404", "405", "408", "409", "413", "415", "503")
 
 
 def describe_api(version: str) -> dict[str, object]:
@@ -56,7 +60,7 @@ def _operation(route: AdminRoute) -> dict[str, object]:
         "parameters": [
             *(_path_parameter(name) for name in route.parts),
             *(
-                {"name": each.name, "in": "query", "description": each.words, "schema": {"type": each.kind}}
+                {"name": each.name, "in": "query", "description": each.words, "schema": _schema(each)}
                 for each in route.query
             ),
         ],
@@ -71,17 +75,33 @@ def _operation(route: AdminRoute) -> dict[str, object]:
     return operation
 
 
+def _schema(parameter: QueryParameter) -> dict[str, object]:
+    if parameter.kind == "integer":
+        return {"type": "integer", "minimum": parameter.least, "maximum": parameter.most}
+    if parameter.choices:
+        return {"type": "string", "enum": list(parameter.choices)}
+    longest = {} if parameter.most > _MOST_QUERY else {"maxLength": parameter.most}
+    return {"type": "string", "pattern": _NO_NUL, **longest}
+
+
 def _path_parameter(name: str) -> dict[str, object]:
-    schema: dict[str, object] = {"type": "integer", "minimum": 0} if name == "number" else {"type": "string"}
+    schema: dict[str, object] = (
+        {"type": "integer", "minimum": 0, "maximum": 1_000_000_000}
+        if name == "number"
+        else {"type": "string", "minLength": 1, "maxLength": 64}
+    )
     return {"name": name, "in": "path", "required": True, "schema": schema}
 
 
 def _body(route: AdminRoute) -> dict[str, object]:
     schema: dict[str, object] = {
         "type": "object",
-        "properties": {name: _TYPES[kind] for name, kind in (route.body or {}).items()},
+        "properties": {
+            name: _TYPES[kind] | ({"pattern": _SAID} if kind == "string" and name in route.needed else {})
+            for name, kind in (route.body or {}).items()
+        },
         "additionalProperties": False,
     }
     if route.needed:
         schema["required"] = list(route.needed)
-    return {"required": bool(route.needed), "content": {"application/json": {"schema": schema}}}
+    return {"required": True, "content": {"application/json": {"schema": schema}}}

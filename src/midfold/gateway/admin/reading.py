@@ -1,6 +1,7 @@
 """The reading half of the admin API: each function answers one route, in a thread that may wait."""
 
 import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 
@@ -9,6 +10,7 @@ from midfold.errors import StaleFold
 from midfold.folding import Compression, CompressionState, Fate, list_losses, list_notes
 from midfold.gateway.admin.requests import AdminRefusal, AdminRequest, Json
 from midfold.gateway.admin.views import (
+    cut_line,
     moment,
     preview,
     show_fold,
@@ -17,7 +19,7 @@ from midfold.gateway.admin.views import (
     show_note,
     show_session,
 )
-from midfold.messages import Message
+from midfold.messages import Message, Text
 from midfold.redact import redact
 from midfold.store import Order, Session, SessionKind, Store, StoredFold
 from midfold.stored_notes import find_sources
@@ -30,6 +32,10 @@ _PAGE, _MOST_PAGE = 50, 200
 _MOST_POINTS = 400
 _MOST_ROWS = 2_000
 _TITLE_CHARS = 90
+_BEGINNINGS = ((0, 6), (6, 60))
+"""Most requests are among the first messages; some agents begin with pages of their own."""
+_AROUND = 3
+_SELDOM = 20
 
 
 class AdminReader:
@@ -50,20 +56,31 @@ class AdminReader:
         }
 
     def _show_tip(self, tip: Session) -> dict[str, object]:
-        folds = self._store.folds(tip.id) if tip.kind is SessionKind.CONTINUATION else []
+        is_folded = tip.kind is SessionKind.CONTINUATION
+        folds = self._store.folds(tip.id) if is_folded else []
+        began = self._store.chain(tip.id)[0].started_at if is_folded else tip.started_at
         return {
             **show_session(tip),
+            "began_at": moment(began),
             "title": redact(tip.title or "") or self._first_words(tip),
             "messages": self._store.count_history(tip.id),
             "folds": len(folds),
         }
 
     def _first_words(self, tip: Session) -> str | None:
-        """Return how a conversation without a title begins: the first words of its user."""
-        for record in self._store.history(tip.id, 0, 4):
-            if record.role == "user" and (words := preview(_only(record.item, tip.dialect), _TITLE_CHARS)):
-                return words
-        return None
+        """Return how a conversation without a title begins: the first words of its user.
+
+        What agents write in the user's name begins with a tag.
+        """
+        said: list[str] = []
+        for start, stop in _BEGINNINGS:
+            records = [each for each in self._store.history(tip.id, start, stop) if each.role == "user"]
+            parts = [part for each in records for part in _only(each.item, tip.dialect).parts]
+            said += [part.text.strip() for part in parts if isinstance(part, Text) and part.text.strip()]
+            request = next((text for text in said if not text.startswith("<")), None)
+            if request is not None:
+                return cut_line(redact(request), _TITLE_CHARS)
+        return cut_line(redact(said[0]), _TITLE_CHARS) if said else None
 
     def conversation(self, request: AdminRequest) -> Json:
         tip = self._tip(request)
@@ -85,8 +102,12 @@ class AdminReader:
     def _pressure(self, tip: Session, folds: Sequence[StoredFold]) -> list[dict[str, object]]:
         """List how full the context was over time: as calls reported it, or else as it is estimated."""
         calls = self._store.calls(tip.id, whole_chain=True)
+        made_by = Counter(call.model for call in calls)
+        # A model that is seldom asked answers questions on the side, such as for a title.
         points = [
-            (call.created_at or 0.0, call.usage.prompt_tokens) for call in calls if call.purpose == "chat"
+            (call.created_at or 0.0, call.usage.prompt_tokens)
+            for call in calls
+            if call.purpose == "chat" and made_by[call.model] * _SELDOM >= len(calls)
         ]
         kind = "reported" if points else "estimated"
         if not points:
@@ -94,8 +115,8 @@ class AdminReader:
             for record in self._store.history(tip.id):
                 tokens += record.tokens or approximate_tokens(str(record.item))
                 points.append((record.created_at, tokens))
-            dropped = [(fold.created_at, fold.facts.get("tokens_after")) for fold in folds]
-            points += [(at, after) for at, after in dropped if isinstance(after, int)]
+        dropped = [(fold.created_at, fold.facts.get("tokens_after")) for fold in folds]
+        points += [(at, after) for at, after in dropped if isinstance(after, int)]
         points.sort(key=lambda point: point[0])
         step = max(1, -(-len(points) // _MOST_POINTS))
         return [{"at": moment(at), "tokens": tokens, "kind": kind} for at, tokens in points[::step]]
@@ -107,6 +128,9 @@ class AdminReader:
         full = request.query.get("full") == "true"
         is_view = request.query.get("view") == "context"
         read = self._store.records if is_view else self._store.history
+        named = self._find_number(session, request.number("seq", 0)) if "seq" in request.query else None
+        if named is not None:
+            start = max(0, named - _AROUND)
         records = read(session.id, start, start + limit)
         total = len(self._store.records(session.id)) if is_view else self._store.count_history(session.id)
         return {
@@ -115,8 +139,16 @@ class AdminReader:
                 for number, record in enumerate(records, start)
             ],
             "total": total,
+            "named": named,
             "next": start + limit if start + limit < total else None,
         }
+
+    def _find_number(self, session: Session, seq: int) -> int:
+        """Return the number in the history of a message that a session has at `seq`."""
+        for number, record in enumerate(self._store.history(session.id)):
+            if (record.session_id, record.seq) == (session.id, seq):
+                return number
+        raise AdminRefusal("there is no such message", 404)
 
     def fold(self, request: AdminRequest) -> Json:
         tip = self._tip(request)
@@ -164,7 +196,10 @@ class AdminReader:
             order=Order(order),
             limit=request.number("limit", 20, least=1, most=100),
         )
-        return {"hits": [show_hit(hit) for hit in found.hits], "is_incomplete": found.is_incomplete}
+        names = {hit.session_id for hit in found.hits if not hit.title}
+        titles = {name: self._first_words(self._store.session(name)) for name in names}
+        hits = [{**show_hit(hit), **_titled(titles.get(hit.session_id))} for hit in found.hits]
+        return {"hits": hits, "is_incomplete": found.is_incomplete}
 
     def usage(self, request: AdminRequest) -> Json:
         days = request.number("days", 30, least=1, most=366)
@@ -180,6 +215,10 @@ class AdminReader:
 
     def _tip(self, request: AdminRequest) -> Session:
         return self._store.session(self._store.get_compression_tip(request.path["id"]))
+
+
+def _titled(title: str | None) -> dict[str, object]:
+    return {"title": title} if title else {}
 
 
 def _only(item: object, dialect: str | None) -> Message:

@@ -1,7 +1,7 @@
 """Requests to the admin API: their parameters and bodies, read strictly."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 from urllib.parse import parse_qs
@@ -14,14 +14,17 @@ _MOST_DEPTH = 100
 _MOST_DIGITS = 4_300
 _MOST_TEXT = 8_000
 _MOST_NUMBERS = 500
+_MOST_NUMBER = 1_000_000_000
 
 
 class AdminRefusal(MidfoldError):
     """A request that cannot be served; `str()` says why, in words for people."""
 
-    def __init__(self, reason: str, status: int = 400) -> None:
+    def __init__(self, reason: str, status: int = 400, methods: Sequence[str] = ()) -> None:
         super().__init__(reason)
         self.status = status
+        self.methods = methods
+        """those that the path has, where it does not have the one that was used"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +34,13 @@ class AdminRequest:
     path: Mapping[str, str] = field(default_factory=dict)
     query: Mapping[str, str] = field(default_factory=dict)
     body: Json = field(default_factory=dict, repr=False)
+    by: str = "owner"
+    """who asks, for the audit log"""
 
     def number(self, name: str, default: int, *, least: int = 0, most: int = 1_000_000_000) -> int:
         """Return a whole number of the query."""
-        text = self.query.get(name, "")
-        if not text:
+        text = self.query.get(name)
+        if text is None:
             return default
         # int() also reads other scripts, signs and underscores.
         if not (text.isascii() and text.isdecimal() and len(text) <= 10) or not least <= int(text) <= most:
@@ -43,11 +48,8 @@ class AdminRequest:
         return int(text)
 
     def path_number(self, name: str) -> int:
-        """Return a whole number of the path."""
-        text = self.path[name]
-        if not (text.isascii() and text.isdecimal() and len(text) <= 10):
-            raise AdminRefusal(f"{name} is a number")
-        return int(text)
+        """Return a whole number of the path; nothing else matches its route."""
+        return int(self.path[name])
 
     def text(self, name: str, *, is_needed: bool = True) -> str:
         """Return a text of the body."""
@@ -62,9 +64,9 @@ class AdminRequest:
         """Return a list of whole numbers of the body."""
         value = self.body.get(name)
         found = value if isinstance(value, list) else []
-        if not 0 < len(found) <= _MOST_NUMBERS or not all(type(each) is int and each >= 0 for each in found):
+        if not 0 < len(found) <= _MOST_NUMBERS or not all(map(_is_whole, found)):
             raise AdminRefusal(f"{name} is a list of numbers")
-        return tuple(found)
+        return tuple(map(int, found))
 
     def check_fields(self, *names: str) -> None:
         """Raise `AdminRefusal` where the body has a field that nothing reads."""
@@ -76,7 +78,7 @@ class AdminRequest:
 def read_query(query: bytes) -> dict[str, str]:
     """Read a query; the first of values by one name counts."""
     try:
-        found = parse_qs(query.decode("ascii"), max_num_fields=50, errors="strict")
+        found = parse_qs(query.decode("ascii"), max_num_fields=50, errors="strict", keep_blank_values=True)
     except ValueError:
         raise AdminRefusal("the query cannot be read") from None
     if any("\x00" in value for values in found.values() for value in values):
@@ -127,6 +129,13 @@ def _whole_number(text: str) -> int:
     if len(text) > _MOST_DIGITS:
         raise _Refused("the body has a number that is too long")
     return int(text)
+
+
+def _is_whole(value: object) -> bool:
+    """Whether a value is a number of something; JSON has no other kind of number than 2.0."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return False
+    return 0 <= value <= _MOST_NUMBER and value == int(value)
 
 
 def _depth(body: bytes) -> int:

@@ -7,6 +7,8 @@ from urllib.parse import unquote
 
 API = "/admin/api"
 _PART = re.compile(r"\{(\w+)\}")
+_ANY = "[^/]{1,256}"
+_FORMS = {"number": "[0-9]{1,10}"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +18,10 @@ class QueryParameter:
     name: str
     words: str
     kind: str = "string"
+    least: int = 0
+    most: int = 1_000_000_000
+    choices: tuple[str, ...] = ()
+    """the texts that it may be; none where any will do"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +48,13 @@ class AdminRoute:
 
     def match(self, path: str) -> Mapping[str, str] | None:
         """Return the variable parts of a path that belongs here."""
-        pattern = _PART.sub(r"(?P<\1>[^/]{1,256})", self.path)
+        pattern = _PART.sub(lambda part: f"(?P<{part[1]}>{_FORMS.get(part[1], _ANY)})", self.path)
         found = re.fullmatch(pattern, path)
         return None if found is None else {name: unquote(text) for name, text in found.groupdict().items()}
 
 
-_LIMIT = QueryParameter("limit", "how many at most", "integer")
+_LIMIT = QueryParameter("limit", "how many at most", "integer", 1, 200)
+_HITS = QueryParameter("limit", "how many at most", "integer", 1, 100)
 _ONE = "/conversations/{id}"
 
 ADMIN_ROUTES = (
@@ -73,8 +80,9 @@ ADMIN_ROUTES = (
         (
             QueryParameter("start", "number of the first message", "integer"),
             _LIMIT,
-            QueryParameter("full", "true for whole texts", "boolean"),
-            QueryParameter("view", "history or context"),
+            QueryParameter("seq", "number of a search result in its session, to begin near it", "integer"),
+            QueryParameter("full", "true for whole texts", choices=("true", "false")),
+            QueryParameter("view", "history or context", choices=("history", "context")),
         ),
     ),
     AdminRoute(
@@ -90,11 +98,11 @@ ADMIN_ROUTES = (
         "search",
         "Messages that answer a question or have these words.",
         (
-            QueryParameter("q", "words or a question"),
+            QueryParameter("q", "words or a question", most=1_000),
             QueryParameter("session", "only in this conversation"),
             QueryParameter("role", "only of this role"),
-            QueryParameter("order", "relevance or newest"),
-            _LIMIT,
+            QueryParameter("order", "relevance or newest", choices=("relevance", "newest")),
+            _HITS,
         ),
     ),
     AdminRoute(
@@ -102,7 +110,7 @@ ADMIN_ROUTES = (
         "/usage",
         "usage",
         "Tokens, cost, net savings and cache hit rate.",
-        (QueryParameter("days", "how far back", "integer"),),
+        (QueryParameter("days", "how far back", "integer", 1, 366),),
     ),
     AdminRoute("GET", "/settings", "settings", "Every setting in force; credentials are hidden."),
     AdminRoute(

@@ -81,6 +81,11 @@ def show_parts(message: Message, *, full: bool = False) -> list[dict[str, object
 def preview(message: Message, most: int = 240) -> str:
     """Return the beginning of what a message says, on one line."""
     words = " ".join(f"{part.get('name') or ''} {part['text']}".strip() for part in show_parts(message))
+    return cut_line(words, most)
+
+
+def cut_line(words: str, most: int) -> str:
+    """Return words on one line, cut where they are too long."""
     line = " ".join(words.split())
     return line if len(line) <= most else f"{line[: most - 1]}…"
 

@@ -10,15 +10,15 @@ const row = (each) => el("tr", null,
   el("td", { class: "wide" }, link(`#/conversations/${id(each.id)}`, each.title || each.id.slice(0, 8)),
     el("div", { class: "dim small" }, [each.model, each.source].filter(Boolean).join(" · "))),
   el("td", { class: "num" }, number(each.messages)),
-  el("td", { class: "num" }, each.folds ? tag(`${each.folds} ${each.folds === 1 ? "fold" : "folds"}`, "folded") : ""),
-  el("td", { class: "num dim" }, when(each.started_at)));
+  el("td", { class: "num" }, each.folds ? tag(number(each.folds), "folded") : ""),
+  el("td", { class: "num dim" }, when(each.began_at)));
 
 export async function list() {
   const first = await get(`/conversations?limit=${PAGE}`);
   if (!first.conversations.length) {
     return [el("h1", null, "Conversations"), empty("Nothing here yet", ["Point a client at this gateway, or bring a session in: ", el("code", null, "midfold sessions import FILE")])];
   }
-  const body = table([["Conversation", "wide"], ["Messages", "num"], ["", "num"], ["Began", "num"]], first.conversations.map(row));
+  const body = table([["Conversation", "wide"], ["Messages", "num"], ["Folds", "num"], ["Began", "num"]], first.conversations.map(row), "Conversations");
   const more = el("button", { on: { click: async () => {
     more.disabled = true;
     const page = await get(`/conversations?limit=${PAGE}&after=${id(more.dataset.next)}`);
@@ -65,35 +65,40 @@ const folds = (found) => found.folds.length === 0
     el("td", { class: "wide" }, fold.reason, fold.focus && el("div", { class: "dim small" }, `focus: ${fold.focus}`)),
     el("td", { class: "num" }, `${number(fold.messages_before)} → ${number(fold.messages_after)}`),
     el("td", { class: "num" }, `${compact(fold.tokens_before)} → ${compact(fold.tokens_after)}`),
-    el("td", { class: "num dim" }, when(fold.at)))));
+    el("td", { class: "num dim" }, when(fold.at)))), "Folds");
 
-const showMessage = (message) => el("article", { class: "message", id: `m${message.number}` },
-  el("div", { class: "small dim" }, `#${message.number} `, tag(message.role, message.role), " ", message.tools.join(", "), " ", when(message.at)),
+// Some APIs bring the results of tools in the user's name.
+const speaker = (message) => (message.parts.length && message.parts.every((part) => part.kind === "result") ? "tool" : message.role);
+export const showMessage = (message) => el("article", { class: "message", id: `m${message.number}` },
+  el("div", { class: "small dim" }, `#${message.number} `, tag(speaker(message), speaker(message)), " ", message.tools.join(", "), " ", when(message.at)),
   message.parts.map((part) => el("pre", { class: part.kind }, part.name ? `→ ${part.name} ` : "", part.text,
     part.more_chars > 0 && el("span", { class: "dim" }, `\n… ${number(part.more_chars)} characters more`))));
 
-async function messages(session, start = 0) {
+async function messages(session, asked = "start=0") {
   const box = el("div");
   const more = el("button", null, "Show more");
   async function load(from) {
-    const page = await get(`/sessions/${id(session)}/messages?start=${from}&limit=${PAGE}`);
+    const page = await get(`/sessions/${id(session)}/messages?${from}&limit=${PAGE}`);
     box.append(...page.messages.map(showMessage));
     more.hidden = page.next === null;
     more.dataset.next = page.next ?? "";
     return page;
   }
-  more.addEventListener("click", () => load(more.dataset.next));
-  const first = await load(start);
-  if (!first.total) return empty("No messages", "Nothing was said here yet.");
+  more.addEventListener("click", () => load(`start=${more.dataset.next}`));
+  const first = await load(asked);
+  if (!first.total) return [empty("No messages", "Nothing was said here yet.")];
+  box.dataset.named = first.named ?? "";
   return [box, el("p", null, more)];
 }
 
-export async function at(name, message) {
-  const start = Math.max(0, Number(message) - 3);
-  const shown = await messages(name, start);
-  shown[0].querySelector(`#m${Number(message)}`)?.classList.add("named");
-  return [el("h1", null, `Message ${message}`), el("p", null, link(`#/conversations/${id(name)}`, "The whole conversation")), shown];
+async function around(name, asked, known) {
+  const shown = await messages(name, asked);
+  const which = known ?? shown[0].dataset.named;
+  shown[0].querySelector(`#m${Number(which)}`)?.classList.add("named");
+  return [el("h1", null, `Message ${which}`), el("p", null, link(`#/conversations/${id(name)}`, "The whole conversation")), shown];
 }
+export const at = (name, message) => around(name, `start=${Math.max(0, Number(message) - 3)}`, Number(message));
+export const found = (name, seq) => around(name, `seq=${Number(seq)}`);
 
 export async function fold(name, which, { act, go }) {
   const found = await get(`/conversations/${id(name)}/folds/${id(which)}`);
@@ -102,6 +107,7 @@ export async function fold(name, which, { act, go }) {
     go(`#/conversations/${id(name)}`);
     return "Taken back: everything is in the context again.";
   }) } }, "Undo this fold");
+  const parts = ["Notes", "What left the context", "Before and after"].map((words) => el("h2", { tabindex: "-1" }, words));
   return [
     el("p", { class: "small" }, link(`#/conversations/${id(name)}`, "← conversation")),
     el("h1", null, `Fold ${found.number}`),
@@ -111,10 +117,8 @@ export async function fold(name, which, { act, go }) {
       tile(`${compact(found.tokens_before)} → ${compact(found.tokens_after)}`, "tokens"),
       tile(found.summarizer || "code", "wrote the summary")),
     found.warning && el("p", null, found.warning),
-    found.is_newest && el("p", null, undo),
-    el("h2", null, "Notes"), notes(name, found, act),
-    el("h2", null, "What left the context"), losses(found),
-    el("h2", null, "Before and after"), rows(found, name)];
+    el("p", { class: "jumps" }, found.is_newest && undo, ...parts.map((part) => el("button", { class: "tiny", on: { click: () => { part.scrollIntoView(); part.focus({ preventScroll: true }); } } }, part.textContent))),
+    parts[0], notes(name, found, act), parts[1], losses(found), parts[2], rows(found)];
 }
 
 function notes(name, found, act) {
@@ -147,24 +151,36 @@ function one_note(name, note, editable, correct) {
     } } }, field, el("button", { class: "tiny" }, "Save")));
     field.focus();
   };
-  const button = (label, does) => el("button", { class: "tiny", "aria-label": `${label} note ${note.number}`, on: { click: does } }, label);
+  // The messages beside the note, word for word.
+  const originals = el("div", { class: "originals", hidden: true });
+  const compare = button("Compare", async () => {
+    originals.hidden = !originals.hidden;
+    compare.setAttribute("aria-expanded", String(!originals.hidden));
+    if (originals.hidden || originals.childElementCount) return;
+    const pages = await Promise.all(note.sources.slice(0, 4).map((source) => get(`/sessions/${id(name)}/messages?start=${source.number}&limit=1`)));
+    originals.append(...pages.flatMap((page) => page.messages).map(showMessage));
+  });
+  function button(label, does) {
+    return el("button", { class: "tiny", "aria-label": `${label} note ${note.number}`, on: { click: does } }, label);
+  }
   return el("div", { class: note.is_struck ? "note struck" : "note" }, words,
-    editable && el("div", { class: "do" },
-      button("Edit", edit),
-      !note.is_struck && button("Strike", correct("POST", "/notes/strike", { numbers: [note.number] }, "Struck.")),
-      !note.is_pinned && button("Pin", correct("POST", "/pins", { text: own }, "Pinned: kept word for word from now on."))),
+    el("div", { class: "do" },
+      note.sources.length > 0 && compare,
+      editable && button("Edit", edit),
+      editable && !note.is_struck && button("Strike", correct("POST", "/notes/strike", { numbers: [note.number] }, "Struck.")),
+      editable && !note.is_pinned && button("Pin", correct("POST", "/pins", { text: own }, "Pinned: kept word for word from now on."))),
     el("div", { class: "from small dim" }, tag(note.author, note.author), note.is_pinned && [" ", tag("pinned", "good")], " ",
-      note.sources.slice(0, 12).map((source) => [" ", link(`#/conversations/${id(name)}/messages/${source.number}`, `#${source.number}`)])));
+      note.sources.slice(0, 12).map((source) => [" ", link(`#/conversations/${id(name)}/messages/${source.number}`, `#${source.number}`)])), originals);
 }
 
 const losses = (found) => found.losses.length === 0
   ? empty("Nothing of weight", "What was folded is still said in the notes.")
   : table([["Kind", ""], ["What", "wide"], ["Message", "num"]], found.losses.map((loss) => el("tr", null,
-    el("td", null, tag(loss.kind)), el("td", { class: "wide" }, loss.what), el("td", { class: "num dim" }, `#${loss.index}`))));
+    el("td", null, tag(loss.kind)), el("td", { class: "wide" }, loss.what), el("td", { class: "num dim" }, `#${loss.index}`))), "What left the context");
 
-const rows = (found, name) => [
-  table([["Before", "num"], ["After", "num"], ["", ""], ["", "wide"]], found.rows.map((each) => el("tr", { class: each.fate === "folded" ? "folded" : each.fate === "summary" ? "summary" : null },
+const rows = (found) => [
+  table([["Before", "num"], ["After", "num"], ["Fate", ""], ["Message", "wide"]], found.rows.map((each) => el("tr", { class: each.fate === "folded" ? "folded" : each.fate === "summary" ? "summary" : null },
     el("td", { class: "num dim" }, each.before ?? ""), el("td", { class: "num dim" }, each.after ?? ""),
     el("td", null, tag(each.fate === "old" ? "kept" : each.fate, each.fate), el("div", { class: "small dim" }, each.role)),
-    el("td", { class: "wide" }, el("div", { class: "cell" }, each.new_text ?? each.text))))),
+    el("td", { class: "wide" }, el("div", { class: "cell" }, each.new_text ?? each.text)))), "Before and after"),
   found.rows_left_out > 0 && el("p", { class: "dim" }, `${number(found.rows_left_out)} more are not shown.`)];

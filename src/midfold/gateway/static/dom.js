@@ -41,8 +41,8 @@ export const link = (href, ...children) => el("a", { href }, ...children);
 export const tag = (words, kind) => el("span", { class: `tag ${/^[a-z]+$/.test(kind ?? "") ? kind : ""}` }, words);
 export const tile = (figure, words) => el("div", { class: "card tile" }, el("b", null, figure), el("span", { class: "dim small" }, words));
 
-export function table(head, rows) {
-  return el("div", { class: "card scroll" }, el("table", null,
-    el("thead", null, el("tr", null, head.map(([words, kind]) => el("th", { scope: "col", class: kind }, words)))),
+export function table(head, rows, label) {
+  return el("div", { class: "card scroll", tabindex: "0", role: "region", "aria-label": label }, el("table", null,
+    el("thead", null, el("tr", null, head.map(([words, kind]) => el(words ? "th" : "td", { scope: words ? "col" : null, class: kind }, words)))),
     el("tbody", null, rows)));
 }

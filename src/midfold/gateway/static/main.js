@@ -1,7 +1,7 @@
 // The dashboard: one page for each address behind the #.
 import { events, get, keepKey } from "./api.js";
 import { bars } from "./charts.js";
-import { at, fold, list, one } from "./conversations.js";
+import { at, fold, found, list, one } from "./conversations.js";
 import { compact, dollars, el, empty, link, number, percent, table, tag, tile, when } from "./dom.js";
 
 const page = document.getElementById("page");
@@ -25,42 +25,44 @@ async function act(work) {
   }
 }
 
+const speaker = (hit) => (hit.origin === "message" ? hit.role : hit.origin);
+
 async function search(_, query) {
   const asked = query.get("q") ?? "";
   const field = el("input", { type: "search", value: asked, "aria-label": "Search", placeholder: "Words, or a question: which port did we choose?", maxlength: 1000 });
   const form = el("form", { role: "search", on: { submit: (event) => { event.preventDefault(); go(`#/search?q=${encodeURIComponent(field.value)}`); } } }, field, el("button", { class: "main" }, "Search"));
   const top = [el("h1", null, "Search"), form];
   if (!asked.trim()) return [...top, empty("Everything that was ever said", "Folded or not, it can be found here.")];
-  const found = await get(`/search?limit=50&q=${encodeURIComponent(asked)}`);
-  if (!found.hits.length) return [...top, empty("Nothing found", "Try fewer or other words.")];
-  return [...top, found.is_incomplete && el("p", { class: "dim" }, "The search took too long; there may be more."),
-    found.hits.map((hit) => el("article", { class: "message" },
-      el("div", { class: "small dim" }, link(`#/conversations/${encodeURIComponent(hit.session)}`, hit.title || hit.session.slice(0, 8)), " ", tag(hit.role, hit.role), " ", when(hit.at)),
+  const result = await get(`/search?limit=50&q=${encodeURIComponent(asked)}`);
+  if (!result.hits.length) return [...top, empty("Nothing found", "Try fewer or other words.")];
+  return [...top, result.is_incomplete && el("p", { class: "dim" }, "The search took too long; there may be more."),
+    result.hits.map((hit) => el("article", { class: "message" },
+      el("div", { class: "small dim" }, link(`#/conversations/${encodeURIComponent(hit.session)}${hit.origin === "summary" ? "" : `/seq/${hit.seq}`}`, hit.title || hit.session.slice(0, 8)), " ", tag(speaker(hit), speaker(hit)), " ", when(hit.at)),
       el("pre", { class: "text" }, hit.pieces.map((piece) => (piece.is_marked ? el("mark", null, piece.text) : piece.text)))))];
 }
 
 async function usage(_, query) {
   const days = Number(query.get("days")) || 30;
   const found = await get(`/usage?days=${days}`);
-  const choose = el("p", null, [7, 30, 90].map((each) => [link(`#/usage?days=${each}`, each === days ? el("b", null, `${each} days`) : `${each} days`), "  "]));
+  const choose = el("p", { class: "jumps" }, [7, 30, 90].map((each) => el("a", { href: `#/usage?days=${each}`, "aria-current": each === days && "true" }, `${each} days`)));
   if (!found.calls) return [el("h1", null, "Usage"), choose, empty("No calls in this time", "What clients use through the gateway is counted here.")];
   const amount = (words, each, sign = "") => el("tr", null, el("td", null, words), el("td", { class: "num" }, `${each.tokens ? sign : ""}${compact(each.tokens)}`), el("td", { class: "num" }, `${each.dollars ? sign : ""}${dollars(each.dollars)}`));
   return [el("h1", null, "Usage"), choose,
     el("div", { class: "tiles" }, tile(compact(found.tokens.total_tokens), "tokens"), tile(dollars(found.cost.dollars), found.cost.complete ? "spent" : "spent, where prices are known"),
-      tile(dollars(found.savings.net.dollars), "saved by folds, net"), tile(percent(found.cache.hit_rate), "of prompts from the cache"), tile(number(found.compressions), "folds")),
+      tile(dollars(found.savings.net.dollars), "saved by folds, net"), tile(percent(found.cache.hit_rate), "of prompts from the cache"), tile(number(found.compressions), "folds in these conversations")),
     bars(found.by_day, (day) => day.tokens.total_tokens, "Tokens by day"),
     el("h2", null, "What folds saved"),
-    table([["", ""], ["Tokens", "num"], ["Money", "num"]], [amount("Left out of requests", found.savings.left_out), amount("Cold cache after folds", found.savings.cache_loss, "−"),
-      amount("Summaries", found.savings.summaries, "−"), amount("Read again", found.savings.read_again, "−"), amount("Net", found.savings.net)]),
+    table([["What", ""], ["Tokens", "num"], ["Money", "num"]], [amount("Left out of requests", found.savings.left_out), amount("Cold cache after folds", found.savings.cache_loss, "−"),
+      amount("Summaries", found.savings.summaries, "−"), amount("Read again", found.savings.read_again, "−"), amount("Net", found.savings.net)], "What folds saved"),
     el("h2", null, "By model"),
     table([["Model", "wide"], ["Calls", "num"], ["Tokens", "num"], ["Cache", "num"], ["Cost", "num"]], found.by_model.map((group) => el("tr", null, el("td", { class: "wide" }, group.name),
-      el("td", { class: "num" }, number(group.calls)), el("td", { class: "num" }, compact(group.tokens.total_tokens)), el("td", { class: "num" }, percent(group.cache.hit_rate)), el("td", { class: "num" }, dollars(group.cost.dollars)))))];
+      el("td", { class: "num" }, number(group.calls)), el("td", { class: "num" }, compact(group.tokens.total_tokens)), el("td", { class: "num" }, percent(group.cache.hit_rate)), el("td", { class: "num" }, dollars(group.cost.dollars)))), "By model")];
 }
 
 async function live() {
   const body = el("tbody", { "aria-live": "polite" });
   const waiting = empty("Waiting for requests", "Each appears here as it is answered; never what it says.");
-  const box = el("div", { class: "card scroll", hidden: true }, el("table", null, el("thead", null, el("tr", null,
+  const box = el("div", { class: "card scroll", hidden: true, tabindex: "0", role: "region", "aria-label": "Requests" }, el("table", null, el("thead", null, el("tr", null,
     ["When", "What", "Conversation", "Tokens", "Left out", "Seconds"].map((words) => el("th", { scope: "col" }, words)))), body));
   const { signal } = watching;
   (async () => {
@@ -81,7 +83,7 @@ async function settings() {
   const found = await get("/settings");
   return [el("h1", null, "Settings"), el("p", { class: "dim" }, "As they are in force; secrets are never shown. They are changed in the settings file or the environment."),
     table([["Setting", ""], ["Value", "wide"], ["From", "optional"]], found.settings.map((each) => el("tr", null, el("td", null, el("code", null, each.key)),
-      el("td", { class: "wide" }, el("code", null, typeof each.value === "string" ? each.value : JSON.stringify(each.value))), el("td", { class: "dim small optional" }, each.origin))))];
+      el("td", { class: "wide" }, el("code", null, typeof each.value === "string" ? each.value : JSON.stringify(each.value))), el("td", { class: "dim small optional" }, each.origin))), "Settings")];
 }
 
 const tools = { act, go };
@@ -90,6 +92,7 @@ const PAGES = [
   [/^\/conversations\/([^/]+)$/, ([name]) => one(name, tools)],
   [/^\/conversations\/([^/]+)\/folds\/(\d+)$/, ([name, which]) => fold(name, which, tools)],
   [/^\/conversations\/([^/]+)\/messages\/(\d+)$/, ([name, which]) => at(name, which)],
+  [/^\/conversations\/([^/]+)\/seq\/(\d+)$/, ([name, seq]) => found(name, seq)],
 ];
 
 function askKey() {
@@ -110,16 +113,20 @@ async function render() {
   }
   let content;
   try {
-    const found = PAGES.map(([pattern, show]) => [pattern.exec(path), show]).find(([match]) => match);
-    content = found ? await found[1](found[0].slice(1).map(decodeURIComponent), new URLSearchParams(query)) : empty("No such page", link("#/", "All conversations"));
+    const match = PAGES.map(([pattern, show]) => [pattern.exec(path), show]).find(([parts]) => parts);
+    content = match ? await match[1](match[0].slice(1).map(decodeURIComponent), new URLSearchParams(query)) : [el("h1", null, "No such page"), el("p", null, link("#/", "All conversations"))];
   } catch (error) {
-    content = error.status === 401 ? askKey() : empty("That did not work", error.message);
+    content = error.status === 401 ? askKey() : [el("h1", null, "That did not work"), el("p", null, error.message)];
   }
   if (mine !== shown) return;
   page.replaceChildren(...[content].flat(Infinity).filter(Boolean));
   document.title = `${page.querySelector("h1")?.textContent ?? "midfold"} – midfold`;
 }
 
+document.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault(); // the part behind the # is the address of a page
+  page.focus();
+});
 addEventListener("hashchange", async () => {
   say("");
   await render();
