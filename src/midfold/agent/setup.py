@@ -183,14 +183,19 @@ def build(model: str | ModelRef, options: Options, store: Store) -> Core:
         prunes_tools=options.get("prune_tools", False),
         recall_tokens=options.get("recall_tokens", 0),
     )
+    _begin(core, writer, options)
+    return core
+
+
+def _begin(core: Core, writer: SummaryWriter, options: Options) -> None:
+    """Tell the parts of one another, offer the tools, and resume a session where one is named."""
     core.update_engine_model()
     writer.record = lambda call: core.conversation.record(call)
-    writer.tell_with(lambda words: notices.add(Topic.SUMMARY, f"{words}."))
+    writer.tell_with(lambda words: core.notices.add(Topic.SUMMARY, f"{words}."))
     core.offer(options.get("tools", ()), built_in=built_in_tools(core, options))
     session = options.get("session")
     if session:
         core.resume(session)
-    return core
 
 
 def refer(name: str, base_url: str | None, so_far: ActiveModel) -> ModelRef:
