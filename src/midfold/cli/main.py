@@ -73,6 +73,10 @@ class _LazyGroup(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
+    def format_epilog(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        # Without the usual empty line before it all of the help is in sight on 24 rows.
+        formatter.write(f"  {self.epilog}\n")
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         with _raise_past_click():  # prints the help
             return super().parse_args(ctx, args)

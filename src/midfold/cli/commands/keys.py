@@ -8,6 +8,7 @@ from decimal import Decimal, InvalidOperation
 import click
 from rich.table import Table
 
+from midfold.cli.options import whole_number
 from midfold.cli.render.console import make_console
 from midfold.cli.terminal import printable
 from midfold.config import find_home
@@ -67,11 +68,9 @@ def command() -> None:
     show_default=True,
     help="Time after which the budget is whole again.",
 )
-@click.option("--rate", metavar="N", type=click.IntRange(1, 1_000_000), help="Most requests in a minute.")
-@click.option(
-    "--parallel", metavar="N", type=click.IntRange(1, 10_000), help="Most requests at the same time."
-)
-@click.option("--days", metavar="N", type=click.IntRange(1, 36_500), help="Days until it expires.")
+@click.option("--rate", metavar="N", type=whole_number(1, 1_000_000), help="Most requests in a minute.")
+@click.option("--parallel", metavar="N", type=whole_number(1, 10_000), help="Most requests at the same time.")
+@click.option("--days", metavar="N", type=whole_number(1, 36_500), help="Days until it expires.")
 def create(
     name: str,
     tenant: str,
