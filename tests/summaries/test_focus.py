@@ -37,11 +37,17 @@ def test_only_what_stands_beside_the_topic_is_asked_for():
 
 
 def test_a_summary_that_lost_the_topic_raises_a_warning_that_names_both_causes():
-    check = check_focus("database schema", [SOURCE], OFF_TOPIC)
+    check = check_focus("database schema", [SOURCE], OFF_TOPIC, is_by_model=True)
     assert check.kept == ()
     assert f"0 of {len(check.asked)}" in check.warning
-    assert "model is too weak" in check.warning
-    assert "topic is too vague" in check.warning
+    assert "model may be too weak" in check.warning
+    assert "topic may be too vague" in check.warning
+
+
+def test_no_model_is_blamed_for_a_digest():
+    check = check_focus("database schema", [SOURCE], OFF_TOPIC, is_by_model=False)
+    assert "model" not in check.warning
+    assert "topic may be too vague" in check.warning
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,9 @@ class Draft:
 
     def check_focus(self, body: str, folded: Callable[[], Sequence[str]]) -> str | None:
         """Warn if little of the topic that a compression was to keep is left."""
-        return check_focus(self.job.focus, folded(), body).warning if self.job.focus else None
+        if not self.job.focus:
+            return None
+        return check_focus(self.job.focus, folded(), body, is_by_model=self.by == MODEL).warning
 
 
 def draft_summary(job: SummaryJob, *, use_model: bool) -> Generator[SummaryRequest, str, Draft]:

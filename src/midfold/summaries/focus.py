@@ -49,10 +49,11 @@ class FocusCheck:
     warning: str | None
 
 
-def check_focus(topic: str, texts: Sequence[str], summary: str) -> FocusCheck:
+def check_focus(topic: str, texts: Sequence[str], summary: str, *, is_by_model: bool = True) -> FocusCheck:
     """Look for a topic in a summary of `texts`, all that the folded messages say.
 
-    There is a warning when the topic names nothing that was folded, or when little of it survived.
+    There is a warning when the topic names nothing that was folded, or when little of it survived;
+    `is_by_model` says whether a model wrote the summary, and may be the cause.
     """
     # One by one: plain texts are put into lower case much quicker than those with any other letter in them.
     said = [text.casefold() for text in texts]
@@ -68,12 +69,10 @@ def check_focus(topic: str, texts: Sequence[str], summary: str) -> FocusCheck:
     kept = tuple(each for each in asked if _Sought(each).stands_in(notes))
     if len(kept) >= _LITTLE * len(asked):
         return FocusCheck(asked, kept, None)
-    warning = (
-        f"Little of the focus {shown!r} survived: {len(kept)} of {len(asked)} of its words and names. Either "
-        "the summarising model is too weak: try a larger one. Or the topic is too vague: name the files, "
-        "functions or errors you mean."
-    )
-    return FocusCheck(asked, kept, warning)
+    lost = f"Little of the focus {shown!r} survived: {len(kept)} of {len(asked)} of its words and names."
+    cause = "The summarising model may be too weak: try a larger one. Or the" if is_by_model else "The"
+    vague = "topic may be too vague: name the files, functions or errors you mean."
+    return FocusCheck(asked, kept, f"{lost} {cause} {vague}")
 
 
 def _naming_words(topic: str, said: Sequence[str]) -> Iterable[str]:
