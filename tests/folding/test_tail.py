@@ -63,3 +63,20 @@ def test_what_a_person_says_is_never_cut_with_the_tail():
     ]
     layout = lay_out(messages, [count(message) for message in messages], CompressionPolicy())
     assert shrink_tail(layout, Span(1, 3), 500, count) == ()
+
+
+def test_another_products_summary_is_never_cut_with_the_tail():
+    summary = (
+        "This session is being continued from a previous conversation that ran out of context. "
+        "The conversation is summarized below:\n\n# Request\nSort the tides.\n\n# Files\n"
+        + "src/tides.py sorts them by height.\n" * 300
+        + "\n# Next\nShow them."
+    )
+    messages = [
+        Message("user", (Text("Sort the tides."),)),
+        Message("assistant", (Text("Sorted."),)),
+        Message("user", (Text(summary),)),
+    ]
+    layout = lay_out(messages, [count(message) for message in messages], CompressionPolicy())
+    assert layout.newest == Span(2, 3)
+    assert shrink_tail(layout, Span(1, 3), 500, count) == ()

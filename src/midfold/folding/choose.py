@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from math import ceil
 
-from midfold.folding.excerpts import excerpt_messages, shrink_tail
+from midfold.folding.excerpts import excerpt_messages, find_printed, shrink_tail
 from midfold.folding.fold import Edit, Span
 from midfold.folding.job import CompressionJob
 from midfold.folding.layout import Layout
@@ -183,7 +183,8 @@ def _shorten_kept(job: CompressionJob, plan: FoldPlan) -> tuple[Edit, ...]:
 def shrink_results(job: CompressionJob, plan: FoldPlan, budget: int) -> tuple[Edit, ...]:
     """Shorten the results of a tail that is larger than even the slack allows."""
     tail = Span(plan.tail_start, len(job.layout.messages))
-    if sum(job.layout.sizes[index] for index in {*tail, *job.layout.newest}) <= budget * TAIL_SLACK:
+    kept = {*tail, *find_printed(job.layout, tail)}
+    if sum(job.layout.sizes[index] for index in kept) <= budget * TAIL_SLACK:
         return ()
     # Where a ceiling leaves nothing to fold, the tail has all the room there is.
     allowed = job.room if job.has_ceiling and not plan.spans else budget

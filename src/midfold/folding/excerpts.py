@@ -11,11 +11,13 @@ from midfold.folding.fold import Edit, Span
 from midfold.folding.layout import Layout
 from midfold.messages import SYSTEM_ROLES, Message, Part, Text, ToolResult
 from midfold.ports import Count
+from midfold.provenance import Author, main_author, segments_at
 from midfold.summaries import fit_sizes
 from midfold.summaries.tool_calls import excerpt
 
 FLOOR_TOKENS = 120
 """Nothing is cut below this: the first and last lines say what it was."""
+_PRINTED = (Author.HOST, Author.TOOL)
 _HEAD_PART = 0.6
 _NOTE_CHARS = 60
 _ROUNDS = 6
@@ -39,9 +41,9 @@ def shrink_tail(
     Output that comes in a message of the user's role is a result as well. What stays of a result goes
     through `redact` before it is cut.
     """
-    kept = sorted({*tail, *layout.newest})
+    printed = find_printed(layout, tail)
+    kept = sorted({*tail, *printed})
     excess = sum(layout.sizes[index] for index in kept) - budget_tokens
-    printed = [index for index in kept if index in layout.observations or index in layout.newest]
     results = list(_sized(layout, kept, count, (ToolResult,))) if excess > 0 else []
     results += _sized(layout, printed, count, (Text,)) if excess > 0 else ()
     if not results:
@@ -49,6 +51,17 @@ def shrink_tail(
     sizes = [sized.tokens for sized in results]
     cap = max(fit_sizes(sizes, max(0, sum(sizes) - excess)), FLOOR_TOKENS)
     return _cut_to(layout, results, cap, redact)
+
+
+def find_printed(layout: Layout, tail: Span) -> list[int]:
+    """Find the messages of the user's role that stay and hold nothing but output: no request, no summary."""
+    kept = {*tail, *layout.newest}
+    return sorted(
+        index
+        for index in kept
+        if index in layout.observations
+        or (index in layout.newest and main_author(segments_at(layout.messages, index)) in _PRINTED)
+    )
 
 
 def excerpt_messages(
