@@ -1,6 +1,9 @@
 """Threads and event loops: work crosses over with its errors and its context, and nothing is torn apart."""
 
 import asyncio
+import signal
+import subprocess
+import sys
 import threading
 from concurrent.futures import CancelledError
 from contextvars import ContextVar
@@ -95,3 +98,49 @@ def test_loop_runs_coroutines_until_it_is_closed():
     assert thread.is_closed
     with pytest.raises(LoopClosed):
         thread.run(double(4))
+
+
+INTERRUPTED = """
+import asyncio, signal, sys
+from midfold.concurrency import LoopThread
+
+class Stop(BaseException):
+    pass
+
+is_armed = False
+
+def stop(*_):
+    if is_armed:
+        raise Stop
+
+async def work():
+    await asyncio.sleep(0)
+    return 7
+
+sys.unraisablehook = lambda _: None  # Python drops what is raised while it tidies up
+signal.signal(signal.SIGALRM, stop)
+loop, stopped = LoopThread(), 0
+for n in range(20_000):
+    signal.setitimer(signal.ITIMER_REAL, 0.00001 + (n * 37 % 1_000) * 0.0000002)
+    try:
+        is_armed = True
+        try:
+            assert loop.run(work()) == 7
+        finally:
+            is_armed = False
+    except Stop:
+        stopped += 1
+    is_armed = False
+signal.setitimer(signal.ITIMER_REAL, 0)
+assert loop.run(work()) == 7
+loop.close()
+print(stopped)
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs a timer that signals")
+def test_a_signal_handler_that_raises_at_any_moment_blocks_neither_the_loop_nor_the_caller():
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert int(done.stdout) > 100

@@ -13,13 +13,13 @@ import warnings
 import weakref
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
-from concurrent.futures import CancelledError, Future, wait
+from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 from contextvars import copy_context
 from functools import partial
 from queue import Empty, SimpleQueue
 from types import TracebackType
-from typing import ParamSpec, TypeAlias, TypeVar
+from typing import Any, Generic, ParamSpec, TypeAlias, TypeVar
 
 from midfold.errors import MidfoldError
 
@@ -157,7 +157,7 @@ class LoopThread:
         self._stop = asyncio.Event()
         self._lock = threading.Lock()
         self._is_closing = False
-        self._open: dict[object, Callable[[], bool]] = {}
+        self._open: set[_Call[Any]] = set()
         self._adopted: set[_Close] = set()
         # The thread does not hold this object, so that a forgotten one is noticed.
         work = (self._loop, self._stop, self._adopted)
@@ -171,18 +171,17 @@ class LoopThread:
         An interrupted caller cancels it and waits until it has let go: nobody should pay for an answer that
         nobody reads.
         """
-        tasks: list[asyncio.Task[object]] = []
-        future = self._submit(coroutine, tasks)
+        call = _Call(coroutine, self._loop)
         try:
-            return future.result()
-        except CancelledError:
-            raise LoopClosed from None
+            self._submit(call)
+            call.ended.acquire()
+            return call.result()
         finally:
-            if not future.done():
+            if call.is_submitted and not call.is_ended:
                 with suppress(RuntimeError):  # the loop has ended, and its end lets everybody go
-                    self._loop.call_soon_threadsafe(self._cancel, tasks)
-                wait([future])
-            self._open.pop(future, None)
+                    self._loop.call_soon_threadsafe(call.cancel)
+                call.ended.acquire()
+            self._open.discard(call)
 
     def adopt(self, close: _Close) -> None:
         """Await `close()` before the loop ends, when nothing else runs in it any more."""
@@ -208,28 +207,69 @@ class LoopThread:
             self._loop.call_soon_threadsafe(self._stop.set)
         self._thread.join()
         # What came too late to be run is waited for by somebody, too.
-        for cancel in list(self._open.values()):
-            cancel()
+        for call in list(self._open):
+            call.abandon()
 
-    def _submit(
-        self, coroutine: Coroutine[object, None, _T], tasks: list[asyncio.Task[object]]
-    ) -> "Future[_T]":
-        """Hand a coroutine to the loop, unless that is about to end."""
+    def _submit(self, call: "_Call[_T]") -> None:
+        """Hand a call to the loop, unless that is about to end."""
         is_own = threading.current_thread() is self._thread
         with self._lock:
             if self._is_closing or is_own:
-                coroutine.close()
+                call.abandon()
                 raise RuntimeError(f"{_LOOP_NAME} would wait for itself") if is_own else LoopClosed
-            future = asyncio.run_coroutine_threadsafe(_track(coroutine, tasks), self._loop)
-            self._open[future] = future.cancel
-            return future
+            self._open.add(call)
+            self._loop.call_soon_threadsafe(call.start)
+            call.is_submitted = True
 
-    def _cancel(self, tasks: list[asyncio.Task[object]]) -> None:
-        """Cancel the task of a call; one that is yet to start is waited for."""
-        if tasks:
-            tasks[0].cancel()
-        else:
-            self._loop.call_soon(self._cancel, tasks)
+
+class _Call(Generic[_T]):
+    """A coroutine that a thread waits for while a loop runs it.
+
+    The thread waits for a plain lock. A future has a condition, which a signal handler that raises, such as
+    that of Ctrl-C, leaves broken: the caller or the loop would wait for ever.
+    """
+
+    def __init__(self, coroutine: Coroutine[object, None, _T], loop: asyncio.AbstractEventLoop) -> None:
+        self._coroutine = coroutine
+        self._loop = loop
+        self._task: asyncio.Task[_T] | None = None
+        self.ended = threading.Lock()
+        self.ended.acquire()
+        self.is_ended = False
+        self.is_submitted = False
+
+    def start(self) -> None:
+        """Begin; called in the loop."""
+        if not self.is_ended:
+            self._task = self._loop.create_task(self._coroutine)
+            self._task.add_done_callback(self._finish)
+
+    def cancel(self) -> None:
+        """Cancel it; called in the loop, where it was begun before."""
+        if self._task is not None:
+            self._task.cancel()
+
+    def abandon(self) -> None:
+        """Let the caller go where the loop never began, or will not go on."""
+        if not self.is_ended:
+            if self._task is None:
+                self._coroutine.close()
+            self._end()
+
+    def result(self) -> _T:
+        """Return the result, once it has ended; raises `LoopClosed` where it was cancelled."""
+        if self._task is None or not self._task.done() or self._task.cancelled():
+            raise LoopClosed
+        return self._task.result()
+
+    def _finish(self, task: "asyncio.Task[_T]") -> None:
+        if not task.cancelled():
+            task.exception()  # it is looked at, also where an interrupted caller never asks
+        self._end()
+
+    def _end(self) -> None:
+        self.is_ended = True
+        self.ended.release()
 
 
 def _run_loop(loop: asyncio.AbstractEventLoop, stop: asyncio.Event, adopted: set[_Close]) -> None:
@@ -269,14 +309,6 @@ async def _call(close: _Close) -> None:
 
 async def _await(work: Awaitable[_T]) -> _T:
     return await work
-
-
-async def _track(coroutine: Coroutine[object, None, _T], tasks: list[asyncio.Task[object]]) -> _T:
-    """Await a coroutine, leaving the task where the caller that waits for it can cancel it."""
-    task = asyncio.current_task()
-    if task is not None:
-        tasks.append(task)
-    return await coroutine
 
 
 def _settle(future: "Future[_T]", work: Callable[[], _T]) -> None:

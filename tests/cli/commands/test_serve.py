@@ -145,7 +145,7 @@ print(urllib.request.urlopen(urllib.request.Request("{url}/v1/chat/completions",
         (
             [],
             {"MIDFOLD_GATEWAY__UPSTREAMS": "{azure: {}}"},
-            "gateway.upstreams.azure is None; expected one of",
+            "gateway.upstreams.azure.api is None; expected one of openai, anthropic",
         ),
         ([], {"MIDFOLD_CONTEXT__ENGINE": "nobody"}, "nobody"),
         (["--port", "1"], {}, "gateway.port is 1; expected a port that is free"),

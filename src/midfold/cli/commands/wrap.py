@@ -21,8 +21,8 @@ Examples:
 
 \b
 midfold starts a gateway on a free port and sets ANTHROPIC_BASE_URL,
-OPENAI_BASE_URL and OPENAI_API_BASE for the command. codex, which reads none of
-them, gets "-c openai_base_url=...". It changes nothing else. Addresses that
+OPENAI_BASE_URL and OPENAI_API_BASE for the command. codex reads none of
+them and gets "-c openai_base_url=...". Nothing else changes. Addresses that
 were set before become the gateway's upstreams.
 """
 _OPENAI_VARIABLES = ("OPENAI_BASE_URL", "OPENAI_API_BASE")
