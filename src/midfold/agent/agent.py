@@ -105,9 +105,9 @@ class Agent:
                 for event in batch:
                     yield event
 
-    def interrupt(self) -> None:
+    def interrupt(self) -> bool:
         """Stop what is under way, from any thread or signal handler; a run ends with `Interrupted`."""
-        self._runner.interrupt()
+        return self._runner.interrupt()
 
     async def _batches(self, prompt: str | None, inject: str | None) -> AsyncGenerator[list[Event], None]:
         turn = Turn(self._core, inject)

@@ -40,12 +40,14 @@ class Runner:
         if self.is_busy:
             raise AgentBusy
 
-    def interrupt(self) -> None:
-        """Cancel what is under way; from any thread, and from signal handlers."""
+    def interrupt(self) -> bool:
+        """Cancel what is under way; false where nothing is. From any thread, and from signal handlers."""
         task, loop = self._task, self._loop
         if task is not None and loop is not None:
             with suppress(RuntimeError):  # the loop has just been closed, and everything with it
                 loop.call_soon_threadsafe(task.cancel)
+                return True
+        return False
 
     async def events(self, work: Work[None]) -> AsyncGenerator[list[Event], None]:
         """Do `work`, and yield what it emits, as much at a time as there is; raises what it raises.

@@ -4,7 +4,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
 
@@ -21,8 +21,7 @@ def ended_by_signals() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    known = [getattr(signal, name) for name in _NAMES if hasattr(signal, name)]
-    previous = {number: signal.getsignal(number) for number in known}
+    previous = {number: signal.getsignal(number) for number in _known()}
     for number, handler in previous.items():
         if handler is not signal.SIG_IGN:
             signal.signal(number, _leave)
@@ -33,13 +32,48 @@ def ended_by_signals() -> Iterator[None]:
             signal.signal(number, handler if handler is not None else signal.SIG_DFL)
 
 
+@contextmanager
+def ended_after(interrupt: Callable[[], bool]) -> Iterator[None]:
+    """Let a signal that would end the chat interrupt the work of the block first, and leave behind it.
+
+    An error that is raised in the middle of it could be lost: Python drops those of weak references.
+    `interrupt` returns false where there is no work.
+    """
+    received: list[int] = []
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        if not interrupt():
+            _leave(number, frame)
+        received.append(number)
+        _prepare_to_leave(number)
+
+    own = [number for number in _known() if signal.getsignal(number) is _leave]
+    for number in own:
+        signal.signal(number, stop)
+    try:
+        yield
+    finally:
+        if received:
+            sys.exit(_STATUS_BASE + received[0])
+        for number in own:
+            signal.signal(number, _leave)
+
+
+def _known() -> list[int]:
+    return [getattr(signal, name) for name in _NAMES if hasattr(signal, name)]
+
+
 def _leave(number: int, _frame: FrameType | None) -> None:
-    for name in _NAMES:
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), signal.SIG_DFL)
+    _prepare_to_leave(number)
+    sys.exit(_STATUS_BASE + number)
+
+
+def _prepare_to_leave(number: int) -> None:
+    """Let a second signal end the process at once."""
+    for known in _known():
+        signal.signal(known, signal.SIG_DFL)
     if number == getattr(signal, "SIGHUP", None):
         _drop_terminal()
-    sys.exit(_STATUS_BASE + number)
 
 
 def _drop_terminal() -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from types import FrameType
 
 from midfold.agent import Agent, ApprovalRequested, Continued, Done, Interrupted, ModelCalled
+from midfold.cli.chat.signals import ended_after
 from midfold.cli.chat.view.base import ChatView
 
 
@@ -50,7 +51,8 @@ def stoppable(agent: Agent, view: ChatView) -> Iterator[None]:
     """Let Ctrl-C stop the agent; the block is left without an error, however often it is pressed."""
     previous = signal.signal(signal.SIGINT, _Stopper(agent, view))
     try:
-        yield
+        with ended_after(agent.interrupt):
+            yield
     except KeyboardInterrupt:
         view.show(Interrupted(""))
     finally:
