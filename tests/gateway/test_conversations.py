@@ -83,7 +83,8 @@ def test_the_conversation_is_found_after_a_restart_and_by_a_second_gateway(other
         assert folded >= 1
         talk(client, 2, gateway(up, **options))  # as after a restart: it knows nothing but the store
         assert client.folds[-1] >= folded
-        assert summarize.calls - len(paid_folds(store)) in (0, 1)
+        # Where a summary is late, the digest stands in, and the late one may be left.
+        assert len(paid_folds(store)) <= summarize.calls <= len(store.folds()) + 1
         talk(client, 16, gateway(up, **options), gateway(up, own_store=other_store, **options))
         check_prefixes(up, client)
     assert len(store.conversations()) == 1
