@@ -5,7 +5,9 @@ object, to hand back. Digests recognise a history that a client sends again; pai
 answers which call.
 """
 
-from midfold.messages.cache import NO_HASH, MessageCache
+from typing import TYPE_CHECKING
+
+from midfold.late_names import find_late
 from midfold.messages.digests import (
     EMPTY_CHAIN,
     SILENT,
@@ -35,6 +37,9 @@ from midfold.messages.parts import (
     newest_request,
     texts_of,
 )
+
+if TYPE_CHECKING:
+    from midfold.messages.cache import NO_HASH, MessageCache
 
 __all__ = [
     "EMPTY_CHAIN",
@@ -67,3 +72,11 @@ __all__ = [
     "pair_calls",
     "texts_of",
 ]
+
+# A fold has no use for these.
+__getattr__ = find_late(
+    __name__,
+    {
+        "cache": "NO_HASH MessageCache",
+    },
+)

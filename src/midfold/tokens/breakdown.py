@@ -119,6 +119,17 @@ def break_down(
     )
 
 
+def share_by_tool(messages: Sequence[Message], count: Count) -> tuple[ToolShare, ...]:
+    """Say what each tool takes, the largest first; nothing else is counted."""
+    part_tokens = {
+        Location(index, position): count(Message(message.role, (part,))) - count(Message(message.role, ()))
+        for index, message in enumerate(messages)
+        for position, part in enumerate(message.parts)
+        if isinstance(part, ToolCall | ToolResult)
+    }
+    return _tool_shares(messages, part_tokens, pair_calls(messages).answers)
+
+
 def _speaker_of(message: Message) -> str:
     if message.role in ("system", "developer"):
         return SYSTEM

@@ -10,7 +10,6 @@ from math import ceil
 from typing import assert_never
 
 from midfold.messages import Media, Message, Opaque, Part, Reasoning, Removed, Text, ToolCall, ToolResult
-from midfold.tokens.images import count_media
 from midfold.tokens.tokenizers import find_family, load_counter
 
 # Hidden thinking travels encrypted, as base64: four characters hold three bytes, and four or five bytes make
@@ -84,6 +83,8 @@ class TokenCounter:
     def _count_media(self, media: Media) -> int:
         if media.mime.startswith("text/"):
             return self.count_text(media.source)
+        from midfold.tokens.images import count_media
+
         return count_media(media, self._model)
 
 

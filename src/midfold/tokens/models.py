@@ -3,7 +3,6 @@
 `scripts/refresh_models.py` writes the snapshot. It is read on the first question, not on import.
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -11,6 +10,7 @@ from decimal import Decimal
 from functools import cache, lru_cache
 from typing import NamedTuple, TypeAlias
 
+from midfold.late_patterns import compile_late
 from midfold.texts import read_bytes
 
 
@@ -101,6 +101,12 @@ def list_models(provider: str) -> list[str]:
     return sorted({name.removeprefix(f"{provider}/") for name, row in rows if row.provider == provider})
 
 
+@cache
+def price_steps() -> tuple[int, ...]:
+    """Return the lengths of prompts, in tokens, above which some model has other prices."""
+    return tuple(sorted({above for row in _snapshot().models.values() for above, _ in row.tiers}))
+
+
 def snapshot_date() -> str:
     """Return the day the facts were collected, as `YYYY-MM-DD`."""
     return _snapshot().date
@@ -116,17 +122,17 @@ def bare_name(name: str) -> str:
     return _folded(_TAG.sub("", name))
 
 
-_REGION_AND_VENDOR = re.compile(
+_REGION_AND_VENDOR = compile_late(
     r"^((us|eu|ap|apac|jp|au|ca|global|us-gov)\.)?"
     r"((ai21|amazon|anthropic|cohere|deepseek|google|meta|minimax|mistral|moonshot|moonshotai|nvidia|openai"
     r"|qwen|writer|xai|zai)\.)?"
 )
-_DEPLOYMENT = re.compile(r"(-v\d+)?(-\d+)?(:\d+k?)+$|(?<=\d)-v\d+$")
-_TAG = re.compile(
+_DEPLOYMENT = compile_late(r"(-v\d+)?(-\d+)?(:\d+k?)+$|(?<=\d)-v\d+$")
+_TAG = compile_late(
     r"[:@-]latest$|@default$|:(free|beta|extended|nitro|floor|online|thinking|exacto)$|\[\w+\]$"
 )
-_DATE = re.compile(r"-(\d{8}|\d{4}-\d{2}-\d{2}|00\d)$")  # Gemini numbers its revisions instead
-_PREVIEW = re.compile(r"-(preview|exp)(-\d{2}-\d{2,4})?$")
+_DATE = compile_late(r"-(\d{8}|\d{4}-\d{2}-\d{2}|00\d)$")  # Gemini numbers its revisions instead
+_PREVIEW = compile_late(r"-(preview|exp)(-\d{2}-\d{2,4})?$")
 
 
 def _folded(name: str) -> str:

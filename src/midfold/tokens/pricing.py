@@ -39,7 +39,7 @@ def price(usage: CanonicalUsage, model: str) -> Cost:
 
     Long prompts may have a price list of their own, so calls are priced one by one and their costs added.
     """
-    return price_with(usage, _find_prices(model, usage))
+    return price_with(usage, _find_prices(model, usage.prompt_tokens))
 
 
 def price_with(usage: CanonicalUsage, prices: Prices) -> Cost:
@@ -52,12 +52,13 @@ def price_with(usage: CanonicalUsage, prices: Prices) -> Cost:
     return Cost(sum(known, Decimal(0)), unpriced)
 
 
-def cache_saving(usage: CanonicalUsage, model: str) -> Decimal | None:
+def cache_saving(usage: CanonicalUsage, model: str, *, prompt_tokens: int | None = None) -> Decimal | None:
     """Return the dollars that prompt caching saved on one call; negative where writing cost more.
 
-    `None` when a price it takes to know is not known.
+    `None` when a price it takes to know is not known. Of several calls together, `prompt_tokens` is the
+    length of the prompt that all of them are priced by.
     """
-    prices = _find_prices(model, usage)
+    prices = _find_prices(model, usage.prompt_tokens if prompt_tokens is None else prompt_tokens)
     if prices.input is None:
         return None
     saving = Decimal(0)
@@ -69,12 +70,12 @@ def cache_saving(usage: CanonicalUsage, model: str) -> Decimal | None:
     return saving
 
 
-def _find_prices(model: str, usage: CanonicalUsage) -> Prices:
+def _find_prices(model: str, prompt_tokens: int) -> Prices:
     """Choose a price list by the length of the prompt; the highest tier it reaches holds for all of it."""
     facts = find_model(model)
     if not facts:
         return Prices()
-    reached = [tier.prices for tier in facts.tiers if usage.prompt_tokens > tier.above_tokens]
+    reached = [tier.prices for tier in facts.tiers if prompt_tokens > tier.above_tokens]
     return reached[-1] if reached else facts.prices or Prices()
 
 

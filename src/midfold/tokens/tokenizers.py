@@ -5,11 +5,12 @@ compared with the reference implementation's on thousands of fuzzed strings per 
 It is imported on the first count, never with this module.
 """
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from math import ceil
+
+from midfold.late_patterns import compile_late
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ _DEEPSEEK = Family("deepseek", "deepseek_v3", call_tokens=32, tools_tokens=233)
 _UNKNOWN = Family("unknown", "o200k_base", factor=1.1)
 
 _FAMILIES = tuple(
-    (re.compile(pattern), family)
+    (compile_late(pattern), family)
     for pattern, family in (
         (r"claude", _CLAUDE),
         (r"gpt-?(4o|4[.-]1(?!\d)|4[.-]5|[5-9]|oss)|chatgpt|codex|(^|[.:])o[1-9](-|$)", _OPENAI),
