@@ -6,7 +6,7 @@ import pytest
 
 from midfold.messages import Media, Message, Opaque, Reasoning, Text, ToolCall, ToolResult
 from midfold.wire import DIALECTS, convert, parse
-from midfold.wire.convert import NO_RESULT, OPENING
+from midfold.wire.conversion import NO_RESULT, OPENING
 from midfold.wire.validate import validate
 
 PAIR = [

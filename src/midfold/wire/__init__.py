@@ -5,16 +5,10 @@ Provider formats live here alone; every other package asks about the parts of a 
 `parse` and `render` are exact inverses for messages nobody edited: each comes back as the very same object.
 """
 
-from midfold.wire import cache_control, sse, usage, validate
-from midfold.wire.cache_control import (
-    MESSAGE_BREAKPOINTS,
-    System,
-    apply_cache_control,
-    caching_applies,
-    count_markers,
-    strip_cache_control,
-)
-from midfold.wire.convert import Conversion, ConversionLoss, convert
+from typing import TYPE_CHECKING
+
+from midfold.late_names import find_late
+from midfold.wire import validate
 from midfold.wire.dialect import Evidence, Unreadable, describe, describe_keys, plain
 from midfold.wire.dialects import (
     DEFAULT_DIALECT,
@@ -28,11 +22,22 @@ from midfold.wire.dialects import (
     recognise,
     render,
 )
-from midfold.wire.growing_conversion import GrowingConversion
 from midfold.wire.sharegpt import is_known_speaker
-from midfold.wire.sse import StreamTooLong
-from midfold.wire.usage import find_report, merge_usage, normalize_usage, reported_cost
-from midfold.wire.usage_reports import add_prompt_tokens
+
+if TYPE_CHECKING:
+    from midfold.wire.cache_control import (
+        MESSAGE_BREAKPOINTS,
+        System,
+        apply_cache_control,
+        caching_applies,
+        count_markers,
+        strip_cache_control,
+    )
+    from midfold.wire.conversion import Conversion, ConversionLoss, convert
+    from midfold.wire.growing_conversion import GrowingConversion
+    from midfold.wire.sse import StreamTooLong
+    from midfold.wire.usage import find_report, merge_usage, normalize_usage, reported_cost
+    from midfold.wire.usage_reports import add_prompt_tokens
 
 __all__ = [
     "DEFAULT_DIALECT",
@@ -72,3 +77,17 @@ __all__ = [
     "usage",
     "validate",
 ]
+
+# A fold has no use for these.
+__getattr__ = find_late(
+    __name__,
+    {
+        "cache_control": "MESSAGE_BREAKPOINTS System apply_cache_control caching_applies count_markers "
+        "strip_cache_control",
+        "conversion": "Conversion ConversionLoss convert",
+        "growing_conversion": "GrowingConversion",
+        "sse": "StreamTooLong",
+        "usage": "find_report merge_usage normalize_usage reported_cost",
+        "usage_reports": "add_prompt_tokens",
+    },
+)

@@ -8,7 +8,7 @@ from collections.abc import Container, Sequence, Set
 from operator import is_
 
 from midfold.messages import Message, Text, ToolCall, ToolResult, pair_calls
-from midfold.wire.convert import Conversion, Surroundings, convert
+from midfold.wire.conversion import Conversion, Surroundings, convert
 
 
 class GrowingConversion:

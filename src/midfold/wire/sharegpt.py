@@ -5,10 +5,10 @@ level: an edit writes the whole turn anew.
 """
 
 import json
-import re
 from collections.abc import Sequence
 from typing import assert_never
 
+from midfold.late_patterns import compile_late
 from midfold.messages import Media, Message, Opaque, Part, Reasoning, Removed, Text, ToolCall, ToolResult
 from midfold.wire.dialect import (
     Dialect,
@@ -49,9 +49,9 @@ _CALLERS = ("function_call", "tool_call")
 _SPEAKERS = {"system": "system", "developer": "system", "user": "human", "assistant": "gpt", "tool": "tool"}
 _RESULT_TAG = "<tool_response>"
 _TAGS = {
-    "assistant": re.compile("<(think|tool_call)>"),
-    "tool": re.compile("<(tool_response)>"),
-    "user": re.compile("<(tool_response)>"),
+    "assistant": compile_late("<(think|tool_call)>"),
+    "tool": compile_late("<(tool_response)>"),
+    "user": compile_late("<(tool_response)>"),
 }
 _read_json = json.JSONDecoder().raw_decode  # a third of the time of json.loads on texts this short
 

@@ -8,14 +8,15 @@ import re
 from dataclasses import dataclass
 
 from midfold.errors import MidfoldError
+from midfold.late_patterns import compile_late
 
 DEFAULT_MAX_BYTES = 16 * 1024 * 1024
 """Images in a reply make lines of 10 MB; beyond this it is no model that speaks."""
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
-_LINE_END = re.compile(rb"\r\n?|\n")
-_SETTLED_LINE_END = re.compile(rb"\n|\r\n|\r(?=[^\n])")
+_LINE_END = compile_late(rb"\r\n?|\n")
+_SETTLED_LINE_END = compile_late(rb"\n|\r\n|\r(?=[^\n])")
 """A line end that no further byte can change: a CR waits for what follows, as it may be half of a CRLF."""
 
 _RETRY_DIGITS = 15

@@ -5,6 +5,8 @@ import pytest
 from midfold.wire.failures import FailureKind, classify, judge_reply
 
 OWN_LIMITS = [
+    "file input exceeds 32 MB",
+    "The attachment is larger than 10 MB",
     "messages.4.content.1.image.source.base64: image exceeds 5 MB maximum: 6291456 bytes > 5242880 bytes",
     "messages.0.content.0.document.source.base64.data: The PDF specified is too large: 34 MB, "
     "the maximum is 32 MB",
@@ -39,6 +41,8 @@ CUT_ANSWERS = [
     "The output was truncated because it exceeded the max output tokens (16384).",
 ]
 BROKEN_HISTORIES = [
+    "content: Input should be a valid list",
+    "assistant message prefill is not supported; conversation must end with a user message",
     "A conversation must alternate between user and assistant roles. Make sure the "
     "conversation alternates between user and assistant roles and try again.",
     'messages: roles must alternate between "user" and "assistant", but found multiple "user" roles in a row',

@@ -58,6 +58,10 @@ TOO_LONG = [
     ("input_too_long", None),
     ("token数量超过上限。对话历史+问题的字数太多", None),
     ("输入内容长度超过模型最大上下文长度限制", None),
+    ("入力トークン数 (140000) がモデルの最大コンテキスト長 (131072) を超えています", 131072),
+    ("입력 토큰 수가 컨텍스트 길이를 초과했습니다", None),
+    ("Le prompt dépasse la longueur de contexte maximale", None),
+    ("Die Eingabe überschreitet das Kontextfenster des Modells", None),
     ("上下文长度超限", None),
 ]
 

@@ -1,18 +1,18 @@
 """Requests on their way out: brought into the dialect of the API, tools included, and encoded."""
 
 import json
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 
 from midfold.errors import DialectError
+from midfold.late_patterns import compile_late
 from midfold.messages import Message, Text
-from midfold.wire.convert import convert
+from midfold.wire.conversion import convert
 from midfold.wire.dialect import Item, ToolOffer, Unreadable, as_item, describe, plain
 from midfold.wire.dialects import Request, get_dialect, parse, read_request
 
 _NO_PARAMETERS = {"type": "object", "properties": {}}
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+_LONE_SURROGATE = compile_late("[\ud800-\udfff]")
 
 
 def fit_request(request: object, dialect: str) -> Request:

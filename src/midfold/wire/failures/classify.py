@@ -3,11 +3,11 @@
 The wordings stand in `patterns`, what the numbers count in `counts`.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from midfold.late_patterns import compile_late
 from midfold.wire.failures import patterns
 from midfold.wire.failures.counts import Counts, read_counts
 from midfold.wire.failures.error_lines import ErrorLine, normalize, read_lines, without_advice, without_noise
@@ -243,9 +243,9 @@ _UNIT_SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86_400}
 _WAIT_AMOUNT = (
     r"(\d{1,9}(?:\.\d{1,9})?) ?(ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hours?|d|days?)(?![a-z])"
 )
-_WAIT_NUMBER = re.compile(r"\d{1,9}(?:\.\d{1,9})?")
-_WAIT_PART = re.compile(_WAIT_AMOUNT)
-_WAIT_ASKED = re.compile(
+_WAIT_NUMBER = compile_late(r"\d{1,9}(?:\.\d{1,9})?")
+_WAIT_PART = compile_late(_WAIT_AMOUNT)
+_WAIT_ASKED = compile_late(
     r"(?:try again|retry|wait)(?:ing)?(?: (?:in|after|for|at least|about|another)){0,2}:? "
     rf"((?:{_WAIT_AMOUNT}[ ,]?(?:and )?){{1,4}})"
 )

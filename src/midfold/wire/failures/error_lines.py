@@ -13,6 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from midfold.late_patterns import compile_late
+
 MAX_PARSED_CHARS = 1_048_576
 """A body this long may repeat the whole request, and only parsing it separates the error from the echo."""
 _MAX_TEXT_CHARS = 8_192
@@ -22,10 +24,10 @@ _MAX_TRIES = 5
 _MAX_REPR_CHARS = 16_384
 
 # A string that is never closed takes the rest: no other quote in it is worth a try.
-_REPR_TOKEN = re.compile(
+_REPR_TOKEN = compile_late(
     r"'((?:[^'\\]|\\.)*+)(?:'|\Z)|\"(?:[^\"\\]|\\.)*+(?:\"|\Z)|\b(?:None|True|False)\b", re.DOTALL
 )
-_REPR_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_REPR_ESCAPE = compile_late(r"\\(.)", re.DOTALL)
 _REPR_ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
 _REPR_WORDS = {"None": "null", "True": "true", "False": "false"}
 
@@ -176,29 +178,29 @@ def _as_json(token: re.Match[str]) -> str:
 
 
 # Escapes survive where a repr holds JSON, or JSON holds JSON that was cut.
-_ESCAPE = re.compile(r"\\{1,16}(?:([nrt])|u([0-9a-f]{4})|(?=[\"'`/]))", re.IGNORECASE)
+_ESCAPE = compile_late(r"\\{1,16}(?:([nrt])|u([0-9a-f]{4})|(?=[\"'`/]))", re.IGNORECASE)
 # Bytes beyond ASCII, as a repr of bytes writes them.
-_HEX = re.compile(r"(?:\\{1,4}x[0-9a-f]{2})+", re.IGNORECASE)
-_URL = re.compile(r"https?://([\w.-]{1,100})[^\s\"'<>)\]}\\]{0,500}", re.IGNORECASE)
-_TAG = re.compile(
+_HEX = compile_late(r"(?:\\{1,4}x[0-9a-f]{2})+", re.IGNORECASE)
+_URL = compile_late(r"https?://([\w.-]{1,100})[^\s\"'<>)\]}\\]{0,500}", re.IGNORECASE)
+_TAG = compile_late(
     r"</?(?:html|head|title|body|center|h\d|hr|p|pre|div|span|br|code)\b[^<>]{0,200}>", re.IGNORECASE
 )
 # A name and its value in an unparsed object.
-_FIELD = re.compile(r"(?<=[\"']):(?=\S)")
-_BYTES_PREFIX = re.compile(r"\bb(?=[\"'])")
+_FIELD = compile_late(r"(?<=[\"']):(?=\S)")
+_BYTES_PREFIX = compile_late(r"\bb(?=[\"'])")
 # Where one field of an unparsed object ends and the next begins.
-_FIELD_END = re.compile(r",\s?[\"'](?=\w{1,40}[\"']\s?:)|[{}]")
-_DROPPED = re.compile(r"[\"'`\u2018\u2019\u201c\u201d*]")
-_SPACES = re.compile(r"[\s\u00a0\u202f\u2009]+")
-_GROUPED = re.compile(
+_FIELD_END = compile_late(r",\s?[\"'](?=\w{1,40}[\"']\s?:)|[{}]")
+_DROPPED = compile_late(r"[\"'`\u2018\u2019\u201c\u201d*]")
+_SPACES = compile_late(r"[\s\u00a0\u202f\u2009]+")
+_GROUPED = compile_late(
     r"(?<![\w.,\[-])\d{1,3}([,._' \u00a0\u202f\u2009])\d{3}(?:\1\d{3}){0,3}(?!\d|[.,]\d|m?s\b)"
 )
-_ZERO_FRACTION = re.compile(r"(?<=\d)\.0{1,2}(?!\d)")
-_GLUED_UNIT = re.compile(r"(?<=\d)(?=tokens?\b)")
-_THOUSANDS = re.compile(r"(?<![\w./-])(\d{1,4})k(?= ?(?:-token|tokens?\b|context)|[.,;)]|$)", re.MULTILINE)
+_ZERO_FRACTION = compile_late(r"(?<=\d)\.0{1,2}(?!\d)")
+_GLUED_UNIT = compile_late(r"(?<=\d)(?=tokens?\b)")
+_THOUSANDS = compile_late(r"(?<![\w./-])(\d{1,4})k(?= ?(?:-token|tokens?\b|context)|[.,;)]|$)", re.MULTILINE)
 
 # What loggers and libraries write around an error; none of it counts anything that was sent.
-_NOISE = re.compile(
+_NOISE = compile_late(
     r"\d{4}-\d\d-\d\d(?:[t ]\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?(?:z|[+-]\d\d:?\d\d)?)?"
     r"|\b\d\d?:\d\d(?::\d\d)?(?:[.,]\d{1,9})?\b|\b\d{1,9}(?:\.\d{1,9}){2,5}|\b\d{1,9}(?:\.\d{1,9})?%"
     r"|\b\d{1,9}(?:\.\d{1,9})? ?(?:ms|s|secs?|seconds?|mins?|minutes?|hours?|days?)\b"
@@ -208,12 +210,12 @@ _NOISE = re.compile(
     r"[ :=]{1,3}\(?-?\d{1,20}\)?(?! tokens?)"
 )
 # An error code that some providers write behind the last word of a message.
-_TRAILING_CODE = re.compile(r"(?<!length)(?<!size)(?<!window)(?<!tokens)(?<!maximum) \(\d{4}\)\W{0,3}$")
-_DIGIT = re.compile(r"\d")
+_TRAILING_CODE = compile_late(r"(?<!length)(?<!size)(?<!window)(?<!tokens)(?<!maximum) \(\d{4}\)\W{0,3}$")
+_DIGIT = compile_late(r"\d")
 
-_CODE_LINE = re.compile(r"(?:code|status|http_code|error_code|status_code|statuscode|id): ?\d+")
-_SENTENCE_END = re.compile(r"(?<=[.!?。])\s+|(?<=;)\s+(?!\d)|\n|,? (?=(?:try|please|decrease|reduce) )")
-_ADVICE = re.compile(
+_CODE_LINE = compile_late(r"(?:code|status|http_code|error_code|status_code|statuscode|id): ?\d+")
+_SENTENCE_END = compile_late(r"(?<=[.!?。])\s+|(?<=;)\s+(?!\d)|\n|,? (?=(?:try|please|decrease|reduce) )")
+_ADVICE = compile_late(
     r"\W{0,3}(?:please|try|consider|to increase|make sure|update|adjust|you can|you may|use|visit|see"
     r"|for more|for details|reduce|decrease|set|either|or|you should|possible causes:) "
 )

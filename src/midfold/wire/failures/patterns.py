@@ -7,9 +7,11 @@ about, the second what its numbers count. Words decide alone only where there ar
 
 import re
 
+from midfold.late_patterns import compile_late
+
 
 def _any_of(*alternatives: str) -> re.Pattern[str]:
-    return re.compile("|".join(alternatives), re.MULTILINE)
+    return compile_late("|".join(alternatives), re.MULTILINE)
 
 
 OUTPUT_NAME = (
@@ -45,7 +47,7 @@ RATE = _any_of(
     r"capacity (?:temporarily )?exceeded|slow down|burst|too fast|please wait|limit_requests",
     r"(?:try again|retry) (?:in|after) \d|并发|频率|限流|使用上限|限额|配额",
 )
-RATE_COUNTS = re.compile(
+RATE_COUNTS = compile_late(
     r"limit:? (?P<limit>\d{1,12}),[^\n]{0,30}? requested:? (?P<requested>\d{1,12})(?!\w)",
 )
 
@@ -58,7 +60,10 @@ REFUSED = _any_of(
     r"timed? ?out\b|deadline exceeded|time limit|service unavailable|out of memory|system memory",
 )
 
-_MEDIUM = r"\b(?:images?(?:_url)?|pictures?|photos?|documents?|pdfs?|audio|videos?)\b"
+_MEDIUM = (
+    r"\b(?:images?(?:_url)?|pictures?|photos?|documents?|pdfs?|audio|videos?|attachments?"
+    r"|files? (?:inputs?|uploads?))\b"
+)
 # A picture or a document over a limit of its own; a shorter conversation does not make it smaller.
 MEDIUM_TOO_LARGE = _any_of(
     rf"{_MEDIUM}[^\n]{{0,80}}?(?:exceed|too (?:large|big|long)|(?:larger|longer|bigger) than|over the limit)",
@@ -92,7 +97,8 @@ MALFORMED = _any_of(
     r"function (?:response|call) (?:parts|turn)|number of function calls and responses|function_response\b",
     r"failed to parse tool call arguments|without its required|duplicate item|missing a thought_signature",
     r"roles must alternate|unexpected role|expected last role|(?:in)?valid role\b|role: unknown variant",
-    r"system message must|conversation must start|successive (?:user|assistant)|either content or tool_calls",
+    r"system message must|conversation must (?:start|end)",
+    r"successive (?:user|assistant)|either content or tool_calls",
     r"(?:first|last|final) message\b[^\n]{0,40} must|final assistant content|content or tool_calls must",
     r"at least one message is required|assistant messages at the end|messages ?参数非法",
     r"messages parameter is illegal|too short - messages|contents is not specified",
@@ -100,6 +106,7 @@ MALFORMED = _any_of(
     r"content blocks must (?:be|contain) non-?(?:empty|whitespace)",
     r"must have non-?empty content|content cannot be empty",
     r"thinking blocks? .{0,60}(?:cannot be modified|must)|does not support (?:assistant message )?prefill",
+    r"prefill\w{0,4} is not supported|\bcontent: input should be a valid (?:list|string|array)",
     r"invalid signature in thinking|missing reasoning_content|reasoning_content\b.{0,60} passed back",
 )
 
@@ -109,7 +116,7 @@ MESSAGE_PATH = _any_of(
     r"\b(?:messages|input)\.\d{1,6}\.\w",
     r"^loc: (?:body )?(?:messages|input) \d{1,6} \w",
 )
-IMAGE = re.compile(r"\bimages?\b")
+IMAGE = compile_late(r"\bimages?\b")
 
 # Fields that hold the conversation; a text about the length of any other field is none of ours.
 CONTENT_FIELD = _any_of(
@@ -119,14 +126,14 @@ CONTENT_FIELD = _any_of(
     r"max input characters|text fields that are too large",
     r"input request: (?:#/(?:texts|prompt|inputtext|messages)[\w/]{0,40}: )?expected maxlength",
 )
-CONTENT_LOCATION = re.compile(
+CONTENT_LOCATION = compile_late(
     r"^loc: (?:body )?(?:messages|prompt|inputs?|contents)\b"
     r"|^param: (?:messages|input)\[\d{1,6}\]\.(?:content|output|text)\b",
     re.MULTILINE,
 )
-TOO_LONG_TYPE = re.compile(r"string_too_long|too_long|string_above_max_length")
+TOO_LONG_TYPE = compile_late(r"string_too_long|too_long|string_above_max_length")
 # A server that takes the prompt from its window before it looks gets less than nothing for the output.
-NEGATIVE_OUTPUT = re.compile(r"max_(?:completion_|output_|new_)?tokens must be at least ?1,? got -\d")
+NEGATIVE_OUTPUT = compile_late(r"max_(?:completion_|output_|new_)?tokens must be at least ?1,? got -\d")
 FORMAT = _any_of(
     r"(?:string|array|list) too long|expected maxlength|invalid schema|schema is too",
     r"valid integer|(?:be|expected) an? (?:integer|int|number)\b(?! (?:above|between|in|less|from))",
@@ -139,8 +146,8 @@ FORMAT = _any_of(
     r"too many (?:images|tools|inputs)|images allowed|image dimensions|\d pixels|\dx\d|tokens left\b",
     r"\d items\b|allowed batch size|batch size is invalid|\d (?:tools|pages|properties)\b|logprobs",
 )
-CHARACTERS = re.compile(r"\d characters")
-UPLOAD = re.compile(r"\bupload")
+CHARACTERS = compile_late(r"\d characters")
+UPLOAD = compile_late(r"\bupload")
 
 OUTPUT_PARAMETER = _any_of(
     OUTPUT_NAME,
@@ -168,16 +175,21 @@ OVERFLOW = _any_of(
     r"(?:context|conversation|prompt)\b[^\n]{0,20} (?:limit )?reached|must have less than",
     r"truncating input prompt|(?:输入|提示|内容|上下文|prompt|token).{0,10}(?:过长|超)",
     r"超.{0,14}(?:上下文|最大|限制|上限)",
+    r"(?:入力|トークン|コンテキスト|プロンプト)[^\n]{0,60}(?:超え|長すぎ|多すぎ)",
+    r"(?:입력|토큰|컨텍스트|프롬프트)[^\n]{0,60}(?:초과|너무 ?(?:길|많|큽))",
+    r"(?:contexte|prompt|jetons)[^\n]{0,60}(?:d.pass|trop (?:long|grand))",
+    r"d.passe[^\n]{0,40}(?:contexte|jetons)",
+    r"(?:kontext|eingabe|prompt)\w*[^\n]{0,60}(?:.berschr(?:eite|itte)|zu lang|zu gro.)",
 )
 ABOUT_TOKENS = _any_of(
     r"token|context|prompt|conversation|input|message_length|message (?:you submitted )?(?:is|was) too long",
     r"max length|n_ctx|model_len|seq_len|(?:length is|sequence length) \d|text too long|too long for",
-    r"输入|上下文",
+    r"输入|上下文|入力|トークン|コンテキスト|プロンプト|입력|토큰|컨텍스트|프롬프트|jetons|kontext|eingabe",
 )
 REDUCE = _any_of(
     r"(?:reduce|decrease|shorten) (?:the |your )?(?:length of )?(?:the |your )?(?:messages|prompt|input)",
 )
-NO_BODY = re.compile(r"\(no body\)")
+NO_BODY = compile_late(r"\(no body\)")
 
 _SIZE = r"\d ?[kmg]i?b\b"
 BYTES = _any_of(
@@ -191,22 +203,22 @@ BYTES = _any_of(
 # at it; those over what stands behind it begin there.
 
 # A number that is no part of an id, a date, an index or a model's name.
-NUMBER = re.compile(r"(?<![\w.-])(?<!\w[:\[])\d{1,12}(?!\w|:\d)")
+NUMBER = compile_late(r"(?<![\w.-])(?<!\w[:\[])\d{1,12}(?!\w|:\d)")
 
-NAMED_OUTPUT = re.compile(rf"(?:{OUTPUT_NAME})(?: value)?(?: of| is)?[ :=(]{{0,3}}$")
+NAMED_OUTPUT = compile_late(rf"(?:{OUTPUT_NAME})(?: value)?(?: of| is)?[ :=(]{{0,3}}$")
 ABOUT_OUTPUT = _any_of(OUTPUT_NAME, r"\b(?:output|completions?|generat\w{1,4}|new tokens)\b")
 INPUT = _any_of(r"prompt|inputs?\b|input_|messages?\b|requests?\b|conversation|context|query")
 
 # Units.
-ASKED_UNIT = re.compile(
+ASKED_UNIT = compile_late(
     r" (?:tokens? )?(?:to generate\b|(?:in|for|of|as) (?:the |your )?(?:output|completion|response)"
     rf"|(?:output|completion|new)\b|{OUTPUT_NAME})"
 )
-SENT_UNIT = re.compile(
+SENT_UNIT = compile_late(
     r" (?:tokens? )?(?:(?:in|of|from) (?:the |your )?)?(?:text )?(?:inputs?|prompt|messages)\b"
 )
-CHARACTER_UNIT = re.compile(r" (?:input )?char(?:acter)?s?\b")
-REMAINING_UNIT = re.compile(r" tokens? (?:remain|are left|left|available)")
+CHARACTER_UNIT = compile_late(r" (?:input )?char(?:acter)?s?\b")
+REMAINING_UNIT = compile_late(r" tokens? (?:remain|are left|left|available)")
 OTHER_UNIT = _any_of(
     r" ?(?:bytes?|[kmgt]i?b|%|pixels?|images?|pages?|items?|tools?|files?|properties|blocks?|draft)\b",
     r"(?: (?:requests?|tokens?))? ?(?:per|/) ?(?:min|day|hour|sec)",
@@ -215,17 +227,17 @@ LIMIT_UNIT = _any_of(
     r"(?: tokens?)?,? ?(?:maximum|max\b|limit|allowed|or (?:less|fewer)|at most)",
     r"[- ]token (?:context|limit|window)",
 )
-EXCLUSIVE = re.compile(r" \(exclusive")
+EXCLUSIVE = compile_late(r" \(exclusive")
 
 # What was done with a number, directly before it.
-VERB = re.compile(
+VERB = compile_late(
     r"(?:requested|re(?:cei|cie)ved|got|given|supplied|passed|provided|sent|submitted|resulted in|will take"
     r"|requires?|contain(?:s|ed)|has|have|used|counted|actual|keep the first|current(?:ly)?(?: length)?"
     r"|too (?:long|large|big)|too many tokens[\w ]{0,20})"
     r"(?: is| was| of| about| at least| over| a total of| in total|(?: sequence)? length of)?[ :=(]{0,3}$"
 )
 # The nouns for what was sent, a little further off.
-SIZE = re.compile(
+SIZE = compile_late(
     r"(?:prompt|inputs?|requests?|messages?|context|conversation|sequence|text|tokens?|batch|total"
     r"|input_ids\w{0,4}|n_keep|n_prompt_tokens)\w{0,20}[^,;.]{0,24}$"
 )
@@ -235,8 +247,8 @@ _AT_MOST = _any_of(
     r"support|range|should be|must be|too (?:large|long|big) for|context[ _]?(?:length|size|window)|window",
     r"slot context|n_ctx|capacity|batch size|upper bound|not less or equal|上限|最大|范围|超",
 )
-LIMITING = re.compile(rf"(?:{_AT_MOST.pattern})[^,;:()]{{0,44}}[ :=(]{{0,3}}$")
-LEAST = re.compile(r"\bmin(?:imum)?\b|at least |(?:greater|more) than or equal to |>= ?$")
+LIMITING = compile_late(rf"(?:{_AT_MOST.pattern})[^,;:()]{{0,44}}[ :=(]{{0,3}}$")
+LEAST = compile_late(r"\bmin(?:imum)?\b|at least |(?:greater|more) than or equal to |>= ?$")
 WINDOW = _any_of(
     r"context|window|n_ctx|seq_len|model_len|model length|max_num_tokens|total_(?:tokens|len)",
     r"(?:prompt|input)(?: token)? (?:length|limit|size)|(?:prompt|input)[_ ]tokens|token (?:count|limit)",
@@ -250,16 +262,16 @@ COMPARING = _any_of(
     r">|exceed|(?:greater|larger|longer|more|bigger) than|above|beyond|over the|too (?:long|large|big)",
     r"(?:must|should|cannot|can not|may not|can't) ?(?:not )?(?:be )?less",
 )
-BELOW = re.compile(r"^ ?(?:tokens? )?< ?$")
-SLASH = re.compile(r"^ ?/ ?$")
-EXCESS = re.compile(r"\bby (?:about |at least )?$")
+BELOW = compile_late(r"^ ?(?:tokens? )?< ?$")
+SLASH = compile_late(r"^ ?/ ?$")
+EXCESS = compile_late(r"\bby (?:about |at least )?$")
 """An amount by which something is too long: neither a size nor a limit."""
-LOWER_END = re.compile(r"(?:\[|\(|\bbetween|\bfrom) ?\d{1,6} ?(?:,|\band|\(inclusive\) to|\bto) ?(?=\d)")
-SUM = re.compile(r"(\d{1,12}) ?\+ ?(\d{1,12}) ?(?:=|>|exceeds) ?(\d{1,12})")
+LOWER_END = compile_late(r"(?:\[|\(|\bbetween|\bfrom) ?\d{1,6} ?(?:,|\band|\(inclusive\) to|\bto) ?(?=\d)")
+SUM = compile_late(r"(\d{1,12}) ?\+ ?(\d{1,12}) ?(?:=|>|exceeds) ?(\d{1,12})")
 
-PARTS = re.compile(
+PARTS = compile_late(
     r"\((\d{1,12} [a-z_ ]{2,40}(?:(?:[,;+]|plus|and) ?(?:and |plus )?\d{1,12} [a-z_ ]{2,40}){0,4})\)"
 )
-PART = re.compile(r"(\d{1,12}) ([a-z_ ]{2,40})")
+PART = compile_late(r"(\d{1,12}) ([a-z_ ]{2,40})")
 OUTPUT_PART = _any_of("completion", "output", "response", "max_tokens", "generat")
 COUNTED_PART = _any_of("prompt", "message", "input", "function", "tool", "text", "image", OUTPUT_PART.pattern)

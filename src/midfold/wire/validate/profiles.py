@@ -12,6 +12,7 @@ from hashlib import sha256
 from types import MappingProxyType
 
 from midfold.errors import ConfigError
+from midfold.late_patterns import compile_late
 from midfold.ports import Fault
 from midfold.wire.dialect import plain
 
@@ -80,7 +81,7 @@ class Profile:
 
 @cache
 def _runs_of(characters: str) -> re.Pattern[str]:
-    return re.compile(f"[{characters}]+")
+    return compile_late(f"[{characters}]+")
 
 
 @cache

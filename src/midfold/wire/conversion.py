@@ -4,11 +4,11 @@ Every other path keeps messages as they were written. Converting rebuilds them f
 the target would refuse (ids, holes, order), and lists each thing that did not survive.
 """
 
-import re
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import chain, count
 
+from midfold.late_patterns import compile_late
 from midfold.messages import (
     SYSTEM_ROLES,
     Location,
@@ -49,8 +49,8 @@ class Conversion:
     call_ids: frozenset[str] = frozenset()
 
 
-_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
-_NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
+_ID = compile_late(r"[a-zA-Z0-9_-]{1,64}")
+_NOT_IN_NAMES = compile_late(r"[^a-zA-Z0-9_-]")
 
 
 @dataclass(frozen=True, slots=True)
