@@ -13,16 +13,18 @@ from midfold.offload import FileSink, MemorySink
 from midfold.redact import redact
 from midfold.store import open_store
 
-CHARS = 16_384
+CHARS = 4_096
 MAX_GROWTH = 8
 """Twice four, as other work is timed along: the square of four would be sixteen."""
 SHAPES = ["Q~", "PASSWORD=abcde :", '密钥:"', "a" * 14 + ".atlasv1." + "a" * 40]
-MAX_INTERRUPT_SECONDS = 3
+MAX_INTERRUPT_SECONDS = 30
+"""Well before all is read, on a busy machine too."""
 
 
 def compress(text, folder):
     turns = [{"role": "user", "content": "look"}, {"role": "assistant", "content": text}]
-    midfold.compress([*turns, *turns, {"role": "user", "content": "go on"}], max_tokens=4_000)
+    rest = [{"role": "user", "content": "and now?"}, {"role": "assistant", "content": "It is done."}] * 4
+    midfold.compress([*turns, *rest, {"role": "user", "content": "go on"}], max_tokens=900)
 
 
 def append(text, folder):

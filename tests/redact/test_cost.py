@@ -77,7 +77,7 @@ def measure(finder, unit, size, runs, slowness):
     return Cost(unit, whole / first, ms_per_mb / slowness, _is_secret(finder, unit))
 
 
-def too_slow(finder, units, size, *, max_ms, max_secret_ms):
+def too_slow(finder, units, size, *, max_ms, max_secret_ms, max_growth=MAX_GROWTH):
     """Return the cost of units over a limit; a suspect is measured again, longer, before it counts."""
     found = []
     as_now = slowness()
@@ -86,7 +86,7 @@ def too_slow(finder, units, size, *, max_ms, max_secret_ms):
             as_now = as_now if factor == 1 else slowness()
             cost = measure(finder, unit, factor * size, 1 + factor, as_now)
             limit = max_secret_ms if cost.is_secret else max_ms
-            if cost.growth <= MAX_GROWTH and cost.ms_per_mb <= limit:
+            if cost.growth <= max_growth and cost.ms_per_mb <= limit:
                 break
         else:
             found.append(cost)
@@ -214,9 +214,15 @@ MAX_SECRET_MS = 150
 MAX_FALLBACK_MS = 4_000
 REPORTED = ["Q~", "PASSWORD=abcde :", '密钥:"', "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n"]
 FAST_LIMITS = {"max_ms": MAX_MS, "max_secret_ms": MAX_SECRET_MS}
-# Under load a machine measures more: the quick form finds what is far too slow, the long form the rest.
-QUICK_LIMITS = {name: 1.5 * limit for name, limit in FAST_LIMITS.items()}
+# A busy machine measures many times more: the quick form finds what grows with the square, which takes
+# thousands of times as long, and the long form what is slow.
+QUICK_LIMITS = {"max_ms": 10 * MAX_MS, "max_secret_ms": 10 * MAX_SECRET_MS, "max_growth": 10}
 FALLBACK_LIMITS = {"max_ms": MAX_FALLBACK_MS, "max_secret_ms": MAX_FALLBACK_MS}
+QUICK_FALLBACK_LIMITS = {
+    "max_ms": 10 * MAX_FALLBACK_MS,
+    "max_secret_ms": 10 * MAX_FALLBACK_MS,
+    "max_growth": 10,
+}
 
 
 def pairs(units):
@@ -237,7 +243,7 @@ def told(costs):
 
 @pytest.mark.parametrize("unit", REPORTED)
 def test_a_reported_shape_takes_linear_time(finder, unit):
-    assert not (slow := too_slow(finder, [unit], FALLBACK_SIZE, **FALLBACK_LIMITS)), told(slow)
+    assert not (slow := too_slow(finder, [unit], FALLBACK_SIZE, **QUICK_FALLBACK_LIMITS)), told(slow)
 
 
 @pytest.mark.slow
@@ -253,7 +259,7 @@ def test_some_pairs_take_little_time(fast):
 
 def test_some_of_each_rule_take_linear_time_without_re2(fallback):
     units = [*every(40, literals()), *every(80, samples()), *every(160, halves())]
-    assert not (slow := too_slow(fallback, units, FALLBACK_SIZE, **FALLBACK_LIMITS)), told(slow)
+    assert not (slow := too_slow(fallback, units, FALLBACK_SIZE, **QUICK_FALLBACK_LIMITS)), told(slow)
 
 
 @pytest.mark.faults
@@ -284,6 +290,7 @@ def test_drawn_characters_take_little_time(fast, alphabet):
     assert measure(fast, text, len(text) // 4, 3, slowness()).ms_per_mb <= QUICK_LIMITS["max_ms"]
 
 
+@pytest.mark.faults
 def test_clean_text_costs_microseconds_per_call(fast):
     text = "The tests pass now; I changed two files and left the third as it was. " * 20
     took = cpu_seconds(lambda: [fast.find(text) for _ in range(100)], 5) / 100

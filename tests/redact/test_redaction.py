@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from midfold.redact import Secret, ascii_text, find_secrets, redact
 from midfold.redact.patterns import choose_engine, compile_bounded
-from midfold.redact.placeholders import KINDS, near_placeholders
+from midfold.redact.placeholders import KINDS, lines_around
 from midfold.redact.redaction import Finder
 
 TOKEN = "gh" + "p_" + "a1B2" * 9
@@ -159,13 +159,15 @@ def test_every_character_that_matters_has_a_byte_of_its_own():
     assert ascii_text.FREE_BYTES >= 0
 
 
-def test_a_text_is_read_again_only_around_its_placeholders():
+def test_a_text_is_read_again_only_around_what_was_written():
     far = "The harbour meter takes coins.\n" * 3_000
     text = f"{far}[REDACTED:token]\n{far}[REDACTED:token]\n[REDACTED:token]\n{far}"
-    stretches = list(near_placeholders(text))
+    written = [slice(*found.span()) for found in re.finditer(r"\[REDACTED:token\]", text)]
+    stretches = list(lines_around(text, written))
     assert [text[stretch].count("[REDACTED:") for stretch in stretches] == [1, 2]
     assert sum(stretch.stop - stretch.start for stretch in stretches) < len(text) / 2
-    assert list(near_placeholders(far)) == []
+    assert list(lines_around(text, [])) == []
+    assert [text[stretch].count("[REDACTED:") for stretch in lines_around(text, written[1:2])] == [2]
 
 
 def test_secrets_far_apart_in_a_long_text_leave_nothing_to_find_again():

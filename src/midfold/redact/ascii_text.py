@@ -13,7 +13,9 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, groupby
+
+from midfold.late_patterns import compile_late
 
 LOGIN_WORD = "\x02\x02"
 """The pattern of a word for a password."""
@@ -21,11 +23,22 @@ KEY_WORD = "\x03\x03"
 """The pattern of a word for a key or a token."""
 _INVISIBLE_SIGN = "\x05"
 _INVISIBLE_BYTE = _INVISIBLE_SIGN.encode()
-_INVISIBLE_RUN = re.compile(_INVISIBLE_BYTE + b"+")
+_INVISIBLE_RUN = compile_late(_INVISIBLE_BYTE + b"+")
 
 PASSWORDS = (
     *("密码", "密碼", "口令", "暗証番号", "パスワード", "비밀번호", "패스워드", "암호"),
-    *("пароль", "Пароль", "ПАРОЛЬ", "كلمة المرور", "كلمة السر", "סיסמה", "รหัสผ่าน", "κωδικός", "पासवर्ड"),
+    *(
+        "пароль",
+        "Пароль",
+        "ПАРОЛЬ",
+        "كلمة المرور",
+        "كلمة السر",
+        "סיסמה",
+        "รหัสผ่าน",
+        "κωδικός",
+        "Κωδικός",
+        "पासवर्ड",
+    ),
 )
 SECRETS = ("密钥", "密鑰", "令牌", "トークン", "토큰", "токен", "Токен")
 
@@ -48,7 +61,10 @@ _WORDS = tuple((word, _sign(word, LOGIN_WORD)) for word in PASSWORDS) + tuple(
     (word, _sign(word, KEY_WORD)) for word in SECRETS
 )
 _ESCAPED_WORDS = dict(_ESCAPED_COLONS) | {
-    spelled: _sign(spelled, sign[-2:]) for word, sign in _WORDS for spelled in _escaped(word)
+    spelled: _sign(spelled, sign[-2:])
+    for word, sign in _WORDS
+    for once in _escaped(word)
+    for spelled in (once, once.replace("\\", "\\\\"))  # in a string of JSON within another
 }
 _ESCAPED_SIGNS = {spelled.encode("ascii"): sign.encode("ascii") for spelled, sign in _ESCAPED_WORDS.items()}
 # Languages say "is" by a word or a particle behind the name, or by a dash.
@@ -57,9 +73,18 @@ _SPOKEN_SIGNS = tuple(
     (f"{sign[-1]}{word}", f"{sign[-1]}{':':?>{len(word)}}") for sign in (LOGIN_WORD, KEY_WORD) for word in _IS
 )
 _ESCAPED_IS = tuple(spelled for word in _IS for spelled in _escaped(word))
-_ESCAPED_WORD = re.compile(
-    f"({'|'.join(map(re.escape, _ESCAPED_WORDS))})({'|'.join(map(re.escape, _ESCAPED_IS))})?".encode("ascii")
-)
+
+
+def _one_of(words: Iterable[str]) -> str:
+    """Choose between escaped words by how they begin: a choice of few is quick."""
+    groups = groupby(sorted(words), key=lambda word: word[: word.index("u") + 3])
+    return "|".join(
+        f"{re.escape(begins)}(?:{'|'.join(re.escape(word[len(begins) :]) for word in group)})"
+        for begins, group in groups
+    )
+
+
+_ESCAPED_WORD = compile_late(f"({_one_of(_ESCAPED_WORDS)})({_one_of(_ESCAPED_IS)})?".encode("ascii"))
 _SPACED_IS = tuple((f" {word} ", f" {':':<{len(word)}} ") for word in ("é", "è", "—", "–", "là", "это"))
 _SAME = (
     ("：", ":"),
@@ -144,7 +169,7 @@ _SPACED_BYTES = _replacements(_SPACED_IS)
 _SIGN_BYTES = (LOGIN_WORD.encode("ascii"), KEY_WORD.encode("ascii"))
 # One byte first and outside of any group: that is what is quickly looked for.
 _SPOKEN = tuple(
-    re.compile(rb"%b(?:%b)" % (sign[:1], b"|".join(re.escape(_encode(word)) for word in _IS)))
+    compile_late(rb"%b(?:%b)" % (sign[:1], b"|".join(re.escape(_encode(word)) for word in _IS)))
     for sign in _SIGN_BYTES
 )
 _BLANKS = tuple(pair for pair in _SAME if pair[1] == " ")

@@ -7,6 +7,7 @@ such as `token` is set to in code never gets further. What does is read here, an
 import re
 from itertools import groupby
 
+from midfold.late_patterns import compile_late
 from midfold.redact.ascii_text import KEY_WORD, LOGIN_WORD
 from midfold.redact.patterns import (
     MAX_VALUE_CHARS,
@@ -40,14 +41,18 @@ _KEYS = (
 _PASSWORDS = (
     r"password passwd passphrase passcode pwd _pass -pass _pw psk secretstring requirepass masterauth "
     r"passwort kennwort wachtwoord contrase.a senha palavra.passe clave parola salasana heslo passord "
-    r"adgangskode mot.de.passe has\?o l\?senord l\?senordet jelsz\? m\?t.kh\?u kata.sandi "
+    r"adgangskoden? mot.de.passe mdp has\?o l\?senord l\?senordet jelsz\? m\?t.kh\?u kata.sandi(?:nya)? "
+    r"dbpass smbpass ftppass userpass adminpass rootpass mailpass smtppass ldappass sudopass "
     rf"{LOGIN_WORD}"
 )
 _SHORT_NAME = r"\b(?-i:[Pp]ass|[Pp]w|PW)"
 _SECRETS = rf"secret {KEY_WORD} token credentials? phpsessid jsessionid sessionid="
 _SETTINGS = r"(?-i:[A-Z0-9]_(?:KEY|PAT|AUTH|SALT))"
-_LOGIN_NAME = rf"(?:{_one_of(_PASSWORDS)}|\?ifre)"
-_NAME = rf"(?:{_one_of(f'{_PASSWORDS} {_SECRETS}')}|{_one_of(_KEYS)}[ _-]?key|{_SETTINGS}|\?ifre)"
+_TURKISH = r"\?ifre(?:si|miz|niz|m)?"
+LOGIN_NAME = rf"(?:{_one_of(_PASSWORDS)}|{_TURKISH})"
+"""A name for a password."""
+NAME = rf"(?:{_one_of(f'{_PASSWORDS} {_SECRETS}')}|{_one_of(_KEYS)}[ _-]?key|{_SETTINGS}|{_TURKISH})"
+"""A name for a password, a key or a token."""
 _SUFFIX = (
     r"(?:[_-]?(?:[0-9]{1,3}|prod|production|dev|development|staging|test|live|old|new|value|primary|"
     r"secondary|b64|base64|base|hex|main|backup|default|data|plain))?"
@@ -55,24 +60,34 @@ _SUFFIX = (
 # A terminal's colours and the ways to write a quote that are not one.
 _WRAP = (
     r"(?:(?:\x1b|\\u001b|\\x1b|\\033|\\e)\[[0-9;]{0,12}m|&(?:quot|apos|#3[49]|#x2[27]);|%2[27]|\\u002[27]|"
-    r"\\x2[27]|\\u200[b-f]|\\ufeff)"
+    r"\\x2[27]|\\u200[b-f]|\\ufeff|\x1b\]8;[^\x07\x1b]{0,120}(?:\x07|\x1b\\)|<!\[cdata\[)"
 )
 _CLOSING = rf"\*{{0,2}}(?:\\{{0,3}}[\"'`]|{_WRAP})?\]?\*{{0,2}}[ \t]{{0,8}}"
 _TYPE = r"[ \t]{0,2}[a-z:]{0,8}(?:str|string|bytes)\??[ \t]{0,2}(?:\| ?none ?)?"
 # Languages say "is", and what was done with it; in ASCII a letter with an accent is a question mark.
-_BE = r"is|was|ist|war|lautet|est|es|era|er|jest|adalah|\?r"
+_BE = r"is|was|to|je|c.est|este|ist|war|lautet|est|es|era|er|jest|adalah|\?r"
 _DONE = (
     r"(?:is|was|has[ \t]been)[ \t](?:generated|created|set|reset|changed)"
     r"(?:[ \t](?:for|of)[ \t][^\s:]{1,60})?(?::|[ \t](?:to|as)\b:?)"
 )
 _IS = rf"[ \t](?:{_DONE}|(?:{_BE})\b:?)"
+# What types a text into the field of that name.
+_TYPES = r"(?:send_?keys|fill|type\w{0,10}|set_?value|val|enter_?text|press_?sequentially)"
+_ATTRIBUTES = r"(?:[ \t][a-z-]+=[\"'][^\"'<>]*[\"']){0,3}"
+# Other fields between the one with the name and the one with the value.
+_FIELDS = r"(?:,[ \t\r\n]{0,20}\"[a-z]+\"[ ]?:[ ]?\"[a-z0-9_.-]*\")?"
+_OPTIONS = r"(?:[ \t]{1,4}--[a-z-]+[ \t=]{1,4}[a-z]+){0,3}"
+_SETTINGS_OF = r"(?:[a-z_]+[ \t]{0,12}=[^\r\n=]+\s{1,20}){0,3}"
 _VALUE_OF = (
-    r"(?:[,;/ \t\r\n]{1,40}[\"']?value[\"']?[ \t]{0,4}[:=]|</key>\s{0,20}<string>|"
-    r"[ \t]{0,4}\{\s{0,20}default[ \t]{0,8}=|[ \t][a-z:]{1,20}=[\"'][^\"'<>]{0,100}[\"']>)"
+    rf"(?:[\"'\]]{{0,3}}\)\.{_TYPES}\(|[\"']?>\s{{0,20}}<(?:value|val|string)>|"
+    rf"{_OPTIONS}[ \t]{{1,4}}--value[ \t=]{{1,4}}|{_ATTRIBUTES}[ \t]value=|"
+    rf"{_FIELDS}[,;/ \t\r\n]{{1,40}}[\"']?value[\"']?[ \t]{{0,4}}[:=]|</key>\s{{0,20}}<string>|"
+    rf"[ \t]{{0,4}}\{{\s{{0,20}}{_SETTINGS_OF}default[ \t]{{0,8}}=|"
+    r"[ \t][a-z:]{1,20}=[\"'][^\"'<>]{0,100}[\"']>)"
 )
 _SIGN = (
-    rf"(?:=>|:{_TYPE}=|:=|={{1,3}}|:|%3[ad]|\\u003[ad]|\\x3[ad]|&#(?:58|61);|>|{_IS})\*{{0,2}}"
-    r"[ \t]{0,8}"
+    rf"(?:[=-]>|\.{{2,8}}:|:{_TYPE}=|:=|(?:\|\||\?{{1,2}})?={{1,3}}|:|%3[ad]|\\u003[ad]|\\x3[ad]|&#(?:58|61);|>|{_IS})\*{{0,2}}"
+    r"[ \t]{0,8}(?:(?:new[ ])?(?:std::)?(?:string|securestring|str|bytes|buffer\.from)\([ ]{0,2})?"
 )
 _OF = (
     r"(?:'s)?[ \t](?:for|of|to|on|at|from|in|de|du|des|del|da|do|van|von|voor|der|zum|zur|pour|para|per|dla|"
@@ -80,9 +95,12 @@ _OF = (
     rf"(?:[ \t][a-z0-9_.@'/:-]{{1,32}}){{1,3}}(?:[ \t]{{1,2}}(?:{_BE}|to)[ \t]?:?|[ \t]?:)[ \t]{{1,4}}"
 )
 # A word between, of another script: "is".
-_OTHER_SCRIPT = rf"{LOGIN_WORD}(?:[ ?]{{1,12}}[:=][ \t]{{0,4}}|(?:[ \t]?\?{{1,4}})?[ \t]{{1,2}})"
+_OTHER_SCRIPT = (
+    rf"(?:{LOGIN_WORD}(?:[ ?]{{1,12}}[:=][ \t]{{0,4}}|[ \t]?\?{{1,4}}[ \t]{{1,2}}|[ \t]{{0,2}})|"
+    r"\?ifre(?:si|miz|niz)[ \t]{1,2})"
+)
 _PAIR_SIGN = r"\\{0,3}[\"'],[ \t]{0,4}"
-_OPTION = r"--(?:[a-z0-9]{1,20}-){0,3}"
+_OPTION = r"(?:--|[ \t]-)(?:[a-z0-9]{1,20}-){0,3}"
 _STORE_OPTION = r"[ \t]-(?:src|dest)?(?:store|key)pass[ \t]{1,4}"
 _QUERY = (
     r"(?:[?&;]|u0026)(?:key|sig|signature|auth|jwt|sid|pass|hmac|appid|code|"
@@ -93,14 +111,14 @@ _QUERY = (
 def _lead(name: str) -> str:
     return (
         rf"(?:{_OPTION}(?:{name}|pass)(?:[ \t]{{1,4}}|=)|{_STORE_OPTION}|"
+        rf"{name}[\"']?{_VALUE_OF}[ \t]{{0,4}}|"
         rf"{name}{_SUFFIX}(?:{_CLOSING}{_SIGN}|{_PAIR_SIGN}|{_OF})|"
-        rf"{_SHORT_NAME}[\"'`]?[ \t]{{0,4}}{_SIGN}|"
-        rf"{name}[\"']?{_VALUE_OF}[ \t]{{0,4}}|{_OTHER_SCRIPT})"
+        rf"{_SHORT_NAME}[\"'`]?[ \t]{{0,4}}{_SIGN}|{_OTHER_SCRIPT})"
     )
 
 
-_LEAD = rf"(?:{_QUERY}|{_lead(_NAME)})"
-_OPENING = rf"(?:[bruf@]{{0,2}}\\{{0,3}}[\"'`]|(?:{_WRAP}[ \t]{{0,2}}){{1,2}})"
+_LEAD = rf"(?:{_QUERY}|{_lead(NAME)})"
+_OPENING = rf"(?:[bruf@]{{0,2}}\\{{0,3}}(?:\"{{3}}|'{{3}}|[\"'`])|(?:{_WRAP}[ \t]{{0,2}}){{1,2}})"
 
 # How a value begins. In quotes it may be a word that is closed again. Out of quotes, what has neither digit
 # nor sign is a word, unless nothing but a value can stand there.
@@ -116,43 +134,43 @@ _BARE_WORD = r"(?:PASSWORD|PASSWD|PASSPHRASE|_PASS|_PWD|SECRET|TOKEN|_KEY)[A-Z0-
 _BARE_KEY = r"(?:secret|token|api_?key)=[a-z]{5}"
 
 SCREEN = (
-    rf"(?i:{_LEAD}{_BEGINNING}|{_lead(_LOGIN_NAME)}{_WRAP}?[a-z]{{4}}|{_BARE_KEY})|{_BARE_WORD}"
+    rf"(?i:{_LEAD}{_BEGINNING}|{_lead(LOGIN_NAME)}{_WRAP}?[a-z]{{4}}|{_BARE_KEY})|{_BARE_WORD}"
 ).encode()
 
-_LEAD_PATTERN = re.compile(rf"(?i)(?P<lead>{_LEAD})(?P<quote>{_OPENING})?".encode())
+_LEAD_PATTERN = compile_late(rf"(?i)(?P<lead>{_LEAD})(?P<quote>{_OPENING})?".encode())
 # Names that end like a credential's and are none.
-_NOT_SECRET = re.compile(
+_NOT_SECRET = compile_late(
     rb"(?:page|next|continuation|cursor|sync|bos|eos|pad|unk|sep|cls|mask|stop|special)[_-]?token|"
     rb"(?:public|publishable|primary|foreign|cache|sort|partition|unique)[_-]?key|"
     rb"(?-i:\$PWD|OLDPWD|\bPWD[ \t])",
     re.IGNORECASE,
 )
 _NOT_SECRET_CHARS = 16
-_IS_PASSWORD = re.compile(rf"(?i){_LOGIN_NAME}|pass\b|\bpw\b".encode())
-_IS_SHORT = re.compile(rf"{_SHORT_NAME}\b".encode())
-_PAIR = re.compile(_PAIR_SIGN.encode() + rb"$")
-_CAPITALS = re.compile(rb"[A-Z0-9_]+[\"']")
-_SETTER = re.compile(rb"(?i:(?:set|put|add|env|define|with|prop|param)\w{0,20}\(\s{0,4}[\"'][\w.]{0,40}$)")
-_NO_SIGN = re.compile(LOGIN_WORD.encode() + rb"[ \t?]+")
-_TO = re.compile(rb"[ \t]to[ \t]?:?[ \t]+$", re.IGNORECASE)
-_PHRASE = re.compile(rb"(?i:psk|wpa)")
-_SMALL = re.compile(rb"[a-z]")
-_ENVIRONMENT = re.compile(rb"[A-Z0-9_]+=")
+_IS_PASSWORD = compile_late(rf"(?i){LOGIN_NAME}|pass\b|\bpw\b".encode())
+_IS_SHORT = compile_late(rf"{_SHORT_NAME}\b".encode())
+_PAIR = compile_late(_PAIR_SIGN.encode() + rb"$")
+_CAPITALS = compile_late(rb"[A-Z0-9_]+[\"']")
+_SETTER = compile_late(rb"(?i:(?:set|put|add|env|define|with|prop|param)\w{0,20}\(\s{0,4}[\"'][\w.]{0,40}$)")
+_NO_SIGN = compile_late(rb"(?:" + LOGIN_WORD.encode() + rb"|\?ifre\w{0,3})[ \t?]*", re.IGNORECASE)
+_TO = compile_late(rb"[ \t](?:to|je)[ \t]?:?[ \t]+$", re.IGNORECASE)
+_PHRASE = compile_late(rb"(?i:psk|wpa)")
+_SMALL = compile_late(rb"[a-z]")
+_ENVIRONMENT = compile_late(rb"[A-Z0-9_]+=")
 # A comma, a semicolon or an ampersand ends a value only where another assignment follows.
-_BARE = re.compile(
+_BARE = compile_late(
     rb"(?:[^\s\"'`\\,;&|<>(){}\[\]\x1b%%]|[,;&](?![\w.%%-]{0,60}[=:]|[\s,;&]|quot;|$)|"
     rb"%%(?!2[267])|\\(?!u00|x[0-9a-f])[^nrt\"'`\s]){1,%d}+" % MAX_VALUE_CHARS
 )
 # Behind a name of another script, the rest of the sentence may follow without a blank.
-_BARE_ASCII = re.compile(rb"[^\s\"'`\\,;&|<>(){}\[\]\x1b?]{1,%d}+" % MAX_VALUE_CHARS)
+_BARE_ASCII = compile_late(rb"[^\s\"'`\\,;&|<>(){}\[\]\x1b?]{1,%d}+" % MAX_VALUE_CHARS)
 # Letters of another script with a number or the like behind, and nothing more of that script.
-_FOREIGN = re.compile(rb"(?:\?{2,32}[A-Za-z0-9!@#$%^&*_]{3,32}|\?{5,32}[0-9]{2})(?=[\s,.;!\"'`)]|$)")
+_FOREIGN = compile_late(rb"(?:\?{2,32}[A-Za-z0-9!@#$%^&*_]{3,32}|\?{5,32}[0-9]{2})(?=[\s,.;!\"'`)]|$)")
 _QUOTED = {
-    quote: re.compile(rb"(?:[^\\\r\n\f%b]|\\[^\r\n\f]){1,%d}+" % (quote, MAX_VALUE_CHARS))
+    quote: compile_late(rb"(?:[^\\\r\n\f%b]|\\[^\r\n\f]){1,%d}+" % (quote, MAX_VALUE_CHARS))
     for quote in (b'"', b"'", b"`")
 }
-_IN_ESCAPED_QUOTES = re.compile(rb"[^\\\"'`\r\n\f]{1,%d}+" % MAX_VALUE_CHARS)
-_IN_OTHER_SCRIPT = re.compile(rb"[?\x02\x03]")
+_IN_ESCAPED_QUOTES = compile_late(rb"[^\\\"'`\r\n\f]{1,%d}+" % MAX_VALUE_CHARS)
+_IN_OTHER_SCRIPT = compile_late(rb"[?\x02\x03]")
 _TRAILING = b".,;:?)]}>\\&"
 _CALLS = (b"(", b"[", b"{")
 
@@ -166,7 +184,7 @@ def read_assignment(data: bytes, start: int) -> Detection:
     # An object holds names and values of its own.
     value = None if data.startswith(b"{", lead.end()) else _value_pattern(lead, quote).match(data, lead.end())
     if value is None and not quote and (foreign := _FOREIGN.match(data, lead.end())):
-        return Detection((Secret(_kind(lead["lead"]), *foreign.span()),), foreign.end())
+        return Detection((Secret(kind_of(lead["lead"]), *foreign.span()),), foreign.end())
     if value is None:
         return Detection((), lead.end())
     found = value[0] if quote else value[0].rstrip(_TRAILING)
@@ -175,7 +193,7 @@ def read_assignment(data: bytes, start: int) -> Detection:
         return Detection((), value.end())
     if _NOT_SECRET.search(data, max(0, start - _NOT_SECRET_CHARS), lead.end()):
         return Detection((), value.end())
-    return Detection((Secret(_kind(lead["lead"]), value.start(), stop),), stop)
+    return Detection((Secret(kind_of(lead["lead"]), value.start(), stop),), stop)
 
 
 def _quote(lead: re.Match[bytes]) -> bytes:
@@ -249,7 +267,7 @@ def _is_key(data: bytes, lead: re.Match[bytes], value: bytes, stop: int) -> bool
     return place is not Place.CODE
 
 
-def _kind(lead: bytes) -> str:
+def kind_of(lead: bytes) -> str:
     """Name the credential by what it was called."""
     if _IS_PASSWORD.search(lead):
         return "password"

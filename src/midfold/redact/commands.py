@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from midfold.late_patterns import compile_late
 from midfold.redact.patterns import Detection, Secret, is_argument
 
 _MAX_COMMAND_CHARS = 400
@@ -86,6 +87,11 @@ COMMANDS = (
         rf"{_GAP}(?:-[A-Za-z]{{1,4}}{_GAP}){{0,3}}[\"']?[\w.$#]{{1,40}}/",
     ),
     PasswordCommand("(?:kinit|cryptsetup|sudo|passwd)", _option("<<<", r"[ \t]{0,4}")),
+    PasswordCommand("chpasswd", _option("<<<", r"[ \t]{0,4}[\"']?[\w.-]{1,32}:")),
+    PasswordCommand("twine", _option("-p")),
+    PasswordCommand(
+        "vault", rf"{_GAP}login{_GAP}(?:-[\w=/-]{{1,40}}{_GAP}){{0,3}}(?=[A-Za-z.-]{{0,40}}[0-9])", _END
+    ),
     PasswordCommand("snmp[a-z]{2,12}", _option("-A", _GAP)),
     PasswordCommand("snmp[a-z]{2,12}", _option("-X", _GAP)),
     PasswordCommand(
@@ -102,8 +108,15 @@ COMMANDS = (
     PasswordCommand(
         "(?:echo|printf)",
         rf"(?:{_GAP}-[neE]{{1,3}})?{_GAP}",
-        rf"{_PIPE}(?:[^|;\r\n]{{0,80}}--(?:password-)?stdin|kinit)",
+        rf"{_PIPE}(?:sudo[ \t]{{1,4}})?(?:[^|;\r\n]{{0,80}}--(?:password-)?stdin|kinit|cryptsetup)",
     ),
+    PasswordCommand(
+        "(?:echo|printf)",
+        rf"(?:{_GAP}-[neE]{{1,3}})?{_GAP}(?=[^\s|]{{0,40}}[0-9])",
+        rf"[\"']?{_PIPE}[^|;\r\n]{{0,40}}\b(?:secrets?|passw\w{{0,4}})\b",
+    ),
+    PasswordCommand("doveadm", _option("-p", _GAP)),
+    PasswordCommand("security", rf"{_GAP}(?:add|set)-[a-z-]{{4,40}}{_TO_OPTION}-[wpP]{_GAP}"),
     PasswordCommand(
         "(?:echo|printf)",
         rf"(?:{_GAP}-[neE]{{1,3}})?{_GAP}[\"']?[\w.-]{{1,32}}:",
@@ -119,14 +132,14 @@ _NAMES = "|".join(dict.fromkeys(tool.names for tool in COMMANDS))
 
 SCREEN = rf"\b(?:{_NAMES})(?:\.exe)?[ \t]{{1,8}}[^\s]|{_PAIR_BEGINS}".encode()
 
-_NAME = re.compile(rf"\b(?:{_NAMES})(?:\.exe)?(?=[ \t])".encode())
+_NAME = compile_late(rf"\b(?:{_NAMES})(?:\.exe)?(?=[ \t])".encode())
 _MAX_NAMES = 4
 """More tools than that are not started on one line; what follows is a line of its own."""
-_PAIR_READER = re.compile(_PAIR.encode())
-_VALUE = re.compile(
+_PAIR_READER = compile_late(_PAIR.encode())
+_VALUE = compile_late(
     rb"'(?P<single>[^'\r\n\f]{1,200})'|\"(?P<double>[^\"\r\n\f]{1,200})\"|(?P<bare>[^\s'\"|;&<>`\f]{1,200}+)"
 )
-_LINE = re.compile(rb"(?:[^\r\n\f\\]|\\\r?\n|\\[^\r\n\f]){1,%d}+" % _MAX_COMMAND_CHARS)
+_LINE = compile_late(rb"(?:[^\r\n\f\\]|\\\r?\n|\\[^\r\n\f]){1,%d}+" % _MAX_COMMAND_CHARS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +150,8 @@ class _CommandReader:
 
 _NAMED_READERS = tuple(
     (
-        re.compile(tool.names.encode()),
-        _CommandReader(re.compile(tool.lead.encode()), re.compile(tool.after.encode())),
+        compile_late(tool.names.encode()),
+        _CommandReader(compile_late(tool.lead.encode()), compile_late(tool.after.encode())),
     )
     for tool in COMMANDS
 )

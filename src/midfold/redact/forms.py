@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from midfold.late_patterns import compile_late
 from midfold.redact.patterns import Detection, Secret
 
 
@@ -31,7 +32,7 @@ class FormReader:
 def make_readers(forms: Sequence[Form]) -> tuple[FormReader, ...]:
     """Compile the readers of forms, in their order."""
     return tuple(
-        FormReader(form, re.compile(f"{form.lead}(?P<value>{form.value})".encode())) for form in forms
+        FormReader(form, compile_late(f"{form.lead}(?P<value>{form.value})".encode())) for form in forms
     )
 
 

@@ -5,10 +5,11 @@ from base64 import b64decode
 from binascii import Error as NotBase64
 from collections.abc import Iterator
 
+from midfold.late_patterns import compile_late
 from midfold.redact.forms import Form, make_readers, make_screen, read_form
 from midfold.redact.patterns import MAX_VALUE_CHARS, Detection, Secret, is_argument, is_password, is_random
 
-_HEADER_NAME = re.compile(rb"(?i:x(?:-[a-z]+){1,5})")
+_HEADER_NAME = compile_late(rb"(?i:x(?:-[a-z]+){1,5})")
 
 
 def _is_header_value(value: bytes) -> bool:
@@ -93,8 +94,8 @@ _COOKIES = rf"{_START}(?i:cookie{_SET})"
 SCREEN = rf"{make_screen(_FORMS)}|{_COOKIES}[\w.-]{{1,80}}=".encode()
 
 _READERS = make_readers(_FORMS)
-_COOKIE_LINE = re.compile(rf"{_COOKIES}(?P<value>[^\r\n\f\"'`\\]{{1,{MAX_VALUE_CHARS}}})".encode())
-_COOKIE = re.compile(rb"[\w.-]{1,80}=(?P<value>[^;\s]{8,})")
+_COOKIE_LINE = compile_late(rf"{_COOKIES}(?P<value>[^\r\n\f\"'`\\]{{1,{MAX_VALUE_CHARS}}})".encode())
+_COOKIE = compile_late(rb"[\w.-]{1,80}=(?P<value>[^;\s]{8,})")
 MIN_COOKIE_CHARS = 12
 """Shorter cookies are preferences."""
 
@@ -122,8 +123,10 @@ _TOKEN = rf"[^{_USER_ENDS}]{{16,256}}"
 
 URL_SCREEN = rf"://(?:{_USER}:{_PASSWORD}|{_TOKEN})@".encode()
 
-_CREDENTIALS = re.compile(rf"://(?:{_USER}:(?P<password>{_PASSWORD})|(?P<token>{_TOKEN}))@".encode())
-_URL_STAND_IN = re.compile(rb"[$<{*\[]|\.\.\.|^%s|^(?:pass|password|passwd|pwd|secret|[x?]+)$", re.IGNORECASE)
+_CREDENTIALS = compile_late(rf"://(?:{_USER}:(?P<password>{_PASSWORD})|(?P<token>{_TOKEN}))@".encode())
+_URL_STAND_IN = compile_late(
+    rb"[$<{*\[]|\.\.\.|^%s|^(?:pass|password|passwd|pwd|secret|[x?]+)$", re.IGNORECASE
+)
 
 
 def read_url(data: bytes, start: int) -> Detection:

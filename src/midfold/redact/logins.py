@@ -1,7 +1,6 @@
 """Finds passwords by the form of a login: SQL, mail and file servers, `.pgpass`, directives, calls."""
 
-import re
-
+from midfold.late_patterns import compile_late
 from midfold.redact.forms import Form, make_readers, make_screen, read_form
 from midfold.redact.patterns import Detection, Secret, is_argument, is_mixed, is_password, is_random
 
@@ -18,7 +17,7 @@ def _is_base64(value: bytes) -> bool:
     return is_random(value, min_chars=8)
 
 
-_PROSE = re.compile(
+_PROSE = compile_late(
     rb"[0-9]|[a-z]{1,4}|[A-Z_]+|option|phrase|command|setting|config\w*|directive|parameter\w*|string"
 )
 _QUOTE = r"\\{0,3}[\"']"
@@ -30,6 +29,13 @@ _PAIRS = (
     r"networkcredential|pscredential|basicauth|basic_auth|passwordauthentication|\bauth[ \t]{0,2}=|"
     r"passwordcredentials?|wifi\.begin|\.login|auth_header"
 )
+# What writes a setting, and how those are named that hold a credential.
+_SETS = (
+    r"config[ \t](?:set|add)|CONFIG[ \t]SET|kv[ \t]put|etcdctl[ \t]put|secrets?[ \t](?:set|put|create|add)"
+)
+_SET_NAMES = r"(?i:password|passwd|pwd|_pass|requirepass|passphrase|secret|token)"
+_DIGITS = [b"%d" % digit for digit in range(10)]
+_LEAST_DIGITS = 3
 _CONNECTS = r"(?:mysqli?_connect|mysqli|PDO|pg_connect|ftp_login|imap_open)[ \t]{0,2}\([ \t]{0,2}"
 FORMS = (
     Form(
@@ -129,7 +135,8 @@ FORMS = (
     Form(
         "password",
         r"(?:\b(?:ENV|ARG|setx|SetEnv)|\bset[ \t]{1,2}-[a-zA-Z]{1,4})[ \t]{1,4}"
-        r"[A-Z][A-Z0-9_]{0,40}?(?:PASSWORD|PASSWD|PASS|PWD|TOKEN|SECRET|KEY)[ \t]{1,4}[\"']?",
+        r"[A-Z][A-Z0-9_]{0,40}?(?:PASSWORD|PASSWD|PASS|PWD|TOKEN|SECRET|KEY)"
+        r"(?:_[A-Z0-9]{1,12})?[ \t]{1,4}[\"']?",
         r"[^\s\"'$]",
         r"[^\s\"'$][^\s\"']{3,200}",
         is_argument,
@@ -152,6 +159,46 @@ FORMS = (
         screen=r"(?i:\b(?:credentials?|creds|logins?)(?:[ \t]{0,2}[:=])?[ \t]{1,2})[\w.@+\\-]",
     ),
     Form(
+        "token",
+        r"(?i:_authtoken|secret_access_key|access_token|api_?key|secret_?key|auth_?token)[ \t]{1,4}[\"']?",
+        r"[\w+/=-]{16}",
+        r"[\w+/=-]{16,400}",
+        lambda value: is_random(value) and sum(map(value.count, _DIGITS)) >= _LEAST_DIGITS,
+    ),
+    Form(
+        "password",
+        rf"\b(?:{_SETS})[ \t]{{1,4}}(?:-[\w=-]{{1,30}}[ \t]{{1,4}})?"
+        rf"[\w./:-]{{0,80}}(?:{_SET_NAMES})[ \t]{{1,4}}[\"']?",
+        _RUN,
+        _RUN + r"{5,200}",
+        is_mixed,
+        screen=rf"\b(?:{_SETS})[ \t]{{1,4}}",
+    ),
+    Form(
+        "password",
+        r"(?:^|[^<])<<<[ \t]{0,4}\$?[\"']?",
+        r"[^\s\"'`<]",
+        r"[^\s\"'`;|<>]{6,200}?(?=[\"'`;|]|\s|\\|$)",
+        is_mixed,
+    ),
+    Form(
+        "password",
+        r"\b(?:with|using)[ \t](?:password|passwd|pw|pass|passphrase)[ \t]{1,2}",
+        r"[^\s\"'`]",
+        r"[^\s\"'`,;]{6,128}",
+        lambda value: is_mixed(value.rstrip(b".!?)")),
+    ),
+    Form(
+        "password",
+        r"(?i:[.>\s](?:set|with|use)_?(?:password|passwd|pwd|passphrase)\([ \t]{0,2}\\{0,3}[\"'])",
+        _IN_QUOTES_BEGINS,
+        _IN_QUOTES,
+        _is_given,
+    ),
+    Form(
+        "password", r":[ \t]{1,4}(?:PSK|EAP|XAUTH)[ \t]{1,4}[\"']", _IN_QUOTES_BEGINS, _IN_QUOTES, _is_given
+    ),
+    Form(
         "private-key",
         r"<(?:D|P|Q|DP|DQ|InverseQ)>",
         r"[A-Za-z0-9+/]{16}",
@@ -168,7 +215,7 @@ FORMS = (
     Form(
         "secret",
         r"(?i:\b(?:seed|mnemonic|recovery)(?:[ _-]?(?:phrase|words|seed))?[\"']?)"
-        r"[ \t]{0,3}[:=][ \t]{0,3}[\"']?",
+        r"(?:[ \t]{0,3}[:=]|[ \t]is[ \t]?:?)[ \t]{0,3}[\"']?",
         r"[a-z]{3,8} [a-z]{3}",
         r"(?:[a-z]{3,8} ){11,23}[a-z]{3,8}",
         lambda _value: True,
@@ -214,9 +261,9 @@ PIPED_SCREEN = (
 )
 """A string that is piped into what makes a password of it, or a word that is named as one behind."""
 PIPED_CHARS = 200
-_PIPED = re.compile(rb"[\"'](?P<value>[^\"'\r\n\f]{3,%d})$" % (PIPED_CHARS - 1))
+_PIPED = compile_late(rb"[\"'](?P<value>[^\"'\r\n\f]{3,%d})$" % (PIPED_CHARS - 1))
 
-_WORD_BEFORE = re.compile(rb"(?<![^\s\"'`(])(?P<value>[^\s\"'`(]{5,100})[\"'`]?$")
+_WORD_BEFORE = compile_late(rb"(?<![^\s\"'`(])(?P<value>[^\s\"'`(]{5,100})[\"'`]?$")
 
 
 def read_piped(data: bytes, start: int) -> Detection:

@@ -13,9 +13,11 @@ import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property, partial
 from importlib.util import find_spec
 from typing import Protocol
+
+from midfold.late_patterns import compile_late
 
 MIN_PASSWORD_CHARS = 5
 MIN_QUOTED_CHARS = 4
@@ -31,11 +33,11 @@ _MIN_PASSWORD_DISTINCT_CHARS = 3
 
 # Words as people write names with: snake_case, kebab-case, camelCase, dotted, a path, with a number behind.
 _WORD = rb"(?:[A-Z]?[a-z]{2,}+|[A-Z]{2,40}(?![a-z]))++"
-_NAME = re.compile(
+_NAME = compile_late(
     rb"[-_./~:@]*+" + _WORD + rb"(?:[-_./:@?# ]++" + _WORD + rb")*+(?:[-_.]?\d{1,4})?[-_.:=!?]*+"
 )
-_NUMBER = re.compile(rb"[-\d.,:_+%/]+")
-_DIGITS = re.compile(rb"\d{6,}")
+_NUMBER = compile_late(rb"[-\d.,:_+%/]+")
+_DIGITS = compile_late(rb"\d{6,}")
 _TEMPLATE = rb"[$#%@]?\{|\$\(|\$[A-Za-z_]\w*$|^[<\[(&*$%]|%[sdr]$|%\(|\.\.\.|\*\*\*|xxxx|<%"
 _EXPRESSION = rb"^[\w.$]*\?[\w.$!]*:|&&|\|\||=>|->|::"
 _FILE_OR_URL = (
@@ -46,21 +48,25 @@ _INSTEAD = (
     rb"your[-_ ]|[-_]here$|placeholder|redacted|example\.(?:com|org)|undefined|"
     rb"^(?:true|false|none|null|nil)$"
 )
-_STAND_IN = re.compile(b"|".join((_TEMPLATE, _EXPRESSION, _FILE_OR_URL, _INSTEAD)), re.IGNORECASE)
-_LABEL = re.compile(
+_STAND_IN = compile_late(b"|".join((_TEMPLATE, _EXPRESSION, _FILE_OR_URL, _INSTEAD)), re.IGNORECASE)
+_LABEL = compile_late(
     rb"passw|passphrase|token|string|requir|invalid|optional|enter|confirm|incorrect|wrong|missing|hidden|"
     rb"hash|field|input|value|default|prompt|^(?:pass|pwd|bool|bytes|object|number|boolean|unknown|username)$",
     re.IGNORECASE,
 )
-_KEY_LABEL = re.compile(rb"key|secret|auth|test|name|user|data|sha|md5|utf|base|vers|^v[0-9]", re.IGNORECASE)
+_KEY_LABEL = compile_late(
+    rb"key|secret|auth|test|name|user|data|sha|md5|utf|base|vers|^v[0-9]", re.IGNORECASE
+)
 # "password" with a number or a sign behind is the most common password of all.
-_WEAK = re.compile(rb"p[a@4]ssw[o0]rd[0-9!@#$%^&*]{2,8}", re.IGNORECASE)
-_METAVARIABLE = re.compile(rb"[A-Z][A-Z_-]*|(?i:pass|pw|pwd|passwd|password|secret|the|and|or|for|to|is|no)")
-_LETTERS = re.compile(rb"[A-Za-z]{4,64}")
-_SHORT_KEY = re.compile(rb"[A-Za-z0-9][A-Za-z0-9_.!@$%^&+-]+")
-_NUMBERED = re.compile(rb"[A-Za-z]{2,20}(?:-[A-Za-z]{2,20}){0,4}-[0-9]{1,6}")
+_WEAK = compile_late(rb"p[a@4]ssw[o0]rd[0-9!@#$%^&*]{2,8}", re.IGNORECASE)
+_METAVARIABLE = compile_late(
+    rb"[A-Z][A-Z_-]*|(?i:pass|pw|pwd|passwd|password|secret|the|and|or|for|to|is|no)"
+)
+_LETTERS = compile_late(rb"[A-Za-z]{4,64}")
+_SHORT_KEY = compile_late(rb"[A-Za-z0-9][A-Za-z0-9_.!@$%^&+-]+")
+_NUMBERED = compile_late(rb"[A-Za-z]{2,20}(?:-[A-Za-z]{2,20}){0,4}-[0-9]{1,6}")
 _PATHS = (b"/", b"./", b"../", b"~/")
-_SYLLABLE = re.compile(rb"[A-Za-z]++[\d@#$%^&*!~]|[\d@#$%^&*!~]++[A-Za-z]")
+_SYLLABLE = compile_late(rb"[A-Za-z]++[\d@#$%^&*!~]|[\d@#$%^&*!~]++[A-Za-z]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +193,18 @@ def compile_bounded(pattern: bytes) -> Pattern:
     return re.compile(pattern)
 
 
+class LateScreen:
+    """A pattern that an engine compiles when it is first used."""
+
+    def __init__(self, engine: Engine, pattern: bytes) -> None:
+        self._compile = partial(engine, pattern)
+
+    @cached_property
+    def search(self) -> Callable[..., PatternMatch | None]:
+        """Look for the pattern as the compiled one does."""
+        return self._compile().search
+
+
 def choose_engine() -> Engine:
     """Return the engine of re2 where that is installed, else the standard library's."""
     return _re2_engine() if find_spec("re2") else compile_bounded
@@ -201,5 +219,5 @@ def _re2_engine() -> Engine:
     options.encoding = re2.Options.Encoding.LATIN1  # a byte is a character
     options.never_capture = True
     # Room for the states of a pattern with a hundred branches; too little would mean a slower method.
-    options.max_mem = 32 << 20
+    options.max_mem = 64 << 20
     return lambda pattern: re2.compile(pattern, options)

@@ -1,9 +1,10 @@
 """Placeholders: what stands in the place of a credential, and how a text that has some is read again."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 
+from midfold.late_patterns import compile_late
 from midfold.redact.shapes import MIDDLE_SHAPES, SHAPES
 
 _KINDS_BY_CONTEXT = [
@@ -28,12 +29,11 @@ KINDS = frozenset(
 
 OPENING = b"[REDACTED:"
 """The beginning of every placeholder."""
-_OPENING_TEXT = OPENING.decode()
 # Farther than a private key is long, and than any other evidence or value.
 _NEAR_CHARS = 20_480
 _ID_BYTES = 2
 # A pattern of all kinds would take longer to compile than all others together.
-_PLACEHOLDER = re.compile(rb"\[REDACTED:([a-z0-9-]{1,64})(?::[0-9a-f]{4})?\]")
+_PLACEHOLDER = compile_late(rb"\[REDACTED:([a-z0-9-]{1,64})(?::[0-9a-f]{4})?\]")
 
 
 def write_placeholder(kind: str, secret: str, key: bytes) -> str:
@@ -56,20 +56,20 @@ def _blank(match: re.Match[bytes]) -> bytes:
     return b"\f" * len(match[0]) if match[1].decode() in KINDS else match[0]
 
 
-def near_placeholders(text: str) -> Iterator[slice]:
-    """Yield the lines around placeholders, stretch by stretch; no reading depends on what is farther away."""
+def lines_around(text: str, written: Iterable[slice]) -> Iterator[slice]:
+    """Yield the lines around what was `written`, stretch by stretch.
+
+    No reading depends on what is farther away.
+    """
     start = stop = 0
-    position = text.find(_OPENING_TEXT)
-    while position >= 0:
-        first = max(text.rfind("\n", 0, max(position - _NEAR_CHARS, 0)), 0)
-        if stop and first > stop:
-            yield slice(start, stop)
-            start = first
-        elif not stop:
-            start = first
-        end = text.find("\n", position + _NEAR_CHARS)
-        stop = end if end >= 0 else len(text)
-        # Whatever stands before is in this stretch, so the next one that counts is near its end.
-        position = text.find(_OPENING_TEXT, max(position + 1, stop - _NEAR_CHARS))
+    for each in written:
+        first, last = max(each.start - _NEAR_CHARS, 0), each.stop + _NEAR_CHARS
+        if first > stop:
+            if stop:
+                yield slice(start, stop)
+            start = max(text.rfind("\n", stop, first), stop)
+        if last > stop:
+            end = text.find("\n", last)
+            stop = end if end >= 0 else len(text)
     if stop:
         yield slice(start, stop)

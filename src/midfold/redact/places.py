@@ -8,6 +8,8 @@ separators of a connection string.
 import re
 from enum import Enum, auto
 
+from midfold.late_patterns import compile_late
+
 _LINE_CHARS = 160
 
 
@@ -20,27 +22,29 @@ class Place(Enum):
 
 
 # Before the name: an indent, a list's dash, a quote's or a comment's sign, the rest of the name.
-_SETTING_LINE = re.compile(rb"[ \t>#*+;|!-]{0,40}(?:export |set |env )?[\w./?-]{0,80}[\"']?")
+_SETTING_LINE = compile_late(rb"[ \t>#*+;|!-]{0,40}(?:export |set |env )?[\w./?-]{0,80}[\"']?")
 _EDGES = (b"\\n", b'":"', b'": "')
-_LINE_END = re.compile(rb"[ \t]{0,8}(?:\\{0,2}\\[nr]|[\r\n]|$|#|\x1b|\f)")
-_SEPARATED = re.compile(rb"(?:[?&;]|(?:^|[ \t\"'(])[\w.-]{1,40}=[^\s=;&,]{1,60}[,; ])[\w .-]{0,40}$")
+_LINE_END = compile_late(rb"[ \t]{0,8}(?:\\{0,2}\\[nr]|[\r\n]|$|#|\x1b|\f)")
+_SEPARATED = compile_late(rb"(?:[?&;]|(?:^|[ \t\"'(])[\w.-]{1,40}=[^\s=;&,]{1,60}[,; ])[\w .-]{0,40}$")
 # An argument of a command, in a text without a call before; a user's name with its password behind.
-_ARGUMENT = re.compile(rb"^[^(,\[{]*[ \t=][\"']?[\w.-]{0,40}$")
-_AFTER_USER = re.compile(
+_ARGUMENT = compile_late(rb"^[^(,\[{]*[ \t=][\"']?[\w.-]{0,40}$")
+_AFTER_USER = compile_late(
     rb"(?i:user(?:name)?|login|e-?mail|account)[\"']?[:=][ \t]{0,4}[^\s,;/|]{1,60}"
     rb"(?:[ \t]{0,2}[,;/|][ \t]{0,2}|[ \t]{1,2})\w{0,20}$"
 )
-_ARGUMENT_END = re.compile(rb"\s|$|[\"']|,[\w.-]{1,60}=")
-_BLANK = re.compile(rb"\s|$")
-_OPTION = re.compile(rb"--|[ \t]-")
+_ARGUMENT_END = compile_late(rb"\s|$|[\"']|,[\w.-]{1,60}=")
+_BLANK = compile_late(rb"\s|$")
+_OPTION = compile_late(rb"--|[ \t]-")
 # Before an option that is spoken of, and listed with another name for it.
-_SAID = re.compile(
+_SAID = compile_late(
     rb"(?i:(?:,|\b(?:and|or|the|an|with|of|to|now|in|if|when|is|use|via|by|new|added))[ \t]{0,4}$)"
 )
-_VALUE_OF = re.compile(rb"(?i)\svalue[\"']?[ \t]{0,4}[:=]")
-_ELEMENT_END = re.compile(rb"</")
-_SPOKEN = re.compile(rb"(?:[a-z]|[ \t][a-z]{2,9}:)[ \t]{0,8}$", re.IGNORECASE)
-_SENTENCE_END = re.compile(rb"[\"'`)]?[.!]?(?:\s|$|[\"'`)])")
+_VALUE_OF = compile_late(rb"(?i)\svalue[\"']?[ \t]{0,4}[:=]")
+_ELEMENT_END = compile_late(rb"</")
+_SPOKEN = compile_late(rb"(?:[a-z]|[ \t][a-z]{2,9}:)[ \t]{0,8}$", re.IGNORECASE)
+# "My password: …", the rest of the line being the password.
+_OWNED = compile_late(rb"(?i:\b(?:my|our|your|his|her|their|the)[ \t](?:[\w-]{1,20}[ \t]){0,2}$)")
+_SENTENCE_END = compile_late(rb"[\"'`)]?[.!]?(?:\s|$|[\"'`)])")
 
 
 def find_place(data: bytes, start: int, lead: bytes, stop: int) -> Place:
@@ -60,8 +64,11 @@ def find_place(data: bytes, start: int, lead: bytes, stop: int) -> Place:
         return Place.SETTING
     if _SPOKEN.search(lead):
         return Place.SENTENCE if _SENTENCE_END.match(data, stop) else Place.CODE
-    if _SETTING_LINE.fullmatch(before) and _LINE_END.match(data, stop):
-        return Place.SETTING
+    if _LINE_END.match(data, stop):
+        if _SETTING_LINE.fullmatch(before):
+            return Place.SETTING
+        if b":" in lead and _OWNED.search(before):
+            return Place.SENTENCE
     return Place.CODE
 
 
@@ -73,19 +80,19 @@ def _line_before(data: bytes, position: int) -> bytes:
 
 
 # A setting's word that is no value: a type, a label, a word of a sentence, what stands for nothing.
-_NO_VALUE = re.compile(
+_NO_VALUE = compile_late(
     rb"(?i:pass|(?:passw|passwd|password|passphrase|pwd|token|string|str|bytes?|object|number|bool|boolean|int|text|"
     rb"varchar|char|field|input|value|default|prompt|requir|optional|unknown|username|user|none|null|nil|true|false|yes|no|"
     rb"undefined|hidden|secret|credential|auto|generated|random|file|env|stdin|keyring|plain|encrypted|hash)"
     rb"[a-z]{0,3})|[A-Z_]+"
 )
-_TYPE_NAME = re.compile(rb"[A-Z]+[a-z]+[A-Z][A-Za-z]*")
-_FUNCTION_WORD = re.compile(
+_TYPE_NAME = compile_late(rb"[A-Z]+[a-z]+[A-Z][A-Za-z]*")
+_FUNCTION_WORD = compile_late(
     rb"(?i:and|are|but|can|for|from|has|have|into|its|may|must|not|only|option|options|flags?|that|the|then|this|"
     rb"when|where|which|will|with|would|your|should|using|used|also|they|there|same|been|were|what|command|description|respectively)"
 )
 # What is said of a password: its state, how it is kept, what became of it.
-_STATE = re.compile(
+_STATE = compile_late(
     rb"(?i:[a-z]+(?:ed|ing|able|ible|ory|ent|ant|ive|ual|less|ful|ly|own|ten|al|ous|ary)|(?:in)?correct|"
     rb"(?:in)?valid|wrong|empty|right|weak|strong|short|long|bad|good|blank|safe|un?known|null|none|true|"
     rb"false|fine|okay|gone|lost|old|new|here|there|below|above|case|just|left|later|either|other|over|under|rather|sent|kept|set|too|also|always|"

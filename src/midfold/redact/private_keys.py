@@ -4,9 +4,9 @@ A block is known by its first line or, where that is cut off, by its last; in be
 behind whatever a log, a diff, a listing with line numbers or a string literal puts between two lines.
 """
 
-import re
 from collections.abc import Iterator
 
+from midfold.late_patterns import compile_late
 from midfold.redact.patterns import Secret
 
 _KIND = "private-key"
@@ -36,10 +36,10 @@ _LINES = (
     _LINE + rb"(?:" + _GAP + rb"{1,80}+" + _LINE + rb")*+(?:" + _GAP + rb"{1,80}+" + _SHORT_LINE + rb"){0,2}"
 )
 _HEADERS = _GAP + rb"{0,80}+(?:" + _HEADER + _GAP + rb"{1,80}+){0,6}+"
-REST = re.compile(_PUTTY_DIGITS + _HEADERS + _LINES + rb"(?:" + _GAP + rb"{0,80}(?:" + _LAST + rb"))?")
+REST = compile_late(_PUTTY_DIGITS + _HEADERS + _LINES + rb"(?:" + _GAP + rb"{0,80}(?:" + _LAST + rb"))?")
 # Words first and outside of any group: that is what is quickly looked for. A first line counts with its rest;
 # in a PuTTY file that is base64 at once.
-EDGE = re.compile(
+EDGE = compile_late(
     _after_dashes(b"BEGIN ")
     + rb"(?="
     + REST.pattern
@@ -55,7 +55,7 @@ EDGE = re.compile(
     + rb")"
 )
 # An escaped line break ends in a letter that base64 has, too.
-_RUN = re.compile(rb"(?:(?<![\\A-Za-z0-9+/])|(?<=\\[nrt]))" + _LINES + _GAP + rb"{0,80}")
+_RUN = compile_late(rb"(?:(?<![\\A-Za-z0-9+/])|(?<=\\[nrt]))" + _LINES + _GAP + rb"{0,80}")
 
 
 def find_keys(data: bytes) -> Iterator[Secret]:

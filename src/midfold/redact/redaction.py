@@ -12,30 +12,32 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import chain, count
+from itertools import accumulate, chain, count
 
-from midfold.redact import assignments, commands, headers, logins, private_keys, tokens
+from midfold.late_patterns import compile_late
+from midfold.redact import assignments, commands, headers, logins, next_line, private_keys, tables, tokens
 from midfold.redact.ascii_text import ascii_form, find_places, unwrap
 from midfold.redact.patterns import (
     MAX_VALUE_CHARS,
     Detection,
     Engine,
+    LateScreen,
     Pattern,
     Secret,
     choose_engine,
 )
-from midfold.redact.placeholders import hide_placeholders, near_placeholders, write_placeholder
+from midfold.redact.placeholders import hide_placeholders, lines_around, write_placeholder
 from midfold.redact.shapes import MAX_BEFORE_CHARS, RUN_PREFIX
 
 _PART_CHARS = 2_048
 # No evidence of a credential is longer, but for what has a run of letters and digits in it.
 _EVIDENCE_CHARS = 512
 _SHORT_RUN = 256
-_LONG_RUN = re.compile(rb"[\w-]{%d}" % _SHORT_RUN)
-_LONG_WORD = re.compile(rb"[A-Za-z0-9]{%d}" % _SHORT_RUN)
-_REST_OF_RUN = re.compile(rb"[\w-]*+")
-_REST_OF_WORD = re.compile(rb"[A-Za-z0-9]*+")
-_TO_RUN = re.compile(rb"(?s:.*)[^\w-]")
+_LONG_RUN = compile_late(rb"[\w-]{%d}" % _SHORT_RUN)
+_LONG_WORD = compile_late(rb"[A-Za-z0-9]{%d}" % _SHORT_RUN)
+_REST_OF_RUN = compile_late(rb"[\w-]*+")
+_REST_OF_WORD = compile_late(rb"[A-Za-z0-9]*+")
+_TO_RUN = compile_late(rb"(?s:.*)[^\w-]")
 # How far behind an escaped character, which may be taken for the beginning of a run, the run begins.
 _ESCAPE_CHARS = 16
 # What reading depends on: names that are none of a credential before, a value and what follows it behind.
@@ -223,6 +225,7 @@ _LINE_DETECTORS = (
     (commands.SCREEN, commands.read_command),
     (logins.SCREEN, logins.read_login),
     (assignments.SCREEN, assignments.read_assignment),
+    (next_line.SCREEN, next_line.read_next_line),
 )
 # Nearly every text, and nearly every line of others, is let go after one look for all there is.
 _GATE = (*(screen for screen, _ in _LINE_DETECTORS), tokens.MIDDLE_SIGNS, logins.PIPED_SCREEN)
@@ -236,9 +239,11 @@ class Finder:
 
     def __init__(self, engine: Engine) -> None:
         self._gate = engine(b"|".join(_GATE))
-        detectors = [Detector(engine(screen), read) for screen, read in _LINE_DETECTORS]
+        # Most texts end at the gate, so the detectors' own screens are compiled when one gets through.
+        detectors = [Detector(LateScreen(engine, screen), read) for screen, read in _LINE_DETECTORS]
         middle = Detector(tokens.MIDDLE_SCREEN, tokens.read_middle, MAX_BEFORE_CHARS)
-        piped = Detector(engine(logins.PIPED_SCREEN), logins.read_piped, logins.PIPED_CHARS)
+        piped = Detector(LateScreen(engine, logins.PIPED_SCREEN), logins.read_piped, logins.PIPED_CHARS)
+        self._cells, self._columns = LateScreen(engine, tables.SIGN), LateScreen(engine, tables.SCREEN)
         self._detectors = (detectors[0], middle, *detectors[1:], piped)
 
     def find(self, text: str) -> list[Secret]:
@@ -251,11 +256,17 @@ class Finder:
         parts = list(Scanner(data, self._gate, self._detectors).parts())
         # These may reach over parts: keys of many lines, and what invisible characters stand in.
         across = list(private_keys.find_keys(data)) if any(map(data.__contains__, private_keys.WORDS)) else []
+        if self._cells.search(data, 0) is not None:
+            across += tables.find_columns(data, self._columns)
         across += self._find_unwrapped(text, data)
         if not across:
             return parts
-        joined = join([*across, *(secret for part in parts for secret in _moved(part))])
-        return [ScannedPart(0, len(text), Findings(tuple(joined)))]
+        return [
+            ScannedPart(
+                secret.start, secret.stop, Findings((Secret(secret.kind, 0, secret.stop - secret.start),))
+            )
+            for secret in join([*across, *(secret for part in parts for secret in _moved(part))])
+        ]
 
     def _find_unwrapped(self, text: str, data: bytes) -> list[Secret]:
         """Return the credentials that are seen without the invisible characters, as they are with them."""
@@ -291,8 +302,12 @@ def redact(text: str, *, key: bytes = b"", finder: Finder | None = None) -> str:
     for _ in range(_MAX_ROUNDS):
         if not parts:
             break
-        text = "".join(_write(text, parts, key))
-        parts = [part for near in near_placeholders(text) for part in _find_within(finder, text, near)]
+        pieces = list(_write(text, parts, key))
+        text = "".join(pieces)
+        # Every other piece was written now; what is near an older one was read after that had been written.
+        ends = list(accumulate(map(len, pieces), initial=0))
+        written = map(slice, ends[1::2], ends[2::2])
+        parts = [part for near in lines_around(text, written) for part in _find_within(finder, text, near)]
     return text
 
 
@@ -307,7 +322,10 @@ def find_secrets(text: str) -> list[Secret]:
 
 
 def _write(text: str, parts: Iterable[ScannedPart], key: bytes) -> Iterator[str]:
-    """Yield the text with its parts written; one that comes again is written once."""
+    """Yield the text between its parts and these as they are written, in turn.
+
+    One that comes again is written once.
+    """
     written: dict[tuple[Findings, str], str] = {}
     position = 0
     for part in parts:

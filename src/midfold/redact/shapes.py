@@ -222,6 +222,7 @@ _SERVICES = _strong(
 _SERVICES += _weak(
     ("resend-key", r"re_[A-Za-z0-9]{6,}_[A-Za-z0-9]{16,}"),
     ("square-token", r"EAAA[\w-]{56,}"),
+    ("telegram-token", r"bot\d{8,10}:[\w-]{35}"),
     ("facebook-token", r"EAA[A-Za-z0-9]{80,}"),
 )
 
@@ -259,6 +260,7 @@ RUN_SHAPES = (
     Shape("fal-key", r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}:[0-9a-f]{32}"),
     Shape("zhipu-key", r"[0-9a-f]{32}\.[A-Za-z0-9]{16}\b"),
     Shape("password-hash", r"\$(?:2[abxy]\$\d{2}|[156y]|apr1|argon2id?)\$[./A-Za-z0-9$=,+-]{20,}"),
+    Shape("password-hash", r"\{(?:SSHA|SHA|SMD5|CRYPT|ARGON2|PBKDF2)[\w-]{0,8}\}[./A-Za-z0-9$=,+-]{20,}"),
     Shape("mailgun-key", r"[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}"),
 )
 

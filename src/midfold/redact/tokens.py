@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from midfold.late_patterns import compile_late
 from midfold.redact.patterns import Detection, Secret, is_name
 from midfold.redact.shapes import GLUED_SHAPES, MIDDLE_SHAPES, RUN_SHAPES, WORD_SHAPES, MiddleShape, Shape
 
@@ -25,8 +26,8 @@ SCREEN = "|".join(
     )
 ).encode()
 
-_ESCAPE_PATTERN = re.compile(ESCAPE.encode())
-_REST_OF_RUN = re.compile(rb"\w*")
+_ESCAPE_PATTERN = compile_late(ESCAPE.encode())
+_REST_OF_RUN = compile_late(rb"\w*")
 
 
 def read_token(data: bytes, start: int) -> Detection:
@@ -68,7 +69,7 @@ def _choice(byte: bytes) -> _Choice:
         for shape in (*WORD_SHAPES, *RUN_SHAPES)
         if not shape.pattern[0].isalnum() or shape.pattern[0].encode() == byte
     )
-    return _Choice(shapes, re.compile("|".join(f"({shape.pattern})" for shape in shapes).encode()))
+    return _Choice(shapes, compile_late("|".join(f"({shape.pattern})" for shape in shapes).encode()))
 
 
 # Some are given away only by a sign in the middle: what comes before it is part of them. The screen looks for
@@ -84,7 +85,7 @@ def _pattern(shape: MiddleShape) -> str:
     return rf"{sign}(?<={shape.before}{sign})(?:{shape.after})\w*"
 
 
-MIDDLE_SCREEN = re.compile("|".join(map(_pattern, MIDDLE_SHAPES)).encode())
+MIDDLE_SCREEN = compile_late("|".join(map(_pattern, MIDDLE_SHAPES)).encode())
 """Of the standard library, for the look back; every step is bounded or part of a credential."""
 
 
@@ -96,10 +97,10 @@ class _MiddleReader:
 
 
 _READERS = {
-    shape.sign.encode(): _MiddleReader(shape.kind, shape.before_chars, re.compile(_pattern(shape).encode()))
+    shape.sign.encode(): _MiddleReader(shape.kind, shape.before_chars, compile_late(_pattern(shape).encode()))
     for shape in MIDDLE_SHAPES
 }
-_SIGN = re.compile("|".join(re.escape(shape.sign) for shape in MIDDLE_SHAPES).encode())
+_SIGN = compile_late("|".join(re.escape(shape.sign) for shape in MIDDLE_SHAPES).encode())
 
 
 def read_middle(data: bytes, start: int) -> Detection:
