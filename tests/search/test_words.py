@@ -1,7 +1,6 @@
 """What a message is found by."""
 
 import re
-import time
 
 import pytest
 from hypothesis import given
@@ -17,6 +16,7 @@ from midfold.search.words import (
     segment,
     split_identifier,
 )
+from support.pace import is_linear
 
 
 @pytest.mark.parametrize(
@@ -98,9 +98,4 @@ def test_any_text_can_be_stored(texts):
     "piece", ["a", "aA", "aB cD ", "A1", "中", "か\u3099", "\u1112\u1161", "🫡", "\ud800"]
 )
 def test_time_grows_with_the_text_and_not_faster(piece):
-    def cost(count):
-        start = time.process_time()
-        index_words([piece * count])
-        return time.process_time() - start
-
-    assert cost(80_000) < 10 * cost(20_000) + 0.05
+    assert is_linear(lambda count: index_words([piece * count]), 80_000)

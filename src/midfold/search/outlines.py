@@ -37,14 +37,7 @@ class Outlines:
             if len(numbers) == KNOWN_MATCHES:
                 common.append(key)
         for group in query.related:
-            best: dict[int, float] = {}
-            for term in group:
-                numbers = self._look_up(Key(term), _KNOWN_RELATED)
-                weight = RELATED_WEIGHT * self.rarities[term]
-                for number in numbers:
-                    best[number] = max(best.get(number, 0.0), weight)
-            for number, each in best.items():
-                self.weights[number] = self.weights.get(number, 0.0) + each
+            self._add_related(group)
         self._add_common(sorted(common, key=lambda key: -self.rarities[key.term] * key.weight))
 
     def _look_up(self, key: Key, most: int) -> Sequence[int]:
@@ -58,8 +51,23 @@ class Outlines:
 
     def _add(self, numbers: Iterable[int], weight: float) -> None:
         weights = self.weights
+        if not weights:
+            weights.update(dict.fromkeys(numbers, weight))
+            return
+        get = weights.get
         for number in numbers:
-            weights[number] = weights.get(number, 0.0) + weight
+            weights[number] = get(number, 0.0) + weight
+
+    def _add_related(self, group: Sequence[str]) -> None:
+        """Let the rarest of the terms that mean the same count where several stand."""
+        found = [(self._look_up(Key(term), _KNOWN_RELATED), term) for term in group]
+        best: dict[int, float] = {}
+        for numbers, term in sorted(found, key=lambda each: self.rarities[each[1]]):
+            best.update(dict.fromkeys(numbers, RELATED_WEIGHT * self.rarities[term]))
+        weights = self.weights
+        get = weights.get
+        for number, weight in best.items():
+            weights[number] = get(number, 0.0) + weight
 
     def _add_common(self, common: Sequence[Key]) -> None:
         """Find older documents, too, that have several terms of which only the newest are known."""
@@ -68,8 +76,11 @@ class Outlines:
         tried += [[telling[0], telling[2]], telling[1:3]] if telling[2:] else []
         for keys in tried:
             weight = sum(self.rarities[key.term] * key.weight for key in keys)
+            weights = self.weights
+            get = weights.get
             for number in self._collected.find(keys, KNOWN_MATCHES):
-                self.weights[number] = max(self.weights.get(number, 0.0), weight)
+                if get(number, 0.0) < weight:
+                    weights[number] = weight
 
     def weigh(self, number: int | None) -> float:
         """Return the weight of the terms that a document has."""
@@ -79,7 +90,7 @@ class Outlines:
         """Choose the documents that are worth reading: by their terms, and what stands next to the best."""
         weights = self.weights
         allowed = weights if self._within is None else weights.keys() & self._within
-        rough = nlargest(max(count, CHOSEN_BY_LENGTH), allowed, key=lambda number: (weights[number], number))
+        rough = self._heaviest(max(count, CHOSEN_BY_LENGTH), allowed)
         lengths = self._collected.lengths(rough)
         best = nlargest(
             count, rough, key=lambda number: (weights[number] / room(lengths.get(number, 0)), number)
@@ -90,3 +101,12 @@ class Outlines:
         return list(
             dict.fromkeys([*best, *(each for pair in near.values() for each in pair if each is not None)])
         )
+
+    def _heaviest(self, count: int, numbers: Collection[int]) -> list[int]:
+        """Return the documents with the largest weights; of equal ones the newest."""
+        weights = self.weights
+        if len(numbers) <= count:
+            return list(numbers)
+        least = sorted(map(weights.__getitem__, numbers))[-count]
+        able = [number for number in numbers if weights[number] >= least]
+        return nlargest(count, able, key=lambda number: (weights[number], number))

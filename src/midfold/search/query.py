@@ -12,12 +12,12 @@ The operators are written in capitals. Everything else is words to look for, and
 or a quotation mark that does not fit: no text is an error.
 """
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TypeAlias
 
+from midfold.late_patterns import compile_late
 from midfold.search.pairs import weigh_pair
 from midfold.search.related import find_related
 from midfold.search.stop_words import is_stop_word
@@ -32,9 +32,9 @@ STOP_WEIGHT = 0.1
 """What a word counts that is in every question."""
 
 _MAX_DEPTH = 8
-_LEXEME = re.compile(r'(?P<minus>-(?=["(\w]))?(?:"(?P<phrase>[^"]*)"|(?P<open>\()|(?P<word>[^\s"]+))|"')
+_LEXEME = compile_late(r'(?P<minus>-(?=["(\w]))?(?:"(?P<phrase>[^"]*)"|(?P<open>\()|(?P<word>[^\s"]+))|"')
 # Nobody means every word that begins with one letter, and to gather them takes the database long.
-_PREFIX = re.compile(r"(?:[^\W_]{2,}|[^\W_A-Za-z0-9])\*$")
+_PREFIX = compile_late(r"(?:[^\W_]{2,}|[^\W_A-Za-z0-9])\*$")
 
 
 @dataclass(frozen=True, slots=True)

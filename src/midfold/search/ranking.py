@@ -8,6 +8,7 @@ queries over agents' sessions in five languages; see docs/search.md for what the
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 
+from midfold.search.asked_for import Ordinal
 from midfold.search.documents import Collected, Document, Origin, Ranked
 from midfold.search.outlines import CHOSEN_BY_LENGTH, Outlines
 from midfold.search.query import Query
@@ -18,6 +19,7 @@ COMPARED = 48
 """So many documents are read to answer a query."""
 
 _RECENCY = 0.05
+_ORDINAL = {Ordinal.EARLY: 0.25, Ordinal.LATE: 0.25}
 _SHORT_TERMS = 100
 # What was said right before and right after counts for a short document. A model says again what it was told,
 # and the output of a tool is known by its call.
@@ -84,7 +86,12 @@ def _compare(
         if works and document.role == "assistant" and not document.carried:
             score *= _CONCLUSION_WEIGHT
         if score:
-            yield Ranked(number, score * (1 + _RECENCY * place / len(readings)))
+            yield Ranked(number, score * _time_weight(asked.ordinal, place / len(readings)))
+
+
+def _time_weight(asked: Ordinal, part: float) -> float:
+    """Weigh a document by how far it is in time; of two that say the same the newer one is told first."""
+    return 1 + _RECENCY * part + _ORDINAL.get(asked, 0.0) * (1 - part if asked is Ordinal.EARLY else part)
 
 
 def _near_shares(document: Document) -> tuple[float, float]:

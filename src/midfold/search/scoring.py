@@ -7,10 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from midfold.late_patterns import compile_late
+from midfold.search.asked_for import find_author, find_ordinal
 from midfold.search.documents import Document, Origin
 from midfold.search.matching import matches, words_in
 from midfold.search.query import Query
-from midfold.search.terms import STEMS, terms_in
+from midfold.search.terms import terms_in
 from midfold.search.weights import RELATED_WEIGHT, SATURATION, estimate, room
 
 _READ_CHARS = 20_000
@@ -23,24 +25,12 @@ _PASSAGE_TERMS = 60
 _NEXT_TO = 0.4
 _ROLE_WEIGHTS = {"user": 1.2, "assistant": 1.1}
 _SUMMARY_WEIGHT = 0.6
-_AUTHOR_WEIGHT = 1.7
+_AUTHOR_WEIGHTS = {"user": 1.7, "assistant": 1.2}
 _WHEN_WEIGHT = 1.1
-_ASKERS = frozenset(
-    STEMS[word]
-    for word in (
-        *("user", "users", "person", "customer", "usuario", "usuarios", "cliente"),
-        *("wish", "want", "asked", "asks", "request", "requested", "complained", "objection"),
-        *("peticion", "pide", "pidio", "quiere", "solicita"),
-    )
-)
-_UNSPACED_ASKERS = (
-    *("用户", "客户", "ユーザー", "사용자", "고객"),
-    *("要求", "请求", "希望", "要望", "依頼", "요청", "요구", "부탁"),
-)
-_WHEN = re.compile(
+_WHEN = compile_late(
     r"\b(?:when|what (?:date|day|month|year|time)|cuándo|quand|wann)\b|什么时候|何时|いつ|何日|언제", re.I
 )
-_TIME = re.compile(
+_TIME = compile_late(
     r"\b(?:yesterday|today|tomorrow|tonight|ago|(?:last|next|this|past) (?:week|month|year|night|summer"
     r"|winter|spring|fall|weekend|\w+day)|(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|may"
     r"|june|july|august|september|october|november|december|ayer|hoy|mañana|(?:19|20)\d\d|\d{1,2}:\d\d)\b"
@@ -73,13 +63,16 @@ class Asked:
         self.asks = query.asks
         self._prefixes = [key for key in query.keys if key.is_prefix]
         self._wanted = {key.term for key in query.keys} | {term for group in query.related for term in group}
+        self._groups = {term: number for number, group in enumerate(query.related) for term in group}
+        self._key_weights: dict[str, float] = {}
+        for key in query.keys:
+            self._key_weights[key.term] = self._key_weights.get(key.term, 0.0) + key.weight
         self._following = {
             first.term: (second.term, min(first.weight, second.weight))
             for first, second in pairwise(query.keys)
         }
-        self._asks_person = any(key.term in _ASKERS for key in query.keys) or any(
-            word in query.text for word in _UNSPACED_ASKERS
-        )
+        self._author = find_author(query.text)
+        self.ordinal = find_ordinal(query.text)
         self._asks_when = _WHEN.search(query.text) is not None
 
     def read(self, document: Document, known: float) -> Reading | None:
@@ -139,9 +132,16 @@ class Asked:
         return self._sum(weights)
 
     def _sum(self, weights: Mapping[str, float]) -> float:
-        own = sum(weights.get(key.term, 0.0) * key.weight for key in self._query.keys)
-        related = sum(max(weights.get(term, 0.0) for term in group) for group in self._query.related)
-        return own + RELATED_WEIGHT * related
+        """Add up the weights of terms that a text has; of terms that mean the same the best counts."""
+        own = 0.0
+        best: dict[int, float] = {}
+        for term, weight in weights.items():
+            group = self._groups.get(term)
+            if group is None:
+                own += weight * self._key_weights.get(term, 0.0)
+            elif weight > best.get(group, 0.0):
+                best[group] = weight
+        return own + RELATED_WEIGHT * sum(best.values())
 
     def _passage(self, places: _Places) -> float:
         """Weigh the terms of the best passage: what answers stands together, however long the text is."""
@@ -176,8 +176,8 @@ class Asked:
         weight = _ROLE_WEIGHTS.get(document.role, 1.0)
         if document.origin is Origin.SUMMARY:
             return _SUMMARY_WEIGHT
-        if self._asks_person and document.role == "user":
-            weight *= _AUTHOR_WEIGHT
+        if document.role == self._author:
+            weight *= _AUTHOR_WEIGHTS.get(self._author, 1.0)
         if self._asks_when and _TIME.search(text[:_DATED_CHARS]):
             weight *= _WHEN_WEIGHT
         return weight

@@ -11,6 +11,7 @@ from functools import partial
 from itertools import islice
 from typing import NamedTuple, TypeAlias
 
+from midfold.late_patterns import compile_late
 from midfold.search.query import Query, Term
 from midfold.search.terms import STEMS
 from midfold.search.words import UNSPACED, fold
@@ -23,14 +24,14 @@ _SEARCHED_CHARS = 1 << 18
 _TRIES_PER_TERM = 1_000
 _MORE = "…"
 
-_ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])")
-_UNPRINTABLE = re.compile(
+_ESCAPE = compile_late(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])")
+_UNPRINTABLE = compile_late(
     "[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u061c\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]"
 )
-_SURROGATE = re.compile("[\ud800-\udfff]")
-_BLANK = re.compile(r"\s+")
+_SURROGATE = compile_late("[\ud800-\udfff]")
+_BLANK = compile_late(r"\s+")
 # Where a word of the index may begin or end, inside of what people take for one word, too.
-_EDGE = re.compile(
+_EDGE = compile_late(
     rf"(?<![^\W_])|(?![^\W_])|(?<=[{UNSPACED}])|(?=[{UNSPACED}])|(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])"
     r"|(?<=[A-Za-z])(?=[0-9])|(?<=[0-9])(?=[A-Za-z])"
 )

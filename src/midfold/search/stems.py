@@ -5,13 +5,13 @@ that is written in Latin letters, and one for Cyrillic ones. They take endings o
 meaning; two words that meet by accident cost less than a form that is not found.
 """
 
-import re
+from midfold.late_patterns import compile_late
 
 _SHORTEST_STEM = 3
 _SHORTEST_STEMMED = 4
 _MOST_STEMS = 1 << 17
-_DOUBLE = re.compile(r"([bdfgmnprt])\1$")
-_VOWEL = re.compile("[aeiouy]")
+_DOUBLE = compile_late(r"([bdfgmnprt])\1$")
+_VOWEL = compile_late("[aeiouy]")
 # Endings by how long the rest of the word has to be.
 _ENDINGS = {
     3: (
@@ -53,8 +53,8 @@ _IRREGULAR = {
     }.items()
     for form in forms.split()
 }  # fmt: skip
-_CYRILLIC = re.compile("[\u0400-\u04ff]+")
-_CYRILLIC_ENDING = re.compile(
+_CYRILLIC = compile_late("[\u0400-\u04ff]+")
+_CYRILLIC_ENDING = compile_late(
     "(?:иями|ями|ами|ого|его|ому|ему|ыми|ими|иях|ией|ишь|ете|или|ала|ать|ять|ить|еть|ов|ев|ей|ах|ях|ам|ям|ом"
     "|ем|ой|ый|ий|ая|яя|ое|ее|ые|ие|ую|юю|ал|ла|ли|ло|ет|ит|ут|ют|ы|и|а|я|о|е|у|ю|ь|й)$"
 )

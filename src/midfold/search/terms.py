@@ -5,19 +5,19 @@ character of a run stands alone, so that a single one is found as the beginning 
 identifier are terms behind the text. Texts and queries go through the same function.
 """
 
-import re
 from collections.abc import Iterable
 from itertools import chain
 
+from midfold.late_patterns import compile_late
 from midfold.search.stems import Stems
 from midfold.search.words import MAX_INDEXED_CHARS, UNSPACED, find_identifiers, fold, plain, split_identifier
 
 MAX_TERM_CHARS = 40
 
 _SHORTEST_STEM = 2
-_ASCII_WORD = re.compile("[a-z0-9]+")
-_TOKEN = re.compile(rf"[{UNSPACED}]+|(?:(?![{UNSPACED}])[^\W_])+")
-_UNSPACED_START = re.compile(f"[{UNSPACED}]")
+_ASCII_WORD = compile_late("[a-z0-9]+")
+_TOKEN = compile_late(rf"[{UNSPACED}]+|(?:(?![{UNSPACED}])[^\W_])+")
+_UNSPACED_START = compile_late(f"[{UNSPACED}]")
 
 STEMS = Stems()
 """The stem of each word that was seen."""

@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 from unicodedata import normalize
 
+from midfold.late_patterns import compile_late
+
 INDEX_VERSION = 3
 """Rises with every change to what a message is indexed by, be it here or in the texts it is said to have.
 
@@ -17,7 +19,7 @@ An index of another version has to be rebuilt before anything is removed from it
 """
 MAX_INDEXED_CHARS = 1 << 18
 """As much of a message is found by its words; others wait while it is indexed."""
-WORD = re.compile(r"[^\W_]+")
+WORD = compile_late(r"[^\W_]+")
 """A word as the tokenizer sees it, in a text that went through `segment`."""
 
 UNSPACED = (
@@ -26,15 +28,15 @@ UNSPACED = (
 )
 """Han, kana, bopomofo, hangul and Yi, and the scripts of Thailand, Laos, Myanmar and Cambodia."""
 
-_UNSPACED_RUN = re.compile(f"[{UNSPACED}]+")
-_FOREIGN = re.compile("[^\x01-\x7f]+")
+_UNSPACED_RUN = compile_late(f"[{UNSPACED}]+")
+_FOREIGN = compile_late("[^\x01-\x7f]+")
 # The same word typed as single jamo or in full width, or with its sound marks apart.
-_VARIANT = re.compile("[\u1100-\u11ff\uff10-\uffdc]+")
-_SOUND_MARK = re.compile("[\u3041-\u30ff][\u3099\u309a]")
-_ACCENT = re.compile("[\u0300-\u036f]+")
+_VARIANT = compile_late("[\u1100-\u11ff\uff10-\uffdc]+")
+_SOUND_MARK = compile_late("[\u3041-\u30ff][\u3099\u309a]")
+_ACCENT = compile_late("[\u0300-\u036f]+")
 # The tokenizer takes every sign that is younger than its tables, and every glyph of a private font, for a
 # letter. A lone surrogate cannot be bound at all.
-_NOISE = re.compile(r"[^\x01-\x7f\w]+")
+_NOISE = compile_late(r"[^\x01-\x7f\w]+")
 # Most texts that are not ASCII have nothing else. These end a word, so a space does as well.
 _COMMON_NOISE = "→—–…’“”•·│─├└✓✗"
 # What kind each character is of: a small letter, a capital, a digit, or none of them.
@@ -54,7 +56,7 @@ def _is_change(kind: int, before: int, second_before: int) -> bool:
 
 # By the kinds of three characters in a row, two bits each, the last one lowest: 1 where they show a change.
 _CHANGES = bytes(_is_change(code & 3, code >> 2 & 3, code >> 4 & 3) for code in range(64)).ljust(256, b"\0")
-_PART = re.compile("[A-Z]{2,}(?=s(?![a-z]))|[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_PART = compile_late("[A-Z]{2,}(?=s(?![a-z]))|[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 # Digests and random ids change kind at every other character, and nobody looks for a piece of one.
 _MAX_PARTS = 8
 _MAX_IDENTIFIER_CHARS = 64
