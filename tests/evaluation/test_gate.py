@@ -26,7 +26,7 @@ FLOORS = (
     "constraint=0.92",
     "file_edited=1",
     "command=0.89",
-    "error=0.8",
+    "error=0.75",
 )
 DEMO_FLOORS = (
     *SOUND,

@@ -83,6 +83,7 @@ def faults(score):
         ("## Rules\n- [4] Could you also photograph the ledgers?", NoteFault.NON_RULE),
         ("## Rules\n- [0] For today, skip the attic.", NoteFault.LAPSED_RULE),
         ("## Goal\n- [2] <hook>Always confirm", NoteFault.GOAL_AUTHOR),
+        ("## Goal\n- [4] Could you also photograph the ledgers?", NoteFault.ANSWERED),
         ("## Blocked\n- [1] paper jam in tray 2", NoteFault.OVERCOME),
         ("## Remaining Work\n- [1] paper jam in tray 2", NoteFault.OVERCOME),
         ("## Pending User Asks\n- [2] Always confirm before you continue.", NoteFault.PENDING_AUTHOR),
@@ -101,7 +102,7 @@ def test_a_wrong_entry_is_found(judge, notes, fault):
     [
         "## Rules\n- [0] Never delete a box without asking.",
         "## Rules\n- [0] Sort by year.",
-        "## Goal\n- [0] Sort the archive.",
+        "## Goal\n- [6] Carry on.",
         "## Completed Actions\n- [1] paper jam in tray 2",
         "## Blocked\n- [1, 5] paper jam in tray 2, and again",
         "## Blocked\n- [5] Box 17 still has no owner",

@@ -85,7 +85,7 @@ def test_a_fold_that_kept_everything_lost_nothing_of_worth():
         user("Now."),
     ]
     losses = list_losses(compress(messages, max_tokens=3_000))
-    assert not [loss for loss in losses if loss.kind == "deed"]
+    assert not [loss for loss in losses if loss.kind == "action"]
 
 
 def test_fates_say_what_became_of_each_message():

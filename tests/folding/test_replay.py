@@ -48,15 +48,20 @@ class Shape:
     task: str
     over: tuple = (FIRST, OLD)
     """requests that were met: none of them is the task, and none is pending"""
+    progress: str = ""
+    """how far the work on the task has come"""
 
 
 DONE = [user(FIRST), *work(0), assistant("Migrated."), user(OLD), *work(20), assistant("Release 41 is out.")]
+BEGUN = r"\n\(Begun: these notes tell the work on this\. Go on from there\.\)"
 SHAPES = {
     "another request follows finished work": Shape([*DONE, user(NEWEST)], NEWEST),
     "the reply to the newest request is there already": Shape(
-        [*DONE, user(NEWEST), *work(40, 2), assistant("Zone 3 costs 2.40.")], NEWEST
+        [*DONE, user(NEWEST), *work(40, 2), assistant("Zone 3 costs 2.40.")],
+        NEWEST,
+        progress=r"\n\(Answered: the answer follows these notes\.\)",
     ),
-    "nothing but tool results follows the only request": Shape([user(FIRST), *work(0, 40)], FIRST, ()),
+    "nothing but tool results follows the only request": Shape([user(FIRST), *work(0, 40)], FIRST, (), BEGUN),
     "the newest request takes an older one back": Shape(
         [*DONE, user("Stop, do not deploy anything else.")], "Stop, do not deploy anything else."
     ),
@@ -97,7 +102,7 @@ def check_shape(shape, result):
     assert spoken[-1] is shape.messages[newest]
     assert summary.text.count("## Active Task\n") == 1
     notes = notes_of(result)
-    assert notes["Active Task"] == shape.task
+    assert re.fullmatch(re.escape(shape.task) + shape.progress, notes["Active Task"])
     pending = notes.get("Pending User Asks", "")
     assert [request for request in shape.over if request in notes["Active Task"] + pending] == []
 
@@ -115,7 +120,7 @@ def test_task_of_the_first_fold_is_not_the_task_of_the_second(name):
     for fold in (digest_of, model_of):
         grown = [*fold(shape.messages).messages, *work(60, 4), assistant("Done so far."), user(later)]
         again = fold([*grown, *work(80)])
-        check_shape(Shape([*grown, *work(80)], later, (*shape.over, shape.task)), again)
+        check_shape(Shape([*grown, *work(80)], later, (*shape.over, shape.task), BEGUN), again)
 
 
 @pytest.mark.parametrize("name", SHAPES)
@@ -130,7 +135,7 @@ def test_messages_after_the_newest_request_stay_as_they_are(name):
 
 
 def test_digest_gives_no_orders_of_its_own():
-    headings = set(HEADINGS[POLICY.template]) | {"Folded Messages"}
+    headings = set(HEADINGS[POLICY.template]) | {"Earlier Requests", "Folded Messages"}
     for shape in SHAPES.values():
         notes = notes_of(digest_of(shape.messages))
         assert set(notes) <= headings

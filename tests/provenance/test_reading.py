@@ -1,7 +1,6 @@
 """Every piece of a user-role message has its author: by shape, for clients of all kinds, in linear time."""
 
 from itertools import pairwise
-from time import process_time
 
 import pytest
 
@@ -17,6 +16,7 @@ from midfold.provenance import (
     split_text,
 )
 from support.host_forms import HOST_FORMS, ORDER
+from support.pace import is_linear
 
 PERSONS = {
     "query element": (
@@ -233,14 +233,12 @@ def test_a_message_is_read_once():
     ],
 )
 def test_reading_is_linear(piece):
-    def seconds(size):
+    def read(size):
         text = piece * (size // len(piece))
-        start = process_time()
         split_text(text)
         split_text(f"see this\n{text}")
-        return process_time() - start
 
-    assert seconds(400_000) < max(8 * seconds(100_000), 1.0)
+    assert is_linear(read, 400_000)
 
 
 PASTES = {
@@ -272,3 +270,17 @@ def test_a_person_goes_on_behind_what_they_paste():
 def test_a_title_between_rules_that_nothing_ends_is_a_persons():
     text = "--- Rules of the house ---\nNever touch the tariff.\n"
     assert any(each.author is Author.PERSON and "Never touch" in each.cut(text) for each in split_text(text))
+
+
+@pytest.mark.parametrize(
+    "token", ["###STOP###", "<|endoftext|>", "[DONE]", "###TRANSFER###\n", "###OUT-OF-SCOPE###"]
+)
+def test_a_control_token_is_the_clients_and_asks_for_nothing(token: str) -> None:
+    said, ended = Message("user", (Text("That is all, thanks."),)), Message("user", (Text(token),))
+    assert main_author(read_segments(ended)) is Author.HOST
+    assert newest_asked([said, ended]) == 0
+
+
+@pytest.mark.parametrize("words", ["STOP", "**stop**", "Stop!", "<b>no</b>", "[1]"])
+def test_a_word_of_a_person_is_no_control_token(words: str) -> None:
+    assert newest_asked([Message("user", (Text(words),))]) == 0

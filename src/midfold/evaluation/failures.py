@@ -23,6 +23,8 @@ _FAILED = re.compile(
 )
 _NO_ERRORS = re.compile(r"\b(?:0|no|zero) (?:errors?|fail(?:ed|ures?))\b", re.IGNORECASE)
 _SCANNED_CHARS = 20_000
+_PROGRAM = re.compile(r"(?<![\w/.=-])[a-z][\w.-]{1,30}")
+_USUAL_WORDS = frozenset(["cd", "run", "tail", "head", "grep", "true", "echo", "and", "the"])
 _FEW = 2
 _LONG = 40
 
@@ -62,6 +64,18 @@ class FailureHistory:
             return f"the same command ran without a failure at [{later[-1].index}]"
         return None
 
+    def why_unsettled(self, references: Sequence[int], settler: int) -> str | None:
+        """Return why the run at `settler` cannot have settled the failure that an entry names."""
+        own = [run for run in self._runs if run.index in references]
+        later = [run for run in self._runs if run.index == settler]
+        if not own:
+            return None
+        if not later:
+            return f"[{settler}] runs nothing"
+        if not any(_shared_words(own[0].command) & _shared_words(run.command) for run in later):
+            return f"[{settler}] runs something else: {later[0].command[:60]}"
+        return f"[{settler}] failed as well" if all(run.failed for run in later) else None
+
     def is_telling(self, evidence: str) -> bool:
         """Whether a string is so long, or stands in so few messages, that it tells which failure is meant."""
         return weigh(evidence) >= _LONG or sum(quotes(text, evidence) for text in self._flat) <= _FEW
@@ -83,6 +97,11 @@ class FailureHistory:
                 command = _read_command(call)
                 if command:
                     yield _CommandRun(call_at.message, result_at.message, command, result.text)
+
+
+def _shared_words(command: str) -> frozenset[str]:
+    """Return the words of a command that may name its program."""
+    return frozenset(_PROGRAM.findall(command)) - _USUAL_WORDS
 
 
 def _read_command(call: ToolCall) -> str | None:

@@ -4,9 +4,11 @@ An entry is wrong only where a label, or the conversation itself, says so; the r
 labels are not complete.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from midfold.evaluation.answers import why_answered
 from midfold.evaluation.baselines import Method, fold_by_digest
 from midfold.evaluation.contexts import ReadableContext, drop_output, take_newest
 from midfold.evaluation.conversations import MeasuredConversation
@@ -26,6 +28,8 @@ _SETS_RULES = (Author.PERSON, Author.PROJECT)
 _SHARED_WORDS = 0.5  # of an entry's or a label's words, from which both are about one thing
 _COVERED_WORDS = 0.7
 _CURRENT_WORDS = 0.75
+_GOAL = "Goal"
+_SETTLED = re.compile(r"settled by \[(\d{1,9})\]")
 _QUOTED_CHARS = 240
 
 
@@ -83,6 +87,7 @@ class _Judge:
         wrong = [
             *self._wrong_rules(),
             *self._wrong_goals(),
+            *self._wrong_settled(),
             *self._wrong_blocked(),
             *self._wrong_pending(),
             *self._outdated(),
@@ -170,11 +175,22 @@ class _Judge:
 
     # Goals
 
+    def _wrong_settled(self) -> Iterator[WrongEntry]:
+        for entry in self._notes.entries:
+            named = _SETTLED.search(entry.text)
+            why = self._failures.why_unsettled(entry.references[:1], int(named[1])) if named else None
+            if why:
+                yield self._wrong(entry, NoteFault.SETTLED, why)
+
     def _wrong_goals(self) -> Iterator[WrongEntry]:
         for entry in self._notes.of_kind(NoteKind.GOAL):
             authors = self._origins.authors(entry)
             if authors and not set(authors.values()) & set(_SETS_RULES):
                 yield self._wrong(entry, NoteFault.GOAL_AUTHOR, _name_authors(authors))
+            elif entry.heading == _GOAL and entry.references:
+                why = why_answered(self._conversation.messages, entry.references[0])
+                if why:
+                    yield self._wrong(entry, NoteFault.ANSWERED, why)
 
     # Open and overcome
 

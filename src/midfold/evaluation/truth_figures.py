@@ -16,6 +16,8 @@ class NoteFault(StrEnum):
     NON_RULE = "a sentence that is no rule"
     RULE_AUTHOR = "a rule that neither a person nor the project set"
     LAPSED_RULE = "a rule that no longer holds"
+    ANSWERED = "a goal that was answered"
+    SETTLED = "a failure said to be settled by what does not settle it"
     GOAL_AUTHOR = "a goal that no person has"
     OVERCOME = "a failure that was overcome"
     PENDING_AUTHOR = "a request that no person made"

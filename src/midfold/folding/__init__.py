@@ -6,6 +6,8 @@ Nothing here asks a clock, opens a socket or knows a provider. A compression is 
 summary and returns a value; its driver does the asking.
 """
 
+from typing import TYPE_CHECKING
+
 from midfold.folding.choose import shrink_results
 from midfold.folding.compression import Compression, Flow, summarize_manual_compression
 from midfold.folding.flow import compress
@@ -25,8 +27,6 @@ from midfold.folding.fold import (
 )
 from midfold.folding.job import CompressionJob
 from midfold.folding.layout import count_head, group_around, lay_out, legal_cuts, reach_head
-from midfold.folding.losses import Loss, list_losses
-from midfold.folding.notes import NOTES_CORRECTED, correct_notes, list_notes, list_rules, number_of_messages
 from midfold.folding.policy import THRESHOLD_CAP, CompressionPolicy, is_worth_it
 from midfold.folding.pressure import (
     Tier,
@@ -40,7 +40,6 @@ from midfold.folding.pressure import (
     tier_of,
     warn,
 )
-from midfold.folding.preview import Rehearsal, rehearse
 from midfold.folding.run import arun, run
 from midfold.folding.state import STATE_NAME, CompressionState, state_from_json, state_to_json
 from midfold.folding.summary_message import (
@@ -54,8 +53,20 @@ from midfold.folding.summary_message import (
     read_summary,
 )
 from midfold.folding.tail import MIN_TAIL_MESSAGES, FoldPlan, make_ceiling_plan, make_plan
+from midfold.late_names import find_late
 from midfold.settings import FOLD_SETTINGS, Budget, FoldSettings, Strategy, Style
 from midfold.summaries import DIGEST, SummaryRequest
+
+if TYPE_CHECKING:
+    from midfold.folding.losses import Loss, list_losses
+    from midfold.folding.notes import (
+        NOTES_CORRECTED,
+        correct_notes,
+        list_notes,
+        list_rules,
+        number_of_messages,
+    )
+    from midfold.folding.preview import Rehearsal, rehearse
 
 __all__ = [
     "DIGEST",
@@ -129,3 +140,13 @@ __all__ = [
     "tier_of",
     "warn",
 ]
+
+# A fold has no use for these.
+__getattr__ = find_late(
+    __name__,
+    {
+        "losses": "Loss list_losses",
+        "notes": "NOTES_CORRECTED correct_notes list_notes list_rules number_of_messages",
+        "preview": "Rehearsal rehearse",
+    },
+)

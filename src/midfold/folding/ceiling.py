@@ -12,6 +12,8 @@ from midfold.folding.job import SHORT_MESSAGES, CompressionJob
 from midfold.folding.tail import MIN_TAIL_MESSAGES, FoldPlan, make_ceiling_plan
 
 _SIGNIFICANT_BITS = 8
+_ANSWER_PART = 3
+"""An answer that has to be cut gets one part in so many of the room beside what stays anyway."""
 _RESERVE_PART = 4
 """A summary beside a request that had to be cut gets at most one part in so many of their room."""
 
@@ -28,8 +30,7 @@ def round_down(tokens: int) -> int:
 def choose_for_ceiling(job: CompressionJob) -> FoldChoice:
     """Choose what to fold so that the ceiling is met and a summary has room; else what comes nearest."""
     whole = []
-    for plan, budget in _plans(job):
-        choice = make_choice(job, plan, shrink_results(job, plan, budget))
+    for choice in _choices(job):
         if choice.body_tokens >= MIN_SUMMARY_TOKENS if choice.spans else _fits(job, choice):
             return choice
         whole.append(choice)
@@ -44,15 +45,29 @@ def choose_for_ceiling(job: CompressionJob) -> FoldChoice:
     return min((*whole, *cut), key=lambda choice: choice.least_tokens)
 
 
-def _plans(job: CompressionJob) -> Iterator[tuple[FoldPlan, int]]:
-    """Yield the plans that are tried, with the budgets of their tails: ever less of it, no head at last."""
+def _choices(job: CompressionJob) -> Iterator[FoldChoice]:
+    """Yield the choices that are tried: ever less of a tail, no head at last."""
     # A summary must never be last: without a request to stand behind it, something of the tail has to.
     fewest = 0 if len(job.layout.request) else 1
     for share, least in ((1, MIN_TAIL_MESSAGES), (2, 1), (4, 1)):
         budget = job.tail_budget // share
-        yield make_ceiling_plan(job.layout, job.room, budget, least), budget
+        plan = make_ceiling_plan(job.layout, job.room, budget, least)
+        yield make_choice(job, plan, shrink_results(job, plan, budget))
+    if job.layout.answered is not None:
+        yield from (_cut_answer(job, job.layout.answered, room) for room in (job.room, 0))
     for room in (job.room, 0):
-        yield make_ceiling_plan(job.layout, room, 0, fewest), 0
+        plan = make_ceiling_plan(job.layout, room, 0, fewest)
+        yield make_choice(job, plan, shrink_results(job, plan, 0))
+
+
+def _cut_answer(job: CompressionJob, answered: int, room: int) -> FoldChoice:
+    """Cut the answer to the newest request: in front of that, it would be done again."""
+    layout = job.layout
+    plan = make_ceiling_plan(layout, room, 0, 1)
+    whole = make_choice(job, plan, ())
+    tokens = layout.sizes[answered]
+    share = (job.aim_tokens - whole.least_tokens + tokens) // _ANSWER_PART
+    return make_choice(job, plan, excerpt_messages(layout, [answered], tokens - share, job.count, job.redact))
 
 
 def _fits(job: CompressionJob, choice: FoldChoice) -> bool:

@@ -22,7 +22,7 @@ from midfold.folding.tail import (
 )
 from midfold.messages import Part, ToolCall, ToolResult
 from midfold.settings import Style
-from midfold.summaries import active_task
+from midfold.summaries import active_task, cut_words, describe_progress
 from midfold.summaries.tool_calls import LEAF_CHARS, excerpt, redact_arguments, shorten_strings
 
 MIN_SUMMARY_TOKENS = 400
@@ -225,16 +225,18 @@ def make_choice(job: CompressionJob, plan: FoldPlan, edits: Sequence[Edit]) -> F
         worth = ceil(max(MIN_SAVED_TOKENS, job.tokens_before * MIN_SAVED_PART))
         room = min(job.policy.summary_budget_tokens(folded_tokens), job.tokens_before - kept - worth)
     asked = job.redact(active_task(layout.messages, layout.summary, layout.observations))
-    most_chars = int(max(room, 0) * _TASK_PART * _FIRST_GUESS_CHARS_PER_TOKEN)
+    most_chars = max(int(max(room, 0) * _TASK_PART * _FIRST_GUESS_CHARS_PER_TOKEN), _SHORT_TASK_CHARS)
+    progress = _describe_progress(job, plan.spans)
     frame = SummaryFrame(
-        task=asked[: max(most_chars, _SHORT_TASK_CHARS)] if job.has_ceiling else asked,
+        task=f"{cut_words(asked, most_chars) if job.has_ceiling else asked}{progress}",
         folded=_number_folded(layout, plan.spans, repairs),
         key=job.key,
     )
     frame_tokens = job.count(frame.wrap(""))
     if room - frame_tokens < MIN_SUMMARY_TOKENS:
         # The request itself follows the summary; where room is short, its first words point at it.
-        frame = replace(frame, task=frame.task[:_SHORT_TASK_CHARS])
+        is_done = layout.answered is not None
+        frame = replace(frame, task=f"{cut_words(asked, _SHORT_TASK_CHARS)}{progress if is_done else ''}")
         frame_tokens = job.count(frame.wrap(""))
     return FoldChoice(
         head_stop=plan.head_stop,
@@ -247,6 +249,22 @@ def make_choice(job: CompressionJob, plan: FoldPlan, edits: Sequence[Edit]) -> F
         kept_tokens=kept,
         summary_tokens=room,
     )
+
+
+def _describe_progress(job: CompressionJob, spans: Sequence[Span]) -> str:
+    """Say on a line of its own how far the work on the newest request has come."""
+    layout = job.layout
+    if layout.asked is None or layout.asked == layout.summary:
+        return ""
+    answer = "" if layout.answered is None else layout.messages[layout.answered].text
+    said = describe_progress(
+        layout.numbers,
+        {index for span in spans for index in span},
+        asked=layout.asked,
+        answered=layout.answered,
+        answer=job.redact(answer),
+    )
+    return f"\n{said}" if said else ""
 
 
 def _number_folded(layout: Layout, spans: Sequence[Span], repairs: Repairs) -> FoldedNumbers:

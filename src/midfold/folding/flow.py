@@ -145,7 +145,8 @@ def _compress(job: CompressionJob) -> Flow[Message]:
     """Do as little as the job allows: nothing, pruning, or a fold."""
     plan = job.make_plan()
     only_prunes = job.policy.strategy is Strategy.PRUNE
-    skips_pruning = not only_prunes and (job.folds_all or prunes_in_vain(job, plan))
+    folds = job.folds_all or job.policy.strategy is Strategy.FOLD
+    skips_pruning = not only_prunes and (folds or prunes_in_vain(job, plan))
     pruned = Pruned() if skips_pruning else prune_middle(job, plan)
     if only_prunes or (not skips_pruning and fits_pruned(job, pruned)):
         pruned = spare(job, pruned)
@@ -212,6 +213,7 @@ def _summary_job(job: CompressionJob, choice: FoldChoice) -> SummaryJob:
         model_tokens=policy.summary_budget_tokens(choice.folded_tokens),
         window_tokens=policy.summarizer_window,
         is_manual=job.is_manual,
+        readings=job.readings,
     )
 
 

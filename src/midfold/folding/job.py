@@ -13,7 +13,7 @@ from midfold.folding.tail import MIN_TAIL_MESSAGES, FoldPlan, make_ceiling_plan,
 from midfold.messages import Message, MessageDigest, Text
 from midfold.ports import Count
 from midfold.settings import Strategy
-from midfold.summaries import prompts
+from midfold.summaries import TurnFacts, prompts
 from midfold.summaries.ledger import LedgerCache
 from midfold.summaries.tool_calls import BUILT_IN, StubWriter
 
@@ -53,6 +53,8 @@ class CompressionJob:
     _deltas: dict[int, tuple[Edit, int]] = field(default_factory=dict)
     """memo of `edit_delta`: edits are weighed several times, and counting is what costs"""
     _redacted: dict[str, str] = field(default_factory=dict)
+    readings: dict[tuple[int, ...], TurnFacts] = field(default_factory=dict)
+    """what was read by earlier passes, by the turns that they folded"""
 
     @property
     def has_ceiling(self) -> bool:
@@ -174,7 +176,10 @@ class CompressionJob:
     @property
     def note(self) -> str | None:
         """The sentence that a fold adds to the system prompt."""
-        return prompts.SYSTEM_NOTE if self.policy.add_system_note else None
+        if not self.policy.add_system_note:
+            return None
+        lead = self.layout.messages[: self.layout.lead]
+        return prompts.write_note("\n".join(message.text for message in lead))
 
     @property
     def note_tokens(self) -> int:

@@ -21,7 +21,7 @@ from midfold.folding.summary_message import (
 from midfold.messages import Message, Pairing, Reasoning, ToolResult, is_request, newest_request, pair_calls
 from midfold.provenance import newest_asked
 from midfold.settings import Budget
-from midfold.summaries import find_protocol, prompts
+from midfold.summaries import CommandProtocol, ends_turn, find_protocol, prompts
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +46,10 @@ class Layout:
     """what a person asked last, with whatever cannot be parted from it; empty when nobody said anything"""
     newest: Span
     """the newest message of the user's role, where the client wrote it; providers and clients look for it"""
+    asked: int | None
+    """where that request stands"""
+    answered: int | None
+    """where the model's last words stand, if they end the work on it and the conversation"""
     observations: frozenset[int]
     """tool output that comes as messages of the user, where a model gives its commands in words"""
     waiting: int | None
@@ -88,13 +92,10 @@ def lay_out(
         # The only words of the user may start like somebody's summary; only ours is sure to be one.
         is_fenced = messages[newest].text.startswith(prompts.SUMMARY_MARKER)
         newest, summary = (None, summary) if is_fenced else (newest, None)
-    observations = find_protocol(messages).observations
-    asked = newest_asked(messages, observations)
-    # Where nobody asks, or a summary alone does, the newest message of the role stands for the request.
-    asked = newest if asked is None or asked == summary else asked
-    text = None if summary is None else messages[summary].text
-    is_trusted = text is not None and is_ours(text, key, has_folded=has_folded)
-    previous = None if text is None else read_summary(text, is_trusted=is_trusted)
+    protocol = find_protocol(messages)
+    observations = protocol.observations
+    asked = _find_asked(messages, observations, summary, newest)
+    previous = _read_previous(messages, summary, key, has_folded=has_folded)
     folded_before = read_folded_numbers(previous or "")
     return Layout(
         messages=messages,
@@ -107,11 +108,36 @@ def lay_out(
         folded_before=folded_before,
         numbers=number_messages(len(messages), summary, folded_before),
         request=_group(asked, cuts),
+        asked=asked,
+        answered=_find_answer(messages, asked, protocol),
         newest=_group(None if newest == asked else newest, cuts),
         observations=observations,
         waiting=waiting_from(messages, pairing),
         sums=[0, *accumulate(sizes)],
     )
+
+
+def _read_previous(
+    messages: Sequence[Message], summary: int | None, key: bytes, *, has_folded: bool
+) -> str | None:
+    """Return the words of an earlier summary."""
+    if summary is None:
+        return None
+    text = messages[summary].text
+    return read_summary(text, is_trusted=is_ours(text, key, has_folded=has_folded))
+
+
+def _find_asked(
+    messages: Sequence[Message], observations: frozenset[int], summary: int | None, newest: int | None
+) -> int | None:
+    """Find what a person asked last; where nobody did, the newest message of the role stands for it."""
+    asked = newest_asked(messages, observations)
+    return newest if asked is None or asked == summary else asked
+
+
+def _find_answer(messages: Sequence[Message], asked: int | None, protocol: CommandProtocol) -> int | None:
+    last = len(messages) - 1
+    return last if asked is not None and last > asked and ends_turn(messages, last, protocol) else None
 
 
 def _group(index: int | None, cuts: Sequence[bool]) -> Span:

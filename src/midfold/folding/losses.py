@@ -1,11 +1,11 @@
 """The loss report: what left the context, most important first, and where to find it again."""
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from midfold.folding.compression import Compression
 from midfold.folding.fold import Fate
+from midfold.late_patterns import compile_late
 from midfold.messages import Message, Pairing, pair_calls, texts_of
 from midfold.redact import redact
 from midfold.summaries.digest import DigestEntry, compose, find_factors
@@ -14,7 +14,7 @@ from midfold.summaries.prompts import find_body
 from midfold.summaries.tool_calls import one_line
 
 _MOST_LINES = 12
-_PLACEHOLDER_ID = re.compile(r"(\[REDACTED:[\w-]{1,40}):[0-9a-f]{4}\]")
+_PLACEHOLDER_ID = compile_late(r"(\[REDACTED:[\w-]{1,40}):[0-9a-f]{4}\]")
 _WHAT_CHARS = 200
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from midfold.folding.fold import Edit, Span
+from midfold.late_patterns import compile_late
 from midfold.messages import (
     Location,
     Media,
@@ -55,9 +56,9 @@ _REFERENCE = r'reference="(?P<reference>[a-z0-9_]{1,24}-[0-9a-f]{32})"'
 _NUMBER = r"[0-9]{1,3}(?:,[0-9]{3}){0,4}"
 _SIZE = rf"(?P<size>{_NUMBER} characters \({_NUMBER}\.[0-9] [KM]B\))"
 # A path is none of ours to repeat: a tool that prints such a block may write anything there.
-_BLOCK = re.compile(
+_BLOCK = compile_late(
     rf"<persisted-output {_REFERENCE}>\n"
-    rf"This result has {_SIZE}, too many for the conversation, so it was put aside\."
+    rf"This result has {_SIZE}, too many for the conversation, so it was (?:offloaded|put aside)\."
     rf"(?: Credentials in it were replaced; {_NUMBER} characters are kept\.)?"
     rf" (?:To get any part of it back, call `{_READER}` with the reference above,"
     # as it was written up to version 0.1
@@ -68,7 +69,7 @@ _BLOCK = re.compile(
     r"(?P<preview>.*)\n</persisted-output>\n?",
     re.DOTALL,
 )
-_NOTE = re.compile(rf"\[persisted-output {_REFERENCE}: {_SIZE}, `{_READER}` reads it\]")
+_NOTE = compile_late(rf"\[persisted-output {_REFERENCE}: {_SIZE}, `{_READER}` reads it\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -364,4 +365,4 @@ def _is_offloaded_stub(text: str) -> bool:
 def _say_offloaded(call: ToolCall, _: ToolResult) -> str:
     kind = kind_of(call)
     subject = one_line(subject_of(call, kind), _SUBJECT_CHARS) if kind else ""
-    return f"{subject} -> output put aside".lstrip()
+    return f"{subject} -> output offloaded".lstrip()

@@ -4,11 +4,11 @@
 messages differently; so a summary says which messages it stands for, and the next fold counts on from there.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from midfold.folding.fold import Span, join_spans
+from midfold.late_patterns import compile_late
 from midfold.messages import Message, Text
 from midfold.summaries import (
     CORRECTIONS_HEADING,
@@ -21,7 +21,7 @@ from midfold.summaries import (
 from midfold.summaries.digest import NOTES_HEADING, note_heading
 
 TASK_HEADING = "Active Task"
-_RANGE = re.compile(r"(\+?)(\d{1,9})(?:–(\d{1,9}))?")
+_RANGE = compile_late(r"(\+?)(\d{1,9})(?:–(\d{1,9}))?")
 _MOST_RANGES = 1_000
 
 

@@ -15,7 +15,7 @@ from midfold.provenance.positions import (
     segments_at,
 )
 from midfold.provenance.project_files import is_rules_file, strip_line_numbers
-from midfold.provenance.questions import is_short, question_before
+from midfold.provenance.questions import is_go_ahead, is_short, proposal_before, question_before
 from midfold.provenance.reading import read_segments, split_text
 from midfold.provenance.segments import Segment, main_author
 from midfold.provenance.summaries import is_summary
@@ -28,12 +28,14 @@ __all__ = [
     "asks",
     "find_answer",
     "is_command_body",
+    "is_go_ahead",
     "is_rules_file",
     "is_short",
     "is_summary",
     "main_author",
     "newest_asked",
     "person_words",
+    "proposal_before",
     "question_before",
     "read_segments",
     "segments_at",

@@ -10,10 +10,11 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from midfold.late_patterns import compile_late
 from midfold.messages import ToolCall, ToolResult
 
 _MOST_CHARS = 6_000
-_NAME_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_NAME_WORD = compile_late(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _ASKING = frozenset(
     [
         "ask",
@@ -28,11 +29,11 @@ _ASKING = frozenset(
     ]
 )
 _DIALOG = frozenset(["plan", "approval", "approve", "permission"])
-_PRINTING = re.compile(
+_PRINTING = compile_late(
     r"bash|shell|terminal|exec|command|run|read|cat|view|open|fetch|web|search|grep|glob|list|browser|http|url|mcp|query",
     re.IGNORECASE,
 )
-_PAIR = re.compile(r'"((?:[^"\\]|\\.){1,2000})"\s?[=:]\s?"((?:[^"\\]|\\.){0,4000})"')
+_PAIR = compile_late(r'"((?:[^"\\]|\\.){1,2000})"\s?[=:]\s?"((?:[^"\\]|\\.){0,4000})"')
 _ANSWER_KEYS = (
     "answers",
     "answer",
@@ -45,17 +46,17 @@ _ANSWER_KEYS = (
     "text",
     "content",
 )
-_ELEMENT = re.compile(r"<(answer|feedback|user_message|reply|response)>\s*([\s\S]{1,6000}?)\s*</\1>")
-_REFUSAL = re.compile(
+_ELEMENT = compile_late(r"<(answer|feedback|user_message|reply|response)>\s*([\s\S]{1,6000}?)\s*</\1>")
+_REFUSAL = compile_late(
     r"[^\n]{0,400}?\b(?:user|human|person|operator)\b[^\n]{0,400}?"
     r"(?:\b(?:said|says|reason|feedback|comments?|instructions?|message|wrote|note|instead|following)\b)[^\n:]{0,40}:\s*",
     re.IGNORECASE,
 )
-_VERDICT = re.compile(
+_VERDICT = compile_late(
     r"reject|refus|den(?:y|ied)|declin|cancel|doesn.t want|does not want|approv|accept|interrupt",
     re.IGNORECASE,
 )
-_NO_ANSWER = re.compile(
+_NO_ANSWER = compile_late(
     r"\b(?:no|not|without|timed out|did(?:n.t| not))\b[^\n]{0,40}\b(?:respon|answer|repl|input)",
     re.IGNORECASE,
 )

@@ -7,11 +7,13 @@ could be either.
 import re
 from collections.abc import Iterator, Sequence
 
+from midfold.late_patterns import compile_late
+
 _LONG_LINE_CHARS = 20_000
 _LEAST_LINES = 3
 _MOST_GAP = 2
 _SURE_CHARS = 160
-_DUMP_SIGNS = re.compile(
+_DUMP_SIGNS = compile_late(
     r"""
     [\[{(]?["']?\d{4}-\d\d-\d\d[T\ ]\d\d:               # dates and times of logs
   | [\[(]?\d\d:\d\d:\d\d
@@ -25,7 +27,7 @@ _DUMP_SIGNS = re.compile(
     re.VERBOSE,
 )
 """how a machine's line begins that begins with no letter, behind blanks"""
-_DUMP_WORDS = re.compile(
+_DUMP_WORDS = compile_late(
     r"""
     (?:at\s\S+\s?\(|File\s"|Traceback\s|Caused\sby:|goroutine\s\d|panic:|thread\s')
   | (?:error|warning|note|help|fatal|info|debug|trace|err|warn|critical|npm\sERR!)(?:\[\w+\])?:?\s*[:|(\[`]
@@ -38,10 +40,10 @@ _DUMP_WORDS = re.compile(
 )
 """how one begins that begins with a letter"""
 _DUMP_LETTERS = frozenset("aFTCgptewnhfidcEWIDPorslv")
-_EXCEPTION = re.compile(r"\w{3,40}(?:Error|Exception|Warning)\b")
-_PLACE = re.compile(r"\S{1,200}:\d{1,6}(?::\d{1,6})?(?::|\s|$)")
-_PROMPT = re.compile(r"\S{1,60}[@:]\S{1,80}[$\#]\s")
-_UNINDENTED = re.compile(
+_EXCEPTION = compile_late(r"\w{3,40}(?:Error|Exception|Warning)\b")
+_PLACE = compile_late(r"\S{1,200}:\d{1,6}(?::\d{1,6})?(?::|\s|$)")
+_PROMPT = compile_late(r"\S{1,60}[@:]\S{1,80}[$\#]\s")
+_UNINDENTED = compile_late(
     r"""
     [+-]{3}\s[ab/]|@@\s|diff\s--git|index\s[0-9a-f]{6,}|[+-]\s{2,}\S
   | [d-][r-][w-][x-][r-]                                # listings
@@ -52,15 +54,15 @@ _UNINDENTED = re.compile(
 _UNINDENTED_SIGNS = frozenset("+-@di./~")
 _CODE_END_CHARS = 201
 _EXCEPTION_CHARS = 49
-_FENCE = re.compile(r"^[ \t]{0,8}(`{3,}|~{3,})", re.MULTILINE)
+_FENCE = compile_late(r"^[ \t]{0,8}(`{3,}|~{3,})", re.MULTILINE)
 # A title between rules, and another that says that it ends.
-_RULED = re.compile(
+_RULED = compile_late(
     r"^(-{3,}|={3,}|\*{3,})[ \t]?(?![Ee]nd\b|END\b)[^\n]{3,120}?[ \t]?\1[ \t]*$", re.MULTILINE
 )
-_RULED_END = re.compile(r"^(-{3,}|={3,}|\*{3,})[ \t]?(?:end\b|END\b|End\b)[^\n]{0,120}$", re.MULTILINE)
+_RULED_END = compile_late(r"^(-{3,}|={3,}|\*{3,})[ \t]?(?:end\b|END\b|End\b)[^\n]{0,120}$", re.MULTILINE)
 _RULES = ("---", "===", "***")
 # A line that begins nothing but a document or a trace.
-_SURE = re.compile(r"(?i:<!doctype\s|<\?xml\s|<html[\s>])|Traceback \(most recent call last\):|diff --git ")
+_SURE = compile_late(r"(?i:<!doctype\s|<\?xml\s|<html[\s>])|Traceback \(most recent call last\):|diff --git ")
 _HUNK = "@@ "
 _HUNK_SIGNS = ("+", "-", " ", "\\")
 

@@ -9,12 +9,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from midfold.late_patterns import compile_late
 from midfold.provenance.authors import Author
 
-_OPENING = re.compile(r"<([A-Za-z][\w:.-]{0,60})(?:[ \t][^<>\n]{0,300})?>")
+_OPENING = compile_late(r"<([A-Za-z][\w:.-]{0,60})(?:[ \t][^<>\n]{0,300})?>")
 _MOST_INDENT = 40
-_NAME_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
-_JOINT = re.compile(r"[_:-]")
+# What names a place is somebody's content, whatever the element is called.
+_PLACE = compile_late(r"[ \t](?:url|uri|path|file|file_?name|source|document)=[\"'\w./~]", re.IGNORECASE)
+_NAME_WORD = compile_late(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_JOINT = compile_late(r"[_:-]")
 _MOST_ELEMENTS = 400
 
 _AGENT = frozenset(
@@ -37,6 +40,7 @@ _OUTPUT = frozenset(
     [
         "stdout",
         "stderr",
+        "stdin",
         "output",
         "outputs",
         "result",
@@ -101,6 +105,7 @@ _PEOPLE = frozenset(["user", "human", "person", "customer", "client", "bash", "n
 _PLAIN = frozenset(
     [
         "context",
+        "untrusted",
         "environment",
         "env",
         "reminder",
@@ -187,7 +192,9 @@ def find_elements(text: str) -> Iterator[Element]:
         name = opening[1]
         position = opening.end()
         start = _start_of_line(text, opening.start())
-        if start is None or name in endless or read_name(name) is None:
+        if start is None or name in endless:
+            continue
+        if read_name(name) is None and not _PLACE.search(opening[0]):
             continue
         stop = _find_end(text, name, opening.end())
         if stop is None:

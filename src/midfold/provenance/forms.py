@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 from enum import Enum
 
+from midfold.late_patterns import compile_late
 from midfold.provenance.authors import Author
 from midfold.provenance.project_files import find_body_header, find_header
 
@@ -14,19 +15,37 @@ MARK, COMMAND, EDITOR = "mark", "ran", "editor"
 """the sources of a line in brackets, of a command with its output, of an editor's state before a request"""
 _LABEL_CHARS = 80
 _OPENING_CHARS = 1_500
-_TOOL_LABEL = re.compile(
-    r"(?:[\w-]{1,24} ){0,2}?(?:observations?|results?|outputs?|stdout|stderr|responses?|returned|executed)"
+_TOOL_LABEL = compile_late(
+    r"(?:[\w-]{1,24} ){0,2}?(?:\w{1,24}_)?"
+    r"(?:observations?|results?|outputs?|stdout|stderr|responses?|returned|executed)"
     r"(?: ?\([^)\n]{0,80}\)| ?\[[^\]\n]{0,80}\]| (?:of|for|from) [^\n:]{0,60})?$",
     re.IGNORECASE,
 )
-_OWN_LABEL = re.compile(r"\s{0,8}(?:for |in )?(?:each|every|your|my|expected|include)\b", re.IGNORECASE)
-_BOXED_LABEL = re.compile(r"\[[^\]\n]{2,200}\][ \t]{0,4}(?:Result|Output|Response|Error)\b", re.IGNORECASE)
-_HOOK_LABEL = re.compile(r"(?:^|[\s:\[(])hooks?\b|^(?:caveat|system(?:[ -]\w{1,12})?)$", re.IGNORECASE)
-_MARK = re.compile(r"\[[^\[\]\n]{6,200}\]\.?$")
-_MARK_WORDS = re.compile(r"[^\W\d_]{2,}")
-_BOXED_NOTICE = re.compile(r"\[(?:[A-Z][A-Z _:-]{3,40}|SYSTEM[^\]\n]{0,60}|System[^\]\n]{0,60})\]")
-_RAN = re.compile(r"\S{2,20} `[^`\n]{1,2000}`:?[ \t]*\n[ \t]{0,4}```")
-_ENVIRONMENT = re.compile(
+_OWN_LABEL = compile_late(r"\s{0,8}(?:for |in )?(?:each|every|your|my|expected|include)\b", re.IGNORECASE)
+_BOXED_LABEL = compile_late(r"\[[^\]\n]{2,200}\][ \t]{0,4}(?:Result|Output|Response|Error)\b", re.IGNORECASE)
+# What another agent's words are announced by.
+_AGENT_LABEL = compile_late(
+    r"(?:message|report|reply|answer|results?|notes?|update|handoff) (?:from|by|of) (?:the |another )?"
+    r"(?:[\w-]{1,24} )?(?:sub-?agent|agent|teammate|worker|co-?worker|bot|assistant)\b[^:.!?]{0,40}$",
+    re.IGNORECASE,
+)
+_AGENT_MARK = compile_late(
+    r"\b(?:sub-?agent|teammate|worker|agent) [\w-]{1,24} (?:finished|ended|returned|replied|reports?)",
+    re.IGNORECASE,
+)
+# The name of a tool in brackets, and what it said.
+_CALLED = compile_late(r"\[[a-z]{2,16}(?:_[a-z]{2,16}){1,3}\][ \t]\S")
+_HOOK_LABEL = compile_late(r"(?:^|[\s:\[(])hooks?\b|^(?:caveat|system(?:[ -]\w{1,12})?)$", re.IGNORECASE)
+_MARK = compile_late(r"\[[^\[\]\n]{6,200}\]\.?$")
+_MARK_WORDS = compile_late(r"[^\W\d_]{2,}")
+_BOXED_NOTICE = compile_late(r"\[(?:[A-Z][A-Z _:-]{3,40}|SYSTEM[^\]\n]{0,60}|System[^\]\n]{0,60})\]")
+# What is sent for a program, not for a reader: "###STOP###", "<|endoftext|>", "[DONE]".
+_TOKEN = compile_late(
+    r"[^\w\s]{2,10}[A-Z][A-Z_-]{2,40}[^\w\s]{2,10}|<\|[\w-]{2,40}\|>|[\[<][A-Z_]{3,40}[\]>]"
+)
+_LONGEST_TOKEN_CHARS = 60
+_RAN = compile_late(r"\S{2,20} `[^`\n]{1,2000}`:?[ \t]*\n[ \t]{0,4}```")
+_ENVIRONMENT = compile_late(
     r"^[^\n]{0,60}?\b(?:date|time|platform|operating system|os version|os|shell"
     r"|(?:working |current |project |root )?(?:temporary )?director(?:y|ies)"
     r"|cwd|workspace|time ?zone|model|ide|git (?:branch|status|repo))\b"
@@ -35,32 +54,32 @@ _ENVIRONMENT = re.compile(
 )
 _LEAST_FACTS = 3
 # A step of an agent that speaks in labels, with what its tool said.
-_LABELLED_STEP = re.compile(
+_LABELLED_STEP = compile_late(
     r"(?:Thought|Action)(?: \d{1,3})?:[^\n]{0,2000}\n(?:[^\n]{0,2000}\n){0,20}?Observation(?: \d{1,3})?:"
 )
-_EDITOR_HEADING = re.compile(
+_EDITOR_HEADING = compile_late(
     r"#{1,3} (?:context|state|information) (?:from|of) (?:my|the|your) (?:ide|editor|workspace|client)\b",
     re.IGNORECASE,
 )
-_REQUEST_HEADING = re.compile(
+_REQUEST_HEADING = compile_late(
     r"^#{1,3} [^\n]{0,40}\b(?:request|task|question|instructions?|prompt)\b[^\n]{0,40}$",
     re.IGNORECASE | re.MULTILINE,
 )
-_AUTOMATED = re.compile(
+_AUTOMATED = compile_late(
     r"\b(?:your|the) (?:last|previous|latest) (?:output|response|message|reply|turn|answer|command|action)\b",
     re.IGNORECASE,
 )
-_PROTOCOL = re.compile(
+_PROTOCOL = compile_late(
     r"\b(?:tool|function) (?:call|use)s?\b|\btool_calls?\b|\bformat(?:ted)?\b|\baction\b|\bexceeded\b"
     r"|\btruncated\b|\boutput limit\b|\btimed out\b",
     re.IGNORECASE,
 )
-_STATE_TAIL = re.compile(r"(?:\n\([A-Z][^()\n:]{1,40}: [^\n]{0,300}\))+\n?[^\n]{0,60}[$#>%][ \t]*$")
-_POINTER_TAIL = re.compile(r"[^\n]{0,600}(?:[/\\~][^\s]{2,300}\.(?:jsonl?|log|output|txt|md))[.)]?\s*$")
-_POINTER_WORD = re.compile(
+_STATE_TAIL = compile_late(r"(?:\n\([A-Z][^()\n:]{1,40}: [^\n]{0,300}\))+\n?[^\n]{0,60}[$#>%][ \t]*$")
+_POINTER_TAIL = compile_late(r"[^\n]{0,600}(?:[/\\~][^\s]{2,300}\.(?:jsonl?|log|output|txt|md))[.)]?\s*$")
+_POINTER_WORD = compile_late(
     r"transcript|full (?:output|log|conversation)|output-?file|session (?:log|file)", re.IGNORECASE
 )
-_REPORT_LABEL = re.compile(
+_REPORT_LABEL = compile_late(
     r"(?:\b(?:issue|feedback|error|errors|message|log|logs|output|report|review|comment|comments|trace"
     r"|stack ?trace|traceback|warning|says|said|description|ticket|email|mail|response|result|quote|excerpt"
     r"|findings?|text)\b[^\n:.?!]{0,60}|\b(?:fehler|meldung|ausgabe|erreur|sortie|error|salida|mensaje|erro|saída|ошибк\w|вывод)\b"
@@ -68,15 +87,15 @@ _REPORT_LABEL = re.compile(
     r"[:：][ \t]*$",
     re.IGNORECASE,
 )
-_ASKING_LABEL = re.compile(
+_ASKING_LABEL = compile_late(
     r"^(?:INSTRUCTIONS?|TASK|TASKS|REQUIREMENTS?|RULES?|TIPS|IMPORTANT(?: \w{1,12})?|NOTES?|REMINDERS?"
     r"|CONSTRAINTS?|GOAL|GUIDELINES)\b[^\n:]{0,40}:",
 )
-_ISSUE_LABEL = re.compile(
+_ISSUE_LABEL = compile_late(
     r"^(?:ISSUE|PROBLEM|BUG|DESCRIPTION|PR|PULL REQUEST|REPORT)(?: \w{1,16}){0,2}:", re.MULTILINE
 )
 _ISSUE_LETTERS = frozenset("IPBDR")
-_LONG_REPORT = re.compile(
+_LONG_REPORT = compile_late(
     r"issue|feedback|report|review|comment|description|ticket|e?mail|text|finding", re.IGNORECASE
 )
 
@@ -113,14 +132,27 @@ def _read_label(bare: str, first_line: str) -> Opening | None:
     if colon and "\n" not in label:
         if _HOOK_LABEL.search(label):
             return Opening(Author.HOST, "hook")
-        if label[:1].isupper() and _TOOL_LABEL.match(label) and not _OWN_LABEL.match(label):
+        if (
+            (label[:1].isupper() or label in ("stdout", "stderr"))
+            and _TOOL_LABEL.match(label)
+            and not _OWN_LABEL.match(label)
+        ):
             return Opening(Author.TOOL)
-    if _BOXED_LABEL.match(first_line):
+        if _AGENT_LABEL.match(label):
+            return Opening(Author.AGENT)
+    boxed = first_line[1:-1] if first_line[:1] == "[" and first_line[-1:] == "]" else ""
+    if _BOXED_LABEL.match(first_line) or (len(boxed) <= _LABEL_CHARS and _TOOL_LABEL.match(boxed)):
         return Opening(Author.TOOL)
     return None
 
 
 def _read_block(bare: str, first_line: str) -> Opening | None:
+    if len(bare) <= _LONGEST_TOKEN_CHARS and _TOKEN.fullmatch(bare.rstrip()):
+        return Opening(Author.HOST, "token")
+    if _MARK.match(first_line) and _AGENT_MARK.search(first_line):
+        return Opening(Author.AGENT)
+    if _CALLED.match(first_line):
+        return Opening(Author.TOOL)
     if _MARK.match(first_line) and len(_MARK_WORDS.findall(first_line)) >= 2:
         return Opening(Author.HOST, MARK)
     if _BOXED_NOTICE.match(first_line):

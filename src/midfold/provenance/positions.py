@@ -6,18 +6,19 @@ In text protocols the answers to a model's commands are tool output; which these
 import re
 from collections.abc import Container, Sequence
 
+from midfold.late_patterns import compile_late
 from midfold.messages import Media, Message, ToolCall, ToolResult
 from midfold.provenance.authors import Author
 from midfold.provenance.reading import read_segments
 from midfold.provenance.segments import Segment, join_segments, main_author
 
-_COMMAND_TOOL = re.compile(
+_COMMAND_TOOL = compile_late(
     r"(?:^|[_.:-])(?:skill|slash_?command|command_?body|workflow)s?$|SlashCommand|Skill$", re.IGNORECASE
 )
-_ARGUMENTS = re.compile(
+_ARGUMENTS = compile_late(
     r"\n[ \t]*(?:ARGUMENTS|Arguments|User input|Input|\$ARGUMENTS)[ \t]*:[ \t]*([^\n][\s\S]{0,4000})\Z"
 )
-_HEADING = re.compile(r"^#{1,3} \S", re.MULTILINE)
+_HEADING = compile_late(r"^#{1,3} \S", re.MULTILINE)
 _LOOK_BACK = 12
 COMMAND_BODY = "command"
 """the source of what a command or a skill says"""

@@ -2,7 +2,9 @@
 
 import re
 
-_NAMES = re.compile(
+from midfold.late_patterns import compile_late
+
+_NAMES = compile_late(
     r"(?:^|[/\\])(?:AGENTS?|CLAUDE|GEMINI|QWEN|CODEX|WARP|CRUSH|CONVENTIONS|CONTRIBUTING|GUIDELINES|RULES"
     r"|copilot-instructions|project_rules|user_rules)(?:\.(?:local|override|[a-z]{2}))?\.(?:md|mdc|txt|rst|adoc)$"
     r"|(?:^|[/\\])\.(?:cursor|windsurf|cline|roo|kilocode|trae|augment|continue|goose|amazonq)?"
@@ -12,13 +14,13 @@ _NAMES = re.compile(
     r"|(?:^|[/\\])(?:CONTRIBUTING|\.goosehints|\.cursorrules|\.windsurfrules|\.clinerules)$",
     re.IGNORECASE,
 )
-_BODY_NAMES = re.compile(
+_BODY_NAMES = compile_late(
     r"(?:^|[/\\])(?:SKILL\.md|(?:commands|prompts|skills)[/\\][\w ./\\-]{1,120})$", re.IGNORECASE
 )
 _PATH = r"[`'\"(]?((?:[A-Za-z]:)?[\w.@~+/\\-]{2,200})[`'\")]?"
-_HEADER_PATH = re.compile(_PATH)
+_HEADER_PATH = compile_late(_PATH)
 _HEADER_CHARS = 300
-_LINE_NUMBER = re.compile(r"^[ \t]{0,8}\d{1,6}(?:\t|→|: |\| ?)", re.MULTILINE)
+_LINE_NUMBER = compile_late(r"^[ \t]{0,8}\d{1,6}(?:\t|→|: |\| ?)", re.MULTILINE)
 
 
 def is_rules_file(path: str) -> bool:

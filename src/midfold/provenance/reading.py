@@ -320,7 +320,7 @@ def _read_pasted_label(text: str, start: int, line: str) -> Opening | None:
     if start == 0 or not is_label or len(line) < _LEAST_LABEL_CHARS or not text.endswith("\n\n", 0, start):
         return None
     form = read_opening(line)
-    return form if form is not None and form.author in (Author.HOST, Author.TOOL) else None
+    return form if form is not None and form.author in (Author.HOST, Author.TOOL, Author.AGENT) else None
 
 
 def _has_person(segments: list[Segment]) -> bool:

@@ -6,22 +6,24 @@ between two of our own fence lines is one, too, whoever wrote it.
 
 import re
 
+from midfold.late_patterns import compile_late
+
 _SHORTEST_CHARS = 400
 _OPENING_CHARS = 500
 _LEAST_SECTIONS = 3
-_SECTION = re.compile(
+_SECTION = compile_late(
     r"^[ \t]{0,3}(?:#{1,4}[ \t]+\S|\*\*[^*\n]{2,80}\*\*:?[ \t]*$|\d{1,2}[.)][ \t]+[^\n]{2,80}:[ \t]*$"
     r"|\d{1,2}[.)][ \t]+\*\*|[^\n:]{2,40}:[ \t]*$|[-*][ \t]+\*\*|【[^】\n]{1,40}】)",
     re.MULTILINE,
 )
-_SUBJECT = re.compile(
+_SUBJECT = compile_late(
     r"conversation|session|context|thread|chat\b|history|dialogue|transcript|turns|earlier work"
     r"|gespräch|sitzung|verlauf|unterhaltung|échange|conversación|sesión|contexto|conversa\b|sessão|conversazione"
     r"|sessione|contesto|разговор|диалог|сесси|контекст|对话|會話|会话|上下文|對話|会話|コンテキスト|やり取り|セッション"
     r"|대화|세션|맥락|컨텍스트",
     re.IGNORECASE,
 )
-_SUMMARY = re.compile(
+_SUMMARY = compile_late(
     r"summar|compact|compress|condens|hand-off|handoff|hand-over|handover|recap|continued from|checkpoint of"
     r"|state snapshot|pick up where|picks up where|resume from|resume the|resuming from|resuming the"
     r"|zusammenfass|zusammengefasst|übergabe|résumé|resumen"
@@ -34,11 +36,11 @@ _SUBJECT_STEMS, _SUMMARY_STEMS = (
     tuple(stem.removesuffix(r"\b") for stem in pattern.pattern.split("|")) for pattern in (_SUBJECT, _SUMMARY)
 )
 """what the two patterns look for: not finding it in a text of small letters is ten times as fast"""
-_OURS = re.compile(r"<<<MIDFOLD \S{1,80}>>>\n")
+_OURS = compile_late(r"<<<MIDFOLD \S{1,80}>>>\n")
 _FENCE_SIGN = "<<<MIDFOLD "
-_ENDING = re.compile(r"\s{0,4}(?:---|\[|\()[^\n]{0,400}(?=\n|\Z)")
+_ENDING = compile_late(r"\s{0,4}(?:---|\[|\()[^\n]{0,400}(?=\n|\Z)")
 _OUR_END = "<<<END MIDFOLD "
-_MARKER = re.compile(r"\[CONTEXT (?:COMPACTION|SUMMARY)[^\]\n]{0,60}\]", re.IGNORECASE)
+_MARKER = compile_late(r"\[CONTEXT (?:COMPACTION|SUMMARY)[^\]\n]{0,60}\]", re.IGNORECASE)
 
 
 def is_summary(text: str, *, by_model: bool = False) -> bool:

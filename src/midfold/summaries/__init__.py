@@ -4,33 +4,42 @@ Pure, as the fold is. A summary is written from the ledger of what happened; a m
 checked against it, and where there is no model the digest is made of it alone.
 """
 
+from typing import TYPE_CHECKING
+
+from midfold.late_names import find_late
 from midfold.settings import Template
-from midfold.summaries.condensing import condense_with_model, join_bodies
-from midfold.summaries.corrections import Correction, CorrectionKind, find_subject
 from midfold.summaries.draft import DIGEST, Draft, draft_summary
 from midfold.summaries.ledger import Rule
-from midfold.summaries.ledger.text_commands import find_protocol
-from midfold.summaries.model_summary import AnswerRejected, SummaryRequest, ask_model, explain_failure
-from midfold.summaries.notes import Note, NoteChange, find_note, read_notes
+from midfold.summaries.ledger.exchanges import ends_turn
+from midfold.summaries.ledger.text_commands import CommandProtocol, find_protocol
 from midfold.summaries.sections import (
     CORRECTIONS_HEADING,
     FOLDED_HEADING,
-    active_task,
     join_sections,
     quote_headings,
     split_sections,
     with_section,
 )
-from midfold.summaries.serialization import serialize
-from midfold.summaries.sources import SummaryJob, gather_sources
+from midfold.summaries.sources import Sources, SummaryJob, TurnFacts, gather_sources
+from midfold.summaries.summary_request import SummaryRequest
+from midfold.summaries.task import active_task, cut_words, describe_progress
 from midfold.summaries.tool_calls.output import fit_sizes
 from midfold.summaries.verify import Retention
+
+if TYPE_CHECKING:
+    from midfold.summaries.condensing import condense_with_model, join_bodies
+    from midfold.summaries.corrections import Correction, CorrectionKind, find_subject
+    from midfold.summaries.model_summary import AnswerRejected, ask_model, explain_failure
+    from midfold.summaries.notes import Note, NoteChange, find_note, read_notes
+    from midfold.summaries.serialization import serialize
+    from midfold.summaries.standing import carry_on
 
 __all__ = [
     "CORRECTIONS_HEADING",
     "DIGEST",
     "FOLDED_HEADING",
     "AnswerRejected",
+    "CommandProtocol",
     "Correction",
     "CorrectionKind",
     "Draft",
@@ -38,13 +47,19 @@ __all__ = [
     "NoteChange",
     "Retention",
     "Rule",
+    "Sources",
     "SummaryJob",
     "SummaryRequest",
     "Template",
+    "TurnFacts",
     "active_task",
     "ask_model",
+    "carry_on",
     "condense_with_model",
+    "cut_words",
+    "describe_progress",
     "draft_summary",
+    "ends_turn",
     "explain_failure",
     "find_note",
     "find_protocol",
@@ -59,3 +74,16 @@ __all__ = [
     "split_sections",
     "with_section",
 ]
+
+# A fold has no use for these.
+__getattr__ = find_late(
+    __name__,
+    {
+        "condensing": "condense_with_model join_bodies",
+        "corrections": "Correction CorrectionKind find_subject",
+        "model_summary": "AnswerRejected ask_model explain_failure",
+        "notes": "Note NoteChange find_note read_notes",
+        "serialization": "serialize",
+        "standing": "carry_on",
+    },
+)

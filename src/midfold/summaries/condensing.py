@@ -4,9 +4,10 @@ from collections.abc import Generator, Sequence
 
 from midfold.errors import SummaryUnavailable
 from midfold.summaries import prompts
-from midfold.summaries.model_summary import LEAST_SUMMARY_TOKENS, SummaryRequest, judge
+from midfold.summaries.model_summary import LEAST_SUMMARY_TOKENS, judge
 from midfold.summaries.sections import join_sections, split_sections
 from midfold.summaries.sources import Sources, SummaryJob
+from midfold.summaries.summary_request import SummaryRequest
 
 
 def join_bodies(bodies: Sequence[str]) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 
+from midfold.late_patterns import compile_late
 from midfold.summaries.digest.entries import (
     FILE_USES,
     LABEL,
@@ -37,12 +38,18 @@ LEAD = (
 _MOST_TARGET_CHARS = 300
 _CUT = "…"
 _INSTEAD = " (instead of: "
-_LINE = re.compile(r"- \[(\d{1,9})\] (struck|corrected|added)(?: \(note (\d{1,6})\))?: (.+)")
-_BULLET = re.compile(r"^\s{0,12}(?:[-*+•]|\d{1,3}[.)])\s+")
-_NUMBERS = re.compile(r"\[(\d{1,9}(?:, \d{1,9})*)\]")
+_LINE = compile_late(r"- \[(\d{1,9})\] (struck|corrected|added)(?: \(note (\d{1,6})\))?: (.+)")
+_BULLET = compile_late(r"^\s{0,12}(?:[-*+•]|\d{1,3}[.)])\s+")
+_NUMBERS = compile_late(r"\[(\d{1,9}(?:, \d{1,9})*)\]")
 _LEAST_QUOTED_CHARS = 20
 """Shorter words may stand in a sentence that is about something else."""
-_PROSE = (EntryKind.REQUEST, EntryKind.OPEN_REQUEST, EntryKind.WORDS, EntryKind.EARLIER)
+_PROSE = (
+    EntryKind.REQUEST,
+    EntryKind.OPEN_REQUEST,
+    EntryKind.ANSWERED,
+    EntryKind.WORDS,
+    EntryKind.EARLIER,
+)
 """Entries that quote sentences; a command or a path that contains another one is something else."""
 
 

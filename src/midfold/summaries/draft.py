@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 
 from midfold.errors import SummaryUnavailable
 from midfold.summaries.digest.choice import fill_digest
-from midfold.summaries.focus import check_focus
-from midfold.summaries.model_summary import SummaryRequest, ask_model, explain_failure
 from midfold.summaries.sources import Sources, SummaryJob, gather_sources
+from midfold.summaries.summary_request import SummaryRequest
 from midfold.summaries.verify import Retention, check, find_inventions, repair
 
 DIGEST = "digest"
@@ -72,6 +71,8 @@ class Draft:
         """Warn if little of the topic that a compression was to keep is left."""
         if not self.job.focus:
             return None
+        from midfold.summaries.focus import check_focus
+
         return check_focus(self.job.focus, folded(), body, is_by_model=self.by == MODEL).warning
 
 
@@ -80,6 +81,8 @@ def draft_summary(job: SummaryJob, *, use_model: bool) -> Generator[SummaryReque
     sources = gather_sources(job)
     if not use_model:
         return Draft(job, sources)
+    from midfold.summaries.model_summary import ask_model, explain_failure  # for a model alone
+
     try:
         return Draft(job, sources, (yield from ask_model(job, sources)))
     except SummaryUnavailable as error:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from midfold.late_patterns import compile_late
 from midfold.summaries.answers.language import small_words
 from midfold.summaries.tool_calls.output import one_line
 
@@ -22,12 +23,14 @@ _SHORTEST_NAME, _LONGEST_NAME = 5, 80
 _WHOLE_WORD_CHARS = 3
 """Up to this length a word is looked for as a whole: `api` is not in `rapid`."""
 _SHOWN_CHARS = 60
-_WORD = re.compile(r"[A-Za-z0-9_\u00c0-\u1fff](?:[A-Za-z0-9_\u00c0-\u1fff./@#-]*[A-Za-z0-9_\u00c0-\u1fff])?")
-_CHARACTERS = re.compile(r"[\u3400-\u9fff]{2,}")
-_KATAKANA_OR_KOREAN = re.compile(r"[\u30a1-\u30ff]{2,}|[\uac00-\ud7a3]{2,}")
-_CHINESE_SMALL = re.compile("[的了和与與及在是把被中上下]")
-_KOREAN_ENDING = re.compile("(?<=..)(?:에서|으로|을|를|은|는|이|가|의|에|로|과|와|도)$")
-_NAME = re.compile(
+_WORD = compile_late(
+    r"[A-Za-z0-9_\u00c0-\u1fff](?:[A-Za-z0-9_\u00c0-\u1fff./@#-]*[A-Za-z0-9_\u00c0-\u1fff])?"
+)
+_CHARACTERS = compile_late(r"[\u3400-\u9fff]{2,}")
+_KATAKANA_OR_KOREAN = compile_late(r"[\u30a1-\u30ff]{2,}|[\uac00-\ud7a3]{2,}")
+_CHINESE_SMALL = compile_late("[的了和与與及在是把被中上下]")
+_KOREAN_ENDING = compile_late("(?<=..)(?:에서|으로|을|를|은|는|이|가|의|에|로|과|와|도)$")
+_NAME = compile_late(
     r"(?<![\w./@#-])[\w@.~/][\w.@#/-]{0,80}(?:[/_.:]|\d|[a-z][A-Z])[\w./@#:-]{0,80}[A-Za-z0-9_]", re.ASCII
 )
 # Words of a topic that name nothing.

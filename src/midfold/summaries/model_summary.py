@@ -13,6 +13,7 @@ from midfold.summaries import prompts
 from midfold.summaries.answers import OVERLONG, judge_answer
 from midfold.summaries.serialization import serialize
 from midfold.summaries.sources import Sources, SummaryJob
+from midfold.summaries.summary_request import SummaryRequest
 from midfold.summaries.verify import shorten
 
 _DEFAULT_WINDOW_TOKENS = 100_000
@@ -32,17 +33,6 @@ _MOST_PARTS = (999, 999)
 
 class AnswerRejected(SummaryUnavailable):
     """The summariser answered, and its answer cannot be used; a simpler question may help."""
-
-
-@dataclass(frozen=True, slots=True)
-class SummaryRequest:
-    """A request to a summariser. `facts` are exact strings that should survive."""
-
-    prompt: str
-    max_tokens: int
-    facts: tuple[str, ...] = ()
-    is_manual: bool = False
-    """a person asked for this compression, and waits"""
 
 
 @dataclass(frozen=True, slots=True)

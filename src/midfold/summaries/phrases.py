@@ -1,12 +1,13 @@
 """Looks for many phrases in texts, in a time that does not grow with their number times the text."""
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
+from midfold.late_patterns import compile_late
+
 _PIECE_CHARS = 5
-_WORD = re.compile(r"\w+")
-_WHOLE_WORD = re.compile(r"(?<=\W)\w+(?=\W)")
+_WORD = compile_late(r"\w+")
+_WHOLE_WORD = compile_late(r"(?<=\W)\w+(?=\W)")
 
 
 class Phrases:

@@ -1,38 +1,20 @@
-"""A summary as sections: reading the headings of one, putting one together, and the task that leads it.
-
-The active task is set by code: the newest request in the user's own words, whatever a summariser wrote.
-"""
+"""A summary as sections: reading the headings of one, and putting one together."""
 
 import re
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 
-from midfold.messages import Message
-from midfold.provenance import asks, find_answer, newest_asked, person_words, question_before, segments_at
+from midfold.late_patterns import compile_late
 from midfold.settings import Template
-from midfold.summaries.ledger.text_commands import find_protocol
 
-_HEADING = re.compile(r"^## +(\S.*)$", re.MULTILINE)
+_HEADING = compile_late(r"^## +(\S.*)$", re.MULTILINE)
 TASK_HEADING = "Active Task"
 FOLDED_HEADING = "Folded Messages"
 CORRECTIONS_HEADING = "Corrections by the User"
 """Code wrote the lines under this heading."""
+_BREAKS = ("\n", ". ", "。", "! ", "? ", " ")
+_LEAST_PART = 0.6
 NOTED = " (noted)"
 """What a heading ends with where a model wrote the lines under it."""
-MAX_TASK_CHARS = 2_000
-_MOST_ANSWERS = 3
-_ANSWER_CHARS = 400
-NO_TASK = "None."
-WORDLESS = "(the user sent something without words; it follows)"
-_GO_AHEAD_CHARS = 40
-# A message of nothing but these words asks for what was asked before.
-_GO_AHEAD_WORDS = """
-    continue go on ahead proceed yes y ok okay sure please do it next keep going carry resume retry again
-    thanks thank you good great fine right alright yep yeah and now then
-    weiter mach ja gerne bitte los continua sigue adelante si sí vale dale continuez oui vas-y suite
-    继续 好 好的 可以 是 是的 请继续 下一步 続けて 続行 はい お願いします 계속 네
-    да продолжай дальше давай
-"""
-_GO_AHEADS = frozenset(_GO_AHEAD_WORDS.split())
 
 
 HEADINGS: dict[Template, tuple[str, ...]] = {
@@ -99,73 +81,22 @@ def quote_headings(text: str) -> str:
     return _HEADING.sub(r" \g<0>", text) if "## " in text else text
 
 
+def cut_at_break(text: str, most: int) -> str:
+    """Return the beginning of a text, at most `most` characters, up to the end of a sentence or of a word."""
+    if len(text) <= most:
+        return text
+    room = max(most, 1)
+    for mark in _BREAKS:
+        at = text.rfind(mark, int(room * _LEAST_PART), room - len(mark) + 1)
+        if at > 0:
+            return text[: at + len(mark)]
+    return text[:room]
+
+
 def with_section(body: str, name: str, text: str) -> str:
     """Return the summary with `text` as its first section `name`, whatever it said there before."""
     rest = {heading: words for heading, words in split_sections(body).items() if heading != name}
     return join_sections({name: quote_headings(text), **rest})
-
-
-def active_task(
-    messages: Sequence[Message],
-    is_summary: int | None = None,
-    observations: Container[int] | None = None,
-) -> str:
-    """Quote what a person asked last, and with a few words what they answer, or what was asked before.
-
-    `is_summary` is the index of an earlier summary, which is no request; `observations`, where they are
-    known, are those of a text protocol. What a person answered since, through a tool that asks, belongs here.
-    """
-    if observations is None:
-        observations = find_protocol(messages).observations
-    newest = newest_asked(messages, observations)
-    if newest is None or newest == is_summary:
-        return NO_TASK
-    words = _words_at(messages, newest) or WORDLESS
-    task = words[:MAX_TASK_CHARS]
-    question = question_before(messages, newest, words)
-    if question:
-        task += f"\n(This answers: {question})"
-    if is_go_ahead(words):
-        earlier = _asked_before(messages, newest, is_summary, observations)
-        task += f"\n(Asked before: {earlier[:MAX_TASK_CHARS]})" if earlier else ""
-    return task + "".join(_answered_since(messages, newest))
-
-
-def _words_at(messages: Sequence[Message], index: int) -> str:
-    return person_words(messages[index], segments_at(messages, index)).strip()
-
-
-def _asked_before(
-    messages: Sequence[Message], index: int, is_summary: int | None, observations: Container[int]
-) -> str:
-    """Return the last request before `index` that says more than to go on."""
-    for earlier in range(index - 1, -1, -1):
-        if earlier != is_summary and asks(messages, earlier, observations):
-            words = _words_at(messages, earlier)
-            if words and not is_go_ahead(words):
-                return words
-    return ""
-
-
-def _answered_since(messages: Sequence[Message], index: int) -> Iterator[str]:
-    """Quote what a person said in tool results after `index`, the newest few."""
-    calls = {call.id: call for message in messages[index + 1 :] for call in message.calls}
-    said = [
-        answer
-        for message in messages[index + 1 :]
-        for result in message.results
-        if result.call_id in calls and (answer := find_answer(calls[result.call_id], result))
-    ]
-    for answer in said[-_MOST_ANSWERS:]:
-        asked = f" (asked: {' '.join(answer.question.split())[:_ANSWER_CHARS]})" if answer.question else ""
-        yield f"\n(Since then the user answered: {' '.join(answer.words.split())[:_ANSWER_CHARS]}{asked})"
-
-
-def is_go_ahead(words: str) -> bool:
-    """Whether these words only say to go on."""
-    if len(words) > _GO_AHEAD_CHARS:
-        return False
-    return all(word.strip("!.,…。！，").lower() in _GO_AHEADS for word in words.split())
 
 
 def _add(sections: dict[str, str], name: str, text: str) -> None:

@@ -4,7 +4,6 @@ A summariser can only keep what it is shown, so everything is shown whole as lon
 not, tool output is cut first, the largest most, then arguments, then long texts, and the user's words last.
 """
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
@@ -12,6 +11,7 @@ from itertools import groupby
 from typing import TypeAlias, assert_never
 
 from midfold.errors import SummaryUnavailable
+from midfold.late_patterns import compile_late
 from midfold.messages import (
     Media,
     Message,
@@ -34,7 +34,7 @@ _NAME_CHARS = 80
 _REFERENCE_CHARS = 200
 _TRIES = 4
 _SHRINK = 0.9  # how much lower the next try aims: what a cut leaves is known only in proportion
-_FORGED_LABEL = re.compile(r"\[(\d+)\](?= *(?:USER|ASSISTANT|SYSTEM|DEVELOPER|TOOL|CALL|RESULT|ITEM)\b)")
+_FORGED_LABEL = compile_late(r"\[(\d+)\](?= *(?:USER|ASSISTANT|SYSTEM|DEVELOPER|TOOL|CALL|RESULT|ITEM)\b)")
 
 CountText: TypeAlias = Callable[[str], int]
 

@@ -4,28 +4,41 @@ The built-in digest is made of nothing else. A model's summary is checked agains
 """
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
-from typing import TypeAlias
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, TypeAlias
 
 from midfold.messages import Message, Pairing
 from midfold.provenance import Author
 from midfold.settings import Template
-from midfold.summaries.corrections import Corrections
 from midfold.summaries.digest.composition import compose, find_factors, lines_per_action
-from midfold.summaries.digest.entries import LABEL, DigestEntry, EntryKind, cost, focus_on
+from midfold.summaries.digest.entries import (
+    LABEL,
+    DigestEntry,
+    EntryKind,
+    answered_at,
+    cost,
+    focus_on,
+)
 from midfold.summaries.digest.layers import merge, read_entries, read_rules, request_entries
 from midfold.summaries.digest.names import list_names, look_ahead
 from midfold.summaries.digest.surprise import weigh_surprise
+from midfold.summaries.digest.weights import Outlook
 from midfold.summaries.ledger.collection import LedgerCache, collect
 from midfold.summaries.ledger.commands import read_invocations
+from midfold.summaries.ledger.exchanges import Exchanges
 from midfold.summaries.ledger.names import NameReader
 from midfold.summaries.ledger.open_failures import BrokenRun, Course
 from midfold.summaries.ledger.shell import read_commands
 from midfold.summaries.ledger.values import Ledger, Rule
 from midfold.summaries.sections import CORRECTIONS_HEADING
 
+if TYPE_CHECKING:
+    from midfold.summaries.corrections import Corrections
+
 _BYTES_PER_TOKEN = 3.3
 _USER_WORDS_CHARS = 8_000
+_MOST_READINGS = 4
+"""as many passes fill one ceiling"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +73,22 @@ class SummaryJob:
     window_tokens: int | None = None
     """what the summariser can take, as far as that is known"""
     is_manual: bool = False
+    readings: "dict[tuple[int, ...], TurnFacts]" = field(default_factory=dict)
+    """what was read by earlier passes of the same compression, by the turns that they folded"""
 
     @property
     def turns(self) -> list[int]:
         """The indices of what is folded, but for an earlier summary."""
         return [index for index in self.folded if index != self.earlier]
+
+
+@dataclass(frozen=True, slots=True)
+class TurnFacts:
+    """What the folded turns say, with what stays behind them, and the names that they use."""
+
+    ledger: Ledger
+    names: NameReader
+    outlook: Outlook
 
 
 ChooseRules: TypeAlias = Callable[[SummaryJob, Sequence[Rule]], tuple[Rule, ...]]
@@ -77,7 +101,7 @@ class Sources:
     ledger: Ledger
     pins: tuple[Rule, ...]
     entries: Sequence[DigestEntry]
-    corrections: Corrections | None = None
+    corrections: "Corrections | None" = None
     """the user's, of earlier notes; `None` where nothing was corrected, as is usual"""
 
     @property
@@ -100,17 +124,17 @@ def gather_sources(job: SummaryJob, *, choose_rules: ChooseRules | None = None) 
     `choose_rules` picks the rules that are quoted word for word where nobody pins any by hand.
     """
     previous = job.redact(job.previous or "")
-    unpinned = {_as_pinned(job, text) for text in job.unpinned}
-    corrections = Corrections.read(previous) if CORRECTIONS_HEADING in previous else None
+    unpinned = _unpinned(job)
+    corrections = _read_corrections(previous)
     rules = [rule for rule in read_rules(previous) if rule.text not in unpinned]
     earlier = read_entries(previous)
     # Deeds without a call in sight: the model gives its commands in words.
     led_by_words = any(entry.kind in (EntryKind.ACTION, EntryKind.BROKEN) for entry in earlier)
-    ledger = _read(job, job.turns, is_led_by_words=led_by_words)
-    ledger = replace(ledger, after=_read(job, _indices_behind(job), is_led_by_words=led_by_words))
+    reading = _read_once(job, is_led_by_words=led_by_words)
+    ledger = reading.ledger
     known = [*rules, *ledger.rules]
     known = corrections.filter_rules(known) if corrections else known
-    pins = choose_rules(job, known) if choose_rules else _choose_pins(job, known, unpinned)
+    pins = choose_rules(job, known) if choose_rules else choose_pins(job, known)
     # A rule that is pinned no longer is still something that the user said.
     earlier += request_entries(rule for rule in rules if rule not in pins)
     entries = compose(
@@ -119,12 +143,10 @@ def gather_sources(job: SummaryJob, *, choose_rules: ChooseRules | None = None) 
         factors=find_factors(ledger, job.kept, job.numbers[-1]),
         most_lines=lines_per_action(ledger, job.body_tokens),
     )
-    reader = NameReader(job.redact)
-    reader.read(job.messages, job.turns, job.numbers, ledger)
-    outlook = look_ahead(job.messages, job.turns, job.numbers, ledger)
-    room = job.body_tokens * _BYTES_PER_TOKEN / max(reader.chars, 1)
-    entries += list_names(reader.uses, job.kept, outlook, room=room)
+    room = job.body_tokens * _BYTES_PER_TOKEN / max(reading.names.chars, 1)
+    entries += list_names(reading.names.uses, job.kept, reading.outlook, room=room)
     settle_failures(earlier, ledger.course)
+    close_requests(earlier, ledger.exchanges)
     merged = merge(
         earlier,
         entries,
@@ -134,6 +156,31 @@ def gather_sources(job: SummaryJob, *, choose_rules: ChooseRules | None = None) 
     weigh_surprise(merged)
     merged = corrections.filter_entries(merged) if corrections else merged
     return Sources(ledger, pins, focus_on(merged, job.focus) if job.focus else merged, corrections)
+
+
+def _read_corrections(previous: str) -> "Corrections | None":
+    """Read what the user corrected in an earlier summary, as hardly anybody ever does."""
+    if CORRECTIONS_HEADING not in previous:
+        return None
+    from midfold.summaries.corrections import Corrections
+
+    return Corrections.read(previous)
+
+
+def _read_once(job: SummaryJob, *, is_led_by_words: bool) -> TurnFacts:
+    """Read what is folded; a ceiling is met by passes that often fold the same, and differ in their room."""
+    turns, readings = job.turns, job.readings
+    known = readings.pop(tuple(turns), None)
+    if known is None:
+        ledger = _read(job, turns, is_led_by_words=is_led_by_words)
+        ledger = replace(ledger, after=_read(job, _indices_behind(job), is_led_by_words=is_led_by_words))
+        names = NameReader(job.redact)
+        names.read(job.messages, turns, job.numbers, ledger)
+        known = TurnFacts(ledger, names, look_ahead(job.messages, turns, job.numbers, ledger))
+    readings[tuple(turns)] = known  # the newest last
+    if len(readings) > _MOST_READINGS:
+        del readings[next(iter(readings))]
+    return known
 
 
 def _read(job: SummaryJob, indices: Sequence[int], *, is_led_by_words: bool) -> Ledger:
@@ -148,16 +195,19 @@ def _read(job: SummaryJob, indices: Sequence[int], *, is_led_by_words: bool) -> 
     )
 
 
-def _indices_behind(job: SummaryJob) -> range:
-    """Return where the messages stand that stay behind everything folded."""
-    return range(max(job.folded, default=-1) + 1, len(job.messages))
+def _indices_behind(job: SummaryJob) -> list[int]:
+    """Return where the messages stand that stay behind what is folded, or in the middle of it."""
+    gone = set(job.folded)
+    start = min(gone, default=len(job.messages))
+    return [index for index in range(start, len(job.messages)) if index not in gone]
 
 
-def _choose_pins(job: SummaryJob, rules: Sequence[Rule], unpinned: set[str]) -> tuple[Rule, ...]:
+def choose_pins(job: SummaryJob, rules: Sequence[Rule]) -> tuple[Rule, ...]:
     """Choose the rules to pin: those pinned by hand, then the newest, while they fit; in their order.
 
     A rule without a number in an earlier summary was pinned by hand, before a restart perhaps.
     """
+    unpinned = _unpinned(job)
     known = [rule for rule in rules if rule.text not in unpinned]
     by_hand = [Rule(None, _as_pinned(job, text)) for text in job.pins]
     by_hand += [rule for rule in known if rule.index is None]
@@ -171,12 +221,30 @@ def _choose_pins(job: SummaryJob, rules: Sequence[Rule], unpinned: set[str]) -> 
         if rule.text not in pinned and size <= left:
             pinned[rule.text] = rule
             left -= size
-    return tuple(sorted(pinned.values(), key=lambda rule: -1 if rule.index is None else rule.index))
+    order = {rule.text: number for number, rule in enumerate([*by_hand, *known])}
+    return tuple(
+        sorted(pinned.values(), key=lambda rule: (-1 if rule.index is None else rule.index, order[rule.text]))
+    )
+
+
+def _unpinned(job: SummaryJob) -> set[str]:
+    return {_as_pinned(job, text) for text in job.unpinned}
 
 
 def _as_pinned(job: SummaryJob, text: str) -> str:
     """Write a sentence as a summary does: on one line, without secrets."""
     return job.redact(" ".join(text.split()))
+
+
+def close_requests(earlier: Sequence[DigestEntry], exchanges: Exchanges) -> None:
+    """Ask what became of requests that an earlier summary calls open."""
+    for entry in earlier:
+        label = LABEL.match(entry.head)
+        if entry.kind is EntryKind.REQUEST and label is not None and entry.head.startswith("["):
+            answer = exchanges.find_answer(int(label[1].partition(",")[0]))
+            if answer is not None:
+                entry.kind = EntryKind.ANSWERED
+                entry.head = f"{entry.head}{answered_at(answer)}"
 
 
 def settle_failures(earlier: Sequence[DigestEntry], course: Course) -> None:
@@ -190,7 +258,8 @@ def settle_failures(earlier: Sequence[DigestEntry], course: Course) -> None:
         index = max(map(int, label[1].split(", ")))
         failure = BrokenRun(index, invocation, tuple(unit.text for unit in entry.units), tool)
         settled = course.closing(failure)
-        if settled is not None:
-            entry.head = f"{entry.head} (failed, settled by [{settled}])"
+        success = course.find_success(failure)
+        if success is not None:
+            entry.head = f"{entry.head} (failed, settled by [{success}])"
         if settled is not None or course.has_lapsed(failure):
             entry.kind = EntryKind.ACTION

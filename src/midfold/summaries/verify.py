@@ -1,9 +1,9 @@
 """Checks a summary against what it stands for: what is missing is added, what is made up is named."""
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from midfold.late_patterns import compile_late
 from midfold.settings import Template
 from midfold.summaries.digest.choice import fill_digest, write_heads
 from midfold.summaries.digest.entries import (
@@ -19,17 +19,18 @@ from midfold.summaries.digest.entries import (
 from midfold.summaries.phrases import Phrases, find_absent
 from midfold.summaries.sections import FOLDED_HEADING, HEADINGS, as_noted, join_sections, split_sections
 
+_BEGINNING_CHARS = 8
 _MOST_INVENTIONS = 50
 # What a summariser can make up and a reader will believe: figures, paths, addresses, ids.
-_CLAIM = re.compile(
+_CLAIM = compile_late(
     r"https?://[^\s)\]}>\"'`]{4,200}"
     r"|(?<![\w/])(?:~|\.{1,2})?(?:/[\w.@+-]{1,80}){2,20}|(?<![\w/.])[\w@+-]{1,80}(?:/[\w.@+-]{1,80}){1,20}\.\w{1,8}\b"
     r"|\b[0-9a-f]{7,64}\b(?<![a-f]{7})|\b\w{1,40}_\w{0,40}\d\w{0,40}\b|\b[A-Z]{1,6}-?\d{2,12}\b"
     r"|(?<![\w.,])\d[\d,.]{1,14}\d(?![\w,])|(?<![\w.,])\d{3,15}(?![\w,.]\d)"
 )
 # What makes a line say something that nobody could have guessed: figures, code, joined names, quotations.
-_NAMED = re.compile(r"\d|`|[a-z][A-Z]|\w[./_]\w|\"[^\"]{3}|“|「")
-_BULLET = re.compile(r"^\s{0,12}(?:[-*+•]|\d{1,3}[.)])\s+")
+_NAMED = compile_late(r"\d|`|[a-z][A-Z]|\w[./_]\w|\"[^\"]{3}|“|「")
+_BULLET = compile_late(r"^\s{0,12}(?:[-*+•]|\d{1,3}[.)])\s+")
 _NAMES_MUCH = 0.5
 """Of what there is to say: from here on notes that name nothing are not what they stand for."""
 _IDLE_PER_NAMING = 2
@@ -65,13 +66,23 @@ def check(body: str, facts: Sequence[str], *, elsewhere: Callable[[], Iterable[s
 def find_inventions(body: str, source: Callable[[], Iterable[str]]) -> tuple[str, ...]:
     """List the figures, paths and ids of a summary that never occur in the texts of its source."""
     claims = dict.fromkeys(claim.rstrip(".,:;*_~") for claim in _CLAIM.findall(body))
-    plain = {claim: claim.replace(",", "") for claim in claims}
+    # Claims that begin alike are looked for together: where their beginning is not, none of them is.
+    alike: dict[str, dict[str, str]] = {}
+    for claim in claims:
+        bare = claim.replace(",", "")
+        alike.setdefault(bare[:_BEGINNING_CHARS], {})[claim] = bare
     for text in source() if claims else ():
-        said = text.replace(",", "")
-        plain = {claim: bare for claim, bare in plain.items() if bare not in said}
-        if not plain:
+        if not alike:
             break
-    return tuple(plain)[:_MOST_INVENTIONS]
+        said = text.replace(",", "")
+        for beginning in [each for each in alike if each in said]:
+            left = {claim: bare for claim, bare in alike[beginning].items() if bare not in said}
+            if left:
+                alike[beginning] = left
+            else:
+                del alike[beginning]
+    never = {claim for each in alike.values() for claim in each}
+    return tuple(claim for claim in claims if claim in never)[:_MOST_INVENTIONS]
 
 
 def repair(

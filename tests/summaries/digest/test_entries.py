@@ -5,6 +5,7 @@ import pytest
 from midfold.summaries.digest import fill_digest
 from midfold.summaries.digest.choice import ChosenEntry, arrange, choose_entries, list_offers
 from midfold.summaries.digest.entries import (
+    ANSWERED_HEADING,
     NAMES_HEADING,
     RULES_HEADING,
     DigestEntry,
@@ -104,7 +105,12 @@ def heading_of(kind, template):
 @pytest.mark.parametrize("template", list(Template))
 @pytest.mark.parametrize("kind", list(EntryKind))
 def test_every_kind_has_a_heading_of_its_template(template, kind):
-    assert heading_of(kind, template) in {*HEADINGS[template], RULES_HEADING, NAMES_HEADING}
+    assert heading_of(kind, template) in {
+        *HEADINGS[template],
+        RULES_HEADING,
+        ANSWERED_HEADING,
+        NAMES_HEADING,
+    }
 
 
 @pytest.mark.parametrize("template", list(Template))

@@ -8,7 +8,7 @@ import pytest
 from midfold.api import compress
 from midfold.summaries.digest import fill_digest
 from midfold.summaries.digest.choice import choose_entries, list_offers
-from midfold.summaries.digest.entries import DigestEntry, EntryKind, Unit
+from midfold.summaries.digest.entries import RULES_HEADING, DigestEntry, EntryKind, Unit
 from midfold.summaries.prompts import HEADINGS, find_body
 from midfold.summaries.sections import Template, split_sections
 from midfold.summaries.verify import find_inventions
@@ -137,13 +137,21 @@ def test_entries_stand_in_order_with_the_index_of_their_message(name):
         assert numbers == sorted(numbers)
 
 
+def with_earlier_requests(headings):
+    names = list(headings)
+    if RULES_HEADING not in names:
+        names.insert(1, RULES_HEADING)
+    names.insert(names.index(RULES_HEADING) + 1, "Earlier Requests")
+    return names
+
+
 @pytest.mark.parametrize("template", list(Template))
 def test_sections_are_those_of_the_template_in_its_order(template):
     messages = [user("Never stop."), *CONVERSATIONS["tools"], *chat(60), user("Go.")]
     names = list(split_sections(body_of(compress(messages, max_tokens=3_000, template=template))))
     known = [
         "Active Task",
-        *(name for name in HEADINGS[template] if name != "Active Task"),
+        *(name for name in with_earlier_requests(HEADINGS[template]) if name != "Active Task"),
         "Names in Use",
         "Folded Messages",
     ]

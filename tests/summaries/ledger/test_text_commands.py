@@ -1,13 +1,12 @@
 """Agents without tool calls: commands in the model's words, their output in user messages."""
 
-from time import process_time
-
 import pytest
 
 from midfold.messages import Message, Text, ToolCall, pair_calls
 from midfold.redact import redact
 from midfold.summaries.ledger import collect
 from midfold.summaries.ledger.text_commands import find_protocol
+from support.pace import is_linear
 
 
 def user(words):
@@ -162,18 +161,16 @@ def test_an_empty_conversation_has_no_protocol():
     assert not find_protocol([]).observations
 
 
-def seconds_to_read(words):
+def read_words(words):
     messages = session()
     messages[1] = assistant(words)
-    start = process_time()
     ledger_of(messages)
-    return process_time() - start
 
 
 @pytest.mark.parametrize("piece", ["```\n", "```a\n", "</x>", "``` ", "<a>"])
 def test_hostile_words_are_read_in_no_time(piece):
-    assert seconds_to_read("</x>```" + piece * (50_000 // len(piece))) < 0.5
+    assert is_linear(lambda size: read_words("</x>```" + piece * (size // len(piece))), 50_000)
 
 
 def test_tags_that_are_never_closed_are_read_in_no_time():
-    assert seconds_to_read("</x>" + "<bash>" * 2_000) < 0.1
+    assert is_linear(lambda size: read_words("</x>" + "<bash>" * size), 16_000)

@@ -24,7 +24,7 @@ def run(tool, arguments, output=None, *, is_error=False):
     [
         ("bash", {"command": "make test"}, "shell", "make test"),
         ("execute_bash", {"command": "ls\ncat x"}, "shell", "ls; cat x"),
-        ("shell", {"command": ["bash", "-lc", "make"]}, "shell", "bash -lc make"),
+        ("shell", {"command": ["bash", "-lc", "make"]}, "shell", "make"),
         ("run_terminal_cmd", {"command": "npm i"}, "shell", "npm i"),
         ("python", {"code": "print(1)"}, "shell", "print(1)"),
         ("Bash", {"command": "git status", "description": "see"}, "shell", "git status"),

@@ -2,7 +2,8 @@
 
 import pytest
 
-from midfold.summaries.ledger.words import Words, announces, weigh_line, weigh_output, weigh_sentence
+from midfold.summaries.ledger.sentences import announces, weigh_sentence
+from midfold.summaries.ledger.words import Words, weigh_line, weigh_output
 
 
 def lines(output, most=10):
@@ -79,7 +80,7 @@ def test_a_sentence_that_only_says_what_comes_next_weighs_little():
         "The handler drops the lock too early there.",
         "Let me look at the handler of the lock there:",
     )
-    weights = {text: weight for text, weight, _ in Words(f"{found}\n{announced}").sentences}
+    weights = {text: weight for text, weight, *_ in Words(f"{found}\n{announced}").sentences}
     assert weights[announced] < weights[found] / 2
 
 

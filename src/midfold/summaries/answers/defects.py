@@ -12,18 +12,19 @@ from collections.abc import Sequence
 from functools import cache
 from itertools import accumulate, islice
 
+from midfold.late_patterns import compile_late
 from midfold.settings import Template
 from midfold.summaries.answers.notes import content_lines, find_titles, is_fence_open
 from midfold.summaries.sections import HEADINGS
 from midfold.texts import read_text
 
-_DATA = re.compile(r"(?:```\w*\s{0,20})?(?:\{\s{0,20}[\"'}]|\[\s{0,20}[{\"\[\]])")
-_CALL_KEY = re.compile(
+_DATA = compile_late(r"(?:```\w*\s{0,20})?(?:\{\s{0,20}[\"'}]|\[\s{0,20}[{\"\[\]])")
+_CALL_KEY = compile_late(
     r"[\"'](?:tool|function)\w{0,20}[\"']\s{0,8}:|[\"'](?:arguments|parameters|args)[\"']\s{0,8}:"
 )
 _CALL_KEY_CHARS = 2_000
 # How models that were not asked to write calls do it, each at the start of a line.
-_CALL = re.compile(
+_CALL = compile_late(
     r"^[ \t]{0,8}(?:```\w*\n\s{0,8})?(?:"
     r"<[|\uff5c/]?(?:\w{1,12}:)?(?:tool|function|invoke|python_tag)[\w\u2581:=.-]{0,60}(?=[\s>|\uff5c])"
     r"|\[(?:TOOL|FUNCTION)[A-Z_]{0,12}\]"
@@ -32,13 +33,13 @@ _CALL = re.compile(
     r")",
     re.MULTILINE,
 )
-_NEXT_HEADING = re.compile(r"^## ", re.MULTILINE)
-_SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
+_NEXT_HEADING = compile_late(r"^## ", re.MULTILINE)
+_SENTENCE = compile_late(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
 _FIRST_SENTENCES = 3
 _REFUSAL_CHARS = 1_500
 
 _ERROR_CHARS = 400
-_ERROR = re.compile(
+_ERROR = compile_late(
     r"\b(?:[45]\d\d\b.{0,40}(?:error|gateway|timeout|unavailable|requests|request)|error\b.{0,20}\b[45]\d\d\b"
     r"|(?:gateway|request|read|connection) (?:timeout|timed out)|timed out after|too many requests|rate limit"
     r"|internal server error|bad gateway|service unavailable|maximum context length|context window"
@@ -47,9 +48,11 @@ _ERROR = re.compile(
 )
 
 # A word, or one character where words are not parted.
-_TERM = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]|[^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]+")
-_FENCED = re.compile(r"<<<MIDFOLD (\S+)>>>\n.*?\n<<<END MIDFOLD \1>>>", re.DOTALL)
-_TURN_LABEL = re.compile(
+_TERM = compile_late(
+    r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]|[^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]+"
+)
+_FENCED = compile_late(r"<<<MIDFOLD (\S+)>>>\n.*?\n<<<END MIDFOLD \1>>>", re.DOTALL)
+_TURN_LABEL = compile_late(
     r"^\[\d+\] (?:(?:USER|ASSISTANT|SYSTEM|TOOL): |CALL \S+ |RESULT (?:of \S+ )?\([\d,]+ chars)", re.MULTILINE
 )
 _GRAM_WORDS = 8
@@ -63,8 +66,8 @@ _LONG_LINE_CHARS = 10
 _FEWEST_LONG_LINES = 12
 
 _CLOSED = tuple(".!?…。！？।؟)]}>\"'”’»」』）】*_`|~%")
-_OPEN = re.compile(r"[,:，：、(\[{“«「（&]$|\s[-–—]$|\b(?i:and|or|the|und|oder|der|dem|et|les|los|och)$")
-_LAST_WORD = re.compile(r"[^\W_][\w./-]{1,80}$")
+_OPEN = compile_late(r"[,:，：、(\[{“«「（&]$|\s[-–—]$|\b(?i:and|or|the|und|oder|der|dem|et|les|los|och)$")
+_LAST_WORD = compile_late(r"[^\W_][\w./-]{1,80}$")
 _LAST_HEADINGS = 2
 _FOLLOWS = 1 / 3
 """Of the headings that were asked for, how many there must be before missing ones mean anything."""
@@ -72,10 +75,10 @@ _AT_CAP, _PAST_CAP = 0.97, 1.05
 """Of the budget: where a model that is stopped at it stops, as far as two ways to count agree."""
 _FEWEST_LINES = 6
 _CLOSED_PART = 0.9
-_FIVE_WORDS = re.compile(r"(?:\S{1,60}\s{1,4}){4}")
-_UNPARTED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]{8}")
-_BARE_BULLET = re.compile(r"\s{0,12}(?:[-*+•–—]|\d{1,3}[.)])")
-_HEADING_LINE = re.compile(r"#{1,6}(?:[ \t]+|$)")
+_FIVE_WORDS = compile_late(r"(?:\S{1,60}\s{1,4}){4}")
+_UNPARTED = compile_late(r"[\u3040-\u30ff\u3400-\u9fff]{8}")
+_BARE_BULLET = compile_late(r"\s{0,12}(?:[-*+•–—]|\d{1,3}[.)])")
+_HEADING_LINE = compile_late(r"#{1,6}(?:[ \t]+|$)")
 
 
 def is_data(said: str) -> bool:

@@ -9,34 +9,35 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import cache
 
+from midfold.late_patterns import compile_late
 from midfold.summaries.sections import split_sections
 from midfold.texts import read_text
 
 _LETTERS = {
-    "Latin": re.compile(r"[A-Za-z\u00c0-\u024f\u1e00-\u1eff]"),
-    "Greek": re.compile(r"[\u0370-\u03ff]"),
-    "Cyrillic": re.compile(r"[\u0400-\u04ff]"),
-    "Hebrew": re.compile(r"[\u0590-\u05ff]"),
-    "Arabic": re.compile(r"[\u0600-\u06ff]"),
-    "Devanagari": re.compile(r"[\u0900-\u097f]"),
-    "Thai": re.compile(r"[\u0e00-\u0e7f]"),
-    "Korean": re.compile(r"[\uac00-\ud7a3]"),
-    "Japanese": re.compile(r"[\u3040-\u30ff]"),
-    "Chinese": re.compile(r"[\u3400-\u9fff]"),
+    "Latin": compile_late(r"[A-Za-z\u00c0-\u024f\u1e00-\u1eff]"),
+    "Greek": compile_late(r"[\u0370-\u03ff]"),
+    "Cyrillic": compile_late(r"[\u0400-\u04ff]"),
+    "Hebrew": compile_late(r"[\u0590-\u05ff]"),
+    "Arabic": compile_late(r"[\u0600-\u06ff]"),
+    "Devanagari": compile_late(r"[\u0900-\u097f]"),
+    "Thai": compile_late(r"[\u0e00-\u0e7f]"),
+    "Korean": compile_late(r"[\uac00-\ud7a3]"),
+    "Japanese": compile_late(r"[\u3040-\u30ff]"),
+    "Chinese": compile_late(r"[\u3400-\u9fff]"),
 }
 _WEIGHTS = {"Korean": 2.0, "Japanese": 2.0, "Chinese": 3.0}
 """Letters of an alphabet that it takes to say what one of these says."""
 _KANA_PART = 0.08
 """Of kana and Chinese characters, from which on a text is Japanese."""
 # What is written alike in every language: code, addresses, paths, names with a joint or a digit, options.
-_NEUTRAL = re.compile(
+_NEUTRAL = compile_late(
     r"```.{0,20000}?(?:```|\Z)|`[^`\n]{1,300}`|https?://[^\s\u3000-\u9fff]{1,500}"
     r"|[A-Za-z0-9_.@~/\\-]{0,100}(?<=[A-Za-z0-9])[/\\_.=:@#][A-Za-z0-9][A-Za-z0-9_./\\:=@#-]{0,200}"
     r"|(?<![\w/])[~.]{0,2}/[A-Za-z0-9_./-]{1,200}|(?<![\w-])--?[A-Za-z][\w-]{0,40}"
     r"|\b[A-Za-z]{0,40}\d\w{0,40}\b|\b[A-Z]{2,30}\b|\b[a-z]{1,40}[A-Z]\w{0,40}\b",
     re.DOTALL,
 )
-_WORD = re.compile(r"[^\W\d_]+")
+_WORD = compile_late(r"[^\W\d_]+")
 _QUOTING_SECTIONS = frozenset(
     {"Active Task", "Constraints & Preferences", "Pending User Asks", "Task Context"}
 )

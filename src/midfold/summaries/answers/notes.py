@@ -6,22 +6,23 @@ Headings are written as they were asked for, since everything after this reads n
 import re
 from functools import cache
 
+from midfold.late_patterns import compile_late
 from midfold.settings import Template
 from midfold.summaries.sections import HEADINGS
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
-_TERMINAL_CODE = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
-_LINE_BREAK = re.compile("\r\n?|[\v\f\x1c-\x1e\x85\u2028\u2029]")
-_CONTROL = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\ufeff\ufffe\uffff]")
-_BLANKS = re.compile(r"[ \t\xa0\u3000]{100,}")
-_THOUGHTS_START = re.compile(r"\s*<think(?:ing)?>")
-_THOUGHTS_END = re.compile(r"</think(?:ing)?>")
-_HEADING = re.compile(r"^## +(\S.*)$", re.MULTILINE)
-_ANY_HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]+(?=\S)", re.MULTILINE)
-_FENCE_LINE = re.compile(r"^[ \t]{0,8}(?:```|~~~)[^\n`]*$", re.MULTILINE)
+_SURROGATE = compile_late("[\ud800-\udfff]")
+_TERMINAL_CODE = compile_late(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
+_LINE_BREAK = compile_late("\r\n?|[\v\f\x1c-\x1e\x85\u2028\u2029]")
+_CONTROL = compile_late("[\x00-\x08\x0e-\x1f\x7f-\x9f\ufeff\ufffe\uffff]")
+_BLANKS = compile_late(r"[ \t\xa0\u3000]{100,}")
+_THOUGHTS_START = compile_late(r"\s*<think(?:ing)?>")
+_THOUGHTS_END = compile_late(r"</think(?:ing)?>")
+_HEADING = compile_late(r"^## +(\S.*)$", re.MULTILINE)
+_ANY_HEADING = compile_late(r"^ {0,3}#{1,6}[ \t]+(?=\S)", re.MULTILINE)
+_FENCE_LINE = compile_late(r"^[ \t]{0,8}(?:```|~~~)[^\n`]*$", re.MULTILINE)
 _LONGEST_PREAMBLE_CHARS = 400
-_BULLET = re.compile(r"\s{0,12}(?:[-*+•>]|\d{1,3}[.)、])\s+")
-_WORD = re.compile(r"\w+")
+_BULLET = compile_late(r"\s{0,12}(?:[-*+•>]|\d{1,3}[.)、])\s+")
+_WORD = compile_late(r"\w+")
 # What stands under a heading when there is nothing to say.
 _NOTHING_WORDS = """
     none na n a nothing nil empty keine keiner keines aucun aucune rien ninguno ninguna nada nessuno nessuna

@@ -15,6 +15,7 @@ from midfold.summaries.digest.entries import (
     note_heading,
 )
 from midfold.summaries.digest.factors import WeightFactors
+from midfold.summaries.digest.kept import KeptMessages
 from midfold.summaries.digest.layers import merge, read_entries, read_rules, request_entries
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "RULES_HEADING",
     "DigestEntry",
     "EntryKind",
+    "KeptMessages",
     "WeightFactors",
     "compose",
     "cost",

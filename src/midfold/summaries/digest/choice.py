@@ -10,6 +10,7 @@ from operator import truediv
 
 from midfold.settings import Template
 from midfold.summaries.digest.entries import (
+    ANSWERED_HEADING,
     KIND_HEADINGS,
     RULES_HEADING,
     DigestEntry,
@@ -96,9 +97,10 @@ def fill_digest(
 def arrange(taken: Iterable[ChosenEntry], template: Template) -> str:
     """Put entries under their headings, in the order in which things happened."""
     headings = KIND_HEADINGS[template]
-    order = [HEADINGS[template][0], RULES_HEADING, *HEADINGS[template][1:]]
-    if RULES_HEADING in HEADINGS[template]:
-        order = list(HEADINGS[template])
+    order = [*HEADINGS[template]]
+    if RULES_HEADING not in order:
+        order.insert(1, RULES_HEADING)
+    order.insert(order.index(RULES_HEADING) + 1, ANSWERED_HEADING)
     sections: dict[str, list[str]] = {name: [] for name in order}
     for each in sorted(taken, key=lambda each: each.entry.order):
         heading = headings[each.entry.kind]

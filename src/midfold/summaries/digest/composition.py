@@ -4,41 +4,37 @@ What a thing weighs by its kind is multiplied by factors around one: newer thing
 still in use and those still broken.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from midfold.messages import Message, Text, ToolCall, ToolResult
-from midfold.provenance import Author
+from midfold.late_patterns import compile_late
+from midfold.messages import Message
 from midfold.summaries.digest.entries import (
     MUST,
     PIN_LABEL,
     DigestEntry,
     EntryKind,
     Unit,
-    cost,
     format_indices,
 )
 from midfold.summaries.digest.factors import WeightFactors
+from midfold.summaries.digest.kept import as_kept
 from midfold.summaries.digest.quotations import quote_words
+from midfold.summaries.digest.requests import quote_requests
 from midfold.summaries.ledger.file_states import FileState, live_lines, trace_files
-from midfold.summaries.ledger.invocations import Aim
-from midfold.summaries.ledger.values import FINISHED, Ledger, Rule, Statement, ToolRun
+from midfold.summaries.ledger.invocations import Aim, RunEnd
+from midfold.summaries.ledger.values import FINISHED, STATE_PROGRAMS, Action, Ledger, Rule, ToolRun
 from midfold.summaries.ledger.words import (
     COMMIT,
     DEFINITION,
     LEAST_LINES,
     WeightedLines,
-    Words,
     weigh_lines,
-    weigh_sentence,
 )
-from midfold.summaries.tool_calls.output import find_names, fit_sizes
+from midfold.summaries.tool_calls.families import is_task_call
+from midfold.summaries.tool_calls.output import fit_sizes
 
 # What things weigh, relative to one another: a line of output is about one.
-_REQUEST_PER_BYTE, _RULING_REQUEST_PER_BYTE = 1.0, 3.0
-_RULE_IN_REQUEST_WEIGHT = 30.0
-_REQUEST_LINE_WEIGHT = 4.0
 _STEP_WEIGHT = 20.0
 _DONE_STEP_WEIGHT = 6.0
 _ACTION_WEIGHT = 16.0
@@ -47,7 +43,7 @@ _LOOK_WEIGHT = 12.0
 """for what only looks, and changes nothing"""
 _PLAN_WEIGHT = 0.3
 """The newest to-do list stands for itself."""
-_OPENING = re.compile(r"(?:<<-?\s?['\"]?\w{1,20}['\"]?|['\"(\\{])$")
+_OPENING = compile_late(r"(?:<<-?\s?['\"]?\w{1,20}['\"]?|['\"(\\{])$")
 """how a line ends that only opens what a command is about"""
 _OPENING_FACTOR = 0.5
 _CHANGED_FILE_WEIGHT = MUST / 100
@@ -55,6 +51,8 @@ _READ_FILE_WEIGHT = 9.0
 _DETAIL_WEIGHT = 3.0
 _PLAN_DETAIL_WEIGHT = 0.1
 _STATUS_WEIGHT = 6.0
+_OVERCOME, _MOST_OVERCOME = 0.5, 3
+"""for what went wrong and was overcome"""
 _FAILURE_WEIGHTS = (20.0, 14.0, 9.0, 5.0, 3.0)
 _READ_LINE_FACTOR = 0.15
 """what a file says can be read again"""
@@ -64,10 +62,13 @@ _FIRST_CONTENT_LINES = 3
 _DETAILS_IN_HEAD_CHARS = 160
 _FULL_DETAIL_CHARS = 12
 _LOOKING_KINDS = ("search", "list")
+_PRINTING_KINDS = ("shell", "")
 _FILE_KINDS = ("read", "edit", "write", "")
 
 _SUPERSEDED = 0.5
 """for output of a program that was run again since"""
+_WHOLE, _WHOLE_LINES = 1.7, 3
+"""for output of a few lines, which is all there is to say"""
 _RESULT = 4.5
 """for the last lines of the newest run of a program"""
 _RESULT_LINES = 3
@@ -75,9 +76,11 @@ _COMMITTED = 6.0
 """for the line that tells of a commit"""
 _DEFINED = 2.0
 """for a line of an edit that gives something a name"""
-_SHORTEST_NAME = 5
-_TEXT_CHARS = 40_000
-_QUESTION_CHARS = 400
+_EMPTY = ("[]", "{}", "null", "None", "(empty)")
+_CAME_BACK_EMPTY = "came back empty"
+_WENT_WELL = (RunEnd.PASSED, RunEnd.UNCLEAR)
+_MANY_TIMES, _LOOP_STEPS = 6, 3
+_CAUSE = 10.0
 _BYTES_PER_TOKEN = 3.3
 _LINE_BYTES = 60
 _CHOICE = 2
@@ -88,7 +91,7 @@ def find_factors(ledger: Ledger, kept: Iterable[Message], newest: int) -> Weight
     """Look at what stays in the context, and at how things ended."""
     return WeightFactors(
         newest=newest,
-        in_use=frozenset(name for message in kept for name in _names_in(message)),
+        in_use=as_kept(kept).names,
         broken=frozenset(ledger.actions[position].index for position in ledger.open_failures),
         fixed=frozenset(ledger.actions[position].index for position in ledger.fixes),
     )
@@ -101,7 +104,7 @@ def compose(
     writer = _Writer(ledger, factors, most_lines)
     return [
         *(_pin(number, rule) for number, rule in enumerate(pins)),
-        *_requests(ledger, {rule.text for rule in pins}),
+        *quote_requests(ledger, {rule.text for rule in pins}),
         *quote_words(ledger, factors, writer.seen),
         *_steps(ledger),
         *writer.actions(),
@@ -121,55 +124,23 @@ def _pin(number: int, rule: Rule) -> DigestEntry:
     return DigestEntry(EntryKind.RULE, rule.index, f"[{rule.index}] {source}{rule.text}", MUST)
 
 
-def _requests(ledger: Ledger, said: set[str]) -> Iterator[DigestEntry]:
-    """Quote what the user said: a short message whole, a long one by its start, its rules, its lines."""
-    rules: dict[int | None, list[str]] = {}
-    for rule in ledger.rules:
-        rules.setdefault(rule.index, []).append(rule.text)
-    for statement in ledger.statements:
-        if statement.role != "user" or statement.author is not Author.PERSON or statement.text in said:
-            continue
-        said.add(statement.text)
-        kind = EntryKind.OPEN_REQUEST if statement.index in ledger.open_requests else EntryKind.REQUEST
-        opening = statement.text[: statement.words.opening_chars]
-        head = f"[{statement.index}] {opening.strip()}{_quote_question(statement)}"
-        units = _request_units(statement.words, rules.get(statement.index, []), said)
-        per_byte = _RULING_REQUEST_PER_BYTE if statement.index in rules else _REQUEST_PER_BYTE
-        yield DigestEntry(kind, statement.index, head, cost(head) * per_byte, units)
-
-
-def _quote_question(statement: Statement) -> str:
-    """Say what a short answer answers, on the same line."""
-    if not statement.question:
-        return ""
-    return f" (answers: {' '.join(statement.question.split())[-_QUESTION_CHARS:]})"
-
-
-def _request_units(words: Words, found: Sequence[str], said: set[str]) -> list[Unit]:
-    """Quote what follows the opening of a request: the rules it sets, then its lines."""
-    rest = words.text[words.opening_chars :] if found else ""
-    rules = [rule for rule in found if rule not in said and rule in rest]
-    return [
-        *(Unit(rule, _RULE_IN_REQUEST_WEIGHT) for rule in rules),
-        *(
-            Unit(line, _REQUEST_LINE_WEIGHT * max(weight, weigh_sentence(line)))
-            for line, weight in words.lines
-            if line not in said and line not in rules
-        ),
-    ]
-
-
 def _steps(ledger: Ledger) -> Iterator[DigestEntry]:
     """Write the newest to-do list as it stands; one that stays in the context speaks for itself."""
     after = ledger.after or Ledger()
     if after.steps:
         return
+    newest = max((step.index for step in ledger.steps), default=0)
+    ended = ledger.exchanges.find_end(newest)
+    if ended is not None and ledger.exchanges.is_followed(ended):
+        return  # the turn that it belonged to is over, and other things were asked since
     steps = [replace(step, state=after.step_states.get(step.key, step.state)) for step in ledger.steps]
     done = [step for step in steps if step.state in FINISHED]
     for step in steps:
         if step.state not in FINISHED:
             kind = EntryKind.DOING if step.state.startswith("in") else EntryKind.STEP
-            yield DigestEntry(kind, step.index, f"[{step.index}] {step.text}", _STEP_WEIGHT)
+            mark = f" (list not touched since; [{ended}] ended the turn)" if ended is not None else ""
+            kind = EntryKind.STEP if mark else kind
+            yield DigestEntry(kind, step.index, f"[{step.index}] {step.text}{mark}", _STEP_WEIGHT)
     if done:
         units = [Unit(step.text, _DONE_STEP_WEIGHT) for step in done]
         head = f"[{done[0].index}] to-do list, ticked off"
@@ -192,8 +163,10 @@ class _Writer:
         actions = self.ledger.actions
         self.action_factors = [self.factors.of_action(action.index, action.run.names) for action in actions]
         runs: dict[str, list[int]] = {}
+        has_steps = bool(self.ledger.steps or (self.ledger.after and self.ledger.after.steps))
         for position, action in enumerate(actions):
-            if not _is_about_files(action.run):
+            is_told = has_steps and (action.run.kind == "plan" or is_task_call(action.run.tool))
+            if not _is_about_files(action.run) and not is_told:
                 runs.setdefault(action.run.retry_key, []).append(position)
         yield from (self._retried(positions) for positions in runs.values())
         yield from map(self._file, trace_files(actions))
@@ -202,27 +175,40 @@ class _Writer:
         actions = [self.ledger.actions[position] for position in positions]
         first = actions[0].run
         head, units = _introduce(first, [action.index for action in actions])
+        units += _tell_repetition(actions, positions)
+        over = _find_overcome(self.ledger.actions, positions)
         for position in positions:
-            units += self._outcome(position)
-        weight = _FAILED_ACTION_WEIGHT if any(action.run.has_failed for action in actions) else _ACTION_WEIGHT
+            units += self._overcome(position) if position in over else self._outcome(position)
+        weight = _FAILED_ACTION_WEIGHT if actions[-1].run.has_failed else _ACTION_WEIGHT
         weight = _LOOK_WEIGHT if _only_looks(actions[-1].run) and weight == _ACTION_WEIGHT else weight
         weight = _PLAN_WEIGHT if first.kind == "plan" else weight
         weight *= _OPENING_FACTOR if _OPENING.search(first.subject) else 1.0
         kind = EntryKind.BROKEN if positions[-1] in self.ledger.open_failures else EntryKind.ACTION
-        if positions[-1] in self.ledger.fixes:
-            head = f"{head} (failed, settled by [{self.ledger.fixes[positions[-1]]}])"
+        if positions[-1] in self.ledger.settlers:
+            head = f"{head} (failed, settled by [{self.ledger.settlers[positions[-1]]}])"
+        elif kind is EntryKind.BROKEN:
+            units = _raise_cause(units, actions[-1])
+        elif actions[-1].run.end is RunEnd.FAILED:
+            head = f"{head} (failed{', overcome' if positions[-1] in self.ledger.fixes else ''})"
         return DigestEntry(kind, actions[0].index, head, weight * self.action_factors[positions[-1]], units)
 
     def _file(self, state: FileState) -> DigestEntry:
         actions = self.ledger.actions
         uses: dict[str, list[int]] = {}
-        for position in state.positions:
+        # Of what was changed, only the changes are told: to look at it changes nothing.
+        for position in state.changed or state.positions:
             uses.setdefault(actions[position].run.tool, []).append(actions[position].index)
         said = ", ".join([f"{tool} {format_indices(indices)}" for tool, indices in uses.items()])
         live = live_lines(actions, state)
         about = [position for position in state.positions if _is_about_files(actions[position].run)]
         about = [] if state.is_gone else about  # how it came about says nothing about what is not there
-        units = [unit for position in about for unit in self._outcome(position, live[position])]
+        over = _find_overcome(actions, about)
+        units = [
+            unit
+            for position in about
+            if position not in over  # an edit that was refused and then worked
+            for unit in self._outcome(position, live[position])
+        ]
         if state.fate or state.is_changed:
             kind, weight, mark = EntryKind.CHANGED, _CHANGED_FILE_WEIGHT, f" ({state.fate or 'changed'}): "
         else:
@@ -239,6 +225,8 @@ class _Writer:
         """
         action, factor = self.ledger.actions[position], self.action_factors[position]
         run, answered, units = action.run, action.answered, []
+        if run.output.strip() in _EMPTY:
+            units.append(Unit(_CAME_BACK_EMPTY, _STATUS_WEIGHT, answered))
         if run.status and (run.has_failed or not run.status.rstrip(">)]").endswith(" 0")):
             units.append(Unit(run.status, _STATUS_WEIGHT, answered))
         for number, failure in enumerate(run.failures[: len(_FAILURE_WEIGHTS)]):
@@ -249,15 +237,31 @@ class _Writer:
         factor *= self._standing(position)
         is_result = position in self.ledger.newest_results
         lines = run.lines(self.most_lines, self.seen)
-        for number, (line, weight) in enumerate(lines, 1 - len(lines.texts)):
+        most = len(lines.texts)
+        factor *= _WHOLE if most <= _WHOLE_LINES and run.kind in _PRINTING_KINDS else 1.0
+        is_state = run.invocations[-1].program in STATE_PROGRAMS
+        for number, (line, weight) in enumerate(lines):
             if line not in self.seen:
                 self.seen.add(line)
                 is_commit = COMMIT.match(line) is not None
-                tells = is_commit or run.kind == "ask" or (is_result and number > -_RESULT_LINES)
+                is_end = number in (0, most - 1) if is_state else number >= most - _RESULT_LINES
+                tells = is_commit or run.kind == "ask" or (is_result and is_end)
                 by_standing = _COMMITTED if is_commit else _RESULT if tells else 1.0
                 units.append(Unit(line, weight * factor * by_standing, answered, is_conclusion=tells))
         given = run.content_lines(self.most_lines) if content is None else weigh_lines(content)
         return [*units, *self._given(given, action.index, factor)]
+
+    def _overcome(self, position: int) -> list[Unit]:
+        """Say what went wrong before it went well: a successor may meet it again."""
+        action = self.ledger.actions[position]
+        causes = [cause for cause in action.run.failures[:_MOST_OVERCOME] if cause not in self.seen]
+        self.seen.update(causes)
+        factor = self.action_factors[position] * _OVERCOME
+        weights = [weight * factor for weight in _FAILURE_WEIGHTS]
+        return [
+            Unit(f"{cause} (overcome)", weight, action.answered)
+            for cause, weight in zip(causes, weights, strict=False)
+        ]
 
     def _standing(self, position: int) -> float:
         """Lower what an action printed if a newer run of the same program says how it is now."""
@@ -275,6 +279,30 @@ class _Writer:
                 defines = DEFINITION.match(line) is not None
                 by_position *= _DEFINED if defines else 1.0
                 yield Unit(line, by_position * weight * factor, index, is_conclusion=defines)
+
+
+def _find_overcome(actions: Sequence[Action], positions: Sequence[int]) -> frozenset[int]:
+    """Return the positions of failures after which the same thing went well; the last result decides."""
+    if positions and actions[positions[-1]].run.has_failed:
+        return frozenset()
+    good = [at for at in positions if not actions[at].run.has_failed and actions[at].run.end in _WENT_WELL]
+    last = good[-1] if good else -1
+    return frozenset(at for at in positions if at < last and actions[at].run.has_failed)
+
+
+def _raise_cause(units: Sequence[Unit], action: Action) -> list[Unit]:
+    """Let what is broken say what went wrong."""
+    causes = action.run.failures[:1]
+    return [replace(unit, weight=unit.weight * _CAUSE) if unit.text in causes else unit for unit in units]
+
+
+def _tell_repetition(actions: Sequence[Action], positions: Sequence[int]) -> list[Unit]:
+    """Say that a call was made again and again, with little else between and one result: a loop, perhaps."""
+    said = actions[-1].run.output
+    times = sum(1 for action in actions if action.run.output == said)
+    if times < _MANY_TIMES or positions[-1] - positions[0] >= _LOOP_STEPS * times:
+        return []
+    return [Unit(f"{times} times, each with the same result", _STATUS_WEIGHT, actions[-1].answered)]
 
 
 def _is_about_files(run: ToolRun) -> bool:
@@ -301,15 +329,3 @@ def _detail_weight(run: ToolRun, detail: str) -> float:
     value = detail.partition("=")[2]
     weight = _PLAN_DETAIL_WEIGHT if run.kind == "plan" else _DETAIL_WEIGHT
     return weight * min(1.0, len(value) / _FULL_DETAIL_CHARS)
-
-
-def _names_in(message: Message) -> Iterable[str]:
-    """Yield the names of files and other things in a message, but for the shortest."""
-    for part in message.parts:
-        if isinstance(part, Text | ToolResult):
-            text = part.text[:_TEXT_CHARS]
-        elif isinstance(part, ToolCall):
-            text = part.arguments[:_TEXT_CHARS]
-        else:
-            continue
-        yield from (name for name in find_names(text) if len(name) >= _SHORTEST_NAME)

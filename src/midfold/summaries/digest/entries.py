@@ -9,13 +9,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from midfold.late_patterns import compile_late
 from midfold.settings import Template
 from midfold.summaries.sections import NOTED, as_noted, quote_headings
 
 MUST = 1e6
 """The weight of what is kept before anything else."""
 SEPARATOR = " · "
-LABEL = re.compile(r"^\[(\d{1,9}(?:, \d{1,9})*)\] ?")
+LABEL = compile_late(r"^\[(\d{1,9}(?:, \d{1,9})*)\] ?")
 """the numbers of the messages an entry begins with"""
 PIN_LABEL = "[pinned] "
 """what a rule that was pinned by hand begins with"""
@@ -23,15 +24,15 @@ TOLD_LABEL = "told: "
 """what the words begin with that the model ended a turn with"""
 AGENT_LABEL = "(another agent) "
 """what the words of another agent begin with"""
-BARE = re.compile(r"\[\d{1,9}(?:, \d{1,9})*\](?: told:| \(another agent\))?")
+BARE = compile_late(r"\[\d{1,9}(?:, \d{1,9})*\](?: told:| \(another agent\))?")
 """the head of a quotation: the number of its message, and whose words they are"""
-FILE_USES = re.compile(
-    r"(?: \((?:changed|deleted|reverted|moved to [^()\n]{1,300})\))?"
+FILE_USES = compile_late(
+    r"(?: \((?:changed|deleted|reverted|stashed|moved to [^()\n]{1,300})\))?"
     r": (?:[^\s,\[]{1,80} \[[\d, ]{1,80}\](?:, )?){1,20}$"
 )
 """which tools used a file, and in which messages"""
-SETTLED = re.compile(r" \(failed, settled by \[\d{1,9}\]\)$")
-"""what the head of a failure ends with that is overcome"""
+SETTLED = compile_late(r" \(failed(?:, overcome|, settled by \[\d{1,9}\])?\)$")
+"""what the head of a failure ends with"""
 _SHOWN_INDICES = 6
 
 
@@ -39,8 +40,9 @@ class EntryKind(StrEnum):
     """The subject of an entry, which decides its heading."""
 
     REQUEST = "request"
+    ANSWERED = "answered request"
     RULE = "rule"
-    ACTION = "deed"
+    ACTION = "action"
     CHANGED = "changed file"
     DOING = "step under way"
     BROKEN = "open failure"
@@ -54,6 +56,8 @@ class EntryKind(StrEnum):
 
 RULES_HEADING = "Constraints & Preferences"
 """Code wrote the lines under this heading, in every template."""
+ANSWERED_HEADING = "Earlier Requests"
+"""Code quotes requests under this heading whose work has ended, in every template."""
 NOTES_HEADING = "Notes"
 """A model wrote these lines without a heading."""
 NAMES_HEADING, NAME_SEPARATOR = "Names in Use", ", "
@@ -71,6 +75,7 @@ KIND_HEADINGS: dict[Template, dict[EntryKind, str]] = {
         EntryKind.READ: "Relevant Files",
         EntryKind.STEP: "Remaining Work",
         EntryKind.EARLIER: "Critical Context",
+        EntryKind.ANSWERED: ANSWERED_HEADING,
         EntryKind.NAMES: NAMES_HEADING,
     },
     Template.PROGRESS: {
@@ -85,6 +90,7 @@ KIND_HEADINGS: dict[Template, dict[EntryKind, str]] = {
         EntryKind.OPEN_REQUEST: "Next Steps",
         EntryKind.STEP: "Next Steps",
         EntryKind.EARLIER: "Critical Context",
+        EntryKind.ANSWERED: ANSWERED_HEADING,
         EntryKind.NAMES: NAMES_HEADING,
     },
     Template.BRIEF: {
@@ -99,21 +105,19 @@ KIND_HEADINGS: dict[Template, dict[EntryKind, str]] = {
         EntryKind.OPEN_REQUEST: "Pending Questions",
         EntryKind.DOING: "Remaining Work",
         EntryKind.STEP: "Remaining Work",
+        EntryKind.ANSWERED: ANSWERED_HEADING,
         EntryKind.NAMES: NAMES_HEADING,
     },
 }
 
 
-REQUEST_HEADINGS = frozenset(
-    names[kind] for names in KIND_HEADINGS.values() for kind in (EntryKind.REQUEST, EntryKind.OPEN_REQUEST)
-)
+REQUEST_KINDS = (EntryKind.REQUEST, EntryKind.OPEN_REQUEST, EntryKind.ANSWERED)
+REQUEST_HEADINGS = frozenset(names[kind] for names in KIND_HEADINGS.values() for kind in REQUEST_KINDS)
 """Where the user's messages are quoted, line breaks and all."""
 _CODED_HEADINGS = frozenset(
-    names[kind]
-    for names in KIND_HEADINGS.values()
-    for kind in (EntryKind.REQUEST, EntryKind.OPEN_REQUEST, EntryKind.RULE)
+    names[kind] for names in KIND_HEADINGS.values() for kind in (*REQUEST_KINDS, EntryKind.RULE)
 )  # under these, code quotes people and the project's files
-_ACTION = re.compile(r"\[[\d, ]{1,80}\] [^\s:]{1,80}(?::|$)")
+_ACTION = compile_late(r"\[[\d, ]{1,80}\] [^\s:]{1,80}(?::|$)")
 
 
 @dataclass(slots=True)
@@ -126,6 +130,8 @@ class Unit:
     """the message it comes from, where the entry has several"""
     is_conclusion: bool = False
     """it says what was found, decided, told or measured last"""
+    lead: str = ""
+    """the line above it that says what it is an item of"""
 
 
 @dataclass(slots=True)
@@ -158,15 +164,23 @@ class DigestEntry:
         """Write the entry as one line; a unit from another message than the one before it says which."""
         if self.kind is EntryKind.NAMES:
             return f"- {self.head} {NAME_SEPARATOR.join([unit.text for unit in chosen])}"
-        pieces, index = [self.head], None
+        pieces, index, lead = [self.head], None, ""
         for unit in chosen:
             # A unit is one line: what a tool printed must not be able to write sections of its own.
             text = " ".join(unit.text.splitlines())
+            if unit.lead != lead and unit.lead not in pieces[-1]:
+                text = f"{unit.lead} {text}"
+            lead = unit.lead
             pieces.append(text if unit.index in (None, index) else f"[{unit.index}] {text}")
             index = unit.index
         if self.is_quotation and len(pieces) > 1:
             pieces[:2] = [f"{self.head} {pieces[1]}"]
         return quote_headings(f"{'- ' if self.is_bullet else ''}{SEPARATOR.join(pieces)}")
+
+
+def answered_at(index: int) -> str:
+    """Write behind a request which message ended the work on it."""
+    return f" (answered at [{index}])"
 
 
 def cost(text: str) -> int:

@@ -9,7 +9,7 @@ _IN_USE = 1.35
 _BROKEN = 1.4
 _FIXED = 0.9
 _DECIDED = 1.6
-_TOLD = 2.5
+_TOLD = 2.0
 """for a model's last words of a turn"""
 
 

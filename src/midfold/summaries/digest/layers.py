@@ -4,10 +4,10 @@ Rules, requests and changed files stay as they are. Of everything else the head 
 goes first, so that a conversation folded ten times remembers its beginnings in outline.
 """
 
-import re
 from collections.abc import Container, Iterable, Iterator, Sequence
 from itertools import islice
 
+from midfold.late_patterns import compile_late
 from midfold.provenance import Author, is_rules_file
 from midfold.summaries.digest.entries import (
     AGENT_LABEL,
@@ -18,6 +18,7 @@ from midfold.summaries.digest.entries import (
     NAMES_HEADING,
     PIN_LABEL,
     REQUEST_HEADINGS,
+    REQUEST_KINDS,
     RULES_HEADING,
     SEPARATOR,
     SETTLED,
@@ -30,8 +31,9 @@ from midfold.summaries.digest.entries import (
     kind_of_item,
 )
 from midfold.summaries.ledger.rules import find_rules, is_rule
+from midfold.summaries.ledger.sentences import decides, weigh_sentence
 from midfold.summaries.ledger.values import Rule
-from midfold.summaries.ledger.words import decides, weigh_line, weigh_sentence
+from midfold.summaries.ledger.words import weigh_line
 from midfold.summaries.sections import CORRECTIONS_HEADING, FOLDED_HEADING, split_sections
 from midfold.summaries.tool_calls.output import find_failure
 
@@ -60,14 +62,14 @@ _RULE_FACTOR = 3.0
 _LONG_HEAD_CHARS = 300
 _MOST_ITEMS = 5_000
 _NOT_ENTRIES = ("Active Task", FOLDED_HEADING, RULES_HEADING, CORRECTIONS_HEADING)
-_NUMBERED = re.compile(r"- \[\d")
-_NUMBERS = re.compile(r"\[([\d, ]{1,80})\]")
-_NUMBER = re.compile(r"\[(\d{1,9})[\],]")
-_NAMES = re.compile(r"- ([^\n]{1,400}) \[([\d, ]{1,80})\]: (\S[^\n]*)$")
-_SOURCE = re.compile(r"\(([^()\s]{1,200})\) ")
-_USE = re.compile(r"([^\s,\[]{1,80}) \[([\d, ]{1,80})\]")
-_BULLET = re.compile(r"(?:[-*•]|\d{1,4}[.)])\s+")
-_SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？])")
+_NUMBERED = compile_late(r"- \[\d")
+_NUMBERS = compile_late(r"\[([\d, ]{1,80})\]")
+_NUMBER = compile_late(r"\[(\d{1,9})[\],]")
+_NAMES = compile_late(r"- ([^\n]{1,400}) \[([\d, ]{1,80})\]: (\S[^\n]*)$")
+_SOURCE = compile_late(r"\(([^()\s]{1,200})\) ")
+_USE = compile_late(r"([^\s,\[]{1,80}) \[([\d, ]{1,80})\]")
+_BULLET = compile_late(r"(?:[-*•]|\d{1,4}[.)])\s+")
+_SENTENCE_END = compile_late(r"(?<=[.!?;])\s+|(?<=[。！？])")
 
 
 def read_entries(body: str) -> list[DigestEntry]:
@@ -80,7 +82,7 @@ def read_entries(body: str) -> list[DigestEntry]:
         for item in islice(split_items(text, quotes_messages=heading in REQUEST_HEADINGS), _MOST_ITEMS):
             entries.append(_entry(heading, item, order))
             order = entries[-1].order
-    _weigh_requests([entry for entry in entries if entry.kind in (EntryKind.REQUEST, EntryKind.OPEN_REQUEST)])
+    _weigh_requests([entry for entry in entries if entry.kind in REQUEST_KINDS])
     return entries
 
 
@@ -222,7 +224,7 @@ def _weigh_requests(requests: Sequence[DigestEntry]) -> None:
 
 
 def _unit_weight(kind: EntryKind, piece: str) -> float:
-    if kind in (EntryKind.REQUEST, EntryKind.OPEN_REQUEST):
+    if kind in REQUEST_KINDS:
         return _RULE_UNIT_WEIGHT if is_rule(piece) else _REQUEST_UNIT_WEIGHT * weigh_line(piece)
     if kind is EntryKind.EARLIER:
         return _PROSE_WEIGHT * weigh_sentence(piece)

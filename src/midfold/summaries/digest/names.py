@@ -4,11 +4,12 @@ The notes cannot quote every line that holds a name, and a name alone is cheap. 
 be used again are listed by what they belong to, the newest first.
 """
 
-import re
 from collections.abc import Iterable, Sequence
 
-from midfold.messages import Message, newest_request, texts_of
+from midfold.late_patterns import compile_late
+from midfold.messages import Message, newest_request
 from midfold.summaries.digest.entries import DigestEntry, EntryKind, Unit, format_indices
+from midfold.summaries.digest.kept import as_kept
 from midfold.summaries.digest.weights import NameUser, Outlook, user_of, weigh_name
 from midfold.summaries.ledger.name_uses import NamePlace, NameShape, NameTopic, NameUse, find_words
 from midfold.summaries.ledger.values import FINISHED, Ledger
@@ -17,10 +18,10 @@ _WEIGHT = 24.0
 """what a name weighs that is used again for sure, relative to other things in a digest"""
 _FULL_ROOM = 0.065
 """Notes with less room than this part of what they stand for hold standing facts before names."""
-_SCARCITY = 1.5
+_SCARCITY = 2.0
 _LEAST_CHANCE = 0.02
 _TEXT_CHARS = 40_000
-_FIGURES = re.compile(r"[0-9]{1,18}")
+_FIGURES = compile_late(r"[0-9]{1,18}")
 _SERIES = 5
 """as many names that differ by their numbers alone are written as one"""
 
@@ -44,8 +45,7 @@ def list_names(
     `room` is the size of the notes, as a part of what they stand for.
     """
     weight = _WEIGHT * min(1.0, room / _FULL_ROOM) ** _SCARCITY
-    texts = "\n".join([text[:_TEXT_CHARS] for message in kept for text in texts_of(message)])
-    there = find_words(texts)
+    there = as_kept(kept).words
     topics: dict[NameTopic, list[tuple[NameUse, float]]] = {}
     for use in uses:
         if use.name not in there and use.name != use.topic.label:

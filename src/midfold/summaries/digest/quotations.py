@@ -5,14 +5,19 @@ matter is the state of things, so of two sentences about one matter the later is
 earlier.
 """
 
-import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import TypeAlias
 
+from midfold.late_patterns import compile_late
 from midfold.provenance import Author
 from midfold.summaries.digest.entries import AGENT_LABEL, TOLD_LABEL, DigestEntry, EntryKind, Unit, cost
 from midfold.summaries.digest.factors import WeightFactors
+from midfold.summaries.ledger.open_failures import claimed_aims
+from midfold.summaries.ledger.sentences import Tone
 from midfold.summaries.ledger.values import Ledger, Statement
 from midfold.summaries.tool_calls.output import find_names
 
@@ -35,7 +40,15 @@ _USUAL_PART = 0.3
 """of all turns: a word in more of them tells no matter apart"""
 _LEAST_TURNS = 8
 _LATER_LEAD = 1.02
-_WORD = re.compile(r"[^\W\d_\u2e80-\uffff]{4,}|\d{2,}|[\u2e80-\u9fff\uac00-\ud7af]{2}")
+_WORD = compile_late(r"[^\W\d_\u2e80-\uffff]{4,}|\d{2,}|[\u2e80-\u9fff\uac00-\ud7af]{2}")
+
+_TONES = {Tone.STATES: 1.0, Tone.ANNOUNCES: 1.0, Tone.ASKS: 0.0, Tone.DOUBTS: 0.3, Tone.WAITS: 0.0}
+"""what a sentence weighs once the talk went on: a question was answered, a guess and a wait are over"""
+_TOLD_DOUBT = 0.7
+"""for a guess in the last words of a turn"""
+_REFUTED = 0.1
+"""for the word that all is well with something that failed since"""
+_CUT_OFF = (":", "：")
 
 _NOT_QUOTED = (Author.PERSON, Author.PROJECT, Author.HOST, Author.TOOL)
 """a person is quoted as such, and what clients and files say again is not worth quoting"""
@@ -44,12 +57,13 @@ _SPEAKERS = {Author.AGENT: AGENT_LABEL, Author.SUMMARY: "(an earlier summary) "}
 
 def quote_words(ledger: Ledger, factors: WeightFactors, seen: set[str]) -> list[DigestEntry]:
     """Quote the model and whoever speaks in its place; sentences that were `seen` say nothing again."""
-    standings = find_standings(ledger)
+    standings, turns = find_standings(ledger), _Turns.of(ledger)
     entries = []
     told = []
     for statement in ledger.statements:
         if statement.author not in _NOT_QUOTED and (news := _find_news(statement, seen)):
-            entries.append(_quote(statement, news, factors, standings.get(statement.index, 1.0)))
+            tones = _weigh_tones(statement, news, ledger, is_over=turns.are_over(statement))
+            entries.append(_quote(statement, news, tones, factors, standings.get(statement.index, 1.0)))
             if statement.is_final:
                 told.append(entries[-1])
     pair_matters([entry.units for entry in told])
@@ -78,23 +92,20 @@ def pair_matters(turns: Sequence[Sequence[Unit]]) -> None:
     """
     words = [[_read_words(unit.text) for unit in units] for units in turns]
     usual = _find_usual(words)
-    words = [[found - usual for found in sentences] for sentences in words]
-    for at, sentences in enumerate(words):
-        for unit, said in zip(turns[at], sentences, strict=True):
-            if len(said) >= _LEAST_SHARED:
-                following = range(at + 1, min(at + 1 + _LATER_TURNS, len(turns)))
-                later = _find_later(
-                    said, (pair for turn in following for pair in zip(turns[turn], words[turn], strict=True))
-                )
+    units = [unit for each in turns for unit in each]
+    said = [found - usual for sentences in words for found in sentences]
+    places: dict[str, list[int]] = {}
+    for place, found in enumerate(said):
+        for word in found:
+            places.setdefault(word, []).append(place)
+    starts = [0, *accumulate(map(len, turns))]
+    for at in range(len(turns)):
+        following = range(starts[at + 1], starts[min(at + 1 + _LATER_TURNS, len(turns))])
+        for place in range(starts[at], starts[at + 1]):
+            if len(said[place]) >= _LEAST_SHARED and units[place].weight > 0:
+                later = _find_later(said[place], places, following)
                 if later is not None:
-                    _level(unit, later)
-
-
-def _sentences_of(
-    turns: Sequence[Sequence[Unit]], words: Sequence[Sequence[frozenset[str]]], start: int
-) -> Iterator[tuple[Unit, frozenset[str]]]:
-    for turn in range(start, min(start + _LATER_TURNS, len(turns))):
-        yield from zip(turns[turn], words[turn], strict=True)
+                    _level(units[place], units[later])
 
 
 def _pair_files(told: Sequence[DigestEntry], ledger: Ledger) -> None:
@@ -118,6 +129,8 @@ def _pair_files(told: Sequence[DigestEntry], ledger: Ledger) -> None:
 def _let_pass(earlier: Sequence[Unit], later: Sequence[Unit]) -> None:
     """Give no sentence of `earlier` more weight for its size than the best of `later` has."""
     best = max(later, key=_density)
+    if not best.weight:
+        return
     heaviest = max(map(_density, earlier))
     most = max(_density(best), (heaviest * _density(best)) ** 0.5)
     best.weight = most * cost(best.text)
@@ -129,14 +142,15 @@ def _density(unit: Unit) -> float:
     return unit.weight / cost(unit.text)
 
 
-def _find_later(said: frozenset[str], following: Iterable[tuple[Unit, frozenset[str]]]) -> Unit | None:
-    """Return the last sentence that speaks of the same matter."""
+def _find_later(said: frozenset[str], places: dict[str, list[int]], following: range) -> int | None:
+    """Return the last of the sentences that follow which speaks of the same matter."""
     least = max(_LEAST_SHARED, len(said) * _SAME_MATTER)
-    found = None
-    for unit, words in following:
-        if len(said & words) >= least:
-            found = unit
-    return found
+    shared: dict[int, int] = {}
+    for word in said:
+        where = places[word]
+        for place in where[bisect_left(where, following.start) : bisect_left(where, following.stop)]:
+            shared[place] = shared.get(place, 0) + 1
+    return max((place for place, count in shared.items() if count >= least), default=None)
 
 
 def _level(earlier: Unit, later: Unit) -> None:
@@ -158,26 +172,75 @@ def _find_usual(turns: Sequence[Sequence[frozenset[str]]]) -> frozenset[str]:
     return frozenset(word for word, count in counts.items() if count > len(turns) * _USUAL_PART)
 
 
-def _find_news(statement: Statement, seen: set[str]) -> list[tuple[str, float, bool]]:
+_News: TypeAlias = tuple[str, float, bool, Tone, str]
+"""a sentence, its weight, whether it decides, what it does, and its lead"""
+
+
+def _find_news(statement: Statement, seen: set[str]) -> list[_News]:
     """Return the sentences of a statement that nobody said before; of very many, the heaviest."""
     news = [each for each in statement.words.sentences if each[0] not in seen]
-    seen.update([text for text, _, _ in news])
+    seen.update([each[0] for each in news])
     most = _MOST_SENTENCES * (_SUMMARY_FACTOR if statement.author is Author.SUMMARY else 1)
     if len(news) <= most:
         return news
-    least = sorted((weight for _, weight, _ in news), reverse=True)[most - 1]
+    least = sorted((each[1] for each in news), reverse=True)[most - 1]
     return [each for each in news if each[1] >= least][: 2 * most]
 
 
+@dataclass(frozen=True, slots=True)
+class _Turns:
+    """The newest words of a person and the newest last words of a turn: what was before them is over."""
+
+    asked: int
+    told: int
+
+    @classmethod
+    def of(cls, ledger: Ledger) -> "_Turns":
+        said = (*ledger.statements, *(ledger.after.statements if ledger.after else ()))
+        return cls(
+            max((each.index for each in said if each.author is Author.PERSON), default=-1),
+            max((each.index for each in said if each.is_final), default=-1),
+        )
+
+    def are_over(self, statement: Statement) -> bool:
+        """Whether what a statement asks or waits for has come."""
+        return statement.index < (self.asked if statement.is_final else max(self.asked, self.told))
+
+
+def _weigh_tones(
+    statement: Statement, news: Sequence[_News], ledger: Ledger, *, is_over: bool
+) -> list[float]:
+    """Say how much each sentence still tells now that the talk went on."""
+    if statement.author is not Author.MODEL:
+        return [1.0] * len(news)
+    tones = {**_TONES, Tone.DOUBTS: _TOLD_DOUBT} if statement.is_final else _TONES
+    if not is_over:
+        tones = {**tones, Tone.WAITS: 1.0, Tone.ASKS: tones[Tone.DOUBTS]}
+    factors = [tones[tone] for _, _, _, tone, _ in news]
+    if not statement.is_final and news[-1][0].rstrip("*_ ").endswith(_CUT_OFF):
+        factors[-1] = 0.0  # the call behind it says the rest
+    failed = ledger.course.failed_aims
+    if max(failed.values(), default=-1) < statement.index:
+        return factors
+    for at, each in enumerate(news):
+        if any(failed.get(aim, -1) > statement.index for aim in claimed_aims(each[0])):
+            factors[at] *= _REFUTED
+    return factors
+
+
 def _quote(
-    statement: Statement, news: Sequence[tuple[str, float, bool]], factors: WeightFactors, standing: float
+    statement: Statement,
+    news: Sequence[_News],
+    tones: Sequence[float],
+    factors: WeightFactors,
+    standing: float,
 ) -> DigestEntry:
     index, is_final = statement.index, statement.is_final
     by_kind = [factors.of_words(index, decides=it, is_final=is_final) for it in (False, True)]
-    weights = [weight * by_kind[decides] * standing for _, weight, decides in news]
+    weights = [each[1] * by_kind[each[2]] * standing * tone for each, tone in zip(news, tones, strict=True)]
     units = [
-        Unit(text, _SENTENCE_WEIGHT * weight, is_conclusion=is_final or decides)
-        for (text, _, decides), weight in zip(news, weights, strict=True)
+        Unit(text, _SENTENCE_WEIGHT * weight, is_conclusion=_concludes(is_final, decides, tone), lead=lead)
+        for (text, _, decides, tone, lead), weight in zip(news, weights, strict=True)
     ]
     speaker = TOLD_LABEL if is_final else _SPEAKERS.get(statement.author, "")
     head = f"[{index}] {speaker}".rstrip()
@@ -192,3 +255,7 @@ def _quote(
         units,
         is_conclusion=first.is_conclusion,
     )
+
+
+def _concludes(is_final: bool, decides: bool, tone: Tone) -> bool:
+    return tone is Tone.STATES and (is_final or decides)

@@ -9,14 +9,16 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from midfold.late_patterns import compile_late
 from midfold.summaries.digest.entries import DigestEntry, EntryKind, Unit
 
 _RESULT_KINDS = (EntryKind.ACTION, EntryKind.BROKEN, EntryKind.CHANGED, EntryKind.READ)
-_FIGURE = re.compile(r"\b\d[\d.,:]*\b")
+_FIGURE = compile_late(r"\b\d[\d.,:]*\b")
 """a number that is no part of a name"""
-_ID = re.compile(r"\b(?:\d[\d.,:]*(?:[A-Za-z]{1,2})?|(?=[a-f]*\d)[\da-f]{4,})\b")
+_ID = compile_late(r"\b(?:\d[\d.,:]*(?:[A-Za-z]{1,2})?|(?=[a-f]*\d)[\da-f]{4,})\b")
 """a figure with its unit, or an id in hexadecimal"""
-_NUMBERED = re.compile(r"[\w.,:]*\d[\w.,:]*")
+_DIGIT = compile_late(r"\d")
+_NUMBERED = compile_late(r"[\w.,:]*\d[\w.,:]*")
 """a word with a number in it"""
 _USUAL = 2
 _SURPRISE = 0.7
@@ -29,24 +31,30 @@ _SERIES_FACTOR = 0.25
 def weigh_surprise(entries: Sequence[DigestEntry]) -> None:
     """Lower the weight of lines that say the same in many results, but for figures: they carry nothing."""
     results = [entry for entry in entries if entry.kind in _RESULT_KINDS]
-    units = [(unit, _bare(_FIGURE, unit.text)) for entry in results for unit in entry.units]
-    counts = Counter([text for _, text in units])
-    banners = _find_banners(results)
-    for unit, text in units:
+    units = [unit for entry in results for unit in entry.units]
+    texts = [_bare(_FIGURE, unit.text) for unit in units]
+    counts = Counter(texts)
+    for unit, text in zip(units, texts, strict=True):
         if counts[text] > _USUAL:
             unit.weight *= (_USUAL / counts[text]) ** _SURPRISE
-        if banners and not unit.is_conclusion and _bare(_ID, unit.text) in banners:
-            unit.weight = 0.0
+    _hide_banners(results)
     for entry in results:
         if len(entry.units) > _SERIES:
             _weigh_series(entry.units)
 
 
-def _find_banners(results: Sequence[DigestEntry]) -> frozenset[str]:
-    """Find what nearly every result says, whatever its figures."""
-    said = Counter(text for entry in results for text in {_bare(_ID, unit.text) for unit in entry.units})
+def _hide_banners(results: Sequence[DigestEntry]) -> None:
+    """Take all weight from what nearly every result says, whatever its figures."""
+    texts = [[_bare(_ID, unit.text) for unit in entry.units] for entry in results]
+    said = Counter(text for each in texts for text in set(each))
     least = max(_BANNER_ENTRIES, _BANNER_PART * len(results))
-    return frozenset(text for text, entries in said.items() if entries >= least and text.strip())
+    banners = frozenset(text for text, entries in said.items() if entries >= least and text.strip())
+    if not banners:
+        return
+    for entry, each in zip(results, texts, strict=True):
+        for unit, text in zip(entry.units, each, strict=True):
+            if text in banners and not unit.is_conclusion:
+                unit.weight = 0.0
 
 
 def _weigh_series(units: Iterable[Unit]) -> None:
@@ -62,4 +70,5 @@ def _weigh_series(units: Iterable[Unit]) -> None:
 
 
 def _bare(numbers: re.Pattern[str], text: str) -> str:
-    return numbers.sub("", text).removeprefix("[] ")
+    bare = numbers.sub("", text) if _DIGIT.search(text) else text
+    return bare.removeprefix("[] ")

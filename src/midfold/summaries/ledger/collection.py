@@ -4,12 +4,12 @@ The cache reads messages as they come, so that a fold need not read them all. Pa
 other parts, even equal ones, it knows nothing. So it can make a fold quicker and never different.
 """
 
-import re
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
+from midfold.late_patterns import compile_late
 from midfold.messages import (
     Location,
     Message,
@@ -26,6 +26,7 @@ from midfold.provenance import (
     PersonAnswer,
     Segment,
     find_answer,
+    is_go_ahead,
     is_rules_file,
     main_author,
     question_before,
@@ -33,13 +34,21 @@ from midfold.provenance import (
     strip_line_numbers,
 )
 from midfold.redact import redact
+from midfold.summaries.ledger.exchanges import ends_turn
 from midfold.summaries.ledger.requests import UserRequest, read_user_message
-from midfold.summaries.ledger.rules import find_project_rules, find_rules, is_same_matter, takes_back
-from midfold.summaries.ledger.text_commands import CommandProtocol, find_protocol
+from midfold.summaries.ledger.rules import (
+    find_project_rules,
+    find_rules,
+    is_lifted,
+    is_same_matter,
+    takes_back,
+)
+from midfold.summaries.ledger.spoken import read_thought, unwrap_reply
+from midfold.summaries.ledger.text_commands import CommandProtocol, find_protocol, place_edit
 from midfold.summaries.ledger.tool_runs import read_tool_run
 from midfold.summaries.ledger.values import Action, Ledger, PlanStep, Rule, Statement, ToolRun
 from midfold.summaries.ledger.words import Words, read_words
-from midfold.summaries.tool_calls.families import STEPS, arguments_of, family_of, first_of
+from midfold.summaries.tool_calls.families import STEPS, TASK_TOOL, arguments_of, family_of, first_of
 from midfold.summaries.tool_calls.output import read_outcome
 
 _RECENT_MESSAGES = 16
@@ -48,8 +57,7 @@ _RECENT_RULES = 60
 LONG_CHARS = 50_000
 """Nothing is remembered that would be a copy of a longer text."""
 _SHORTEST_RULING_ANSWER = 24
-_TASK_TOOL = re.compile(r"(?:task|todo)_?(create|update)$", re.IGNORECASE)
-_TASK_NUMBER = re.compile(r"[Tt]ask #?(\w{1,20})\b")
+_TASK_NUMBER = compile_late(r"[Tt]ask #?(\w{1,20})\b")
 _TASK_KEYS = ("taskId", "task_id", "id")
 _STEP_TEXTS = ("subject", "content", "description", "step", "title", "text", "task")
 _STEP_STATES = ("status", "state")
@@ -259,9 +267,11 @@ class _Reader:
             self.rules = [rule for rule in self.rules if rule.index != self.last_spoken]
         self.last_request, self.last_spoken = index, number
         words = request.words or Words("")
+        self.rules = [it for it in self.rules if it.index == number or not is_lifted(it.text, words.text)]
         question = question_before(self.messages, index, words.text)
         question = self.redact(question) if question else ""
-        self.statements.append(Statement(number, "user", words, question=question))
+        is_reply = bool(question) or is_go_ahead(words.text)
+        self.statements.append(Statement(number, "user", words, question=question, is_reply=is_reply))
 
     def _is_taken_up(self, index: int) -> bool:
         """Whether the model went on after a request, be it beyond what is read here."""
@@ -271,16 +281,18 @@ class _Reader:
     def _read_words(self, index: int, part: Text) -> None:
         self.last_request = None
         spoken, command = self.protocol.split(index, part.text)
+        said = unwrap_reply(spoken)
         if spoken.strip():
-            known = None if command else self.cache.find_words(part)
-            words = known or read_words(spoken, self.redact)
+            known = None if command or said is not spoken else self.cache.find_words(part)
+            words = known or read_words(said, self.redact)
             role = self.messages[index].role
             author = Author.MODEL if role == "assistant" else Author.HOST
             if main_author(segments_at(self.messages, index)) is Author.SUMMARY:
                 author = Author.SUMMARY
-            is_final = author is Author.MODEL and command is None and not any(self.messages[index].calls)
+            is_final = author is Author.MODEL and ends_turn(self.messages, index, self.protocol)
             self.statements.append(Statement(self.numbers[index], role, words, author, is_final=is_final))
         if command:
+            command = place_edit(command, self.messages[index - 1].text if index else "")
             is_answered = index + 1 in self.protocol.observations
             result = ToolResult("", self.messages[index + 1].text) if is_answered else None
             self._add_action(index, command, result, index + 1 if is_answered else None)
@@ -289,7 +301,12 @@ class _Reader:
         answer = self.answers.get(location)
         result = self.messages[answer.message].parts[answer.part] if answer else None
         found = result if isinstance(result, ToolResult) else None
-        self._add_action(index, call, found, answer.message if answer else None)
+        if thought := read_thought(call):
+            words = read_words(thought, self.redact)
+            self.statements.append(Statement(self.numbers[index], "assistant", words, Author.MODEL))
+            return
+        shown = "".join(result.text for result in self.messages[index - 1].results) if index else ""
+        self._add_action(index, place_edit(call, shown), found, answer.message if answer else None)
         self._read_project_rules(index)
         said = find_answer(call, found)
         if answer and said:
@@ -297,7 +314,7 @@ class _Reader:
         if family_of(call.name) == "plan":
             self.plans.append((self.numbers[index], call))
             self.tasks.clear()
-        elif (verb := _TASK_TOOL.search(call.name)) is not None:
+        elif (verb := TASK_TOOL.search(call.name)) is not None:
             self._read_task(self.numbers[index], verb[1].lower(), call, found)
 
     def _read_task(self, number: int, verb: str, call: ToolCall, result: ToolResult | None) -> None:
@@ -339,7 +356,8 @@ class _Reader:
     def _read_answer(self, index: int, answer: PersonAnswer) -> None:
         """Read what a person said in the result of a tool."""
         number, words = self.numbers[index], read_words(answer.words, self.redact)
-        self.statements.append(Statement(number, "user", words, question=self.redact(answer.question)))
+        question = self.redact(answer.question)
+        self.statements.append(Statement(number, "user", words, question=question, is_reply=True))
         # A choice among options answers its question, and binds nothing else.
         rules = [] if len(words.text.encode()) < _SHORTEST_RULING_ANSWER else find_rules(words.text)
         self._add_rules([Rule(number, rule) for rule in rules])
@@ -373,11 +391,9 @@ def _step(number: int, item: object, redact: Callable[[str], str]) -> PlanStep |
     if not isinstance(item, Mapping):
         return None
     text, state = first_of(item, _STEP_TEXTS), first_of(item, _STEP_STATES)
-    return (
-        PlanStep(number, redact(text), state if isinstance(state, str) else "")
-        if isinstance(text, str)
-        else None
-    )
+    if not isinstance(text, str):
+        return None
+    return PlanStep(number, redact(text), state if isinstance(state, str) else "")
 
 
 def _unknown_call(result: ToolResult) -> ToolCall:

@@ -3,10 +3,12 @@
 `cd app && FOO=1 uv run pytest -q tests/a.py 2>&1 | tail -5` is `pytest` at `tests/a.py`, a test.
 """
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
+from midfold.late_patterns import compile_late
 from midfold.summaries.ledger.invocations import Aim, Invocation
 from midfold.summaries.ledger.shell import ShellCommand, read_commands, without_leads
 
@@ -17,7 +19,7 @@ _RUN_TOOLS = frozenset(
 )
 _RUN_WORDS = {"run": ("npm", "pnpm", "yarn"), "exec": (), "dlx": ()}
 _SHELLS = frozenset({"bash", "sh", "zsh", "dash"})
-_SHELL_SCRIPT = re.compile(r"-\w{0,3}c")
+_SHELL_SCRIPT = compile_late(r"-\w{0,3}c")
 _VALUE_OPTIONS_WORDS = """
     -C --prefix --cwd --dir --manifest-path --project --with --extra --python --group -n --config -c -o
     --timeout --tags -tags -timeout -count --settings --reporter --color --tb --maxfail -j --jobs -f
@@ -52,7 +54,7 @@ _GIT_LOOKS_WORDS = """
     ls-remote merge-base rev-list show-ref stash
 """
 _GIT_LOOKS = frozenset(_GIT_LOOKS_WORDS.split())
-_WORD = re.compile(r"[A-Za-z]+")
+_WORD = compile_late(r"[A-Za-z]+")
 _AIM_WORDS: tuple[tuple[Aim, frozenset[str]], ...] = tuple(
     (aim, frozenset(words.split()))
     for aim, words in (
@@ -79,16 +81,24 @@ _INSTALLERS_WORDS = """
 """
 _INSTALLERS = frozenset(_INSTALLERS_WORDS.split())
 _BUILDS = frozenset({"cargo check", "make", "go run", "cargo run"})
-_WRAPPED = re.compile(r"\bcommand: +(\S.*)", re.DOTALL)
-_VERSION = re.compile(r"(?<=[a-z])\d+(?:\.\d+)*$")
-_NUMBER = re.compile(r"[\d.]+[smhkMG]?")
+_WRAPPED = compile_late(r"\bcommand: +(\S.*)", re.DOTALL)
+_VERSION = compile_late(r"(?<=[a-z])\d+(?:\.\d+)*$")
+_NUMBER = compile_late(r"[\d.]+[smhkMG]?")
 _IDLE_WORDS = ("origin", "upstream", "0", "1", "2")
 """remotes, and the numbers of streams"""
 _DEEP = frozenset({"gh", "aws", "gcloud"})
 """programs whose commands take two words"""
-_BLANK = re.compile(r"\s")
+_BLANK = compile_late(r"\s")
 _MOST_TARGETS = 12
 _WRAPPED_CHARS = 2_000
+
+
+_SHELL_WORDS, _SHELL_OPTION = 3, compile_late(r"-\w{0,3}c|/[cC]")
+_COMMAND_IN_CODE = compile_late(
+    r"\(\s{0,4}\{\s{0,4}\"?(?:cmd|command)\"?\s{0,2}:\s{0,2}\"((?:[^\"\\]|\\.){1,20000})\""
+)
+"""a program whose one call runs a shell command"""
+_CODE_CHARS = 30_000
 
 
 def read_invocations(text: str, commands: Sequence[ShellCommand], digest: str) -> list[Invocation]:
@@ -117,6 +127,23 @@ def unwrap(text: str) -> str:
     """Return the command that a tool only tells about, as in `Run command: make`."""
     wrapped = _WRAPPED.search(text[:_WRAPPED_CHARS])
     return wrapped[1] if wrapped else text
+
+
+def find_script(command: object) -> object:
+    """Return the command of a shell that is given as a list, or as a text in a program that only runs it."""
+    if (
+        isinstance(command, list)
+        and len(command) == _SHELL_WORDS
+        and _SHELL_OPTION.fullmatch(str(command[1]))
+    ):
+        return command[2]
+    told = _COMMAND_IN_CODE.search(command[:_CODE_CHARS]) if isinstance(command, str) else None
+    if told is None:
+        return command
+    try:
+        return str(json.loads(f'"{told[1]}"'))
+    except ValueError:
+        return told[1]
 
 
 def _read(command: ShellCommand, digest: str) -> Invocation | None:

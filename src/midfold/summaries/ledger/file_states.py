@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
+from midfold.summaries.ledger.shell import EVERYTHING
 from midfold.summaries.ledger.values import Action
 
 _WILD = ("*", "?")
@@ -21,9 +22,14 @@ class FileState:
 
     path: str
     positions: list[int] = field(default_factory=list)
-    is_changed: bool = False
+    changed: list[int] = field(default_factory=list)
+    """the positions of those that changed it"""
     fate: str = ""
     """deleted, moved or reverted, where nothing changed it since"""
+
+    @property
+    def is_changed(self) -> bool:
+        return bool(self.changed)
 
     @property
     def is_gone(self) -> bool:
@@ -41,7 +47,10 @@ def trace_files(actions: Sequence[Action]) -> list[FileState]:
             state = states.setdefault(names[path], FileState(names[path]))
             state.positions.append(position)
             if path in run.changes and run.has_changed:
-                state.is_changed, state.fate = True, ""
+                state.fate = ""
+                state.changed.append(position)
+        if any(each.program == "git commit" for each in run.invocations) and run.has_changed:
+            undoing.committed = position
         if run.undone and run.has_changed:
             undoing.undo(run.undone)
     return list(states.values())
@@ -73,9 +82,16 @@ class _Undoing:
     states: dict[str, FileState]
     names: dict[str, str]
     searches: int = 0
+    committed: int = -1
+    """the position of the newest commit: what it holds, nothing reverts"""
 
     def undo(self, undone: Mapping[str, str]) -> None:
         for target, fate in undone.items():
+            if target in EVERYTHING:
+                for state in self.states.values():
+                    if state.changed and state.changed[-1] > self.committed and not state.fate:
+                        state.fate = fate
+                continue
             known = self.names.get(target) or self.names.get(_bare(target))
             found = [self.states[known]] if known in self.states else self._search(target)
             for state in found:

@@ -3,7 +3,7 @@
 They are compared to say what became of a failure.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 _EVERYTHING = frozenset({".", "./...", "...", "./", "all", "tests", "tests/", "test", "test/", "src", "src/"})
@@ -29,10 +29,18 @@ class Invocation:
     program: str
     targets: frozenset[str] = frozenset()
     aim: Aim = Aim.NONE
+    place: str = field(default="", compare=False)
+    """the folder that it is run in, where the command says so"""
 
     @property
     def is_broad(self) -> bool:
         return self.targets <= _EVERYTHING
+
+
+def is_same_place(one: str, other: str) -> bool:
+    """Whether two folders may be the same; one that is not named may be any."""
+    ours, theirs = one.rstrip("/"), other.rstrip("/")
+    return not ours or not theirs or ours.endswith(theirs) or theirs.endswith(ours)
 
 
 class RunEnd(StrEnum):

@@ -3,24 +3,32 @@
 A name is a word with a slash, a dot, an underscore, a digit or a capital inside.
 """
 
-import re
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-WORD = re.compile(r"[A-Za-z0-9_~./@+-]{4,}")
+from midfold.late_patterns import compile_late
+
+WORD = compile_late(r"[A-Za-z0-9_~./@+-]{4,}")
 """what could be a name; most often it is a plain word"""
 _ENDS, _STARTS = "./@+-~", "@+-~."
 _SHORTEST_NAME, _LONGEST_NAME = 4, 100
 """longer runs are data, not names"""
-_CAMEL = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]")
-_NUMBER = re.compile(r"[\d./+-]+")
+_CAMEL = compile_late(r"[a-z][A-Z]|[A-Z]{2}[a-z]")
+_NUMBER = compile_late(r"[\d./+-]+")
 _LEAST_DIGITS = 5
 """a shorter figure says nothing without its sentence"""
-_MEASURED = re.compile(r"[+-]?\d+[.]\d+|[+-]?[\d.]+(?:ns|us|ms|s|[KMGTkmgt]i?[Bb]?|px|pt)")
+_MEASURED = compile_late(
+    r"[+-]?\d+[.]\d+|[+-]?[\d.]+(?:ns|us|ms|s|[KMGTkmgt]i?[Bb]?|px|pt|r?em|vh|vw|fr|deg)"
+)
 """a figure with decimals or a unit names nothing"""
 _SHAPED = frozenset("/._0123456789")
-_PAIR = re.compile(r"[A-Za-z]+/[a-z]+")
-_ENDING = re.compile(r"\.[A-Za-z]\w{0,4}$")
+_PAIR = compile_late(r"[A-Za-z]+/[a-z]+")
+_JOINED_SENTENCES = compile_late(
+    r"[a-z]+\.(?:A|An|And|As|At|But|By|For|From|He|I|If|In|It|Its|Let|Lets|Like|My|No|Not|Now|Of|On|Or|She|So|That"
+    r"|The|Then|There|These|They|This|To|We|What|When|With|You|Your)"
+)
+"""a full stop without the blank behind it"""
+_ENDING = compile_late(r"\.[A-Za-z]\w{0,4}$")
 
 
 class NameShape(StrEnum):
@@ -106,6 +114,8 @@ def _find_shape(name: str) -> NameShape | None:
         # "import/export" is prose.
         return None if _PAIR.fullmatch(name) else NameShape.PATH
     if "." in bare:
+        if _JOINED_SENTENCES.fullmatch(bare):
+            return None
         return NameShape.FILE if _ENDING.search(bare) else NameShape.DOTTED
     if "_" in bare:
         return NameShape.SNAKE

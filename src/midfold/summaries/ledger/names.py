@@ -1,23 +1,23 @@
 """The names that a conversation uses: who used each, when, and with which file, program or tool."""
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
+from midfold.late_patterns import compile_late
 from midfold.messages import Message, Text, ToolCall
 from midfold.summaries.ledger.name_uses import WORD, NamePlace, NameTopic, NameUse, read_name
 from midfold.summaries.ledger.values import Action, Ledger
 
 _READ_CHARS, _READ_OUTPUT_CHARS = 60_000, 20_000
 """Of a longer text, and of a longer output, the two ends are read."""
-_ESCAPED = re.compile(r"\\(?:[nrtbf\"]|u[0-9a-fA-F]{4})")
-_ARGUMENT_NAME = re.compile(r"\"[A-Za-z_][\w-]{0,60}\"\s?:")
+_ESCAPED = compile_late(r"\\(?:[nrtbf\"]|u[0-9a-fA-F]{4})")
+_ARGUMENT_NAME = compile_late(r"\"[A-Za-z_][\w-]{0,60}\"\s?:")
 _COMMAND_CHARS = 400
-_COMMAND_END = re.compile(r"&&|\|\||[;|\n]")
+_COMMAND_END = compile_late(r"&&|\|\||[;|\n]")
 _LEADS = frozenset({"sudo", "time", "nohup", "env", "timeout"})
 _PREPARES = frozenset({"cd", "export", "source", "set", "then", "do", "if", "for", "while", "echo"})
 _WITH_VERB = frozenset({"git", "npm", "pnpm", "yarn", "cargo", "go", "docker", "kubectl", "gh", "uv", "pip"})
-_PROGRAM = re.compile(r"[A-Za-z][\w.+-]{1,40}")
+_PROGRAM = compile_late(r"[A-Za-z][\w.+-]{1,40}")
 
 
 _PLACES = {
@@ -110,10 +110,9 @@ class NameReader:
         # In the order of the text: that of a set differs from process to process.
         words = dict.fromkeys(WORD.findall(text))
         known = self._words
-        for word in words:
-            if word not in known:
-                known[word] = self._find_use(word, number, topic, tie)
-        found = {known[word] for word in words}
+        for word in [word for word in words if word not in known]:
+            known[word] = self._find_use(word, number, topic, tie)
+        found = set(map(known.__getitem__, words))
         found.discard(None)
         company = len(found)
         for use in found:

@@ -9,7 +9,8 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from midfold.summaries.ledger.invocations import Aim, Invocation, RunEnd
+from midfold.late_patterns import compile_late
+from midfold.summaries.ledger.invocations import Aim, Invocation, RunEnd, is_same_place
 from midfold.summaries.tool_calls.output import find_names
 
 _LONG_AGO_ACTIONS = 100
@@ -19,7 +20,7 @@ _SLIP_ACTIONS = 2
 _MOVED_ON_REQUESTS = 4
 _USED_AGAIN = 2
 """A tool that works again so often is not what is broken."""
-_CLAIM = re.compile(
+_CLAIM = compile_late(
     r"\b(?:fixed|resolved|solved|works? now|now works?|working now"
     r"|(?:all|tests?|checks?|build|suite|lint\w*|everything)(?:\s\w+){0,3}\s(?:pass(?:e[sd]|ing)?|green|clean"
     r"|succeed(?:s|ed)?)|builds? (?:cleanly|succeeded|passes)|compiles (?:cleanly|now)|no (?:more )?errors"
@@ -30,14 +31,14 @@ _CLAIM = re.compile(
     r"|해결|수정 ?(?:완료|했)|통과|성공|고쳤",
     re.IGNORECASE,
 )
-_DOUBT = re.compile(
+_DOUBT = compile_late(
     r"\?|？|\b(?:if|whether|should|not|n't|unless|until|once|will|would|could|might|need|try|trying|verify|ensure"
     r"|still|fail\w*|let me|let's|si|wenn|ob|если)\b"
     r"|是否|如果|应该|尝试|未|没有|かどうか|れば|たら|はず|ない|아직|면 |안 ",
     re.IGNORECASE,
 )
 _CLAIMED_AIMS = tuple(
-    (aim, re.compile(words, re.IGNORECASE))
+    (aim, compile_late(words, re.IGNORECASE))
     for aim, words in (
         (
             Aim.TEST,
@@ -48,16 +49,16 @@ _CLAIMED_AIMS = tuple(
     )
 )
 # What the surroundings do not let happen stays so until it happens.
-_DENIED = re.compile(
+_DENIED = compile_late(
     r"not found|not recognized|no se reconoce|ObjectNotFound|CommandNotFound|[Pp]ermission ?[Dd]enied|EACCES"
     r"|[Ss]andbox|not permitted|No such (?:command|device)|WinError 2|not installed|未找到命令",
 )
 _LASTING = (Aim.TEST, Aim.BUILD, Aim.INSTALL, Aim.PUBLISH)
 _SHORTEST_NAME = 5
 _NEVER_WORKED = 2
-_PACKAGE_END = re.compile(r"[=<>~!\[]|(?<=.)@")
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
-_CAUSE = re.compile(
+_PACKAGE_END = compile_late(r"[=<>~!\[]|(?<=.)@")
+_SENTENCE_END = compile_late(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
+_CAUSE = compile_late(
     r"(?:[Nn]o module named|Cannot find (?:module|package)|[Mm]odule not found:?|not find)\s"
     r"[\"'`]?([@\w./-]{2,80})|([\w.-]{2,60}): (?:command )?not found"
     r"|[\"'`]([\w.-]{2,60})[\"'`] (?:is not recognized|no se reconoce|not found)"
@@ -106,9 +107,13 @@ class Course:
     failed: dict[tuple[str, frozenset[str]], int] = field(default_factory=dict)
     """the newest failure of each invocation"""
     passes: dict[str, list[int]] = field(default_factory=dict)
+    successes: dict[str, list[tuple[int, Invocation]]] = field(default_factory=dict)
+    """program → each success, in order"""
     installed: dict[str, int] = field(default_factory=dict)
     actions: list[int] = field(default_factory=list)
     requests: list[int] = field(default_factory=list)
+    failed_aims: dict[Aim, int] = field(default_factory=dict)
+    """aim → the newest failure"""
     claimed_aims: dict[Aim, int] = field(default_factory=dict)
     """aim → the newest message in which the model says that all is well with it"""
     claimed_names: dict[str, int] = field(default_factory=dict)
@@ -124,6 +129,18 @@ class Course:
             max((self.installed.get(name, -1) for name in _causes(failure.words)), default=-1),
         )
         return newest if newest > since else None
+
+    def find_success(self, failure: BrokenRun) -> int | None:
+        """Return the first later success of the same program at the same target; words prove nothing."""
+        tried = failure.invocation
+        said = "\n".join(failure.words)
+        for index, passed in self.successes.get(tried.program, ()):
+            if index <= failure.index or not is_same_place(tried.place, passed.place):
+                continue
+            shared = passed.is_broad or passed.targets & tried.targets
+            if shared or (tried.is_broad and any(target in said for target in passed.targets)):
+                return index
+        return None
 
     def has_lapsed(self, failure: BrokenRun) -> bool:
         """Whether nobody waits for what failed: it failed again since, or long ago and for the last time.
@@ -159,16 +176,19 @@ class Course:
 
     def _newest_success(self, failure: BrokenRun) -> int:
         invocation = failure.invocation
-        newest = max(self.broad.get(invocation.program, -1), self.aims.get(invocation.aim, -1))
-        if invocation.aim is Aim.BUILD:
-            newest = max(newest, self.aims.get(Aim.TEST, -1))
+        newest = max(self._newest_same(failure), self.aims.get(invocation.aim, -1))
+        return max(newest, self.aims.get(Aim.TEST, -1)) if invocation.aim is Aim.BUILD else newest
+
+    def _newest_same(self, failure: BrokenRun) -> int:
+        """Return the newest success of the same program, on everything or at the same target."""
+        invocation = failure.invocation
         narrow = self.narrow.get(invocation.program, {})
         if invocation.is_broad:
             said = "\n".join(failure.words)
             named = (index for target, index in narrow.items() if target in said)
         else:
             named = (narrow.get(target, -1) for target in invocation.targets)
-        return max(newest, max(named, default=-1))
+        return max(self.broad.get(invocation.program, -1), max(named, default=-1))
 
     def add(self, index: int, tool: str, end: RunEnd, invocations: tuple[Invocation, ...]) -> None:
         """Take note of an action; the newest wins, and the last of its invocations is the decisive one."""
@@ -177,10 +197,12 @@ class Course:
         record.add(index, end)
         if end is RunEnd.FAILED:
             self.failed[(invocations[-1].program, invocations[-1].targets)] = index
+            self.failed_aims[invocations[-1].aim] = index
         if end is not RunEnd.PASSED:
             return
         for invocation in invocations:
             self.passes.setdefault(invocation.program, []).append(index)
+            self.successes.setdefault(invocation.program, []).append((index, invocation))
             targets = self.narrow.setdefault(invocation.program, {})
             targets.update(dict.fromkeys(invocation.targets, index))
             if invocation.is_broad:
@@ -198,8 +220,16 @@ class Course:
         for sentence in _SENTENCE_END.split(text):
             if _CLAIM.search(sentence) and not _DOUBT.search(sentence):
                 self.claimed_names.update(dict.fromkeys(find_names(sentence), index))
-                aims = (aim for aim, words in _CLAIMED_AIMS if words.search(sentence))
-                self.claimed_aims.update(dict.fromkeys(aims, index))
+                self.claimed_aims.update(dict.fromkeys(_aims_of(sentence), index))
+
+
+def claimed_aims(sentence: str) -> list[Aim]:
+    """Return with which aims a sentence says that all is well."""
+    return _aims_of(sentence) if _CLAIM.search(sentence) and not _DOUBT.search(sentence) else []
+
+
+def _aims_of(sentence: str) -> list[Aim]:
+    return [aim for aim, words in _CLAIMED_AIMS if words.search(sentence)]
 
 
 def _causes(words: Iterable[str]) -> Iterable[str]:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from functools import cache, lru_cache
 
+from midfold.late_patterns import compile_late
 from midfold.texts import read_text
 
 LONGEST_RULE_CHARS = 300
@@ -16,54 +17,65 @@ _SHORTEST_RULE_CHARS = 6
 _RULE_READ_CHARS = 12_000
 """Of a longer message the two ends are read: what lies between is most often pasted."""
 
-_FENCES = re.compile(r"```|~~~|</?(?:pre|code)>")
-_QUOTES = re.compile(r"`[^`\n]{1,300}`|\"[^\"\n]{1,300}\"|“[^”\n]{1,300}”|«[^»\n]{1,300}»|「[^」\n]{1,300}」")
-_QUOTED_LINE = re.compile(r"^\s{0,8}(?:>|\|)")
+_FENCES = compile_late(r"```|~~~|</?(?:pre|code)>")
+_QUOTES = compile_late(
+    r"`[^`\n]{1,300}`|\"[^\"\n]{1,300}\"|“[^”\n]{1,300}”|«[^»\n]{1,300}»|「[^」\n]{1,300}」"
+)
+_QUOTED_LINE = compile_late(r"^\s{0,8}(?:>|\|)")
 # A full stop ends a sentence before a space; the stops of Chinese and Japanese need none.
-_RULE_END = re.compile(r"(?<=[.!?…])[\"')\]]{0,2}\s+|(?<=[。！？])|\n+")
-_RULE_BULLET = re.compile(r"^\s{0,12}(?:[-*+•]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
+_RULE_END = compile_late(r"(?<=[.!?…])[\"')\]]{0,2}\s+|(?<=[。！？])|\n+")
+_RULE_BULLET = compile_late(r"^\s{0,12}(?:[-*+•]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
 
 # Ways to forbid that take a verb: French around it, Spanish, Italian and Russian before it.
-_FORMS = re.compile(
+_FORMS = compile_late(
     r"\b(?:ne\s|n['’])\w+\spas\b"
     r"|\bno\s(?:us|hag|toqu|cambi|modifiqu|borr|quier|incluy|agregu|añad|elimin|romp|olvid|escrib|cre)\w{1,4}\b"
     r"|\bnon\s(?:devi|usare|fare|toccare|cambiare|modificare)\b"
+    r"|\bstop\s(?:\w+ly\s)?\w{3,}ing\b"
     r"|\bне\s(?:меня|трога|использу|удаля|дела|добавля|забуд|пиш)\w+"
 )
-_RULE_WORD = re.compile(r"\w+(?:['’]\w+)?")
+_OWN_INTENT = compile_late(r"(?:and |then |so |first,? )?i(?:'ll| will| am going to|'m going to)\b")
+"""how a person says what that person will do"""
+_RULE_WORD = compile_late(r"\w+(?:['’]\w+)?")
 _BOUND, _SOFT, _LISTED = 1.0, 1.0, 1.0
 _ONCE, _ASKED, _REPORTED, _TO_DO = -0.75, -1.5, -1.5, -1.5
 _ENOUGH = 1.0
 """What a sentence must come to, all its cues together, to set a rule."""
-_RULE_LIST = re.compile(
+_RULE_LIST = compile_late(
     r"\b(?:rules?|requirements?|constraints?|boundar\w+|guidelines?|conventions?|conditions?|preferences?|remember"
     r"|details|regeln|anforderungen|règles|contraintes|reglas|requisitos|правила|требования)\b"
     r"|规则|要求|约束|规范|ルール|条件|制約|규칙|요구|조건",
     re.IGNORECASE,
 )
-_TO_DO_LIST = re.compile(
+_TO_DO_LIST = compile_late(
     r"\b(?:address|fix|tackle|resolve|items?|issues?|todos?|to-dos?|steps?|changes|comments|findings)\b[^\n]{0,80}:\s*$",
     re.IGNORECASE,
 )
 _WEAK_WORDS = frozenset(["only", "without", "until", "unless", "exactly", "required"])
 """Words that limit an order, and by themselves describe as often."""
-_ORDERING = re.compile(
+_ORDERING = compile_late(
     r"(?:please |pls |but |and |also |just )*(?:only|never|do|don't|run|use|keep|write|add|follow|put|make"
     r"|work|commit|touch|edit|change|answer|reply|test|merge|push|start|stop|call|return|show|ask|read|delete"
     r"|remove|exactly|without|everything|all|nothing)\b"
 )
-_NO_START = re.compile(
+_NO_START = compile_late(
     r"no (?!(?:i|it|we|this|that|the|you|he|she|they|there|problem|worries|idea|one|response)\b)\w"
 )
-_HEADING = re.compile(r"^#{1,4} \S", re.MULTILINE)
+_HEADING = compile_late(r"^#{1,4} \S", re.MULTILINE)
 _DOCUMENT_HEADINGS = 3
 _SAME_WORDS, _SAME_PART = 3, 0.6
 _SHORT_WORD = 3
+_FOR_A_WHILE = compile_late(
+    r"\b(?:first|for now|not yet|not now|for the moment|vorerst|zuerst|vorläufig|d'abord|pour l'instant"
+    r"|primero|por ahora|todavía no|primeiro|por enquanto|prima|per ora|сначала|пока)\b"
+    r"|先|暂时|まず|まだ|먼저|일단|아직"
+)
+_LIFTING_CHARS = 2_000
 _FIRST_WIDE = "\u0400"
 _LONGEST_RULE_MESSAGE = 1_500
 _MOST_PROJECT_RULES = 24
-_ORDER = re.compile(r"`[^`\n]{2,120}`|^(?:To |When |Before |After |If |For )[^\n]{3,120},")
-_IMPERATIVE = re.compile(
+_ORDER = compile_late(r"`[^`\n]{2,120}`|^(?:To |When |Before |After |If |For )[^\n]{3,120},")
+_IMPERATIVE = compile_late(
     r"^(?:run|use|keep|write|add|follow|put|place|name|make|prefer|avoid|check|test|format|commit|update|include|do"
     r"|call|import|return|document|remove|set|read|ask|start|create|build|install|respect|stick)\b",
     re.IGNORECASE,
@@ -111,6 +123,8 @@ def is_rule(sentence: str, listed: float = 0.0, *, is_described: bool = False) -
     if not _SHORTEST_RULE_CHARS <= len(sentence) <= LONGEST_RULE_CHARS:
         return False
     said, cues = _plain(sentence), _cues()
+    if _OWN_INTENT.match(said):
+        return False
     is_soft = not is_described and cues["soft"].search(said) is not None
     is_question = said.endswith(_QUESTION_MARKS)
     is_bound = not is_question and _is_bound(cues["void"].sub(" ", cues["reports"].sub(" ", said)))
@@ -140,6 +154,15 @@ def is_same_matter(one: str, other: str) -> bool:
     if shared < _SAME_WORDS or shared < _SAME_PART * min(len(ours), len(theirs)):
         return False
     return not (any(map(_is_name, ours - theirs)) and any(map(_is_name, theirs - ours)))
+
+
+def is_lifted(rule: str, text: str) -> bool:
+    """Whether a rule that held only for a while is over, since its author takes up what it put off."""
+    if _FOR_A_WHILE.search(_plain(rule)) is None:
+        return False
+    ours = _matter(rule)
+    shared = len(ours & _matter(text[:_LIFTING_CHARS]))
+    return shared >= _SAME_WORDS or (shared > 1 and shared >= _SAME_PART * len(ours))
 
 
 def _is_name(word: str) -> bool:
@@ -215,7 +238,7 @@ def _cues() -> dict[str, re.Pattern[str]]:
             groups[line[1:-1]] = patterns = []
         elif line:
             patterns.append(line)
-    return {name: re.compile("|".join(patterns)) for name, patterns in groups.items()}
+    return {name: compile_late("|".join(patterns)) for name, patterns in groups.items()}
 
 
 @cache

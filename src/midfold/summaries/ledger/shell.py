@@ -8,29 +8,30 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from midfold.late_patterns import compile_late
 from midfold.summaries.tool_calls.families import PATCHED_FILE
 
 _LONGEST_PATH = 300
-_PATH = re.compile(
+_PATH = compile_late(
     r"(?!\w+://)(?:~|\.{1,2}|[A-Za-z]:)?(?:[/\\][^\s/\\:*?\"<>|]{1,200}){1,40}/?"  # absolute
     r"|(?!\w+://)[^\s/\\:*?\"'<>|()=,;]{1,200}(?:[/\\][^\s/\\:*?\"<>|]{1,200}){1,40}"  # relative
     r"|[\w@+-][\w@+.-]{0,150}\.[A-Za-z]\w{0,9}|Makefile|Dockerfile|\.[a-z][\w.]{2,40}"  # a bare name
 )
 # Scripts that open a file to write it.
-_OPENED = re.compile(
+_OPENED = compile_late(
     r"\bopen\([rbuf]{0,2}[\"']([^\"'\n]{1,200})[\"'][ ]?,[ ]?(?:mode=)?[\"'][wax]"
     r"|\bPath\([\"']([^\"'\n]{1,200})[\"']\)\.write_"
     r"|\bwriteFile(?:Sync)?\([\"'`]([^\"'`\n]{1,200})[\"'`]"
 )
 _NOT_FILES = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"})
-_PATTERN = re.compile(r"[{}$*`]")
+_PATTERN = compile_late(r"[{}$*`]")
 """signs of a name that only the shell or a script knows in full"""
 _COMMAND_CHARS = 20_000
 _GOES_ON = ("\\", "&&", "||", "|", "(", "{", ";", "then", "do")
-_COMMITS = re.compile(r"\bgit\b.{0,80}\bcommit\b")
+_COMMITS = compile_late(r"\bgit\b.{0,80}\bcommit\b")
 
-_HERE_DOCUMENT = re.compile(r"<<-?[ \t]{0,3}[\\\"']?(\w{1,40})[\"']?")
-_TOKEN = re.compile(
+_HERE_DOCUMENT = compile_late(r"<<-?[ \t]{0,3}[\\\"']?(\w{1,40})[\"']?")
+_TOKEN = compile_late(
     r"(?P<space>[ \t\r]+)|(?P<op>\|\||&&|>>|>\||[;|&\n()<>])"
     r"|(?P<word>(?:\"(?:[^\"\\]|\\.){0,20000}\"|'[^']{0,20000}'|\\.|[^\s;|&()<>\"'\\])+)|(?P<odd>.)",
     re.DOTALL,
@@ -38,14 +39,14 @@ _TOKEN = re.compile(
 _OUTPUTS = (">", ">>", ">|")
 _ARROW_ENDS = ("-", "=")
 _LEADS = frozenset({"sudo", "xargs", "time", "nohup", "env", "then", "do", "else", "if", "while", "!"})
-_ASSIGNMENT = re.compile(r"\w{1,60}=")
+_ASSIGNMENT = compile_late(r"\w{1,60}=")
 _ALL_FILES = frozenset(
     {"touch", "mv", "rm", "tee", "patch", "truncate", "black", "isort", "git mv", "git rm"}
 )
 _LAST_FILE = frozenset({"cp", "install", "ln", "rsync", "scp"})
 _ALWAYS_IN_PLACE = frozenset({"ruff format"})
 _IN_PLACE = frozenset({"sed", "perl", "gofmt", "prettier", "ruff check", "eslint"})
-_IN_PLACE_OPTION = re.compile(r"-i\S{0,6}|-[a-zA-Z]{1,4}i\S{0,6}|--in-place\S{0,20}|-w|--write|--fix")
+_IN_PLACE_OPTION = compile_late(r"-i\S{0,6}|-[a-zA-Z]{1,4}i\S{0,6}|--in-place\S{0,20}|-w|--write|--fix")
 _ONLY_LOOKS = ("--check", "--dry-run", "--diff")
 _OUTPUT_OPTIONS = ("-o", "-O", "--output", "--output-document")
 _SOURCE_AND_TARGET = 2
@@ -163,6 +164,9 @@ def shown_files(commands: Sequence[ShellCommand]) -> list[str]:
 _REMOVERS = frozenset({"rm", "git rm", "del", "Remove-Item", "unlink", "rmdir"})
 _MOVERS = frozenset({"mv", "git mv", "Move-Item", "ren"})
 _RESTORERS = frozenset({"git checkout", "git restore"})
+_BACKUP = compile_late(r"[.~_-]?(?:bak|backup|orig|original|old|save|copy)\d{0,3}$|~$", re.IGNORECASE)
+EVERYTHING = (".", "./", ":/", "*")
+"""how a command names all files"""
 
 
 def undone_files(commands: Sequence[ShellCommand]) -> dict[str, str]:
@@ -178,9 +182,24 @@ def undone_files(commands: Sequence[ShellCommand]) -> dict[str, str]:
             undone.update(dict.fromkeys(files, "deleted"))
         elif verb in _MOVERS and len(files) == _SOURCE_AND_TARGET:
             undone[files[0]] = f"moved to {files[1]}"
-        elif verb in _RESTORERS and (verb == "git restore" or "--" in rest):
+        elif verb == "cp" and len(files) == _SOURCE_AND_TARGET and _is_backup(*files):
+            undone[files[1]] = "reverted"
+        elif verb == "git reset" and "--hard" in rest:
+            undone["."] = "reverted"
+        elif verb == "git stash" and files[:1] in ([], ["push"], ["save"]):
+            undone["."] = "stashed"
+        elif verb == "git worktree" and files[:1] == ["remove"]:
+            undone.update(dict.fromkeys(files[1:], "deleted"))
+        elif verb in _RESTORERS and (verb == "git restore" or "--" in rest or files == ["."]):
             undone.update(dict.fromkeys(files, "reverted"))
     return undone
+
+
+def _is_backup(source: str, target: str) -> bool:
+    """Whether a copy puts back what a file was: its name with a mark of a backup behind it."""
+    kept, file = source.rpartition("/")[2], target.rpartition("/")[2]
+    mark = kept.removeprefix(file)
+    return (not file and bool(_BACKUP.search(kept))) or (mark != kept and _BACKUP.fullmatch(mark) is not None)
 
 
 def _without_documents(text: str) -> str:

@@ -10,17 +10,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
+from midfold.late_patterns import compile_late
 from midfold.messages import Message, ToolCall
 
 _FENCE = "```"
-_LAST_TAG = re.compile(r"</([A-Za-z_][\w.-]{0,60})>\s{0,20}$")
-_FUNCTION = re.compile(r"=\s?[\"']?([\w.-]{1,80})")
-_PARAMETER = re.compile(r"<(?:parameter[= ](?:name=)?[\"']?([\w-]{1,60})[\"']?|([\w-]{1,60}))>")
+_LAST_TAG = compile_late(r"</([A-Za-z_][\w.-]{0,60})>\s{0,20}$")
+_FUNCTION = compile_late(r"=\s?[\"']?([\w.-]{1,80})")
+_PARAMETER = compile_late(r"<(?:parameter[= ](?:name=)?[\"']?([\w-]{1,60})[\"']?|([\w-]{1,60}))>")
 _MOST_PARAMETERS = 50
 _MOST_TAG_CHARS = 30_000
-_ACTION = re.compile(
+_ACTION = compile_late(
     r"^Action:[ \t]*([^\n]{1,100})\n+[ \t]*Action Input:[ \t]*(.+)\Z", re.MULTILINE | re.DOTALL
 )
+_LINE_EDIT = compile_late(r"edit[ \t]+\d+:\d+[^\n]*\n(.*?)(?:\n?end_of_edit\s*)?\Z", re.DOTALL)
+_OPEN_FILE = compile_late(
+    r"[(\[](?:Open file|Current file|File): ([^()\[\]\n]{2,300}?)(?: \(\d[^)\n]{0,40}\))?[)\]]"
+)
+_SHOWN_CHARS = 1_000
 _NAME_KEYS = ("name", "tool", "tool_name", "function", "action")
 _ARGUMENT_KEYS = ("arguments", "args", "parameters", "input", "action_input", "params")
 COMMAND = "command"
@@ -29,7 +35,7 @@ _MIN_EXCHANGES = 4
 _LABEL_CHARS = 40
 _PROMPT_CHARS = 6
 _SIGNS = ("[", "<", "{")
-_TOOL_WORD = re.compile(r"observ|result|output|stdout|response|return|execut", re.IGNORECASE)
+_TOOL_WORD = compile_late(r"observ|result|output|stdout|response|return|execut", re.IGNORECASE)
 _OPENING_CHARS = 40
 _COMMON_PART = 0.6
 """A conversation in which this part of the model's messages holds a command is led that way."""
@@ -40,6 +46,10 @@ class CommandProtocol:
     """The user messages that are observations; none where tools are called properly or not at all."""
 
     observations: frozenset[int] = field(default_factory=frozenset)
+
+    def calls(self, text: str) -> bool:
+        """Whether a model's message gives a command, be it one that nothing has answered yet."""
+        return bool(self.observations) and _find_command(text) is not None
 
     def split(self, index: int, text: str) -> tuple[str, ToolCall | None]:
         """Part a model's message into its words and the call it made in them."""
@@ -102,6 +112,19 @@ def _forms(text: str) -> tuple[str, str, str]:
         bare[:1] if bare[:1] in _SIGNS else "",
         "[]" if ends_boxed else last_line[-_PROMPT_CHARS:] if ends_in_prompt else "",
     )
+
+
+def place_edit(call: ToolCall, shown: str) -> ToolCall:
+    """Return an edit of lines with the file that it edits: the one that the tool said is open."""
+    if "edit " not in call.arguments:
+        return call
+    said = call.parse_arguments()
+    texts = [value for value in said.values() if isinstance(value, str)] if isinstance(said, dict) else []
+    edit = next(filter(None, map(_LINE_EDIT.match, texts)), None)
+    is_open = _OPEN_FILE.search(shown[-_SHOWN_CHARS:]) or _OPEN_FILE.search(shown[:_SHOWN_CHARS])
+    if edit is None or is_open is None:
+        return call
+    return _call("edit", {"path": is_open[1].strip(), "new_text": edit[1]})
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,13 @@ Files are found in arguments, in patches, and in what a shell command writes to.
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import islice
 
+from midfold.late_patterns import compile_late
 from midfold.messages import ToolCall, ToolResult
-from midfold.summaries.ledger.commands import read_invocations, unwrap
+from midfold.summaries.ledger.commands import find_script, read_invocations, unwrap
 from midfold.summaries.ledger.invocations import Aim, Invocation, RunEnd
 from midfold.summaries.ledger.shell import (
     ShellCommand,
@@ -26,6 +27,7 @@ from midfold.summaries.ledger.shell import (
 from midfold.summaries.ledger.values import ToolRun
 from midfold.summaries.ledger.words import DEFINITION
 from midfold.summaries.tool_calls.families import (
+    COMMANDS,
     CONTENTS,
     FAMILIES,
     PATHS,
@@ -48,32 +50,35 @@ _MOST_DETAILS = 12
 _MOST_CONTENT_LINES = 24
 _CONTENT_LINE_CHARS = 300
 _MOST_FAILURES = 5
-_STATUS = re.compile(
+_STATUS = compile_late(
     r"(?:exit(?:ed)?|return)[\s_-]?(?:with )?(?:code|status)\"?[>:=\s]{1,4}-?\d{1,10}(?:</\w{1,20}>|[\])])?",
     re.IGNORECASE,
 )
-_BEFORE_STATUS = re.compile(r"(?:\b\w{1,12} )?[\"<(\[]?$")
+_BEFORE_STATUS = compile_late(r"(?:\b\w{1,12} )?[\"<(\[]?$")
 _BEFORE_STATUS_CHARS = 16
 _STATUS_CHARS = 400
 _PATH_NAMES = frozenset(map(bare_name, (*PATHS, "notebook_path", "paths", "file_paths", "files")))
 _CONTENT_NAMES = frozenset(map(bare_name, (*CONTENTS, *TEXTS_BEFORE, *TEXTS_AFTER)))
 _BEFORE_NAMES = frozenset(map(bare_name, TEXTS_BEFORE))
 _AFTER_NAMES = frozenset(map(bare_name, (*TEXTS_AFTER, *CONTENTS)))
-_PATCH = re.compile(r"^(?:\*\*\* |\+\+\+ |@@ )", re.MULTILINE)
+_PATCH = compile_late(r"^(?:\*\*\* |\+\+\+ |@@ )", re.MULTILINE)
 _MOST_PATCH_LINES = 600
-_ESCAPED = re.compile(r"[\n\"\\\t]")
+_ESCAPED = compile_late(r"[\n\"\\\t]")
 _FILE_KINDS = {"read": False, "edit": True, "write": True}
 
 _REFUSAL_CHARS = 600
-_REFUSED = re.compile(
+_REFUSED = compile_late(
     r"\b(?:user|human|operator)\b.{0,60}\b(?:reject|refus|den(?:y|ied)|declin|cancel|abort|interrupt"
     r"|(?:doesn't|does not) want|did not approve|disapprov)"
     r"|(?:reject|den(?:y|ied)|declin|cancel|abort|interrupt)\w*\sby\s(?:the\s)?user"
     r"|tool use was rejected|request interrupted|^command aborted$|operation (?:was )?abort",
     re.IGNORECASE | re.MULTILINE,
 )
+_SHELL_NAME_CHARS = 14
 _LOOKING_KINDS = frozenset({"search", "list"})
 _NO_MATCH_CODES = (1, 2)
+_NEVER_RAN = (126, 127)
+_FILTERS = frozenset({"grep", "egrep", "rg", "awk", "sed", "wc", "sort", "uniq", "cut"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +105,8 @@ def read_tool_run(call: ToolCall, result: ToolResult | None, redact: Callable[[s
     retry_key = _retry_key(call, kind, subject, (*reads, *changes))
     invocations = _invocations(call, kind, told, commands, (*reads, *changes), retry_key)
     end = _read_end(kind, invocations[-1], result, output, has_failed=has_failed)
+    if end is RunEnd.PASSED and _proves_nothing(commands, output):
+        end = RunEnd.UNCLEAR
     if commands and not has_failed and not changes and (shown := shown_files(commands)):
         kind, reads = "read", tuple(shown)
     return ToolRun(
@@ -110,11 +117,12 @@ def read_tool_run(call: ToolCall, result: ToolResult | None, redact: Callable[[s
         details=() if commands and told is not subject else tuple(_details(leaves, subject)),
         content=edit.added if edit else tuple(_content(long_texts, lead)),
         removed=edit.removed if edit else frozenset(),
+        has_parts=_has_parts(commands, output),
         is_whole=kind == "write",
         undone=undone_files(commands),
         reads=reads,
         changes=changes,
-        status=_status(output),
+        status=_status(output) if kind in ("shell", "") else "",
         failures=failures,
         output=output,
         has_failed=has_failed,
@@ -123,12 +131,39 @@ def read_tool_run(call: ToolCall, result: ToolResult | None, redact: Callable[[s
     )
 
 
+def _has_parts(commands: Sequence[ShellCommand], output: str) -> bool:
+    """Whether a shell line does several things, one of which may have failed alone."""
+    never_ran = read_outcome(output).exit_code in _NEVER_RAN
+    return not never_ran and sum(1 for command in commands if command.words and not command.is_piped) > 1
+
+
 def _find_subject(call: ToolCall, kind: str, leaves: list[_Leaf], redact: Callable[[str], str]) -> str:
     """Return what a call is about, in full; of a question tool, its questions."""
     if not kind:
         return ""
     asked = " / ".join(leaf.text for leaf in leaves if leaf.key == "question") if kind == "ask" else ""
-    return asked or redact(format_argument(first_of(arguments_of(call), FAMILIES[kind][1])))
+    about = first_of(arguments_of(call), FAMILIES[kind][1])
+    if kind == "shell":
+        about = find_script(about)
+    return asked or redact(format_argument(about))
+
+
+def _find_place(commands: Sequence[ShellCommand]) -> str:
+    """Return the folder that a shell line goes to first."""
+    words = commands[0].words if commands else []
+    return words[1] if len(words) > 1 and words[0] in ("cd", "pushd") else ""
+
+
+def _proves_nothing(commands: Sequence[ShellCommand], output: str) -> bool:
+    """Whether the end of a shell line is that of a filter, and so says nothing of the program before it."""
+    last = commands[-1] if commands else None
+    if last is None or not last.is_piped or not last.words:
+        return False
+    return not read_outcome(output).text.strip() or last.words[0] in _FILTERS or _is_filtered(commands)
+
+
+def _is_filtered(commands: Sequence[ShellCommand]) -> bool:
+    return any(each.is_piped and each.words and each.words[0] in _FILTERS for each in commands)
 
 
 def _only_tells(call: ToolCall, kind: str) -> bool:
@@ -146,7 +181,8 @@ def _invocations(
 ) -> tuple[Invocation, ...]:
     """Say what a call tries: the programs of a command, a file, or else just this call."""
     if commands:
-        return tuple(read_invocations(told, commands, retry_key))
+        place = _find_place(commands)
+        return tuple(replace(each, place=place) for each in read_invocations(told, commands, retry_key))
     if kind in _FILE_KINDS and files:
         verb = "change" if _FILE_KINDS[kind] else "read"
         return (Invocation(verb, frozenset(path.replace("\\", "/").rpartition("/")[2] for path in files)),)
@@ -238,9 +274,16 @@ def _first_line(text: str) -> str:
 
 
 def _details(leaves: list[_Leaf], subject: str) -> Iterator[str]:
-    short = (leaf for leaf in leaves if leaf.text and leaf.text != subject and not _is_long(leaf.text))
+    short = (leaf for leaf in leaves if leaf.text and not _is_long(leaf.text) and not _is_said(leaf, subject))
     for leaf, _ in zip(short, range(_MOST_DETAILS), strict=False):
         yield f"{leaf.key}={leaf.text}" if leaf.key else leaf.text
+
+
+def _is_said(leaf: _Leaf, subject: str) -> bool:
+    """Whether the subject has this, or it only says which shell runs it."""
+    if not subject or bare_name(leaf.key) not in COMMANDS:
+        return leaf.text == subject
+    return leaf.text in subject or len(leaf.text) <= _SHELL_NAME_CHARS
 
 
 def _content(texts: list[str], lead: str) -> Iterator[str]:

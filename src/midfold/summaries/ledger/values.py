@@ -6,6 +6,7 @@ from functools import cached_property
 from itertools import chain
 
 from midfold.provenance import Author
+from midfold.summaries.ledger.exchanges import Exchanges
 from midfold.summaries.ledger.invocations import Aim, Invocation, RunEnd
 from midfold.summaries.ledger.open_failures import BrokenRun, Course
 from midfold.summaries.ledger.words import (
@@ -19,7 +20,7 @@ from midfold.summaries.tool_calls.output import find_names
 
 FINISHED = ("completed", "done", "cancelled", "canceled")
 """states of steps that nobody takes up again"""
-_STATE_PROGRAMS = frozenset({"git status", "git branch", "git stash", "git log"})
+STATE_PROGRAMS = frozenset({"git status", "git branch", "git stash", "git log"})
 """Looks that say how the work stands."""
 
 
@@ -49,6 +50,8 @@ class ToolRun:
     """the first lines of long arguments; of an edit, lines that it wrote"""
     removed: frozenset[str] = frozenset()
     """lines that an edit replaced"""
+    has_parts: bool = False
+    """it is several commands, of which some may have done their work though the call failed"""
     is_whole: bool = False
     """it wrote a file anew"""
     undone: Mapping[str, str] = field(default_factory=dict)
@@ -69,7 +72,7 @@ class ToolRun:
     @property
     def has_changed(self) -> bool:
         """Whether the files that it is to change are changed."""
-        return self.end not in (RunEnd.FAILED, RunEnd.REFUSED) or self.kind == "shell"
+        return self.end not in (RunEnd.FAILED, RunEnd.REFUSED) or self.has_parts
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -118,6 +121,8 @@ class Statement:
     author: Author = Author.PERSON
     question: str = ""
     """what a person's few words answer"""
+    is_reply: bool = False
+    """it only answers what the model asked, or says to go on"""
     is_final: bool = False
     """a model's last words of a turn, which answer the request before it"""
 
@@ -175,6 +180,17 @@ class Ledger:
         )
 
     @cached_property
+    def exchanges(self) -> Exchanges:
+        """The requests and how they ended, to the end of the conversation."""
+        said = [*self.statements, *(self.after.statements if self.after else ())]
+        people = [each for each in said if each.role == "user" and each.author is Author.PERSON]
+        return Exchanges.of(
+            {each.index: each.text for each in people},
+            replies=(each.index for each in people if each.is_reply),
+            finals=(each.index for each in said if each.is_final),
+        )
+
+    @cached_property
     def course(self) -> Course:
         """What happened that can close a failure, to the end of the conversation."""
         course = Course()
@@ -195,6 +211,12 @@ class Ledger:
         return {position: index for position, index in closings if index is not None}
 
     @cached_property
+    def settlers(self) -> dict[int, int]:
+        """For each action that failed, by its position, the first later success of the same thing."""
+        found = ((position, self.course.find_success(failure)) for position, failure in self._failures)
+        return {position: index for position, index in found if index is not None}
+
+    @cached_property
     def open_failures(self) -> frozenset[int]:
         """The positions in `actions` of what is broken at the end."""
         return frozenset(
@@ -210,7 +232,7 @@ class Ledger:
             action.run.invocations[-1].program: position
             for position, action in enumerate(self.actions)
             if action.run.invocations[-1].aim not in (Aim.NONE, Aim.LOOK)
-            or action.run.invocations[-1].program in _STATE_PROGRAMS
+            or action.run.invocations[-1].program in STATE_PROGRAMS
         }
         return frozenset(newest.values())
 

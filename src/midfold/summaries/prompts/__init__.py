@@ -5,10 +5,10 @@ fills in blanks. Everything that comes from a conversation is fenced and neutral
 lists how summaries began and ended in older versions and elsewhere, a line each.
 """
 
-import re
 from collections.abc import Sequence
 from hashlib import sha256
 
+from midfold.late_patterns import compile_late
 from midfold.settings import Template
 from midfold.summaries.prompts.fencing import (
     SUMMARY_MARKER,
@@ -42,6 +42,7 @@ __all__ = [
     "seal_notes",
     "seal_summary",
     "wrap_summary",
+    "write_note",
 ]
 
 SUMMARY_PREFIX: str
@@ -53,7 +54,8 @@ KNOWN_PREFIXES: tuple[str, ...]
 
 _FOCUS_LOW, _FOCUS_HIGH = 0.60, 0.70
 _NONCE_CHARS = 12
-_BLANK = re.compile(r"\{\{(\w+)\}\}")
+_MEMORY_FILES = ("MEMORY.md", "USER.md")
+_BLANK = compile_late(r"\{\{(\w+)\}\}")
 
 
 def __getattr__(name: str) -> object:
@@ -66,6 +68,18 @@ def __getattr__(name: str) -> object:
             return known_prefixes()
         case _:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def write_note(system_text: str) -> str:
+    """Return the note for a system prompt: the one it has, else `SYSTEM_NOTE`.
+
+    A prompt that holds memory files gets one more sentence, which keeps their authority.
+    """
+    plain: str = read_paragraph("note.md")
+    full = f"{plain.removesuffix(']')} {read_paragraph('memory_note.md')}]"
+    if plain in system_text:
+        return plain
+    return full if any(name in system_text for name in _MEMORY_FILES) else plain
 
 
 def render_prompt(

@@ -14,13 +14,14 @@ from functools import cache
 from hashlib import blake2b
 from hmac import compare_digest
 
+from midfold.late_patterns import compile_late
 from midfold.texts import read_text
 
 _PACKAGE = "midfold.summaries.prompts"
 SUMMARY_MARKER = "[CONTEXT COMPACTION — REFERENCE ONLY]"
 """The first words of `prefix.md`, by which a summary is recognised; a test keeps them equal."""
-_HEADING = re.compile(r"^## ", re.MULTILINE)
-_OPENING = re.compile(r"<<<MIDFOLD (\S+)>>>\n")
+_HEADING = compile_late(r"^## ", re.MULTILINE)
+_OPENING = compile_late(r"<<<MIDFOLD (\S+)>>>\n")
 
 _NONCE_BYTES = 8
 _MOST_KEY_BYTES = 64
@@ -28,12 +29,12 @@ _GAP = "\u200b"
 """Stands for every character that is not seen."""
 _INVISIBLE_CATEGORIES = ("Cf", "Mn", "Me")
 _INVISIBLE_LETTERS = "\u115f\u1160\u3164\uffa0"
-_NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
+_NOT_ASCII = compile_late(r"[^\x00-\x7f]+")
 _LINE_BREAKS = "\x85\u2028\u2029"
 _ROUND = {"<": "(", "[": "(", ">": ")", "]": ")"}
 # Every branch begins with one of a few characters, which makes the search fast. Removing brackets makes no
 # new match, so that text which was neutralised once stays as it is.
-_IMITATION = re.compile(
+_IMITATION = compile_late(
     r"""
     # our fence
     <[</]{0,8}\s*+/?\s*+(?i:end[\s_-]*+)?(?i:midfold)(?:[^<>\n]{0,200}>{1,8})?

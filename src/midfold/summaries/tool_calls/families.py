@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
+from midfold.late_patterns import compile_late
 from midfold.messages import ToolCall
 
 PATHS = ("file_path", "path", "filename", "file", "target_file", "absolute_path", "relative_path")
@@ -41,11 +42,18 @@ FAMILIES: dict[str, tuple[frozenset[str], tuple[str, ...]]] = {
         ),
     )
 }
+TASK_TOOL = compile_late(r"(?:task|todo)_?(create|update)$", re.IGNORECASE)
+"""how a tool is called that makes or updates one item of a to-do list"""
 _EDITOR_COMMANDS = {"view": "read", "create": "write"}
-_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
-PATCHED_FILE = re.compile(
+_WORD = compile_late(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+PATCHED_FILE = compile_late(
     r"^(?:\*\*\* (?:Update|Add|Delete) File: |\+\+\+ (?:b/)?)(\S[^\t\n]{0,300})", re.MULTILINE
 )
+
+
+def is_task_call(tool: str) -> bool:
+    """Whether a tool makes or updates one item of a to-do list."""
+    return TASK_TOOL.search(tool) is not None
 
 
 def kind_of(call: ToolCall) -> str:

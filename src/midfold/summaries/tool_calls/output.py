@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import takewhile
 
+from midfold.late_patterns import compile_late
+
 LEAF_CHARS = 200
 """The characters of a long string that stay inside shortened arguments."""
 DECISIVE_CHARS = 200
@@ -18,10 +20,10 @@ _NOTE_CHARS = 100  # more than the note between two ends takes, so that a cut al
 _JSON_CHARS = 500_000
 _WINDOW_CHARS = 20_000
 
-_UNPRINTABLE = re.compile(
+_UNPRINTABLE = compile_late(
     r"\x1b\[[\d;?]{0,20}[A-Za-z]|[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+"
 )
-_HALF_CHARACTER = re.compile(r"[\ud800-\udfff]")
+_HALF_CHARACTER = compile_late(r"[\ud800-\udfff]")
 
 
 def excerpt(text: str, head_chars: int = 800, tail_chars: int = 800, *, of: str = "") -> str:
@@ -122,7 +124,7 @@ def _shorten(value: object, leaf_chars: int) -> object:
     return [_shorten(inner, leaf_chars) for inner in value] if isinstance(value, list) else value
 
 
-_NAME = re.compile(r"(?<![\w./@#-])[\w.@#-]{0,80}(?:[/_.-]|\d|[a-z][A-Z])[\w./@#-]{0,200}\w")
+_NAME = compile_late(r"(?<![\w./@#-])[\w.@#-]{0,80}(?:[/_.-]|\d|[a-z][A-Z])[\w./@#-]{0,200}\w")
 
 
 def find_names(text: str) -> list[str]:
@@ -131,16 +133,19 @@ def find_names(text: str) -> list[str]:
 
 
 # "Exit code 127", "[exit status 2]", "<returncode>1</returncode>", "Process exited with code 0"
-_EXIT_LINE = re.compile(
+_EXIT_LINE = compile_late(
     r"^[\s\[(<\"'*]{0,4}(?:[a-z]{1,12}\s){0,4}?(?:exit(?:ed)?|return)[\s_-]?(?:with\s)?(?:code|status)"
     r"[>:=\"'\s]{1,4}(-?\d{1,10})\b",
     re.IGNORECASE | re.MULTILINE,
 )
 _EXIT_KEYS = ("exit_code", "exitCode", "returncode", "return_code", "exit_status")
 _OUTPUT_KEYS = ("output", "stdout", "stderr", "content", "result", "text")
+_SUCCESS_KEYS = ("success", "ok", "succeeded")
+_FAILURE_KEYS = ("is_error", "isError", "timed_out", "timedOut")
+_FAILURE_STATES = ("error", "failed", "failure")
 _STATUS_AT_START_CHARS = 200
 _STATUS_AT_END_CHARS = 500
-_LABEL = re.compile(r"[A-Z][\w ]{1,30}:\s|<[^>]{1,40}>\s*$")
+_LABEL = compile_late(r"[A-Z][\w ]{1,30}:\s|<[^>]{1,40}>\s*$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,8 +185,13 @@ def _complaint(wrapped: Mapping[str, object]) -> str:
     error = wrapped.get("error")
     if isinstance(error, dict):
         error = error.get("message")
-    words = [error, wrapped.get("message")] if error or wrapped.get("success") is False else []
-    return ": ".join(word for word in words if isinstance(word, str) and word)
+    is_bad = any(wrapped.get(key) is False for key in _SUCCESS_KEYS) or any(
+        wrapped.get(key) is True for key in _FAILURE_KEYS
+    )
+    is_bad = is_bad or str(wrapped.get("status")).lower() in _FAILURE_STATES
+    words = [error, wrapped.get("message")] if error or is_bad else []
+    said = ": ".join(word for word in words if isinstance(word, str) and word)
+    return said or ("it reports no success" if is_bad else "")
 
 
 def read_json(text: str) -> object:
@@ -224,7 +234,7 @@ _SUSPICIOUS_WORDS = (
     *("egmentation", "ategoryInfo", ".go:", "*** ", "E   ", "sh: "),
 )
 _SUSPICIOUS_SIGNS = ("\u00d7", "✕", "✗", "✖", "●", "шибка", "错误", "錯誤", "エラー", "오류")
-_LINT_FINDING = re.compile(r"[^\s:]{1,200}:\d+:(?:\d+:)? [A-Z]{1,4}\d{2,5}\b")
+_LINT_FINDING = compile_late(r"[^\s:]{1,200}:\d+:(?:\d+:)? [A-Z]{1,4}\d{2,5}\b")
 _LINT_LINES = 5
 # How a line that says what went wrong begins, the most informative kind first.
 _SIGNS = (
@@ -249,16 +259,26 @@ _SIGNS = (
     r"\w{1,20}(?:\[\d+\])?:\s\*{3,4}\s|FAIL\s|\+\sCategoryInfo|BUILD\sFAILED|FAILED\b",
     r"ERROR\b",
 )
-_SIGN = re.compile(
+_SIGN = compile_late(
     r"(?:\[[^\]]{1,40}\]\s{1,4}|\d{4}-\d\d-\d\d[T ][\d:.,Z+-]{5,20}\s)?(?:"
     + "|".join(f"(?P<rank{rank}>{sign})" for rank, sign in enumerate(_SIGNS))
     + ")"
 )
 _TEST_RANK = 3
+_REJECTION_CHARS, _REJECTION_LINES = 400, 4
+# How a tool says in a few words that it did not do what it was told, or how it wants to be called.
+_REJECTION = compile_late(
+    r"\[Errno \d+\]|^(?:usage:|invalid\b|missing\b|unknown\b|unsupported\b|no such\b)|\bran into\b"
+    r"|\b(?:invalid|missing|unknown|required) [`'\"]?\w{1,40}[`'\"]? (?:parameter|argument|option|field)\b"
+    r"|\bmust (?:be at (?:least|most)|be an? \w+ path|not be empty|provide)\b|; omit [`'\"]?\w"
+    r"|\bshould be an? \w+ path\b|\b(?:does|do) not exist\b|\b(?:was|were) not found\b|\bnot found[.!]?$"
+    r"|^(?:错误|失败|エラー|失敗|오류|실패|erreur|échec|ошибка|не удалось|erro\b|falha|fallo)",
+    re.IGNORECASE,
+)
 _TRACEBACK = "Traceback (most recent call last)"
-_EXCEPTION = re.compile(r"[\w.]+(?::|$)")
-_REMARK = re.compile(r"\s+\S{1,100}:\d+: ")
-_REPROACH = re.compile(r"xpected|want|got |hould|ail|rror|\bnot\b")
+_EXCEPTION = compile_late(r"[\w.]+(?::|$)")
+_REMARK = compile_late(r"\s+\S{1,100}:\d+: ")
+_REPROACH = compile_late(r"xpected|want|got |hould|ail|rror|\bnot\b")
 
 
 def find_failure(text: str) -> str | None:
@@ -288,6 +308,15 @@ def find_failures(text: str, most: int) -> list[str]:
         lines.extend(_remarks(window, line) if rank == _TEST_RANK else ())
     found = dict.fromkeys(line.strip()[:_LINE_CHARS] for line in lines or _lint_findings(window))
     return [line for line in found if line][:most]
+
+
+def find_rejection(text: str) -> str | None:
+    """Return the words of a short answer that says of the call itself that it came to nothing."""
+    bare = text.strip()
+    if len(bare) > _REJECTION_CHARS or bare.count("\n") >= _REJECTION_LINES:
+        return None
+    first = bare.partition("\n")[0]
+    return one_line(first, DECISIVE_CHARS) if _REJECTION.search(first) else None
 
 
 def _window(text: str) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TypeAlias
 
+from midfold.late_patterns import compile_late
 from midfold.messages import ToolCall, ToolResult
 from midfold.summaries.tool_calls.families import (
     COMMANDS,
@@ -28,6 +29,7 @@ from midfold.summaries.tool_calls.families import (
 from midfold.summaries.tool_calls.output import (
     DECISIVE_CHARS,
     find_failure,
+    find_rejection,
     first_words,
     last_words,
     one_line,
@@ -48,8 +50,8 @@ _GIST_CHARS = 120
 _VALUE_CHARS = 60
 _OPENING_CHARS = 4_000
 
-_TITLE = re.compile(r'"title":\s?"([^"\\]{1,200})')
-_ANSWER = re.compile(r'"="([^"]{1,300})"')
+_TITLE = compile_late(r'"title":\s?"([^"\\]{1,200})')
+_ANSWER = compile_late(r'"="([^"]{1,300})"')
 
 
 def _write_shell(call: ToolCall, result: ToolResult) -> str:
@@ -206,7 +208,7 @@ def decisive_line(text: str) -> str | None:
 
 _QUOTING_FAMILIES = frozenset({"web", "agent", "edit", "search", "list", "write", "read"})
 # Commands that print what others wrote, where a mention of an error is not an error.
-_QUOTING_COMMAND = re.compile(
+_QUOTING_COMMAND = compile_late(
     r"(?:(?:bash|zsh|sh)\s-l?c\s)?[\"']?(?:cd\s[^;&|\n]{1,300}(?:&&|;)\s{0,4})?(?:\w{1,60}=\S{0,200}\s){0,5}"
     r"(?:cat(?!\s{0,4}>)|head|tail|sed|less|nl|awk|[ef]?grep|rg|ag|find|ls|diff|jq"
     r"|git\s(?:-\S{1,100}\s){0,3}(?:show|log|diff|blame|grep))\b"
@@ -230,8 +232,10 @@ def error_of(call: ToolCall, result: ToolResult) -> str | None:
     if result.is_error or (outcome.exit_code and not quotes):
         return find_failure(text) or (last_words(text) if kind_of(call) == "shell" else first_words(text))
     if quotes and not outcome.exit_code:
-        return find_failure(text) if len(text) <= _OWN_ERROR_CHARS and _begins_wrong(text) else None
-    return find_failure(text)
+        if len(text) <= _OWN_ERROR_CHARS and _begins_wrong(text):
+            return find_failure(text)
+        return find_rejection(text)
+    return find_failure(text) or find_rejection(text)
 
 
 def _begins_wrong(text: str) -> bool:
@@ -285,7 +289,7 @@ def _number(value: object) -> int | None:
     return value if isinstance(value, int) and 0 < value < _MAX_LINE else None
 
 
-_FOUND = re.compile(r"\bfound ([\d,]{1,12}) (?:total )?([a-z]{1,20})", re.IGNORECASE)
+_FOUND = compile_late(r"\bfound ([\d,]{1,12}) (?:total )?([a-z]{1,20})", re.IGNORECASE)
 _COUNT_KEYS = ("total_count", "total_matches", "match_count", "total", "count")
 _CONTEXT_FLAGS = ("-A", "-B", "-C", "context", "context_lines")
 

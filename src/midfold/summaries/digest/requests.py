@@ -1,0 +1,94 @@
+"""Entries of requests: what is open in a person's words, and what is over with the message that ended it."""
+
+from collections.abc import Iterator, Sequence
+
+from midfold.provenance import Author
+from midfold.summaries.digest.entries import DigestEntry, EntryKind, Unit, answered_at, cost
+from midfold.summaries.ledger.sentences import weigh_sentence
+from midfold.summaries.ledger.values import Ledger, Statement
+from midfold.summaries.ledger.words import Words, weigh_lines
+from midfold.summaries.sections import cut_at_break
+
+_REQUEST_PER_BYTE, _RULING_REQUEST_PER_BYTE = 1.0, 3.0
+_RULE_IN_REQUEST_WEIGHT = 30.0
+_REQUEST_LINE_WEIGHT = 4.0
+_ANSWERED_LINE_WEIGHT = 4.0
+_ANSWERED_CHARS, _WHOLE_ANSWERED_CHARS = 240, 560
+"""of a request whose work has ended, what is quoted first; a shorter one is quoted whole"""
+_MOST_LINES = 40
+_LEAST_SAME_CHARS = 20
+_QUESTION_CHARS, _ANSWERED_QUESTION_CHARS = 400, 160
+
+
+def quote_requests(ledger: Ledger, said: set[str]) -> Iterator[DigestEntry]:
+    """Quote what the user said: a short message whole, a long one by its start, its rules, its lines."""
+    rules: dict[int | None, list[str]] = {}
+    for rule in ledger.rules:
+        rules.setdefault(rule.index, []).append(rule.text)
+    said |= _asked_again(ledger)
+    for statement in ledger.statements:
+        if statement.role != "user" or statement.author is not Author.PERSON or statement.text in said:
+            continue
+        said.add(statement.text)
+        answer = ledger.exchanges.find_answer(statement.index)
+        if answer is not None:
+            yield _answered(statement, answer, rules.get(statement.index, []), said)
+            continue
+        kind = EntryKind.OPEN_REQUEST if statement.index in ledger.open_requests else EntryKind.REQUEST
+        opening = statement.text[: statement.words.opening_chars]
+        head = f"[{statement.index}] {opening.strip()}{_quote_question(statement)}"
+        units = _request_units(statement.words, rules.get(statement.index, []), said)
+        per_byte = _RULING_REQUEST_PER_BYTE if statement.index in rules else _REQUEST_PER_BYTE
+        yield DigestEntry(kind, statement.index, head, cost(head) * per_byte, units)
+
+
+def _asked_again(ledger: Ledger) -> set[str]:
+    """Return the words of the newest request, which stays: who said the same before asked for it already."""
+    people = [each for each in (ledger.after or Ledger()).statements if each.author is Author.PERSON]
+    return {each.text for each in people[-1:] if len(each.text) >= _LEAST_SAME_CHARS}
+
+
+def _answered(statement: Statement, answer: int, found: Sequence[str], said: set[str]) -> DigestEntry:
+    """Quote a request whose work has ended: its first words, and the rest where there is room."""
+    words = statement.text
+    opening = words if len(words) <= _WHOLE_ANSWERED_CHARS else cut_at_break(words, _ANSWERED_CHARS)
+    goes_on = " …" if len(opening) < len(words) else ""
+    ending = (
+        _quote_question(statement, _ANSWERED_QUESTION_CHARS) if statement.is_reply else answered_at(answer)
+    )
+    head = f"[{statement.index}] {opening.strip()}{goes_on}{ending}"
+    rules = [rule for rule in found if rule not in said and rule not in opening]
+    rest = weigh_lines(
+        line.strip() for line in words[len(opening) :].split("\n")[:_MOST_LINES] if line.strip()
+    )
+    units = [Unit(rule, _RULE_IN_REQUEST_WEIGHT) for rule in rules]
+    units += [
+        Unit(line, _ANSWERED_LINE_WEIGHT * max(weight, weigh_sentence(line)))
+        for line, weight in rest
+        if line not in said and line not in rules
+    ]
+    return DigestEntry(EntryKind.ANSWERED, statement.index, head, cost(head) * _REQUEST_PER_BYTE, units)
+
+
+def _quote_question(statement: Statement, most: int = _QUESTION_CHARS) -> str:
+    """Say what a short answer answers, on the same line."""
+    if not statement.question:
+        return ""
+    question = " ".join(statement.question.split())
+    if len(question) > most:
+        question = f"… {question[-most:].partition(' ')[2]}"  # the question itself stands at the end
+    return f" (answers: {question})"
+
+
+def _request_units(words: Words, found: Sequence[str], said: set[str]) -> list[Unit]:
+    """Quote what follows the opening of a request: the rules it sets, then its lines."""
+    rest = words.text[words.opening_chars :] if found else ""
+    rules = [rule for rule in found if rule not in said and rule in rest]
+    return [
+        *(Unit(rule, _RULE_IN_REQUEST_WEIGHT) for rule in rules),
+        *(
+            Unit(line, _REQUEST_LINE_WEIGHT * max(weight, weigh_sentence(line)))
+            for line, weight in words.lines
+            if line not in said and line not in rules
+        ),
+    ]

@@ -1,0 +1,80 @@
+"""Exchanges: each request with the message that ended the work on it.
+
+A request is answered by the model's last words before the next one. Where a person only answered what the
+model asked, or spoke in the middle of the work, the work on the request before goes on.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from midfold.messages import Message
+from midfold.summaries.ledger.text_commands import CommandProtocol
+
+
+def ends_turn(messages: Sequence[Message], index: int, protocol: CommandProtocol) -> bool:
+    """Whether the model's words at `index` are the last ones of a turn: nothing of its own follows them."""
+    message = messages[index]
+    if message.role != "assistant" or any(message.calls) or not message.text.strip():
+        return False
+    following = messages[index + 1] if index + 1 < len(messages) else None
+    if following is not None and (following.role != "user" or any(following.results)):
+        return False
+    return index + 1 not in protocol.observations and not protocol.calls(message.text)
+
+
+_OPENING_CHARS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Exchanges:
+    """The requests of a conversation and the last words of its turns, by the numbers of their messages."""
+
+    requests: Sequence[int] = ()
+    replies: frozenset[int] = field(default_factory=frozenset)
+    """those of them that only answer what the model asked"""
+    finals: Sequence[int] = ()
+    renewals: Mapping[int, int] = field(default_factory=dict)
+    """requests whose place another one took that begins with the same words"""
+
+    @classmethod
+    def of(
+        cls, requests: Mapping[int, str], *, replies: Iterable[int] = (), finals: Iterable[int] = ()
+    ) -> "Exchanges":
+        """Put exchanges in order; `requests` are their words by their numbers."""
+        order = sorted(requests)
+        renewals: dict[int, int] = {}
+        newest: dict[str, int] = {}
+        for number in reversed(order):
+            opening = requests[number].lstrip()[:_OPENING_CHARS]
+            if len(opening) == _OPENING_CHARS and opening in newest:
+                renewals[number] = newest[opening]
+            newest[opening] = number
+        return cls(order, frozenset(replies), sorted(set(finals)), renewals)
+
+    def find_answer(self, request: int) -> int | None:
+        """Return the message that ended the work on a request; `None` while it goes on."""
+        at = bisect_right(self.requests, request)
+        while at < len(self.requests):
+            stop = self.requests[at]
+            final = self._last_final(request, stop)
+            if final is not None and stop not in self.replies:
+                return final
+            if self.renewals.get(request) == stop:
+                return stop - 1
+            request, at = stop, at + 1
+        return self._last_final(request, None)
+
+    def find_end(self, index: int) -> int | None:
+        """Return the last words of the turn that a message belongs to; `None` while that goes on."""
+        at = bisect_right(self.requests, index)
+        return self._last_final(index, self.requests[at] if at < len(self.requests) else None)
+
+    def is_followed(self, final: int) -> bool:
+        """Whether a person asked for something else after the last words of a turn."""
+        return any(each not in self.replies for each in self.requests[bisect_right(self.requests, final) :])
+
+    def _last_final(self, start: int, stop: int | None) -> int | None:
+        low = bisect_right(self.finals, start)
+        high = len(self.finals) if stop is None else bisect_left(self.finals, stop)
+        return self.finals[high - 1] if low < high else None

@@ -1,0 +1,222 @@
+"""The sentences of a text, and what each does: it states, announces, asks, doubts, or waits.
+
+A statement may hold for long. What announces the next step, asks, guesses or waits was true for a moment.
+Items of a list and rows of a table mean little without the line above them, so each knows it: its lead.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cache
+
+from midfold.late_patterns import compile_late
+from midfold.texts import read_text
+
+_FULL_SENTENCE_WORDS = 12
+# Scripts without blanks are counted by pairs, Korean by short words: as many to a token as elsewhere.
+_WORD = compile_late(r"[\u3040-\u9fff]{2}|[\uac00-\ud7af]{2,3}|[^\W\d_\u3040-\u9fff\uac00-\ud7af]{3,}")
+_PLAIN_WORD = compile_late(r"[A-Za-z]{3,}")
+"""the same where all is ASCII, in half the time"""
+NAMING_FACTOR = 1.5
+_NAMING_SIGN = compile_late(r"[0-9_/`]|[a-z][A-Z]|\w\.\w|\(\)")
+"""signs of code, joined words, dotted names and figures"""
+_SHORT_SENTENCE_WORDS, _SHORT_FACTOR = 5, 0.5
+"""Fewer words that name nothing only keep a talk going."""
+_SENTENCE_END = compile_late(r"(?<=[.!?])\s+|(?<=[。！？])")
+_SENTENCE_CHARS = 320
+_SHORTEST_SENTENCE_CHARS = 4
+# How a sentence ends that only says what comes next.
+_ANNOUNCING_ENDS = (":", "：", "...", "…")
+_ANNOUNCING_CHARS = 16
+_LEAD_IN_CHARS = 40
+_LEAD_IN = compile_late(
+    r"^(?:(?:now|first|next|then|ok|okay|great|good|perfect|so|and|finally)[,.!]?\s+){1,3}"
+)
+_DOING = compile_late(r"^(?:i'm|i am|we're|we are)\s(?:\w+\s)?\w+ing\b")
+_TAG_CHARS = 48
+_ANNOUNCED_FACTOR = 0.2
+_QUESTION_ENDS = ("?", "？", "؟")
+_TRAILING = "*_)\"'」 "
+_ITEM = compile_late(r"\s{0,12}(?:[-*+•]\s|\d{1,3}[.)]\s|\|)")
+_TABLE_RULE = compile_late(r"[\s|:+-]+$")
+_EMPHASIS = "#*_ "
+_LEAD_CHARS = 80
+_TRIM = str.maketrans(dict.fromkeys(",.!;:*()", " "))
+
+
+class Tone(IntEnum):
+    """What a sentence does."""
+
+    STATES = 0
+    ANNOUNCES = 1
+    ASKS = 2
+    DOUBTS = 3
+    WAITS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedSentences:
+    """Sentences, how much each weighs, and what it does. In columns: there are many."""
+
+    texts: tuple[str, ...]
+    weights: tuple[float, ...]
+    decides: tuple[bool, ...]
+    """whether it says what was settled"""
+    tones: tuple[Tone, ...]
+    leads: tuple[str, ...]
+    """of an item or a row, the line that announces it"""
+
+    def __iter__(self) -> Iterator[tuple[str, float, bool, Tone, str]]:
+        return zip(self.texts, self.weights, self.decides, self.tones, self.leads, strict=True)
+
+
+def split_sentences(text: str) -> WeightedSentences:
+    """Return the sentences that say something, each once."""
+    leads: dict[str, str] = {}
+    for sentence, lead in _sentences(text):
+        leads.setdefault(sentence, lead)
+    texts = tuple(leads)
+    tones = tuple(map(read_tone, texts))
+    weights = (
+        weigh_sentence(text) * (_ANNOUNCED_FACTOR if tone is Tone.ANNOUNCES else 1.0)
+        for text, tone in zip(texts, tones, strict=True)
+    )
+    return WeightedSentences(texts, tuple(weights), tuple(map(decides, texts)), tones, tuple(leads.values()))
+
+
+def _sentences(text: str) -> Iterator[tuple[str, str]]:
+    """Yield sentences line by line, each with its lead."""
+    lead = header = ""
+    for line in text.split("\n"):
+        bare = line.strip()
+        if not bare:
+            continue
+        is_row = bare[0] == "|"
+        is_item = is_row or _ITEM.match(line) is not None
+        if is_row and (not header or _TABLE_RULE.match(bare)):
+            header = header or bare
+            continue
+        header = header if is_row else ""
+        above = (header if is_row else lead) if is_item else ""
+        for piece in _SENTENCE_END.split(bare):
+            said = piece.strip()[:_SENTENCE_CHARS]
+            if len(said) >= _SHORTEST_SENTENCE_CHARS and not is_tag(said):
+                yield said, above
+        if not is_item:
+            title = bare.strip(_EMPHASIS)
+            leads = title.endswith((":", "：")) or (bare[0] in "#*" and bare[-1] == "*") or bare[0] == "#"
+            lead = _shorten(title.rpartition(". ")[2]) if leads else ""
+
+
+def _shorten(title: str) -> str:
+    """Return the end of a title from a whole word on: half a name would name something else."""
+    return title if len(title) <= _LEAD_CHARS else title[-_LEAD_CHARS:].partition(" ")[2]
+
+
+def read_tone(sentence: str) -> Tone:
+    """Say what a sentence does, by how it begins and ends and by its cues."""
+    if sentence.rstrip(_TRAILING).endswith(_QUESTION_ENDS):
+        return Tone.ASKS
+    lowered = sentence.lower()
+    words = lowered.translate(_TRIM).split()
+    cues = _cues()
+    if not cues.wait_words.isdisjoint(words) and any(map(lowered.__contains__, cues.wait_phrases)):
+        return Tone.WAITS
+    if announces(sentence):
+        return Tone.ANNOUNCES
+    if not cues.doubt_words.isdisjoint(words):
+        return Tone.DOUBTS
+    if not sentence.isascii():
+        if any(map(sentence.__contains__, cues.doubt_parts)):
+            return Tone.DOUBTS
+        if any(map(lowered.__contains__, cues.wait_parts)):
+            return Tone.WAITS
+    return Tone.STATES
+
+
+def decides(sentence: str) -> bool:
+    """Whether a sentence says what was decided, found or done, or why."""
+    return not _decision_words().isdisjoint(sentence.lower().translate(_TRIM).split()) or (
+        not sentence.isascii() and any(map(sentence.__contains__, _decision_parts()))
+    )
+
+
+def announces(sentence: str) -> bool:
+    """Whether a sentence only says what comes next; one that names something says more."""
+    lowered = sentence[:_LEAD_IN_CHARS].lower()
+    start = _LEAD_IN.sub("", lowered)
+    if start.startswith(_announcing_starts(), 0, _ANNOUNCING_CHARS) or _DOING.match(start):
+        return True
+    if not sentence.rstrip(_TRAILING).endswith(_ANNOUNCING_ENDS):
+        return False
+    return len(start) < len(lowered) or _NAMING_SIGN.search(sentence) is None
+
+
+def weigh_sentence(sentence: str) -> float:
+    """Weigh a sentence: twice what a line does when it is long enough to say something."""
+    words = count_words(sentence)
+    full = min(words, _FULL_SENTENCE_WORDS) * 2 / _FULL_SENTENCE_WORDS
+    if _NAMING_SIGN.search(sentence):
+        return full * NAMING_FACTOR
+    return full * (_SHORT_FACTOR if words < _SHORT_SENTENCE_WORDS else 1.0)
+
+
+def count_words(text: str) -> int:
+    """Count words, in any script about as many to a token."""
+    return len((_PLAIN_WORD if text.isascii() else _WORD).findall(text))
+
+
+def is_tag(line: str) -> bool:
+    """Whether a line only opens or closes an element."""
+    return (
+        line[0] == "<"
+        and line[-1] == ">"
+        and len(line) <= _TAG_CHARS
+        and line[1:-1].strip("/-").isidentifier()
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Cues:
+    """Words, phrases and parts of words by which doubt and waiting are told."""
+
+    doubt_words: frozenset[str]
+    doubt_parts: tuple[str, ...]
+    wait_words: frozenset[str]
+    wait_phrases: tuple[str, ...]
+    wait_parts: tuple[str, ...]
+
+
+@cache
+def _cues() -> _Cues:
+    groups: dict[str, list[str]] = {}
+    for line in read_text(__package__, "tone_cues.txt").split("\n"):
+        if line.startswith("[") and line.endswith("]"):
+            groups[line[1:-1]] = cues = []
+        elif line:
+            cues += [cue for cue in line.split(", ") if cue]
+    return _Cues(
+        frozenset(groups["doubt words"]),
+        tuple(groups["doubt parts"]),
+        frozenset(groups["wait words"]),
+        tuple(groups["wait phrases"]),
+        tuple(groups["wait parts"]),
+    )
+
+
+@cache
+def _decision_words() -> frozenset[str]:
+    """Return words with which models say what they settled on, found or did, and why."""
+    return frozenset(read_text(__package__, "decision_words.txt").split())
+
+
+@cache
+def _decision_parts() -> tuple[str, ...]:
+    """Return the same for scripts that do not part words."""
+    return tuple(read_text(__package__, "decision_parts.txt").split())
+
+
+@cache
+def _announcing_starts() -> tuple[str, ...]:
+    """Return how a sentence begins that only says what comes next."""
+    return tuple(read_text(__package__, "announcing_starts.txt").strip().replace("\n", ", ").split(", "))

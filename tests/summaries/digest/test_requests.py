@@ -1,0 +1,112 @@
+"""Requests stand with their outcome: what is over is told as over, and what is open is the goal."""
+
+import json
+
+from midfold.messages import Message, Text, ToolCall, ToolResult, pair_calls
+from midfold.summaries.digest import compose
+from midfold.summaries.digest.entries import EntryKind
+from midfold.summaries.digest.factors import WeightFactors
+from midfold.summaries.ledger import collect
+
+
+def user(words):
+    return Message("user", (Text(words),))
+
+
+def assistant(words):
+    return Message("assistant", (Text(words),))
+
+
+def work(number, command="make", output="done"):
+    call = ToolCall(f"c{number}", "bash", json.dumps({"command": command}))
+    return [Message("assistant", (call,)), Message("tool", (ToolResult(f"c{number}", output),))]
+
+
+def requests_of(messages):
+    ledger = collect(messages, range(len(messages)), pair_calls(messages), redact=str)
+    entries = compose(ledger, pins=(), factors=WeightFactors(), most_lines=20)
+    kinds = (EntryKind.REQUEST, EntryKind.OPEN_REQUEST, EntryKind.ANSWERED)
+    return [(entry.kind, entry.head) for entry in entries if entry.kind in kinds]
+
+
+def test_a_request_that_was_answered_names_the_last_words_of_its_turn():
+    messages = [user("Faites une pull request."), *work(1), assistant("PR 255 créée."), user("Et la doc ?")]
+    assert requests_of(messages) == [
+        (EntryKind.ANSWERED, "[0] Faites une pull request. (answered at [3])"),
+        (EntryKind.OPEN_REQUEST, "[4] Et la doc ?"),
+    ]
+
+
+def test_the_only_request_of_an_unattended_run_stays_the_goal():
+    messages = [user("Port the parser to Rust."), *work(1), *work(2), *work(3)]
+    assert requests_of(messages) == [(EntryKind.REQUEST, "[0] Port the parser to Rust.")]
+
+
+def test_words_between_calls_do_not_end_a_turn():
+    messages = [user("Port it."), assistant("I look first."), *work(1), user("Mind the tests."), *work(2)]
+    assert [kind for kind, _ in requests_of(messages)] == [EntryKind.REQUEST, EntryKind.REQUEST]
+
+
+def test_an_answer_to_a_question_goes_on_with_what_was_asked_before():
+    messages = [
+        user("Удали старую таблицу заказов из базы."),
+        assistant("Таблица не пуста. Удалить вместе с данными?"),
+        user("да"),
+        *work(1),
+        assistant("Удалена."),
+        user("Спасибо, теперь обнови схему."),
+        *work(2),
+    ]
+    asked = requests_of(messages)
+    assert asked[0] == (EntryKind.ANSWERED, "[0] Удали старую таблицу заказов из базы. (answered at [5])")
+    assert asked[1][0] is EntryKind.ANSWERED
+    assert "answered at" not in asked[1][1]
+    assert "Удалить вместе с данными?" in asked[1][1]
+    assert asked[2][0] is EntryKind.REQUEST
+
+
+def test_a_task_that_begins_as_an_earlier_one_takes_its_place():
+    task = "We are solving the following issue in our repository: "
+    messages = [user(f"{task}rounding."), *work(1), user(f"{task}an IndexError."), *work(2)]
+    kinds = [kind for kind, _ in requests_of(messages)]
+    assert kinds == [EntryKind.ANSWERED, EntryKind.REQUEST]
+
+
+def test_a_long_request_that_is_over_is_told_by_its_first_words():
+    text = "Rework the billing. " + "The invoices of last year carry the wrong rate in some rows. " * 30
+    [(_, head), _] = requests_of([user(text), assistant("Reworked."), user("Thanks, next the menus.")])
+    assert head.startswith("[0] Rework the billing. ")
+    assert len(head) < 300
+
+
+def test_a_to_do_list_of_an_ended_turn_is_not_under_way():
+    todos = {
+        "todos": [{"content": "Draw", "status": "in_progress"}, {"content": "Ship", "status": "pending"}]
+    }
+    plan = [
+        Message("assistant", (ToolCall("p", "TodoWrite", json.dumps(todos)),)),
+        Message("tool", (ToolResult("p", "ok"),)),
+    ]
+
+    def steps_of(messages):
+        ledger = collect(messages, range(len(messages)), pair_calls(messages), redact=str)
+        entries = compose(ledger, pins=(), factors=WeightFactors(), most_lines=20)
+        return [
+            (entry.kind, entry.head) for entry in entries if entry.kind in (EntryKind.DOING, EntryKind.STEP)
+        ]
+
+    turn = [user("Draw it and ship it."), *plan, *work(1)]
+    assert steps_of(turn) == [(EntryKind.DOING, "[1] Draw"), (EntryKind.STEP, "[1] Ship")]
+    ended = [*turn, assistant("All is drawn and shipped.")]
+    mark = "(list not touched since; [5] ended the turn)"
+    assert steps_of(ended) == [(EntryKind.STEP, f"[1] Draw {mark}"), (EntryKind.STEP, f"[1] Ship {mark}")]
+    assert steps_of([*ended, user("Now translate the menus of the shop.")]) == []
+
+
+def test_a_long_question_is_quoted_by_its_end_in_whole_words():
+    question = f"{'I looked at every booking of yours. ' * 20}Which reservation shall I change?"
+    messages = [user("Change my flight."), assistant(question), user("VA5SGQ"), *work(1), assistant("Done.")]
+    [_, (_, head)] = requests_of(messages)
+    quoted = head.partition("(answers: … ")[2].partition(")")[0]
+    assert quoted.endswith("Which reservation shall I change?")
+    assert question.endswith(f" {quoted}")
