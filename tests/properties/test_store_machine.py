@@ -8,6 +8,7 @@ import signal
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import UTC
 from pathlib import Path
 
 import pytest
@@ -25,11 +26,14 @@ from midfold.store import Call, SessionKind, open_store
 from midfold.store.sqlite.driver import SAFE_VERSION, sqlite_version
 from midfold.store.sqlite.health import find_problems
 from midfold.tokens.usage import CanonicalUsage
+from midfold.usage import read_insights
 from midfold.wire import parse, render
+from support.forgetful import Forgetful
 
 STORES = 2 if sqlite_version() >= SAFE_VERSION else 1
 STEPS = (-3600.0, -1.0, -0.01, 0.5, 3600.0, 10 * 365 * 86400.0)
 WHO = st.integers(0, STORES - 1)
+BEGAN = 1_700_000_000.0
 
 
 @dataclass
@@ -58,7 +62,7 @@ class Talk:
 
 class Clock:
     def __init__(self) -> None:
-        self.now = 1_700_000_000.0
+        self.now = BEGAN
 
     def __call__(self) -> float:
         self.now += 0.001
@@ -246,6 +250,14 @@ class StoreMachine(RuleBasedStateMachine):
             assert self.stores[who].search(word).hits == ()
             with pytest.raises(SessionNotFound):
                 self.stores[who].messages(tip)
+
+    @precondition(lambda self: self.talks)
+    @rule(who=WHO)
+    def report(self, who: int) -> None:
+        """Totals that are kept are those of a full scan, whoever kept them."""
+        assert read_insights(self.stores[who], now=BEGAN, zone=UTC) == read_insights(
+            Forgetful(self.stores[who]), now=BEGAN, zone=UTC
+        )
 
     @invariant()
     def everything_is_as_the_model_says(self) -> None:

@@ -21,6 +21,7 @@ from midfold.store.base import (
     Upkeep,
     Usage,
 )
+from midfold.store.figures import Figures
 from midfold.store.sqlite.database import Database
 from midfold.store.sqlite.states import save_states
 from midfold.store.sqlite.store import SqliteStore
@@ -37,7 +38,7 @@ from midfold.store.values import (
 from midfold.testing import check_store
 from midfold.testing.stores import StoreContractError
 
-GROUPS = (Sessions, Messages, Chains, Leases, Search, Usage, States, Upkeep)
+GROUPS = (Sessions, Messages, Chains, Leases, Search, Usage, Figures, States, Upkeep)
 
 
 def verbs_of(group: type) -> set[str]:

@@ -1,6 +1,5 @@
 """Reports on a real store: chains, folds, what was read again, and a period of days."""
 
-from collections import Counter
 from datetime import UTC
 
 import pytest
@@ -178,25 +177,6 @@ def test_messages_are_read_for_a_bounded_time_and_calls_all_counted(store, clock
     assert (whole.tools_of, whole.totals.usage) == (2, insights.totals.usage)
 
 
-class OneByOne:
-    """A store of which nobody may read the folds of all conversations."""
-
-    def __init__(self, store):
-        self._store = store
-
-    def __getattr__(self, name):
-        return getattr(self._store, name)
-
-    def folds(self, session_id=None):
-        assert session_id is not None
-        return self._store.folds(session_id)
-
-
-def test_folds_are_read_of_the_conversations_of_the_period_alone(store, clock, folded):
-    now = clock.now
-    assert read_insights(OneByOne(store), now=now, zone=UTC) == read_insights(store, now=now, zone=UTC)
-
-
 def test_an_empty_store_has_nothing_to_report(store, clock):
     insights = read_insights(store, now=clock.now, days=2, zone=UTC)
     assert insights.totals.calls == 0
@@ -218,28 +198,6 @@ def test_reports_have_names_that_scripts_rely_on(store, clock, folded):
     }
     period = insights_as_dict(read_insights(store, now=clock.now, days=1, zone=UTC))
     assert {"since", "until", "conversations", "by_day", "by_source", "tools"} <= set(period)
-
-
-class Counted:
-    """A store that counts what is asked of it."""
-
-    def __init__(self, store):
-        self._store = store
-        self.asked = Counter()
-
-    def __getattr__(self, name):
-        self.asked[name] += 1
-        return getattr(self._store, name)
-
-
-def test_a_period_asks_little_of_conversations_that_were_never_folded(store, clock):
-    for number in range(5):
-        session = store.create_session(source="chat", dialect="openai_chat").id
-        say(store, session, number, "def handler():\n    return 1\n", 900)
-    counted = Counted(store)
-    insights = read_insights(counted, now=clock.now, zone=UTC)
-    assert (insights.conversations, insights.tools_of) == (5, 5)
-    assert counted.asked == {"calls": 1, "chain": 5, "history": 5}
 
 
 def test_a_call_of_a_session_that_was_taken_back_counts_for_its_conversation(store, clock, folded):

@@ -9,14 +9,13 @@ from midfold.tokens import CanonicalUsage
 from midfold.usage import (
     add_up,
     by_model,
-    by_source,
     count_calls,
     group_by,
-    group_days,
     group_largest_first,
     make_bill,
     make_call,
 )
+from midfold.usage.totals import NO_USAGE, UsagePart, group_days
 
 SONNET = "claude-sonnet-4-5"
 DAY = 86_400
@@ -31,7 +30,7 @@ def call(tokens=1_000, model=SONNET, at=NOON, source="chat", **more):
 def test_groups_add_up_to_the_whole():
     counted = count_calls([call(100), call(200, "gpt-5-mini"), call(300, source="gateway")])
     whole = add_up(counted)
-    for key in (by_model, by_source):
+    for key in (by_model, lambda each: each.source):
         groups = group_by(counted, key)
         assert sum(group.totals.calls for group in groups) == whole.calls == 3
         assert sum(group.totals.usage.total_tokens for group in groups) == whole.usage.total_tokens
@@ -43,12 +42,15 @@ def test_the_largest_group_comes_first():
 
 
 def test_what_has_no_name_is_said_to_have_none():
-    assert [group.name for group in group_by(count_calls([call(source="")]), by_source)] == ["(not named)"]
+    assert [group.name for group in group_by(count_calls([call(source="")]), lambda each: each.source)] == [
+        "(not named)"
+    ]
 
 
 def test_days_without_a_call_are_there_too():
-    counted = count_calls([call(at=NOON - 2 * DAY), call(), call()])
-    days = group_days(counted, NOON - 3 * DAY, NOON, UTC)
+    used = replace(NO_USAGE, calls=1)
+    parts = [UsagePart(at, "chat", SONNET, "chat", used) for at in (NOON - 2 * DAY, NOON, NOON)]
+    days = group_days(parts, NOON - 3 * DAY, NOON, UTC)
     assert [(day.name, day.totals.calls) for day in days] == [
         ("2026-03-07", 0),
         ("2026-03-08", 1),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from midfold.store.base import SessionStore, Store
 from midfold.store.codec import pack_value
+from midfold.store.figures import ActiveConversation, CallSum, ConversationFigures
 from midfold.store.held_lease import HeldLease
 from midfold.store.urls import open_store, read_path
 from midfold.store.values import (
@@ -40,6 +41,7 @@ from midfold.store.values import (
 )
 
 if TYPE_CHECKING:
+    from midfold.store.fold_json import fold_from_json, fold_to_json
     from midfold.store.sqlite.driver import engine_version
     from midfold.store.sqlite.replacement import finish_replacing
     from midfold.store.sqlite.rescue import (
@@ -53,11 +55,14 @@ if TYPE_CHECKING:
 __all__ = [
     "LEASE_SECONDS",
     "OWN",
+    "ActiveConversation",
     "Area",
     "BeforeContinue",
     "Call",
+    "CallSum",
     "Condition",
     "ContinuedSession",
+    "ConversationFigures",
     "Deleted",
     "EndReason",
     "HeldLease",
@@ -84,6 +89,8 @@ __all__ = [
     "find_in_bodies",
     "find_kept",
     "finish_replacing",
+    "fold_from_json",
+    "fold_to_json",
     "open_store",
     "pack_value",
     "parts_of",
@@ -92,6 +99,7 @@ __all__ = [
     "replace_damaged",
 ]
 
+_FOLDS = ("fold_from_json", "fold_to_json")
 _SQLITE = {
     "engine_version": "driver",
     "find_in_bodies": "rescue",
@@ -104,6 +112,8 @@ _SQLITE = {
 
 
 def __getattr__(name: str) -> object:
+    if name in _FOLDS:
+        return getattr(import_module("midfold.store.fold_json"), name)
     if name not in _SQLITE:
         raise AttributeError(f"module 'midfold.store' has no attribute {name!r}")
     return getattr(import_module(f"midfold.store.sqlite.{_SQLITE[name]}"), name)

@@ -8,6 +8,7 @@ as `Sessions` and `Upkeep` are full without them.
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol, Self, TypeAlias
 
+from midfold.store.figures import Figures
 from midfold.store.values import (
     Call,
     ContinuedSession,
@@ -369,7 +370,7 @@ class Upkeep(Protocol):
     def __exit__(self, *_error: object) -> None: ...
 
 
-class Store(Sessions, Messages, Chains, Leases, Search, Usage, States, Upkeep, Protocol):
+class Store(Sessions, Messages, Chains, Leases, Search, Usage, Figures, States, Upkeep, Protocol):
     """Sessions that only ever grow. Every method returns when the work is durable, and may be called from any
     thread; what belongs to another tenant does not exist."""
 

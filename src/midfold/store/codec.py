@@ -14,6 +14,7 @@ from hashlib import blake2b
 import msgspec
 
 from midfold.errors import MidfoldError, StoreError
+from midfold.late_patterns import compile_late
 from midfold.messages import Message, Part, ToolCall, ToolResult, texts_of
 from midfold.redact import find_secrets, redact
 from midfold.search import SEARCH_TOOLS
@@ -22,7 +23,7 @@ from midfold.wire import parse, plain
 
 # A lone surrogate cannot be bound, a NUL cuts a text short in some functions of the database.
 _UNSTORABLE = {0: 0x2400, **dict.fromkeys(range(0xD800, 0xE000), 0xFFFD)}
-_NUL_IN_JSON = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
+_NUL_IN_JSON = compile_late(r"(?<!\\)((?:\\\\)*)\\u0000")
 _MAX_DEPTH = 100
 _OUTLINE_CHARS = 256
 _LEAST_SECRET_CHARS = 16
@@ -49,15 +50,15 @@ _COLON = rf"{_QUOTE}{_SPACES}:{_SPACES}{_QUOTE}"
 _NAME = r'((?:[^"\\]|\\+u[0-9a-f]{4}){1,128})'
 _VALUE = r'([^"\\]*(?:\\+[^"\\][^"\\]*)*)'
 _OTHER_FIELDS = r"(?:\\*[^{}\\]){1,128}?\\*"
-_NAME_FIRST = re.compile(
+_NAME_FIRST = compile_late(
     rf'"(?:name|key){_COLON}{_NAME}{_QUOTE}{_OTHER_FIELDS}"value{_COLON}{_VALUE}', re.IGNORECASE
 )
-_VALUE_FIRST = re.compile(
+_VALUE_FIRST = compile_late(
     rf'"value{_COLON}{_VALUE}{_QUOTE}{_OTHER_FIELDS}"(?:name|key){_COLON}{_NAME}', re.IGNORECASE
 )
-_DEEP_FIELD = re.compile(rf'(?<=\\{{7}})"{_NAME}{_COLON}{_VALUE}', re.IGNORECASE)
-_FIELD = re.compile(rf'"{_NAME}{_COLON}{_VALUE}', re.IGNORECASE)
-_ESCAPE = re.compile(r"\\+u([0-9a-f]{4})", re.IGNORECASE)
+_DEEP_FIELD = compile_late(rf'(?<=\\{{7}})"{_NAME}{_COLON}{_VALUE}', re.IGNORECASE)
+_FIELD = compile_late(rf'"{_NAME}{_COLON}{_VALUE}', re.IGNORECASE)
+_ESCAPE = compile_late(r"\\+u([0-9a-f]{4})", re.IGNORECASE)
 
 DAMAGED_TEXT = "[This message was damaged in the session store and cannot be read.]"
 """The text in place of a damaged message, for people and for models."""

@@ -36,10 +36,10 @@ def fold_to_json(fold: Fold) -> dict[str, object]:
     }
 
 
-def fold_from_json(body: str) -> Fold:
-    """Read a stored fold. Raises `DamagedRow` when it is none."""
+def fold_from_json(body: object) -> Fold:
+    """Read a stored fold, or the value that its text holds. Raises `DamagedRow` when it is none."""
     try:
-        return _read_fold(decode_json(body))
+        return _read_fold(decode_json(body) if isinstance(body, str) else body)
     except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise DamagedRow(f"a stored fold cannot be read: {error}") from error
 

@@ -197,7 +197,7 @@ def _recognise(given: Sequence[object], dialect: str | None) -> Recognition | No
             raise
         return None
     if dialect and found and found.evidence is Evidence.PROOF and found.dialect != dialect:
-        raise StoreError(f"the session is spelled as {dialect}, and these messages as {found.dialect}")
+        raise StoreError(f"the session is in the dialect {dialect}, and these messages in {found.dialect}")
     return found
 
 

@@ -3,8 +3,9 @@
 from midfold.usage.calls import CHAT, SUMMARY, CostKind, make_call, make_summary_call, record_client_calls
 from midfold.usage.charts import draw_insights
 from midfold.usage.export import insights_as_dict, session_usage_as_dict
+from midfold.usage.insights import MOST_DAYS, Insights, read_insights
 from midfold.usage.prompt_cache import Bust, CacheHistory, Cause, PromptCache, SentRequest, digest_request
-from midfold.usage.reports import MOST_DAYS, Insights, SessionUsage, read_insights, read_session_usage
+from midfold.usage.reports import SessionUsage, read_session_usage
 from midfold.usage.savings import CountedCall, Reread, count_calls
 from midfold.usage.totals import (
     Bill,
@@ -15,9 +16,7 @@ from midfold.usage.totals import (
     by_model,
     by_purpose,
     by_session,
-    by_source,
     group_by,
-    group_days,
     group_largest_first,
     make_bill,
 )
@@ -44,12 +43,10 @@ __all__ = [
     "by_model",
     "by_purpose",
     "by_session",
-    "by_source",
     "count_calls",
     "digest_request",
     "draw_insights",
     "group_by",
-    "group_days",
     "group_largest_first",
     "insights_as_dict",
     "make_bill",

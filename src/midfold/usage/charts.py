@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import ceil, floor, log10
 
 from midfold.charts import circle, line, picture, polyline, rect, shorten_number, text
-from midfold.usage.reports import Insights
+from midfold.usage.insights import Insights
 from midfold.usage.totals import Group, Totals, by_bucket
 
 _WIDTH = 860

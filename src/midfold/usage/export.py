@@ -6,7 +6,8 @@ from datetime import datetime
 from decimal import Decimal
 
 from midfold.tokens import Amount, Savings, ToolShare
-from midfold.usage.reports import Insights, SessionUsage
+from midfold.usage.insights import Insights
+from midfold.usage.reports import SessionUsage
 from midfold.usage.totals import Bill, Group, Totals
 
 

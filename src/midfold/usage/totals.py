@@ -1,14 +1,14 @@
 """Totals: what calls used, cost and saved, added up by day, model, source or whatever else is asked for."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from datetime import date, datetime, timedelta, tzinfo
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta, tzinfo
 from decimal import Decimal
 from functools import lru_cache, reduce
-from operator import add
+from operator import add, attrgetter
 from typing import TypeAlias
 
-from midfold.store import Call
+from midfold.store import Call, CallSum
 from midfold.tokens import CanonicalUsage, Savings, cache_saving, total_savings
 from midfold.usage.calls import CostKind
 from midfold.usage.savings import CountedCall
@@ -48,6 +48,25 @@ class Totals:
     """dollars that prompt caching saved, of the calls with known prices; `None` where that is none"""
     compressions: int
     savings: Savings
+
+    def with_savings(self, compressions: int, savings: Savings) -> "Totals":
+        """Return the same calls with what folds had to do with them."""
+        return replace(self, compressions=compressions, savings=savings)
+
+
+NO_USAGE = Totals(0, CanonicalUsage(), Bill(), None, 0, total_savings(()))
+"""No call at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class UsagePart:
+    """A part of the usage of a period: calls that are alike, or what folds had to do with one."""
+
+    at: float
+    source: str
+    model: str
+    purpose: str
+    totals: Totals
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +109,7 @@ def make_bill(calls: Iterable[Call]) -> Bill:
     )
 
 
+_BUCKETS = attrgetter(*CanonicalUsage.__dataclass_fields__)
 _KNOWN_KINDS = (CostKind.REPORTED, CostKind.COMPUTED, CostKind.PARTIAL)
 
 
@@ -107,14 +127,64 @@ def group_largest_first(counted: Iterable[CountedCall], key: Key) -> tuple[Group
     return tuple(sorted(groups, key=lambda group: group.totals.usage.total_tokens, reverse=True))
 
 
+def add_up_sum(calls: CallSum) -> Totals:
+    """Return calls that a store added up; of folds it knows nothing."""
+    kind = calls.cost_kind if calls.cost_kind in _KNOWN_KINDS else CostKind.UNKNOWN
+    return replace(
+        NO_USAGE,
+        calls=calls.calls,
+        usage=calls.usage,
+        bill=Bill(
+            calls.cost, *(calls.calls if kind == each else 0 for each in (*_KNOWN_KINDS, CostKind.UNKNOWN))
+        ),
+        cache_saving=cache_saving(calls.usage, calls.model, prompt_tokens=calls.longest_prompt),
+    )
+
+
+def join(parts: Sequence[Totals]) -> Totals:
+    """Add up totals."""
+    bills = [part.bill for part in parts]
+    return Totals(
+        calls=sum(part.calls for part in parts),
+        usage=_join_usage([part.usage for part in parts]),
+        bill=Bill(
+            dollars=_sum_known(bill.dollars for bill in bills),
+            reported=sum(bill.reported for bill in bills),
+            computed=sum(bill.computed for bill in bills),
+            partial=sum(bill.partial for bill in bills),
+            unknown=sum(bill.unknown for bill in bills),
+        ),
+        cache_saving=_sum_known(part.cache_saving for part in parts),
+        compressions=sum(part.compressions for part in parts),
+        savings=total_savings([part.savings for part in parts if part.savings is not NO_USAGE.savings]),
+    )
+
+
+def group_parts(parts: Iterable[UsagePart], key: Callable[[UsagePart], str]) -> tuple[Group, ...]:
+    """Add up parts by name; those that used most come first."""
+    return tuple(sorted(_group(parts, key), key=lambda group: group.totals.usage.total_tokens, reverse=True))
+
+
 def group_days(
-    counted: Sequence[CountedCall], since: float, until: float, zone: tzinfo | None = None
+    parts: Sequence[UsagePart], since: float, until: float, zone: tzinfo | None = None
 ) -> tuple[Group, ...]:
-    """Add up calls by day; days without a call are there, too. Without a zone, days are local ones."""
-    groups = {group.name: group for group in group_by(counted, lambda call: _day(call, zone).isoformat())}
+    """Add up parts by day; days without any are there, too. Without a zone, days are local ones."""
+    groups = {group.name: group for group in _group(parts, lambda part: _day(part.at, zone))}
     first, last = (datetime.fromtimestamp(at, zone).date() for at in (since, until))
     days = [(first + timedelta(days=number)).isoformat() for number in range((last - first).days + 1)]
-    return tuple(groups.get(day) or Group(day, add_up(())) for day in days)
+    return tuple(groups.get(day) or Group(day, NO_USAGE) for day in days)
+
+
+def _group(parts: Iterable[UsagePart], key: Callable[[UsagePart], str]) -> list[Group]:
+    named: dict[str, list[Totals]] = {}
+    for part in parts:
+        named.setdefault(key(part) or UNNAMED, []).append(part.totals)
+    return [Group(name, join(members)) for name, members in named.items()]
+
+
+def _join_usage(usages: Sequence[CanonicalUsage]) -> CanonicalUsage:
+    columns = zip(*map(_BUCKETS, usages), strict=True)
+    return CanonicalUsage(*map(sum, columns))
 
 
 def by_bucket(usage: CanonicalUsage) -> dict[str, int]:
@@ -131,10 +201,6 @@ def by_model(call: Call) -> str:
     return call.model
 
 
-def by_source(call: Call) -> str:
-    return call.source or ""
-
-
 def by_purpose(call: Call) -> str:
     return call.purpose
 
@@ -143,8 +209,8 @@ def by_session(call: Call) -> str:
     return call.session_id or ""
 
 
-def _day(call: Call, zone: tzinfo | None) -> date:
-    return datetime.fromtimestamp(call.created_at or 0.0, zone).date()
+def _day(at: float, zone: tzinfo | None) -> str:
+    return datetime.fromtimestamp(at, zone).date().isoformat()
 
 
 def _sum_known(amounts: Iterable[Decimal | None]) -> Decimal | None:

@@ -21,7 +21,7 @@ SURROGATE = "\ud800"
 def test_messages_of_another_dialect_are_refused(store: SqliteStore, session: str, messages: str) -> None:
     """Stored as they are, their calls would be no part of the history and not be found by their tool."""
     opened = store.create_session(dialect=session).id
-    with pytest.raises(StoreError, match=f"spelled as {session}, and these messages as {messages}"):
+    with pytest.raises(StoreError, match=f"in the dialect {session}, and these messages in {messages}"):
         store.append(opened, transcript(messages, seed=3, turns=6))
     assert store.messages(opened) == []
 

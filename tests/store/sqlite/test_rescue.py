@@ -84,7 +84,7 @@ def overwrite(path: Path, offset: int, count: int) -> None:
         ("sqlite_autoindex_messages_1", "leaf"),
         ("sqlite_autoindex_messages_1", "internal"),
         ("sqlite_autoindex_sessions_1", "leaf"),
-        ("messages_by_chain", "leaf"),
+        ("messages_by_link", "leaf"),
         ("folds_by_prefix", "leaf"),
         ("message_words_data", "leaf"),
     ],

@@ -118,6 +118,8 @@ class Tenant:
     calls: dict[str, Call] = field(default_factory=dict)
     states: dict[tuple[str, str], str] = field(default_factory=dict)
     """by conversation and name"""
+    figures: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """the mark and the body, by conversation"""
     summaries: dict[tuple[bytes, str, str], KeptSummary] = field(default_factory=dict)
     """by the digest of what each is about, its model and its prompt"""
 

@@ -3,12 +3,15 @@
 from typing import Self
 
 from support.dict_store.chains import ChainVerbs
+from support.dict_store.figures import FigureVerbs
 from support.dict_store.finding import SearchVerbs
 from support.dict_store.sessions import MessageVerbs, SessionVerbs
 from support.dict_store.upkeep import StateVerbs, UpkeepVerbs, UsageVerbs
 
 
-class DictStore(SessionVerbs, MessageVerbs, ChainVerbs, SearchVerbs, UsageVerbs, StateVerbs, UpkeepVerbs):
+class DictStore(
+    SessionVerbs, MessageVerbs, ChainVerbs, SearchVerbs, UsageVerbs, FigureVerbs, StateVerbs, UpkeepVerbs
+):
     """Sessions in memory; see `Store` for the verbs. Stores with one `Shelf` are one store."""
 
     def for_tenant(self, tenant: str) -> "DictStore":

@@ -216,6 +216,7 @@ class UpkeepVerbs(Verbs):
         tenant.calls = {name: call for name, call in tenant.calls.items() if call.session_id not in ids}
         left = {entry.conversation for entry in tenant.entries.values()}
         tenant.states = {name: body for name, body in tenant.states.items() if name[0] in left}
+        tenant.figures = {name: kept for name, kept in tenant.figures.items() if name in left}
         return _count(doomed)
 
 

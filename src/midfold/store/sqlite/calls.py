@@ -7,21 +7,14 @@ from decimal import Decimal
 from typing import Any
 
 from midfold.store.codec import damage_noticed, hide_id, hide_text, pack_value, read_value
+from midfold.store.figures import BUCKETS
 from midfold.store.sqlite.session_rows import find_session
 from midfold.store.sqlite.tenant import TenantStore
 from midfold.store.values import Call
 from midfold.tokens import CanonicalUsage
 
-_BUCKETS = (
-    "input_tokens",
-    "output_tokens",
-    "cache_read_tokens",
-    "cache_write_tokens",
-    "reasoning_tokens",
-    "cache_write_1h_tokens",
-)
-_BUCKET_COLUMNS = ", ".join(f"c.{name}" for name in _BUCKETS)
-_SUMS = ", ".join(f"coalesce(sum(c.{name}), 0)" for name in _BUCKETS)
+_BUCKET_COLUMNS = ", ".join(f"c.{name}" for name in BUCKETS)
+_SUMS = ", ".join(f"coalesce(sum(c.{name}), 0)" for name in BUCKETS)
 _WHERE = """
     FROM calls c JOIN sessions s ON s.key = c.session AND s.tenant = c.tenant
     WHERE c.tenant = ?1 AND (?2 IS NULL OR s.id = ?2) AND (?3 IS NULL OR s.conversation = ?3)
@@ -71,7 +64,7 @@ def _insert_call(
             hide_id(call.id or "", key),
             hide_text(call.model, key),
             hide_text(call.purpose, key),
-            *(getattr(usage, name) for name in _BUCKETS),
+            *(getattr(usage, name) for name in BUCKETS),
             None if call.cost is None else str(call.cost),
             hide_text(call.cost_kind, key),
             pack_value(dict(call.facts), key),
@@ -115,7 +108,7 @@ def _sum_usage(
         f"SELECT {_SUMS} {_WHERE}",
         (tenant, *asked, None, None),
     ).fetchone()
-    return CanonicalUsage(**dict(zip(_BUCKETS, row, strict=True)))
+    return CanonicalUsage(**dict(zip(BUCKETS, row, strict=True)))
 
 
 def _find_asked(
@@ -129,11 +122,11 @@ def _find_asked(
 
 
 def _call(row: tuple[Any, ...]) -> Call:
-    buckets, rest = row[: len(_BUCKETS)], row[len(_BUCKETS) :]
+    buckets, rest = row[: len(BUCKETS)], row[len(BUCKETS) :]
     model, purpose, call_id, cost, cost_kind, raw, facts, created_at, session_id, source = rest
     known = read_value(facts)
     return Call(
-        usage=CanonicalUsage(**dict(zip(_BUCKETS, buckets, strict=True))),
+        usage=CanonicalUsage(**dict(zip(BUCKETS, buckets, strict=True))),
         model=model,
         purpose=purpose,
         id=call_id,

@@ -24,6 +24,8 @@ NO_FOLD = Fold()
 """Stands for a fold that cannot be read."""
 # SQLite takes far more, but no list of digests needs to be looked up at once.
 _TOGETHER = 500
+# By so many bytes of a chained digest messages are found; the whole of it is compared then.
+_LINK_BYTES = 8
 _MOST_READ = 64
 
 
@@ -145,10 +147,11 @@ def _find_said(
     own = () if conversation is None else (conversation,)
     rows = connection.execute(
         f"SELECT m.chain, s.id, s.key, 0 FROM messages m JOIN sessions s ON s.key = m.session"  # noqa: S608
-        f" WHERE m.tenant = ? AND m.chain IN ({marks}){' AND s.conversation = ?' if own else ''}"
+        f" WHERE m.tenant = ? AND substr(m.chain, 1, {_LINK_BYTES}) IN ({marks})"
+        f" AND m.chain IN ({marks}){' AND s.conversation = ?' if own else ''}"
         f" UNION ALL SELECT base_digest, id, key, 1 FROM sessions"
         f" WHERE tenant = ? AND base_digest IN ({marks}){' AND conversation = ?' if own else ''}",
-        (tenant, *digests, *own, tenant, *digests, *own),
+        (tenant, *(digest[:_LINK_BYTES] for digest in digests), *digests, *own, tenant, *digests, *own),
     )
     return [_Said(bytes(chained), session_id, key, bool(base)) for chained, session_id, key, base in rows]
 

@@ -4,6 +4,7 @@ from typing import Self
 
 from midfold.store.sqlite.calls import SqliteUsage
 from midfold.store.sqlite.chains import SqliteChains
+from midfold.store.sqlite.figures import SqliteFigures
 from midfold.store.sqlite.leases import SqliteLeases
 from midfold.store.sqlite.messages import SqliteMessages
 from midfold.store.sqlite.search.verbs import SqliteSearch
@@ -19,6 +20,7 @@ class SqliteStore(
     SqliteLeases,
     SqliteSearch,
     SqliteUsage,
+    SqliteFigures,
     SqliteStates,
     SqliteUpkeep,
 ):

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from midfold.errors import StoreError
 from midfold.faults import faultpoint
 from midfold.store.sqlite import index
+from midfold.store.sqlite.figures import delete_orphaned_figures
 from midfold.store.sqlite.message_rows import add_bytes
 from midfold.store.sqlite.progress_mark import count_deletion
 from midfold.store.sqlite.session_rows import find_session
@@ -106,6 +107,7 @@ def _delete_sessions(connection: sqlite3.Connection, tenant: str, keys: Iterable
     for key in reversed(doomed):
         connection.execute("DELETE FROM sessions WHERE tenant = ? AND key = ?", (tenant, key))
     delete_orphaned_states(connection, tenant, conversations)
+    delete_orphaned_figures(connection, tenant, conversations)
     index.close_holes(connection)
     count_deletion(connection)
     if not is_index_known:

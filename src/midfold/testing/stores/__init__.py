@@ -22,6 +22,7 @@ from midfold.testing.stores.search import check_histories, check_questions, chec
 from midfold.testing.stores.upkeep import (
     check_calls,
     check_deleting,
+    check_figures,
     check_pruning,
     check_states,
     check_summaries,
@@ -41,6 +42,7 @@ _SINGLE_SESSIONS = (
     check_substrings,
     check_calls,
     check_deleting,
+    check_figures,
     check_states,
     check_summaries,
     check_threads,

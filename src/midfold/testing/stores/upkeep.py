@@ -3,7 +3,7 @@
 from decimal import Decimal
 
 from midfold.errors import SessionNotFound
-from midfold.store import Call, SessionKind, Store
+from midfold.store import ActiveConversation, Call, CallSum, ConversationFigures, SessionKind, Store
 from midfold.testing.stores.promises import DIALECT, promise, refuses, say
 from midfold.tokens import CanonicalUsage
 
@@ -28,6 +28,41 @@ def check_calls(store: Store) -> None:
     at = call.created_at
     promise("calls are dated", at is not None and call in store.calls(since=at))
     promise("and asked for by their time", call not in store.calls(until=at))
+
+
+def check_figures(store: Store) -> None:
+    """Calls are added up as they are listed, and figures are kept until a conversation changes."""
+
+    def find(session: str) -> list[ActiveConversation]:
+        return [each for each in store.active_conversations(9_000.0) if each.id == session]
+
+    def sums(since: float) -> list[CallSum]:
+        return [each for each in store.sum_calls(since, steps=(101,)) if each.source == "check-figures"]
+
+    session = store.create_session(source="check-figures", model="m", dialect=DIALECT).id
+    store.append(session, say("the serval leaps"))
+    for number, cost in enumerate((Decimal("0.1"), Decimal("0.02"), None)):
+        usage = CanonicalUsage(input_tokens=100 + number, cache_read_tokens=number)
+        known = Call(usage, "m", id=f"check-figures-{number}", cost=cost, created_at=9_000.0)
+        store.record_call(session, known)
+    found = sums(9_000.0)
+    promise("sums count every call", sum(each.calls for each in found) == 3)
+    used = sum((each.usage for each in found), CanonicalUsage())
+    promise("and their tokens", used == store.usage(session))
+    cost = sum((each.cost for each in found if each.cost is not None), Decimal(0))
+    promise("and their costs exactly", cost == Decimal("0.12"))
+    promise("apart where prices differ", sorted(each.calls for each in found) == [1, 2])
+    promise("from a time on", sums(9_000.5) == [])
+    active = find(session)
+    promise("a conversation with calls is active", [each.figures for each in active] == [None])
+    store.keep_figures([ConversationFigures(session, active[0].mark, {"tools": 1})])
+    promise("figures are kept", [each.figures for each in find(session)] == [{"tools": 1}])
+    store.append(session, say("and lands"))
+    promise("until it grows", [each.figures for each in find(session)] == [None])
+    store.keep_figures([ConversationFigures("check-nobody", "1", {})])
+    promise("figures of nobody are not kept", find("check-nobody") == [])
+    store.delete(session)
+    promise("what is deleted is neither summed nor active", (sums(0.0), find(session)) == ([], []))
 
 
 def check_states(store: Store) -> None:
