@@ -290,3 +290,23 @@ def test_it_is_time_from_four_fifths_of_the_threshold_until_the_hard_tier():
 def test_nothing_is_prepared_while_automatic_compression_pauses():
     paused = CompressionState(paused_at_tokens=100_000)
     assert not is_time(90_000, CompressionPolicy(context_length=200_000), paused)
+
+
+def test_a_fold_from_elsewhere_is_taken_where_none_is_under_way_or_ready():
+    background = Background(launch=(later := Later()))
+    background.receive(DONE)
+    assert background.preparation.ready is DONE
+    assert background.commit(background.preparation.ticket)
+    background.start(lambda: DONE)
+    background.receive(DONE)
+    assert background.preparation.phase is Phase.PREPARING
+    later.finish()
+    assert background.preparation.ready is DONE
+
+
+def test_what_a_model_wrote_is_told_to_others():
+    background, told = Background(launch=(later := Later())), []
+    background.tell = told.append
+    background.start(lambda: DONE)
+    later.finish()
+    assert told == [DONE]

@@ -13,6 +13,7 @@ from midfold.errors import SummaryUnavailable
 from midfold.folding import CompressionPolicy, Strategy
 from midfold.summaries import SummaryRequest
 from midfold.testing import transcript
+from support.pace import LONG_SECONDS
 
 WINDOW = 28_500  # the session fills it to 90 %: over the threshold, short of an emergency
 SESSION = transcript("openai_chat", turns=30, result_chars=800)
@@ -46,7 +47,7 @@ def make_engine(summarizer, patience=SHORT, **policy):
 def test_a_summariser_that_hangs_is_given_up_at_its_deadline(hang):
     started = time.monotonic()
     result = make_engine(hang).compress_result(SESSION)
-    assert time.monotonic() - started < SHORT.answer_seconds + 1
+    assert time.monotonic() - started < LONG_SECONDS
     assert (result.changed, result.summarizer) == (True, "digest")
     assert "no answer within 0.05 s; the built-in digest stands in" in result.warning
 
@@ -60,7 +61,7 @@ def test_the_end_of_an_event_loop_does_not_wait_for_it_either(hang):
 
     started = time.monotonic()
     result = asyncio.run(host())
-    assert time.monotonic() - started < 2
+    assert time.monotonic() - started < LONG_SECONDS
     assert "no answer within 0.05 s" in result.warning
 
 

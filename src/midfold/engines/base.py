@@ -147,6 +147,8 @@ class EngineSetup:
     patience: Patience | None = None
     cache: MessageCache | None = None
     """messages that were read before, also by other readers"""
+    answers_by_model: bool = False
+    """whether the summariser also answers questions that the engine's tools are asked; each is paid for"""
 
 
 class FoldingEngine(ContextEngine):

@@ -9,12 +9,14 @@ from typing import Self, TypeVar, cast
 
 from midfold import folding
 from midfold.concurrency import running_loop
-from midfold.engines.base import EngineSetup
+from midfold.engines.arguments import check_summarizer, check_window
+from midfold.engines.base import EngineSetup, EngineStore
 from midfold.engines.meter import Meter
 from midfold.engines.metered_engine import MeteredEngine
 from midfold.engines.prepared import (
     Background,
     Phase,
+    Tell,
     apply_prepared_fold,
     can_wait,
     is_prepared_for,
@@ -26,7 +28,7 @@ from midfold.engines.pruned import PrunedOriginals
 from midfold.engines.reports import log_pressure
 from midfold.engines.run import Run
 from midfold.engines.summarizer_call import Patience, Summarizer, SummarizerCaller, no_summary
-from midfold.errors import ConfigError, StaleFold
+from midfold.errors import StaleFold
 from midfold.folding import DIGEST, Compression, CompressionPolicy, CompressionState, Flow, Rehearsal
 from midfold.messages import Message, MessageCache
 from midfold.pipeline import render_compression, render_flow
@@ -43,7 +45,7 @@ class ContextCompressor(MeteredEngine):
     With one, and with `prepare_ahead`, a host that asks `should_compress_preflight` before each request never
     waits for it: it is asked in the `background`, from any thread. Other hosts wait with `patience`. An async
     one is for async hosts, on whose event loop it is awaited. The same history, settings and `key` give the
-    same bytes.
+    same bytes. `store` is for engines that keep more of a conversation than their `state`; this one does not.
     """
 
     def __init__(
@@ -60,12 +62,15 @@ class ContextCompressor(MeteredEngine):
         cache: MessageCache | None = None,
         key: bytes = b"",
         state: CompressionState | None = None,
+        store: EngineStore | None = None,
     ) -> None:
-        _check_window(context_length)
+        check_window(context_length)
+        check_summarizer(summarizer)
         self.enabled = enabled
         self.prepare_ahead = prepare_ahead
         self.state = state or CompressionState()
         self.compression_count = self.state.count
+        self.store = store
         self._summarizer = summarizer
         self._background = background or Background()
         self._caller = SummarizerCaller(patience)
@@ -73,8 +78,7 @@ class ContextCompressor(MeteredEngine):
         self._cache = cache or MessageCache(parse)
         self._key = key
         self._pruned = PrunedOriginals()
-        self._is_requested = False
-        self._requested_focus: str | None = None
+        self._is_requested, self._requested_focus = False, cast("str | None", None)
         self._has_report = False
         self._use_model(model or "", context_length)
 
@@ -94,7 +98,14 @@ class ContextCompressor(MeteredEngine):
             cache=setup.cache,
             key=setup.key,
             state=setup.state,
+            store=setup.store,
         )
+
+    @property
+    def setup(self) -> EngineSetup:
+        """The value that another engine is built from which goes on as this one would."""
+        own = (self.policy, self.model, self._summarizer, self._key, self.state, self.store)
+        return EngineSetup(*own, self.enabled, self.prepare_ahead, self._caller.patience, self._cache)
 
     def adopt(self, state: CompressionState, *, key: bytes | None = None) -> None:
         """Go on with the state of a conversation; a fold that was prepared with other pins is given up."""
@@ -199,6 +210,21 @@ class ContextCompressor(MeteredEngine):
         result = self._skip_flow(run) or self._explain_digest(await folding.arun(self._flow(run), ask), run)
         return cast("Compression[M]", result)
 
+    def on_prepared(self, tell: Tell) -> None:
+        """Call `tell`, in the thread that prepared it, with each fold that `take_prepared` may take."""
+        self._background.tell = tell
+
+    @property
+    def wants_fold(self) -> bool:
+        """Whether it is time for a fold, and none is under way or ready."""
+        is_idle = self._background.preparation.phase not in (Phase.PREPARING, Phase.READY)
+        return is_idle and self._prepares and self._meter.estimate_read() >= prepare_from(self._policy)
+
+    def take_prepared(self, prepared: Compression[Message]) -> None:
+        """Take a fold that another engine prepared for this conversation."""
+        if is_prepared_for(prepared, self._meter.reader.messages):
+            self._background.receive(prepared)
+
     def cancel_preparation(self) -> None:
         """Give up the fold that is prepared or ready; an answer that still comes is ignored."""
         self._background.discard("it was cancelled")
@@ -220,11 +246,6 @@ class ContextCompressor(MeteredEngine):
             return Rehearsal((), run.unchanged(run.refusal).with_messages(list(run.messages)))
         run = replace(run, state=folding.reopen(run.state), is_manual=True, is_emergency=False)
         return folding.rehearse(self._begin(run, use_model=self._summarizer is not None))
-
-    def approach_warning(self) -> str | None:
-        """Return a sentence for the user when the threshold is near; once, until usage drops again."""
-        words, self.state = folding.warn(self.last_prompt_tokens, self._policy, self.state)
-        return words
 
     def get_status(self) -> dict[str, object]:
         """Return the figures of a status line, the phase of the next fold, and why it waits if it does."""
@@ -301,10 +322,7 @@ class ContextCompressor(MeteredEngine):
         """Say why the summariser is not asked now, if that is so: nobody waits for it in a turn."""
         if is_manual or not (self._prepares and self._asks_ahead):
             return None
-        preparation = self._background.preparation
-        if preparation.phase is Phase.PREPARING:
-            return "the summary is still being prepared"
-        return preparation.why or "no summary was prepared in time"
+        return self._background.preparation.excuse
 
     def _why_wait(self, tokens: int) -> str:
         return self._meter.why_wait(tokens, self._policy, uses_model=self._summarizer is not None)
@@ -363,8 +381,7 @@ class ContextCompressor(MeteredEngine):
         """Add the reason where the digest stood in for a summary that was not ready."""
         why = self._why_not_ask(run.is_manual) if outcome.summarizer == DIGEST else None
         if why is not None and outcome.warning is None:
-            # The failure of a preparation says so itself.
-            is_said = _STANDS_IN in why
+            is_said = _STANDS_IN in why  # by the failure of a preparation
             outcome = replace(outcome, warning=why if is_said else f"{why}; {_STANDS_IN}")
         return self._remember(outcome, run)
 
@@ -375,10 +392,3 @@ class ContextCompressor(MeteredEngine):
             self._asks_ahead = False
         self._is_requested, self._requested_focus = False, None
         return super()._remember(result, run)
-
-
-def _check_window(context_length: object) -> None:
-    if isinstance(context_length, str):
-        raise ConfigError("context_length", context_length, hint="a number of tokens; a name goes to model=")
-    if not isinstance(context_length, int) or isinstance(context_length, bool) or context_length < 1:
-        raise ConfigError("context_length", context_length, hint="a number of tokens above 0")

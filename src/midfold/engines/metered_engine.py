@@ -8,7 +8,7 @@ from midfold.engines.base import FoldingEngine
 from midfold.engines.meter import Meter
 from midfold.engines.reports import log_compression
 from midfold.engines.run import Run, UndoPoint
-from midfold.folding import Compression, CompressionPolicy, CompressionState
+from midfold.folding import Compression, CompressionPolicy, CompressionState, warn
 from midfold.tokens import CanonicalUsage
 
 _LOG = logging.getLogger("midfold.engines")
@@ -59,6 +59,11 @@ class MeteredEngine(FoldingEngine):
         self._meter.expect(None)
         self._undo_point = None
         return restored
+
+    def approach_warning(self) -> str | None:
+        """Return a sentence for the user when the threshold is near; once, until usage drops again."""
+        words, self.state = warn(self.last_prompt_tokens, self._policy, self.state)
+        return words
 
     def get_status(self) -> dict[str, object]:
         """Return the figures of a status line, and whether the next estimate starts from a reported count."""

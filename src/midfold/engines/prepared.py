@@ -81,6 +81,13 @@ class Preparation:
     in_vain: int = 0
     """the number in a row that failed, or were made for a history that changed"""
 
+    @property
+    def excuse(self) -> str:
+        """Why no summary is ready."""
+        if self.phase is Phase.PREPARING:
+            return "the summary is still being prepared"
+        return self.why or "no summary was prepared in time"
+
 
 def begin(preparation: Preparation, now: float) -> Preparation:
     """Start, unless one is under way or ready, the last one failed a moment ago, or too many did."""
@@ -95,6 +102,13 @@ def arrive(preparation: Preparation, ticket: int, result: Compression[Message]) 
     if preparation.phase is not Phase.PREPARING or preparation.ticket != ticket:
         return preparation
     return replace(preparation, phase=Phase.READY, ready=result)
+
+
+def receive(preparation: Preparation, result: Compression[Message]) -> Preparation:
+    """Take a fold that was prepared elsewhere, unless one is under way or ready here."""
+    if preparation.phase in (Phase.PREPARING, Phase.READY):
+        return preparation
+    return Preparation(Phase.READY, preparation.ticket + 1, ready=result, in_vain=preparation.in_vain)
 
 
 def fail(preparation: Preparation, ticket: int, why: str, rests_until: float) -> Preparation:
@@ -159,6 +173,7 @@ def can_wait(tokens: int, policy: CompressionPolicy) -> bool:
 Work: TypeAlias = Callable[[], Compression[Message]]
 Outcome: TypeAlias = Compression[Message] | BaseException
 Report: TypeAlias = Callable[[Outcome], None]
+Tell: TypeAlias = Callable[[Compression[Message]], None]
 Launch: TypeAlias = Callable[[Work, Report], None]
 
 
@@ -198,6 +213,8 @@ class Background:
         self._lock = Lock()
         self._preparation = Preparation()
         self._workers = 0
+        self.tell: Tell | None = None
+        """called with each fold that is ready, in the thread that prepared it"""
 
     @property
     def preparation(self) -> Preparation:
@@ -216,6 +233,10 @@ class Background:
         except RuntimeError as error:  # no thread is to be had
             self._release_worker()
             self._finish(started.ticket, error)
+
+    def receive(self, result: Compression[Message]) -> None:
+        """Take a fold that was prepared elsewhere, unless one is under way or ready here."""
+        self._advance(lambda preparation: receive(preparation, result))
 
     def discard(self, why: str) -> None:
         """Give up what is under way or ready; its result, should it still come, is ignored."""
@@ -265,7 +286,10 @@ class Background:
 
     def _run_work(self, work: Work) -> Compression[Message]:
         try:
-            return work()
+            prepared = work()
+            if self.tell is not None and prepared.summarizer != DIGEST:
+                self.tell(prepared)
+            return prepared
         finally:
             self._release_worker()
 

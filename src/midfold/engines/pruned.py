@@ -1,4 +1,4 @@
-"""What pruning took out of a conversation, until a summary has seen it.
+"""The content that pruning took out of a conversation, until a summary has seen it.
 
 A pass that only prunes asks nobody. What it leaves are stubs, and a later fold would know no more than they
 say; so the engine keeps the originals for that fold.

@@ -5,10 +5,11 @@ from dataclasses import dataclass, field
 from itertools import chain
 from operator import is_
 
+from midfold.errors import UnknownDialect
 from midfold.messages import NO_HASH, Message, MessageCache, MessageDigest, digest_messages
 from midfold.summaries.ledger import LedgerCache
 from midfold.tokens import TokenCounter, serialize_tools
-from midfold.wire import DEFAULT_DIALECT, Request, detect, parse
+from midfold.wire import DEFAULT_DIALECT, Request, describe, detect, parse
 
 # Reading takes a third of a millisecond a message.
 _MOST_READ_AHEAD = 200
@@ -41,6 +42,8 @@ class Reader:
 
     def read(self, items: Sequence[object]) -> list[Message]:
         """Read `items`; the cost grows with what is new, not with the length of the conversation."""
+        if not isinstance(items, Sequence) or isinstance(items, str | bytes):
+            raise UnknownDialect(f"expected a list of messages, found {describe(items)}")
         same = self._last.count_same(items, lambda item: self.cache.hash(item, self.dialect))
         if same < len(items) and not self._is_settled(items, same):
             self._use_dialect(detect(items))

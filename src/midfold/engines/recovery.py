@@ -45,7 +45,7 @@ class Advice(StrEnum):
         "the request alone is above the rate limit, so waiting cannot help; /compress makes it smaller"
     )
     MALFORMED = "the provider does not accept the history; /new starts another"
-    NOT_OURS = "nothing about the length of the conversation can mend this"
+    NOT_OURS = "nothing about the length of the conversation can repair this"
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,7 +56,7 @@ class SummarizerCaller:
     def __init__(
         self, patience: Patience | None = None, *, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self._patience = patience or Patience()
+        self.patience = patience or Patience()
         self._clock = clock
         self._lock = Lock()
         self._hanging = 0
@@ -67,7 +67,7 @@ class SummarizerCaller:
         An answer that has to be awaited is awaited on `loop`, which is not the caller's own; without a loop
         there is none.
         """
-        until = self._clock() + self._patience.fold_seconds
+        until = self._clock() + self.patience.fold_seconds
 
         def ask(request: SummaryRequest) -> str:
             seconds = self._seconds_left(until)
@@ -83,7 +83,7 @@ class SummarizerCaller:
 
     def for_fold_async(self, summarize: Summarizer) -> AskAsync:
         """Do the same for callers on an event loop, which never waits."""
-        until = self._clock() + self._patience.fold_seconds
+        until = self._clock() + self.patience.fold_seconds
 
         async def ask(request: SummaryRequest) -> str:
             try:
@@ -102,12 +102,12 @@ class SummarizerCaller:
         left = until - self._clock()
         if left <= 0:
             raise self._timeout_error(until)
-        return min(self._patience.answer_seconds, left) * _GRACE
+        return min(self.patience.answer_seconds, left) * _GRACE
 
     def _timeout_error(self, until: float) -> SummaryUnavailable:
         if self._clock() >= until:
-            return SummaryUnavailable(f"not all was read within {self._patience.fold_seconds:g} s")
-        return SummaryUnavailable(f"no answer within {self._patience.answer_seconds:g} s")
+            return SummaryUnavailable(f"not all was read within {self.patience.fold_seconds:g} s")
+        return SummaryUnavailable(f"no answer within {self.patience.answer_seconds:g} s")
 
     def _wait(self, future: Future[_T], seconds: float, until: float) -> _T:
         try:

@@ -3,6 +3,7 @@
 import copy
 import json
 import random
+import re
 from itertools import pairwise
 
 import pytest
@@ -135,6 +136,85 @@ def test_rules_and_pins_are_there_after_ten_folds():
         shown = json.dumps(result.messages, ensure_ascii=False)
         assert RULE in shown
         assert "The harbour closes at nine." in shown
+
+
+def write_file(path):
+    """Write a file by a tool, between other work."""
+    arguments = json.dumps({"path": path, "content": "tariff = 4\n"})
+    call = {
+        "id": f"call_{path}",
+        "type": "function",
+        "function": {"name": "write_file", "arguments": arguments},
+    }
+    return [
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": call["id"], "content": "ok, 1 line"},
+    ]
+
+
+@pytest.mark.parametrize("most", [None, 5_000])
+def test_the_goal_the_rules_and_the_changed_files_stand_however_often_summaries_are_condensed(most):
+    goal = "Rebuild the tariff tables of the old harbour from the ledgers of 1911."
+    items = [{"role": "user", "content": f"{goal} {RULE}"}]
+    paths = []
+    for number in range(8):
+        paths.append(f"tables/quay_{number}.toml")
+        items += [*talk(4, seed=number), *write_file(paths[-1]), *talk(8, seed=number + 50)]
+        items = list(make().compress_result(items, most_tokens=most).messages)
+        shown = json.dumps(items, ensure_ascii=False)
+        assert [each for each in [goal, RULE, *paths] if each not in shown] == []
+
+
+def test_a_ceiling_is_met_in_every_fold_of_a_chain_however_long_its_task_is():
+    task = "Mend these meters: " + ", ".join(f"meter {number} of quay {number % 7}" for number in range(150))
+    items = [{"role": "user", "content": task}]
+    for number in range(5):
+        run = [item for item in talk(8, seed=number) if item["role"] in ("assistant", "tool")]
+        before = [*items, *run]
+        engine = make()
+        result = engine.compress_result(before, most_tokens=2_400)
+        assert result.tokens_after <= 2_400
+        assert not find_errors(result.messages, dialect="openai_chat")
+        assert engine.undo(result.messages) == before
+        items = list(result.messages)
+
+
+@pytest.mark.parametrize("dialect", ["openai_chat", "anthropic", "openai_responses"])
+def test_where_summaries_and_frame_alone_exceed_a_ceiling_one_summary_stands_for_all(dialect):
+    items = talk(20, seed=3, dialect=dialect)
+    said, alone = len(items), 0
+    for number in range(4):
+        engine = make()
+        result = engine.compress_result(items, most_tokens=700)
+        messages = parse(result.messages, dialect)
+        assert result.tokens_after <= 700
+        assert not find_errors(result.messages, dialect=dialect)
+        assert engine.undo(result.messages) == items
+        nodes = list_nodes(messages, KEY)
+        covered = [index for node in nodes for span in node.spans for index in span]
+        alone += not nodes_of(result, dialect)
+        assert len(covered) == len(set(covered)) == said - (len(messages) - _count_own(messages))
+        new = talk(6, seed=number + 5, dialect=dialect)
+        items, said = [*result.messages, *new], said + len(new)
+    assert alone
+
+
+def _count_own(messages):
+    """Count the messages that the engine wrote."""
+    return len(list_nodes(messages, KEY)) + sum(read_frame(each, KEY) is not None for each in messages)
+
+
+def test_leaves_of_the_same_length_each_say_what_is_theirs():
+    said = [f"Quay {number} holds crate {number * 7919} of lot {number * 31}. " * 12 for number in range(120)]
+    items = [{"role": ("user", "assistant")[n % 2], "content": words} for n, words in enumerate(said)]
+    nodes = make(12_000).compress_result([*items, {"role": "user", "content": "Go on."}]).nodes
+    leaves = [node for node in nodes if not node.children]
+    lengths = [node.message_count for node in leaves]
+    assert len(set(lengths)) < len(lengths)
+    for node in leaves:
+        named = set(map(int, re.findall(r"\[(\d+)", node.body)))
+        assert named
+        assert all(number in node for number in named)
 
 
 def test_undo_brings_the_list_back():

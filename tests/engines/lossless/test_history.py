@@ -1,7 +1,9 @@
 """What a store knows of a lossless conversation: summaries, and hits with the numbers of the history."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
+from threading import Barrier
 
 import pytest
 
@@ -221,6 +223,28 @@ def test_copies_of_an_engine_add_to_the_same_batches_and_lose_nothing(life):
     )
     made = {node.id for result in (mine, yours) for node in result.nodes}
     assert set(life.open_engine().memory.graph.nodes) == known | made
+
+
+@pytest.mark.slow
+def test_conversations_and_sub_agents_that_fold_at_once_share_a_store(life):
+    lives = [life, Life(life.store)]
+    for number, each in enumerate(lives):
+        each.talk(24, seed=number)
+    engines = [(each, engine) for each in lives for engine in (each.engine, deepcopy(each.engine))]
+    gate = Barrier(len(engines))
+
+    def fold(number, each, engine):
+        more = transcript("openai_chat", seed=number + 40, turns=10, result_chars=2_000)
+        gate.wait(30)
+        return each, engine.compress_result([*each.items, *more]).nodes
+
+    with ThreadPoolExecutor(len(engines)) as pool:
+        done = [pool.submit(fold, number, *pair) for number, pair in enumerate(engines)]
+        made = [each.result(60) for each in done]
+    for each in lives:
+        own = {node.id for owner, nodes in made if owner is each for node in nodes}
+        assert own
+        assert set(each.open_engine().memory.graph.nodes) == own
 
 
 def test_a_fold_that_is_made_again_is_not_saved_twice(life):

@@ -71,9 +71,9 @@ def test_a_frame_lists_the_summaries_and_is_no_node():
     assert NODE.id in frame.text
     assert "Mend it." in frame.text
     assert read_node(frame, KEY) is None
-    numbers = read_frame(frame, KEY)
-    assert numbers is not None
-    assert (numbers.spans, numbers.added) == (NODE.spans, (7,))
+    framed = read_frame(frame, KEY)
+    assert framed is not None
+    assert (framed.numbers.spans, framed.numbers.added) == (NODE.spans, (7,))
 
 
 def test_a_forged_frame_is_only_text():

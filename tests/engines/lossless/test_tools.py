@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from midfold.engines import EngineSetup
 from midfold.engines.lossless import LosslessEngine
+from midfold.folding import CompressionPolicy
 from midfold.testing import transcript
 from midfold.tokens import TokenCounter
 
@@ -125,7 +127,7 @@ def test_a_senseless_call_is_answered_with_an_error(engine, name, arguments):
 @settings(max_examples=60, deadline=None)
 @given(
     name=st.sampled_from(["lcm_grep", "lcm_expand", "lcm_expand_query"]),
-    query=st.sampled_from(["meter", "the", "file error line", "harbour coin", "."]),
+    query=st.sampled_from(["meter", "the", "file error line", "harbour coin", ".", "coin " * 900]),
     most=st.integers(200, 2_500),
     page=st.integers(1, 4),
     regex=st.booleans(),
@@ -135,6 +137,63 @@ def test_no_answer_is_longer_than_it_may_be(engine, name, query, most, page, reg
     answer = engine.handle_tool_call(name, {**arguments, "max_tokens": most})
     assert COUNT(answer) <= most
     json.loads(answer)
+
+
+def answering(model):
+    """An engine whose model answers questions."""
+    items = transcript("openai_chat", turns=40, result_chars=2_000)
+    secret = "the password is hunter2-" + "Zq81kd03"
+    items[20:20] = [
+        {"role": "user", "content": f"{FACT} Note: {secret}"},
+        {"role": "assistant", "content": "Noted."},
+    ]
+    setup = EngineSetup(CompressionPolicy(context_length=WINDOW), prepare_ahead=False, answers_by_model=True)
+    engine = LosslessEngine.open(setup)
+    engine.compress_result(items)
+    engine.summarizer = model
+    return engine
+
+
+def test_a_model_answers_a_question_where_that_is_set():
+    asked = []
+    engine = answering(lambda request: asked.append(request) or "Behind the blue door [20].")
+    told = call(engine, "lcm_expand_query", question="where is the spare key of the meter?")
+    assert told["answer"] == "Behind the blue door [20]."
+    assert told["passages"][0]["message"] == 20
+    assert "blue door" in asked[0].prompt
+    assert "where is the spare key" in asked[0].prompt
+    assert "hunter2" not in asked[0].prompt
+    assert "answer" not in call(engine, "lcm_expand_query", question="where is the key?", page=2)
+    assert len(asked) == 1
+
+
+def test_nobody_asks_a_model_a_question_unless_that_is_set():
+    engine = answering(lambda _request: pytest.fail("asked"))
+    engine.answers_by_model = False
+    assert call(engine, "lcm_expand_query", question="where is the spare key?")["passages"]
+
+
+@pytest.mark.parametrize("answer", ["", None, OSError("no line, api_key=sk-" + "a1" * 20)])
+def test_where_a_model_gives_no_answer_the_passages_do(answer):
+    def model(_request):
+        if isinstance(answer, OSError):
+            raise answer
+        return answer
+
+    told = call(answering(model), "lcm_expand_query", question="where is the spare key of the meter?")
+    assert told["no_answer"]
+    assert "sk-a1" not in told["no_answer"]
+    assert told["passages"][0]["message"] == 20
+
+
+@pytest.mark.parametrize("most", [200, 500, 8_000])
+def test_an_answer_of_a_model_keeps_to_the_size_of_the_call_and_hides_secrets(most):
+    model = answering(lambda _request: 'He said: "\n\t' * 3_000 + "password: hunter2-" + "Zq81kd03")
+    arguments = {"question": "where is the spare key of the meter?", "max_tokens": most}
+    answer = model.handle_tool_call("lcm_expand_query", arguments)
+    assert COUNT(answer) <= most
+    assert json.loads(answer)["passages"]
+    assert "hunter2" not in answer.split('"passages"')[0]
 
 
 def test_a_search_never_finds_itself():

@@ -1,30 +1,34 @@
 """The engine of lossless conversations: the compressor's shell around a fold that builds a graph."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
 from typing import Self
 
-from midfold.engines.base import EngineSetup, EngineStore
+from midfold.engines.base import EngineSetup
 from midfold.engines.compressor import ContextCompressor
+from midfold.engines.lossless.answers import CountText
 from midfold.engines.lossless.chunks import LayerSizes
 from midfold.engines.lossless.flow import LosslessCompression, LosslessJob, compress_lossless
 from midfold.engines.lossless.layers import list_nodes, read_layers
+from midfold.engines.lossless.least import compress_to_least
 from midfold.engines.lossless.memory import LosslessMemory
+from midfold.engines.lossless.paid import reuse_paid
+from midfold.engines.lossless.questions import QuestionReader
 from midfold.engines.lossless.schemas import SCHEMAS
 from midfold.engines.lossless.tools import LosslessTools
-from midfold.engines.prepared import Background
 from midfold.engines.run import Run
-from midfold.engines.summarizer_call import Patience, Summarizer
 from midfold.folding import (
     Compression,
     CompressionJob,
-    CompressionPolicy,
-    CompressionState,
     Flow,
+    SummaryRequest,
     count_leading_system,
     lay_out,
     reach_head,
+    run,
 )
-from midfold.messages import Message, MessageCache
+from midfold.messages import Message
 
 
 class LosslessEngine(ContextCompressor):
@@ -35,59 +39,29 @@ class LosslessEngine(ContextCompressor):
     """
 
     name = "lcm"
-
-    def __init__(
-        self,
-        context_length: int = 200_000,
-        *,
-        model: str | None = None,
-        policy: CompressionPolicy | None = None,
-        summarizer: Summarizer | None = None,
-        enabled: bool = True,
-        prepare_ahead: bool = True,
-        background: Background | None = None,
-        patience: Patience | None = None,
-        cache: MessageCache | None = None,
-        key: bytes = b"",
-        state: CompressionState | None = None,
-        store: EngineStore | None = None,
-    ) -> None:
-        super().__init__(
-            context_length,
-            model=model,
-            policy=policy,
-            summarizer=summarizer,
-            enabled=enabled,
-            prepare_ahead=prepare_ahead,
-            background=background,
-            patience=patience,
-            cache=cache,
-            key=key,
-            state=state,
-        )
-        self.memory = LosslessMemory(store)
+    answers_by_model: bool = False
+    """whether `lcm_expand_query` asks the summariser; by default it answers with passages"""
 
     @classmethod
     def open(cls, setup: EngineSetup) -> Self:
         """Build an engine from one value."""
         engine = super().open(setup)
-        engine.memory.store = setup.store
+        engine.answers_by_model = setup.answers_by_model
         return engine
+
+    @property
+    def setup(self) -> EngineSetup:
+        """The value that another engine is built from which goes on as this one would."""
+        return replace(super().setup, answers_by_model=self.answers_by_model)
+
+    @cached_property
+    def memory(self) -> LosslessMemory:
+        """The summaries and the messages of the conversation, in the store where there is one."""
+        return LosslessMemory(self.store)
 
     def __deepcopy__(self, memo: dict[int, object]) -> Self:
         """Return an engine that goes on by itself from here; both keep their summaries in the same store."""
-        setup = EngineSetup(
-            policy=self.policy,
-            model=self.model,
-            summarizer=self.summarizer,
-            key=self.key,
-            state=self.state,
-            store=self.memory.store,
-            enabled=self.enabled,
-            prepare_ahead=self.prepare_ahead,
-            cache=self._cache,
-        )
-        copied = type(self).open(setup)
+        copied = type(self).open(self.setup)
         copied.memory = self.memory.copy()
         memo[id(self)] = copied
         return copied
@@ -109,8 +83,15 @@ class LosslessEngine(ContextCompressor):
         nodes = list_nodes(messages, self.key)
         self.memory.take_in(nodes)
         known = [self.memory.graph.nodes[node.id] for node in nodes]
-        tools = LosslessTools(self.memory, self._meter.reader.count.count_text, messages, known)
+        count = self._meter.reader.count.count_text
+        tools = LosslessTools(self.memory, count, messages, known, reader=self._question_reader(count))
         return tools.handle(name, args)
+
+    def _question_reader(self, count: CountText) -> QuestionReader | None:
+        if self._summarizer is None or not self.answers_by_model:
+            return None
+        ask = self._caller.for_fold(self._summarizer)
+        return QuestionReader(lambda request: run(_ask_once(request), ask), count, self.key)
 
     def get_status(self) -> dict[str, object]:
         """Return the figures of a status line, and the number of summaries."""
@@ -128,11 +109,14 @@ class LosslessEngine(ContextCompressor):
 
     def _begin(self, run: Run, *, use_model: bool) -> Flow[Message]:
         job = self._make_job(run, use_model=use_model)
-        result = yield from compress_lossless(job)
-        if not job.inner.has_ceiling or not result.over_budget or job.layers.nodes:
+        result = yield from reuse_paid(compress_lossless(job), self.memory.store, self.key)
+        if not job.inner.has_ceiling or not result.over_budget:
             return result
         # One summary, and excerpts of what has to stay: the least that there is.
-        least = yield from super()._begin(run, use_model=False)
+        if any(placed.index is not None for placed in job.layers.nodes):
+            least = yield from compress_to_least(job)
+        else:
+            least = yield from super()._begin(run, use_model=False)
         return least if least.tokens_after < result.tokens_after else result
 
     def _make_job(self, run: Run, *, use_model: bool) -> LosslessJob:
@@ -171,3 +155,7 @@ class LosslessEngine(ContextCompressor):
             gone = {index: result.before[index] for index in result.fold.touched}
             self.memory.remember(list_nodes(result.fold.summaries, self.key), gone)
         return super()._remember(result, run)
+
+
+def _ask_once(request: SummaryRequest) -> Generator[SummaryRequest, str, str]:
+    return (yield request)

@@ -16,7 +16,8 @@ from midfold.engines.lossless.chunks import (
 from midfold.engines.lossless.layers import Layers, contiguous
 from midfold.engines.lossless.nodes import SummaryNode, write_frame
 from midfold.engines.lossless.plans import cut_plan, list_plans
-from midfold.engines.lossless.writing import NodeWriter, WrittenNode
+from midfold.engines.lossless.writing import LeafDraft, NodeWriter, WrittenNode
+from midfold.faults import faultpoint
 from midfold.folding import (
     Compression,
     CompressionJob,
@@ -35,11 +36,17 @@ from midfold.folding import (
     splice,
 )
 from midfold.messages import Message, MessageDigest, is_request, own_digest
-from midfold.summaries import DIGEST, Retention, SummaryJob, active_task
+from midfold.summaries import DIGEST, Retention, SummaryJob, active_task, carry_on
+from midfold.summaries.digest import KeptMessages
 from midfold.summaries.ledger import LedgerCache
 
 M = TypeVar("M")
 PINS_PART = 0.02
+STANDING_PART = 0.12
+MOST_STANDING_TOKENS = 3_000
+"""Of the target, and at most: rules, goal, changed files and what is open, in the frame of every fold."""
+_TASK_PART = 0.03
+_SHORT_TASK_CHARS, _CHARS_PER_TOKEN = 200, 4
 _LEAST_ROOM_TOKENS = 400
 _MOST_LEFT = 0.9
 """Of summaries that are condensed under a ceiling: one in their place is sure to be smaller."""
@@ -89,10 +96,12 @@ def _choose(job: LosslessJob) -> "_Frontier":
     """Choose the tail: a shorter one where it would leave no room for summaries."""
     inner = job.inner
     task = inner.redact(active_task(inner.layout.messages))
+    if inner.has_ceiling:  # the request itself follows the summaries; its first words point at it
+        task = task[: max(int(inner.policy.target_tokens * _TASK_PART * _CHARS_PER_TOKEN), _SHORT_TASK_CHARS)]
     for plan, budget in list_plans(inner):
         edits = shrink_results(inner, plan, budget)
         chunks = cut_plan(inner, plan, job.layers.rest, job.sizes_of_layers.leaf_tokens)
-        frontier = _Frontier(job, plan, edits, chunks=chunks, task=task)
+        frontier = _Frontier(job, plan, edits, chunks=chunks, task=task, standing=job.layers.standing)
         if frontier.room() >= _LEAST_ROOM_TOKENS:
             break
     return frontier
@@ -111,6 +120,8 @@ class _Frontier:
     chunks: Sequence[Span] = ()
     task: str = ""
     """the active task, as the frame says it"""
+    standing: str = ""
+    """what holds for the whole conversation, as the frame says it"""
 
     def write(self) -> Generator[SummaryRequest, str, None]:
         """Write a leaf for each chunk, then condense until all summaries fit into their room."""
@@ -119,19 +130,28 @@ class _Frontier:
             self.nodes.append(placed.node)
             if placed.index is not None:
                 self.messages[placed.node.id] = job.messages[placed.index]
-        writer = NodeWriter(_blank_job(job, self.plan), job.inner.count, job.inner.key, job.inner.use_model)
-        # The frame grows by a line for each summary.
-        budgets = self._budgets(self.room() - _MAP_LINE_TOKENS * len(self.chunks))
-        for chunk, budget in zip(self.chunks, budgets, strict=True):
-            written = yield from writer.write_leaf(
-                chunk,
-                [own_digest(job.inner.layout.messages[index]) for index in chunk],
-                source_tokens=job.inner.layout.tokens(chunk),
-                budget_tokens=budget,
-            )
-            self._add(written)
+        blank = _blank_job(job, self.plan)
+        writer = NodeWriter(blank, job.inner.count, job.inner.key, job.inner.use_model)
+        leaves = self._read_leaves(writer)
+        standing = replace(blank, pins=job.inner.state.pins, body_tokens=_standing_tokens(job))
+        self.standing = carry_on(standing, job.layers.standing, [leaf.sources for leaf in leaves])
+        for leaf, budget in zip(leaves, self._budgets(), strict=True):
+            self._add((yield from writer.write_leaf(leaf, budget_tokens=budget)))
+            faultpoint("lcm.leaf")
         self.nodes.sort(key=lambda node: node.first)
         yield from self._condense(writer)
+
+    def _read_leaves(self, writer: NodeWriter) -> list[LeafDraft]:
+        layout = self.job.inner.layout
+        return [
+            writer.read_leaf(
+                chunk,
+                [own_digest(layout.messages[index]) for index in chunk],
+                source_tokens=layout.tokens(chunk),
+                room=budget,
+            )
+            for chunk, budget in zip(self.chunks, self._budgets(), strict=True)
+        ]
 
     def room(self) -> int:
         """Return the room of all summaries beside what stays and the frame."""
@@ -144,14 +164,13 @@ class _Frontier:
 
     def frame(self) -> Message:
         """Write the frame for the summaries as they are."""
-        inner = self.job.inner
-        pins = "\n".join(f"- [pinned] {inner.redact(' '.join(pin.split()))}" for pin in inner.state.pins)
-        notes = f"## Constraints & Preferences\n{pins}" if pins else ""
-        return write_frame(self.task, notes, self.nodes, self.job.layers.added, inner.key)
+        return write_frame(self.task, self.standing, self.nodes, self.job.layers.added, self.job.inner.key)
 
-    def _budgets(self, room: int) -> list[int]:
+    def _budgets(self) -> list[int]:
         """Share the room out: as a leaf needs, or under a ceiling all of it."""
         inner, sizes = self.job.inner, self.job.sizes_of_layers
+        # The frame grows by a line for each summary.
+        room = self.room() - _MAP_LINE_TOKENS * len(self.chunks)
         tokens = [inner.layout.tokens(chunk) for chunk in self.chunks]
         wanted = [sizes.leaf_budget(each) for each in tokens]
         if not inner.has_ceiling:
@@ -183,6 +202,7 @@ class _Frontier:
             self.nodes[chosen.start : chosen.stop] = []
             self._add(written)
             self.nodes.sort(key=lambda node: node.first)
+            faultpoint("lcm.condense")
 
     def _shorten(self, writer: NodeWriter, room: int) -> None:
         written = writer.shorten(self.nodes[0], room)
@@ -196,17 +216,22 @@ class _Frontier:
         self.made.append(written)
 
 
+def _standing_tokens(job: LosslessJob) -> int:
+    return min(int(job.inner.policy.target_tokens * STANDING_PART), MOST_STANDING_TOKENS)
+
+
 def _blank_job(job: LosslessJob, plan: FoldPlan) -> SummaryJob:
     """Return the terms of every summary of this compression."""
     inner = job.inner
     layout, policy = inner.layout, inner.policy
     folded = {index for span in plan.spans for index in span}
+    kept = [message for index, message in enumerate(layout.messages) if index not in folded]
     return SummaryJob(
         messages=layout.messages,
         pairing=layout.pairing,
         numbers=job.layers.numbers,
         folded=(),
-        kept=[message for index, message in enumerate(layout.messages) if index not in folded][-_KEPT_READ:],
+        kept=KeptMessages(kept[-_KEPT_READ:]),
         template=policy.template,
         body_tokens=0,
         rules_tokens=policy.target_tokens * PINS_PART if policy.pins else 0.0,
@@ -240,6 +265,7 @@ def _finish(job: LosslessJob, frontier: _Frontier) -> Compression[Message]:
     """Put the summaries in, if that is worth it."""
     inner = job.inner
     fold = _make_fold(job, frontier)
+    faultpoint("lcm.assemble")
     messages = splice(fold, job.messages)
     known = dict(zip(map(id, job.messages), job.sizes, strict=True))
     tokens = inner.overhead_tokens + sum(

@@ -15,7 +15,7 @@ from midfold.folding import (
     read_summary,
 )
 from midfold.messages import Message, own_digest
-from midfold.summaries import prompts
+from midfold.summaries import join_bodies, prompts
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,8 @@ class Layers:
     """what each of these is known by in the whole conversation"""
     added: tuple[int, ...]
     """numbers of messages behind which one was put in"""
+    standing: str = ""
+    """what the frame says of the whole conversation"""
 
 
 def read_layers(messages: Sequence[Message], sizes: Sequence[int], key: bytes, head: int) -> Layers:
@@ -49,6 +51,7 @@ def read_layers(messages: Sequence[Message], sizes: Sequence[int], key: bytes, h
     frames: list[int] = []
     rest: list[int] = []
     added: set[int] = set()
+    standing: list[str] = []
     lead = count_leading_system(messages)
     other = find_summary(messages, lead, head, key)
     for index, message in enumerate(messages):
@@ -56,17 +59,27 @@ def read_layers(messages: Sequence[Message], sizes: Sequence[int], key: bytes, h
         framed = None if node else read_frame(message, key)
         if node is None and framed is None and index == other:
             node, framed = take_over(message, key), None
-            added |= set(_numbers_of(message).added) if node else set()
+            if node is not None:
+                added |= set(_numbers_of(message).added)
+                standing.append(node.body)
         if node is not None:
             nodes.append(PlacedNode(replace(node, tokens=sizes[index]), index))
         elif framed is not None:
             frames.append(index)
-            added |= set(framed.added)
+            added |= set(framed.numbers.added)
+            standing.append(framed.standing)
         else:
             rest.append(index)
     spans = join_spans(span for placed in nodes for span in placed.node.spans)
     numbers = number_messages(len(rest) + 1, len(rest), FoldedNumbers(spans, tuple(sorted(added))))
-    return Layers(tuple(nodes), tuple(frames), tuple(rest), tuple(numbers[: len(rest)]), tuple(sorted(added)))
+    return Layers(
+        nodes=tuple(nodes),
+        frames=tuple(frames),
+        rest=tuple(rest),
+        numbers=tuple(numbers[: len(rest)]),
+        added=tuple(sorted(added)),
+        standing=join_bodies(standing),
+    )
 
 
 def list_nodes(messages: Iterable[Message], key: bytes) -> list[SummaryNode]:

@@ -20,6 +20,7 @@ from midfold.engines.lossless.history import (
 from midfold.engines.lossless.node_batches import NodeBatches
 from midfold.engines.lossless.nodes import SummaryGraph, SummaryNode
 from midfold.errors import StoreError
+from midfold.faults import faultpoint
 from midfold.folding import Span, join_spans
 from midfold.messages import Message
 from midfold.search import Origin
@@ -160,7 +161,9 @@ class LosslessMemory:
         with suppress(StoreError), self._lock:
             batches = NodeBatches(self.store, self.session_id)
             self._load_new(batches)  # a copy of this engine may have saved some
+            faultpoint("lcm.save.before")
             batches.save(self._next_batch, self._unsaved.values())
+            faultpoint("lcm.save.after")
             self._saved |= dict.fromkeys(self._unsaved, self._next_batch)
             self._next_batch += 1
             self._unsaved.clear()

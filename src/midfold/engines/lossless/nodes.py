@@ -111,9 +111,9 @@ def read_node(message: Message, key: bytes) -> SummaryNode | None:
 
 
 def write_frame(
-    task: str, notes: str, nodes: Sequence[SummaryNode], added: Sequence[int], key: bytes
+    task: str, standing: str, nodes: Sequence[SummaryNode], added: Sequence[int], key: bytes
 ) -> Message:
-    """Make the message behind all summaries: the active task, the user's pins, and the map of what is where.
+    """Make the message behind all summaries: the active task, what stands, and the map of what is where.
 
     `added` are the numbers of messages behind which one was put in to make the list legal.
     """
@@ -127,19 +127,31 @@ def write_frame(
     )
     sections = {
         TASK_HEADING: quote_headings(task),
-        **split_sections(notes),
+        **split_sections(standing),
         MAP_HEADING: "\n".join([*listed, lookup]),
         FOLDED_HEADING: FoldedNumbers(_join(nodes), tuple(added)).render(),
     }
     return Message("user", (Text(prompts.seal_summary(join_sections(sections), key)),))
 
 
-def read_frame(message: Message, key: bytes) -> FoldedNumbers | None:
-    """Return the numbers that the frame of earlier summaries states; `None` for any other message."""
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What the message behind earlier summaries says, but for the active task and the map."""
+
+    numbers: FoldedNumbers
+    standing: str
+    """of the whole conversation"""
+
+
+def read_frame(message: Message, key: bytes) -> Frame | None:
+    """Read the frame of earlier summaries; `None` for any other message."""
     body = _open(message, key)
-    if body is None or MAP_HEADING not in split_sections(body):
+    sections = split_sections(body or "")
+    if body is None or MAP_HEADING not in sections:
         return None
-    return read_folded_numbers(body)
+    for heading in (TASK_HEADING, MAP_HEADING, FOLDED_HEADING):
+        sections.pop(heading, None)
+    return Frame(read_folded_numbers(body), join_sections(sections))
 
 
 def _join(nodes: Iterable[SummaryNode]) -> tuple[Span, ...]:

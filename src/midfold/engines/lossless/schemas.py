@@ -72,8 +72,8 @@ SCHEMAS: tuple[dict[str, object], ...] = (
         "name": "lcm_expand_query",
         "description": (
             "Answer a question from what a summary stands for, or from the whole conversation: the passages "
-            "that answer it best, with their message numbers. Use it when a question is wider than a "
-            "search for words."
+            "that answer it best, with their message numbers, and where a model is set up, its answer. "
+            "Use it when a question is wider than a search for words."
         ),
         "parameters": {
             "type": "object",

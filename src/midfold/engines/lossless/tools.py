@@ -13,19 +13,24 @@ from midfold.engines.lossless.history import NumberedMessage, SearchedMessage
 from midfold.engines.lossless.memory import LosslessMemory
 from midfold.engines.lossless.nodes import SummaryNode
 from midfold.engines.lossless.passages import rank_texts
+from midfold.engines.lossless.questions import FoundPassage, QuestionReader
 from midfold.engines.lossless.regex import Finder, PatternRefused, compile_pattern
 from midfold.engines.lossless.schemas import SCHEMAS
-from midfold.errors import MidfoldError
+from midfold.errors import MidfoldError, SummaryUnavailable
 from midfold.folding import Span, join_spans
 from midfold.messages import Message, ToolCall, ToolResult, texts_of
+from midfold.redact import redact
+from midfold.summaries.tool_calls import one_line
 
 MOST_TOKENS = 8_000
 DEFAULT_TOKENS = 2_000
 FEWEST_TOKENS = 200
 _SNIPPET_CHARS = 240
+_ECHO_CHARS = 120
 _PASSAGE_TOKENS = 300
 _MOST_RANGE = 2_000
 _MOST_FOUND = 30
+_MOST_PAGES = 1_000_000
 _RANGE = re.compile(r"(\d{1,9})(?:\s{0,3}[-–]\s{0,3}(\d{1,9}))?")
 
 ROLES = ("user", "assistant", "tool")
@@ -47,6 +52,8 @@ class LosslessTools:
     """the summaries among `shown`"""
     most_read: int = 400
     """messages behind a summary that are all read to answer a question; of more, those that are found"""
+    reader: QuestionReader | None = None
+    """who answers questions; without one, passages do"""
 
     def handle(self, name: str, arguments: Mapping[str, object]) -> str:
         """Answer a call; whatever is wrong with it is said in the answer."""
@@ -73,7 +80,7 @@ class LosslessTools:
             rows += self._search_summaries(query, find)
         if scope in ("messages", "all"):
             rows += self._search_messages(query, find, _filters(arguments))
-        return self._page({"query": query, "found": len(rows)}, "results", rows, arguments)
+        return self._page({"query": _echo(query), "found": len(rows)}, "results", rows, arguments)
 
     def _search_summaries(self, query: str, find: Finder | None) -> list[dict[str, object]]:
         nodes = list(self.memory.graph.nodes.values())
@@ -193,17 +200,30 @@ class LosslessTools:
     def _expand_query(self, arguments: Mapping[str, object]) -> str:
         question = _text(arguments, "question")
         node = self._node(arguments) if arguments.get("id") else None
-        passages = [
-            (each, piece)
+        pieces = [
+            FoundPassage(each.number, each.message.role, piece)
             for each in _without_looks(self._read_for(question, node))
             for piece in split_text(_write_out(each.message), _PASSAGE_TOKENS)
         ]
-        order = rank_texts(question, [piece for _, piece in passages])
-        rows = [
-            {"message": passages[at][0].number, "role": passages[at][0].message.role, "text": passages[at][1]}
-            for at in order
-        ]
-        return self._page({"question": question}, "passages", rows, arguments)
+        passages = [pieces[at] for at in rank_texts(question, [piece.text for piece in pieces])]
+        rows = [{"message": each.number, "role": each.role, "text": each.text} for each in passages]
+        return self._page(
+            {"question": _echo(question), **self._answer(question, passages, arguments)},
+            "passages",
+            rows,
+            arguments,
+        )
+
+    def _answer(
+        self, question: str, passages: Sequence[FoundPassage], arguments: Mapping[str, object]
+    ) -> dict[str, object]:
+        """Have a model answer, where one is to: in half of the room, so that passages prove what it says."""
+        if self.reader is None or _number(arguments, "page", 1, 1, _MOST_PAGES) > 1:
+            return {}
+        try:
+            return {"answer": self.reader.answer(question, passages, _most_tokens(arguments) // 2)}
+        except SummaryUnavailable as error:
+            return {"no_answer": one_line(redact(str(error)), _SNIPPET_CHARS)}
 
     def _read_for(self, question: str, node: SummaryNode | None) -> list[NumberedMessage]:
         """Read the messages that may answer a question: few of them all, of many those that are found."""
@@ -256,8 +276,8 @@ class LosslessTools:
             facts,
             name,
             rows,
-            page=_number(arguments, "page", 1, 1, 1_000_000),
-            most_tokens=_number(arguments, "max_tokens", DEFAULT_TOKENS, FEWEST_TOKENS, MOST_TOKENS),
+            page=_number(arguments, "page", 1, 1, _MOST_PAGES),
+            most_tokens=_most_tokens(arguments),
             count=self.count,
         )
 
@@ -293,6 +313,11 @@ def _is_look(message: Message, own_calls: frozenset[str]) -> bool:
     return bool(ids) and own_calls.issuperset(ids)
 
 
+def _echo(words: str) -> str:
+    """Repeat what was asked, as far as there is room for it in the smallest answer."""
+    return one_line(words, _ECHO_CHARS)
+
+
 def _text(arguments: Mapping[str, object], name: str) -> str:
     value = arguments.get(name)
     if not isinstance(value, str) or not value.strip():
@@ -314,6 +339,10 @@ def _number(arguments: Mapping[str, object], name: str, default: int, least: int
     if not isinstance(value, int) or isinstance(value, bool):
         raise BadCall(f"{name} is a whole number")
     return min(max(value, least), most)
+
+
+def _most_tokens(arguments: Mapping[str, object]) -> int:
+    return _number(arguments, "max_tokens", DEFAULT_TOKENS, FEWEST_TOKENS, MOST_TOKENS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ Each step is sure to be smaller than what it stands for, so that folding always 
 """
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from heapq import nlargest
 from typing import TypeAlias
@@ -18,7 +18,9 @@ from midfold.summaries import (
     AnswerRejected,
     Draft,
     Retention,
+    Sources,
     SummaryJob,
+    TurnFacts,
     ask_model,
     condense_with_model,
     explain_failure,
@@ -51,6 +53,15 @@ class WrittenNode:
     retention: Retention = _NOTHING_KEPT
 
 
+@dataclass(frozen=True, slots=True)
+class LeafDraft:
+    """A leaf whose messages were read, and that says nothing yet."""
+
+    node: SummaryNode
+    job: SummaryJob
+    sources: Sources
+
+
 Writing: TypeAlias = Generator[SummaryRequest, str, WrittenNode]
 
 
@@ -62,18 +73,23 @@ class NodeWriter:
     count: Count
     key: bytes
     use_model: bool
+    newest: dict[tuple[int, ...], TurnFacts] = field(default_factory=dict)
+    """how things stand at the end: read once for all summaries that are condensed"""
 
-    def write_leaf(
-        self, chunk: Span, digests: Iterable[bytes], *, source_tokens: int, budget_tokens: int
-    ) -> Writing:
-        """Summarise messages."""
-        job = self._window(Span(chunk.start, chunk.stop + _LOOK_AHEAD), budget_tokens)
+    def read_leaf(self, chunk: Span, digests: Iterable[bytes], *, source_tokens: int, room: int) -> LeafDraft:
+        """Read the messages of a leaf; `room` is about what its words will have."""
+        job = self._window(Span(chunk.start, chunk.stop + _LOOK_AHEAD), room)
         job = replace(job, folded=range(len(chunk)))
         numbers = join_spans(Span(each, each + 1) for each in job.numbers[: len(chunk)])
         node = SummaryNode(name_node(digests, 0, self.key), 0, numbers, (), "", source_tokens)
-        draft = yield from self._draft(job, ask_model)
-        source = partial(_texts, job.messages[: len(chunk)])
-        return self._finish(node, draft, budget_tokens, source)
+        return LeafDraft(node, job, gather_sources(job))
+
+    def write_leaf(self, leaf: LeafDraft, *, budget_tokens: int) -> Writing:
+        """Summarise messages that were read."""
+        job = replace(leaf.job, body_tokens=budget_tokens, model_tokens=budget_tokens)
+        draft = yield from self._draft(job, leaf.sources, ask_model)
+        source = partial(_texts, job.messages[: len(job.folded)])
+        return self._finish(leaf.node, draft, budget_tokens, source)
 
     def condense(self, nodes: Sequence[SummaryNode], *, budget_tokens: int) -> Writing:
         """Summarise summaries."""
@@ -88,7 +104,7 @@ class NodeWriter:
             body="",
             source_tokens=sum(node.source_tokens for node in nodes),
         )
-        draft = yield from self._draft(job, condense_with_model)
+        draft = yield from self._draft(job, gather_sources(job), condense_with_model)
         return self._finish(node, draft, budget_tokens, lambda: previous)
 
     def shorten(self, node: SummaryNode, budget_tokens: int) -> WrittenNode:
@@ -99,7 +115,8 @@ class NodeWriter:
     def _newest(self, budget_tokens: int) -> SummaryJob:
         """Return a job that folds nothing, and sees how things stand at the end."""
         total = len(self.job.messages)
-        return self._window(Span(max(total - _LOOK_AHEAD, 0), total), budget_tokens)
+        job = self._window(Span(max(total - _LOOK_AHEAD, 0), total), budget_tokens)
+        return replace(job, readings=self.newest)
 
     def _window(self, span: Span, budget_tokens: int) -> SummaryJob:
         """Return a job over a part of the messages: its cost must not grow with the conversation."""
@@ -111,13 +128,13 @@ class NodeWriter:
             numbers=self.job.numbers[span.start : span.stop],
             body_tokens=budget_tokens,
             model_tokens=budget_tokens,
+            readings={},
         )
 
     def _draft(
-        self, job: SummaryJob, ask: Callable[..., Generator[SummaryRequest, str, str]]
+        self, job: SummaryJob, sources: Sources, ask: Callable[..., Generator[SummaryRequest, str, str]]
     ) -> Generator[SummaryRequest, str, Draft]:
         """Ask for a summary, then for a terse one; what a model cannot do is left to the digest."""
-        sources = gather_sources(job)
         if not self.use_model:
             return Draft(job, sources)
         warning = ""
