@@ -71,6 +71,15 @@ class Running:
             assert time.monotonic() < until
             time.sleep(0.002)
 
+    def wait_for_preparation(self) -> None:
+        """Wait until no fold is being prepared; on a busy machine one may be late for the next request."""
+        until = time.monotonic() + 10
+        index = self.app.gateway.parts.index
+        engines = [session.engine for session in index.sessions if session.engine is not None]
+        while any(each.get_status()["preparation"]["phase"] == "preparing" for each in engines):
+            assert time.monotonic() < until
+            time.sleep(0.002)
+
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:

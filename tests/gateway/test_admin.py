@@ -78,8 +78,9 @@ def test_a_conversation_is_folded_read_corrected_and_unfolded(person, talk, stor
     assert re.match(r"Compressed: 125 → \d+ messages", folded["headline"])
     shown = person.get(f"/conversations/{talk}")
     assert [each["kind"] for each in shown["chain"]] == ["root", "continuation"]
-    assert shown["pressure"]
     assert shown["folds"][0]["focus"] == "the parser"
+    before, after = (point["tokens"] for point in shown["pressure"][-2:])
+    assert (before, after) == (shown["folds"][0]["tokens_before"], shown["folds"][0]["tokens_after"])
     fold = person.get(f"/conversations/{talk}/folds/1")
     assert fold["is_newest"]
     assert {row["before"] for row in fold["rows"] if row["before"] is not None} == set(range(125))

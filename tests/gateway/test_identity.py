@@ -178,13 +178,13 @@ def test_a_branch_that_nobody_goes_on_with_leaves_the_memory(store):
         return read_turn(body, "openai_chat", {}, cache)
 
     first = turn("a", "ok", "b", "ok", "c")
-    session = index.claim(first.history)
+    session, first = index.claim(first)
     Records(store).record(first, session)
     other = turn("a", "ok", "B", "ok", "C")
     Records(store).record(other, session)  # as another gateway may have it
     assert session.branch_of
     now[0] = 100.0
-    index.claim(turn("something else").history)
+    index.claim(turn("something else"))
     assert expired == [session]
     assert len(index) == 1
 
@@ -214,3 +214,28 @@ def test_what_was_said_last_is_written_when_nobody_goes_on(settings_for, store, 
     assert [record.role for record in store.history("s1")] == ["user", "assistant"]
     Records(store).flush(session)
     assert store.count_history("s1") == 2
+
+
+def test_a_fold_that_shortens_the_newest_result_leaves_nothing_to_be_written_twice(gateway, store):
+    from midfold.gateway.gateway import _end_session
+
+    call = {"id": "c1", "type": "function", "function": {"name": "read", "arguments": "{}"}}
+    words = [word for number in range(12) for word in (f"look at zone {number} " * 60, "ok")]
+    items = [
+        *said(*words, "read it"),
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": "a line of output\n" * 4_000},
+        {"role": "system", "content": "Be brief."},
+    ]
+    with Upstream(Reply("ok")) as up:
+        running = gateway(up, model__context_length=8_000, gateway__offload=False)
+        answer = running.ask(PATH, {"model": "any", "messages": items})
+        running.settle()
+        assert answer.changes["x-midfold-folded"] == "1"
+        parts = running.app.gateway.parts
+        (session,) = parts.index._by_conversation.values()
+        _end_session(parts.records, session)
+    (tip,) = store.conversations()
+    told = [record.item for record in store.history(tip.id)]
+    assert [item["role"] for item in told[-4:]] == ["assistant", "tool", "system", "assistant"]
+    assert [item["content"] for item in told] == [*(item["content"] for item in items), "ok"]

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 
 import pytest
 
@@ -53,6 +53,7 @@ def serve(tmp_path):
             "MIDFOLD_PROVIDERS__SCRIPTED__BASE_URL": f"{up.url}/v1",
             "MIDFOLD_COMPRESSION__SUMMARY_MODEL": "scripted/writer",
             "MIDFOLD_COMPRESSION__STRATEGY": "fold",
+            "MIDFOLD_GATEWAY__STOP_SECONDS": "1",
             "MIDFOLD_MODEL__CONTEXT_LENGTH": "100000",
         }
         process = subprocess.Popen(
@@ -121,8 +122,7 @@ def test_a_summary_that_was_paid_for_is_used_after_a_kill(serve, tmp_path):
         with serve(up) as (_, port):
             ask(port, NEAR)  # as a client asks again whose connection was lost
             wait_for(lambda: len([each for each in up.requests if each.json["model"] != "writer"]) == 2)
-            time.sleep(0.5)
-            assert ask(port, OVER) == "1"
+            wait_for(lambda: ask(port, OVER) == "1")  # while the fold is prepared, the request still fits
     assert provider.summaries == 1
     assert "parking meter" in json.dumps(up.requests[-1].json)
 
@@ -170,3 +170,22 @@ def test_a_kill_in_the_middle_of_a_stream_loses_no_conversation(serve, tmp_path)
     with open_store(tmp_path / "sessions.db") as store:
         assert store.check() == []
         assert len(store.conversations()) == 1
+
+
+def test_a_stop_signal_ends_every_stream_with_an_error_event_and_the_process_well(serve, tmp_path):
+    with Upstream(Provider(words="word " * 2_000, chunk_seconds=0.05)) as up, serve(up) as (process, port):
+        with ExitStack() as stack:
+            answers = []
+            for number in range(20):
+                items = [{"role": "user", "content": f"question {number}"}]
+                answers.append(stack.enter_context(asking(port, items, stream=True)))
+            assert all(answer.read(20) for answer in answers)
+            process.send_signal(signal.SIGTERM)
+            for answer in answers:
+                ending = answer.read()
+                assert b"stopping" in ending
+                assert b"[DONE]" not in ending
+        assert process.wait(30) == 0
+    with open_store(tmp_path / "sessions.db") as store:
+        assert store.check() == []
+        assert len(store.conversations()) == 20

@@ -37,15 +37,12 @@ BOMBS = {
 def test_a_bomb_is_stopped_while_it_unpacks(encoding):
     tracemalloc.start()
     try:
-        started = time.process_time()
         with pytest.raises(BodyRefused) as raised:
             unpack_body(BOMBS[encoding], encoding, CAP)
-        seconds = time.process_time() - started
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
     assert raised.value.status in (400, 413)
-    assert seconds < 0.1
     assert peak < 16 * MB
 
 

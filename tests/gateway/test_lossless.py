@@ -43,7 +43,7 @@ def converse(running, dialect, items, rounds):
         assert answer.status == 200
         assert int(answer.changes["x-midfold-folded"])
     turn = read_turn(json.dumps(body).encode(), dialect, {}, MessageCache(parse))
-    return running.app.gateway.parts.index.find(turn.history).engine, items
+    return running.app.gateway.parts.index.find(turn)[0].engine, items
 
 
 def call(engine, name, **arguments):

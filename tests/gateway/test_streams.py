@@ -10,6 +10,7 @@ import pytest
 from midfold.testing import Reply, Upstream
 from midfold.testing.upstream import DeliveryFault, Ending, HttpStatus
 from midfold.wire.sse import SseReader
+from support.pace import LONG_SECONDS
 
 PATHS = {
     "/v1/chat/completions": ("messages", "[DONE]"),
@@ -105,7 +106,7 @@ def open_stream(running, up, path="/v1/chat/completions"):
 
 
 def test_a_client_that_leaves_cancels_the_upstream(gateway):
-    with Upstream(Reply(LONG, fault=DeliveryFault(chunk_seconds=0.05))) as up:
+    with Upstream(Reply(LONG, fault=DeliveryFault(chunk_seconds=0.5))) as up:
         running = gateway(up)
         lines = [open_stream(running, up) for _ in range(20)]
         for line in lines:
@@ -115,7 +116,7 @@ def test_a_client_that_leaves_cancels_the_upstream(gateway):
         for line in lines:
             line.close()
         up.wait_until(lambda: up.open_connections == 0)
-        assert time.monotonic() - started < 1.5
+        assert time.monotonic() - started < LONG_SECONDS  # the answer would take a minute
         running.settle()
         assert running.ask("/v1/models", method="GET").status == 200
 

@@ -23,7 +23,11 @@ _CALL_NUMBERS = count(1)
 
 def answer_as_an_agent(received: Received) -> Reply:
     """Ask for a tool when a person spoke, and say what was done when a tool did."""
-    newest = next(message for message in reversed(received.messages) if message.role != "system")
+    newest = next(
+        message
+        for message in reversed(received.messages)
+        if message.role != "system" and not message.text.startswith("Keep in mind")
+    )
     number = sum(1 for message in received.messages if message.role == "assistant")
     if newest.role == "tool" or any(True for part in newest.parts if type(part).__name__ == "ToolResult"):
         return Reply(f"Done with step {number}: the tariff of zone {number % 7} is 2.4{number % 10}.")
@@ -214,4 +218,88 @@ class SdkAgent(Client):
         }
 
 
+class Aider(Client):
+    """Sends a file that changes and an answer of its own before what it works on, and a reminder at the end.
+
+    What it works on becomes history with every third request; then the file moves behind it.
+    """
+
+    dialect = "openai_chat"
+    path = "/v1/chat/completions"
+    streams = False
+    reminds_in = "system"
+    """the role of the reminder; with none, it stands behind the words of the newest request"""
+
+    done = 0
+    """how many messages are history"""
+
+    def turn(self, words: str) -> str:
+        if self.turns % 3 == 0 and self.history:
+            self.history += [
+                {"role": "user", "content": "The files were changed as you said."},
+                {"role": "assistant", "content": "Ok."},
+            ]
+            self.done = len(self.history)
+        return super().turn(words + tool_output(self.turns, 2_000))
+
+    def results(self, results: list[tuple[str, str]]) -> Items:
+        return [{"role": "tool", "tool_call_id": call, "content": text} for call, text in results]
+
+    def body(self) -> dict[str, Any]:
+        file = "These are the files that you may change; trust them.\n" + tool_output(self.done, 1_500)
+        files = [
+            {"role": "user", "content": file},
+            {"role": "assistant", "content": "Ok, I will change only these files."},
+        ]
+        sent = [dict(item) for item in [*self.history[: self.done], *files, *self.history[self.done :]]]
+        reminder = "Answer with whole functions, and nothing else. " * 5
+        if self.reminds_in:
+            sent.append({"role": self.reminds_in, "content": reminder})
+        elif sent[-1]["role"] == "user":
+            sent[-1]["content"] += f"\n\n{reminder}"
+        system = {"role": "system", "content": "You are an agent."}
+        tool = {"type": "function", "function": {"name": "read_file", "parameters": {"type": "object"}}}
+        return {"model": "gpt-5-mini", "messages": [system, *sent], "tools": [tool]}
+
+
+class AiderWithWords(Aider):
+    """Puts its reminder behind the words of the newest request."""
+
+    reminds_in = ""
+
+
+class Noted(SdkAgent):
+    """Puts a note of the user's before the newest reply and the newest request, wherever they are."""
+
+    role = "user"
+    depth = 2
+
+    def body(self) -> dict[str, Any]:
+        body = super().body()
+        items = body["messages"]
+        note = {"role": self.role, "content": "Keep in mind: answers are short, and units are metric."}
+        at = max(len(items) - self.depth, 1)
+        while items[at]["role"] == "tool":  # a result follows its call
+            at -= 1
+        return body | {"messages": [*items[:at], note, *items[at:]]}
+
+
+class NotedLast(Noted):
+    """Puts the note at the very end."""
+
+    depth = 0
+
+    def body(self) -> dict[str, Any]:
+        body = SdkAgent.body(self)
+        note = {"role": "user", "content": "Keep in mind: answers are short, and units are metric."}
+        return body | {"messages": [*body["messages"], note]}
+
+
 CLIENTS = {"Claude Code": ClaudeCode, "Codex": Codex, "an SDK agent": SdkAgent}
+RESTLESS = {
+    "aider": Aider,
+    "aider that reminds in the request": AiderWithWords,
+    "a note in the middle": Noted,
+    "a note at the end": NotedLast,
+}
+"""Clients that move messages with each request."""

@@ -8,14 +8,23 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 
 from midfold.concurrency import LoopThread, run_in_thread
 from midfold.config import Settings
-from midfold.engines import EngineSetup, FoldingEngine, Summarizer, find_engine, open_engine
+from midfold.engines import (
+    ContextCompressor,
+    EngineSetup,
+    FoldingEngine,
+    Summarizer,
+    find_engine,
+    open_engine,
+)
 from midfold.errors import SessionBusy, SessionNotFound, StoreError, SummaryUnavailable
 from midfold.folding import SummaryRequest, state_from_json
 from midfold.gateway.session import GatewaySession
+from midfold.gateway.shared_folds import SharedFolds
 from midfold.gateway.turns import ClientTurn
 from midfold.keys import OverBudget, Purse, Reservation
 from midfold.messages import MessageCache
@@ -44,6 +53,11 @@ class EngineFactory:
     cache: MessageCache
     limits: LearnedLimits
     summaries: "SummaryWriters"
+
+    @property
+    def shared(self) -> SharedFolds:
+        """The folds that gateways on the same store prepare for one another."""
+        return SharedFolds(self.store)
 
     def window_of(self, turn: ClientTurn, provider: str, base_url: str) -> Window:
         """Return how large the window of a request is."""
@@ -76,8 +90,11 @@ class EngineFactory:
             store=self.store,
             enabled=self.settings.compression.enabled,
             cache=self.cache,
+            answers_by_model=self.settings.context.answers_by_model,
         )
         engine = open_engine(find_engine(self.settings.context.engine, self.home), setup)
+        if type(engine) is ContextCompressor:
+            engine.on_prepared(partial(self.shared.publish, session))
         engine.on_session_start(
             session.id,
             home=str(self.home),

@@ -155,7 +155,8 @@ class RequestExchange:
             turn = self._read()
         except UnreadableRequest:
             return self._request.body
-        return self._parts.pipeline.count(turn, self._parts.index.find(turn.history))
+        session, turn = self._parts.index.find(turn)
+        return self._parts.pipeline.count(turn, session)
 
     def _read(self) -> ClientTurn:
         request = self._request
@@ -182,8 +183,7 @@ class RequestExchange:
 
     def _begin(self) -> tuple[ClientTurn, GatewaySession, PreparedRequest | None]:
         """Read a request, find its conversation, and prepare it, unless another of it is being prepared."""
-        turn = self._read()
-        session = self._parts.index.claim(turn.history)
+        session, turn = self._parts.index.claim(self._read())
         session.active += 1
         session.purse = self._purse
         if not session.turnstile.try_enter():

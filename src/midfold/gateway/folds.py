@@ -14,6 +14,8 @@ class FoldedHistory:
 
     messages: list[Message]
     folds: tuple[StoredFold, ...] = ()
+    kept: int = 0
+    """how many of the newest messages none of them took out"""
 
 
 def apply_stored_folds(
@@ -24,11 +26,21 @@ def apply_stored_folds(
     Those of the conversation itself come first, so that another one that begins alike changes nothing for it.
     """
     folds: list[StoredFold] = []
+    kept = len(messages)
     while (found := _find_fold(store, messages, chain, session_id)) is not None:
+        kept = min(kept, count_kept(found.fold, messages))
         messages = splice(found.fold, messages)  # whether it belongs here was asked before
         chain = chain_digests(messages)
         folds.append(found)
-    return FoldedHistory(messages, tuple(folds))
+    return FoldedHistory(messages, tuple(folds), kept)
+
+
+def count_kept(fold: Fold, messages: Sequence[Message]) -> int:
+    """Count the newest messages that a fold does not take out; it may shorten them."""
+    kept = 0
+    for step in fold.walk(messages):
+        kept = 0 if step.message is None or step.index is None else kept + 1
+    return kept
 
 
 def _find_fold(

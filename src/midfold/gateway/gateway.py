@@ -36,7 +36,7 @@ from midfold.wire import parse
 
 log = logging.getLogger("midfold.gateway")
 
-_CACHE_BYTES = 24 * 1024 * 1024
+_CACHE_BYTES = 14 * 1024 * 1024
 """Of messages that were read before; they take some three times as much in memory."""
 _TENANT_CACHE_BYTES = 6 * 1024 * 1024
 _DAY_SECONDS = 86_400.0

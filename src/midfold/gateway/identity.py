@@ -8,13 +8,16 @@ otherwise than it did is a branch, and a conversation of its own.
 import secrets
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from heapq import nlargest
 
+from midfold.gateway.riders import learn_riders, read_blocks, set_aside
 from midfold.gateway.session import CLIENT_STATE, GatewaySession
-from midfold.gateway.turns import OWN_HEADER, ClientHistory
+from midfold.gateway.turns import OWN_HEADER, ClientHistory, ClientTurn
 from midfold.store import KnownHistory, Store
 
 _SWEEP_SECONDS = 60.0
+_MOST_CANDIDATES = 32
 
 
 class SessionIndex:
@@ -43,24 +46,51 @@ class SessionIndex:
     def __len__(self) -> int:
         return len(self._by_conversation)
 
-    def claim(self, history: ClientHistory) -> GatewaySession:
-        """Return the conversation of a history, which counts as its newest from now on.
+    @property
+    def sessions(self) -> list[GatewaySession]:
+        """The conversations in memory."""
+        return list(self._by_conversation.values())
+
+    def claim(self, turn: ClientTurn) -> tuple[GatewaySession, ClientTurn]:
+        """Return the conversation of a request, which counts as its newest from now on, and its history.
 
         Of a hundred equal requests at once the first one makes the conversation and the others find it.
         Raises `StoreError` where the store cannot be asked.
         """
         with self._lock:
             expired = self._sweep()
-            session = self._find(history) or self._look_up(history)
-            self._keep(session, history)
+            session = self._recognise(turn) or self._look_up(turn)
+            turn = set_aside(turn, session.riders)
+            self._keep(session, turn.history)
         for each in expired:
             self._on_expired(each)
-        return session
+        return session, turn
 
-    def find(self, history: ClientHistory) -> GatewaySession | None:
-        """Return the conversation that a history is part of, without counting it as a request of it."""
+    def find(self, turn: ClientTurn) -> tuple[GatewaySession | None, ClientTurn]:
+        """Return the conversation that a request is part of, without counting it as one of it."""
         with self._lock:
-            return self._find(history)
+            session = self._recognise(turn)
+            return session, set_aside(turn, session.riders) if session is not None else turn
+
+    def _recognise(self, turn: ClientTurn) -> GatewaySession | None:
+        """Find it in memory, also where the client has moved messages that are no part of its history."""
+        session = self._find(turn.history)
+        if session is not None or not turn.history.settled_length:
+            return session
+        for session in self._newest_of(turn.history.hint):
+            history = set_aside(turn, session.riders)
+            if session.riders and self._find(history.history) is session:
+                return session
+            last = session.known
+            moved = learn_riders(last.messages, last.settled, history.messages)
+            if moved is not None:
+                session.riders = (*session.riders, *moved)
+                return session
+        return None
+
+    def _newest_of(self, hint: str) -> list[GatewaySession]:
+        named = (session for session in self._by_conversation.values() if session.hint == hint)
+        return nlargest(_MOST_CANDIDATES, named, key=lambda session: session.used_at)
 
     def _find(self, history: ClientHistory) -> GatewaySession | None:
         """Find it in memory: where it ended, or where it is asked the same again."""
@@ -71,27 +101,44 @@ class SessionIndex:
                 return session if digest in newest else None
         return None
 
-    def _look_up(self, history: ClientHistory) -> GatewaySession:
+    def _look_up(self, turn: ClientTurn) -> GatewaySession:
         """Find it in the store, or begin one."""
+        history = turn.history
         known = self._store.find_history(history.chain) if history.end else None
+        if known is not None and not known.is_end:
+            known = self._find_without_riders(turn, known) or known
         if known is not None and known.is_end and (session := self._adopt(known, history)) is not None:
             return session
         session = GatewaySession(secrets.token_hex(16), history.hint, history.dialect)
         session.branch_of = known.session_id if known is not None and known.length > 1 else ""
         return session
 
+    def _find_without_riders(self, turn: ClientTurn, known: KnownHistory) -> KnownHistory | None:
+        """Find the same conversation by its history alone, where it is known what its client moves."""
+        state = self._load_client(known.session_id)
+        history = set_aside(turn, read_blocks(state.get("riders"))).history
+        if history.chain == turn.history.chain:
+            return None
+        return self._store.find_history(history.chain, session_id=known.session_id)
+
     def _adopt(self, known: KnownHistory, history: ClientHistory) -> GatewaySession | None:
         stored = self._store.session(known.session_id)
         conversation = stored.conversation_id
         if (session := self._by_conversation.get(conversation)) is not None:
             return session if _may_be_same(history.hint, session.hint, conversation) else None
-        state = self._store.load_state(known.session_id, CLIENT_STATE)
-        hint = state.get("hint") if isinstance(state, dict) else None
+        state = self._load_client(known.session_id)
+        hint = state.get("hint")
         if not _may_be_same(history.hint, hint if isinstance(hint, str) else "", conversation):
             return None
-        return GatewaySession(
+        session = GatewaySession(
             known.session_id, history.hint, stored.dialect or history.dialect, conversation_id=conversation
         )
+        session.riders = session.saved_riders = read_blocks(state.get("riders"))
+        return session
+
+    def _load_client(self, session_id: str) -> Mapping[str, object]:
+        state = self._store.load_state(session_id, CLIENT_STATE)
+        return state if isinstance(state, dict) else {}
 
     def _keep(self, session: GatewaySession, history: ClientHistory) -> None:
         session.used_at = self._clock()

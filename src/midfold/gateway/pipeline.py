@@ -13,12 +13,13 @@ from midfold.engines import FoldingEngine
 from midfold.errors import DialectError, EngineContractError, MidfoldError, SessionEnded, StoreError
 from midfold.folding import Compression, state_to_json
 from midfold.gateway.engines import STATE, EngineFactory
-from midfold.gateway.folds import FoldedHistory, apply_stored_folds
+from midfold.gateway.folds import FoldedHistory, apply_stored_folds, count_kept
 from midfold.gateway.hygiene import HygieneGate
 from midfold.gateway.recall import RecallOffer, RecallTools
 from midfold.gateway.records import Records
 from midfold.gateway.session import GatewaySession, KnownItems
 from midfold.gateway.settings import UpstreamSettings
+from midfold.gateway.shared_folds import PREPARED_STATE
 from midfold.gateway.turns import ClientTurn, PreparedRequest
 from midfold.messages import Message, chain_digests
 from midfold.offload import Budgets, FileSink, enforce
@@ -44,6 +45,8 @@ class _Draft:
     offloaded: int = 0
     is_edited: bool = False
     warning: str = ""
+    kept: int = 0
+    """how many of the newest messages stand where they stood"""
 
 
 class RequestPipeline:
@@ -74,10 +77,11 @@ class RequestPipeline:
         """Return what is sent in place of a request; never raises for anything of ours."""
         try:
             turn = turn.reusing(session.known.messages, session.known.hashes)
-            session.known = KnownItems(turn.messages, turn.hashes)
+            session.known = KnownItems(turn.messages, turn.hashes, turn.history.settled_length)
             draft = self._splice(turn, session)
             engine = self._open_engine(turn, session, upstream)
             tokens = self._estimate(engine, turn, draft)
+            self._engines.shared.offer(session, engine, draft.messages)
             if self._is_due(engine, turn, draft, tokens):
                 draft = self._fold(turn, session, engine, draft)
                 tokens = self._estimate(engine, turn, draft)
@@ -143,6 +147,7 @@ class RequestPipeline:
             if not found.folds:
                 return turn.body
             items = render(found.messages, turn.request.dialect)
+            items = turn.with_riders(found.messages, items, found.kept)
             offer = self._offer(turn, session.engine if session is not None else None)
             return encode_body(_body_with(turn, items, offer.tools))
         except Exception as error:  # noqa: BLE001 - as above
@@ -165,14 +170,14 @@ class RequestPipeline:
         """Write a folded history; one that the provider would refuse is not sent."""
         dialect = turn.request.dialect
         if not found.folds and not offloaded:
-            return _Draft(turn.messages, turn.request.messages)
+            return _Draft(turn.messages, turn.request.messages, kept=len(turn.messages))
         items = render(found.messages, dialect)
         faults = self._count_errors(turn, items)
         # What the client sent is long and seldom at fault, so it is looked at only when the result is.
         if faults and faults > self._count_errors(turn, turn.request.messages):
             warning = "the folded request would not be legal; it was sent as it is"
-            return _Draft(turn.messages, turn.request.messages, warning=warning)
-        return _Draft(found.messages, items, len(found.folds), offloaded, is_edited=True)
+            return _Draft(turn.messages, turn.request.messages, warning=warning, kept=len(turn.messages))
+        return _Draft(found.messages, items, len(found.folds), offloaded, is_edited=True, kept=found.kept)
 
     def _open_engine(
         self, turn: ClientTurn, session: GatewaySession, upstream: UpstreamSettings
@@ -185,11 +190,11 @@ class RequestPipeline:
         return self._recall.offer(turn, engine) if self._recall is not None else RecallOffer()
 
     def _estimate(self, engine: FoldingEngine, turn: ClientTurn, draft: _Draft) -> int:
-        return engine.estimate(draft.items, system=turn.request.system, tools=turn.request.tools)
+        return engine.estimate(draft.items, system=_beside(turn), tools=turn.request.tools)
 
     def _is_due(self, engine: FoldingEngine, turn: ClientTurn, draft: _Draft, tokens: int) -> bool:
         request = turn.request
-        is_due = engine.should_compress_preflight(draft.items, system=request.system, tools=request.tools)
+        is_due = engine.should_compress_preflight(draft.items, system=_beside(turn), tools=request.tools)
         is_over = engine.enabled and self._gate.is_over(
             tokens,
             len(draft.items),
@@ -246,7 +251,7 @@ class RequestPipeline:
             stored.messages,
             stored,
             facts={"why": "gateway"},
-            states={STATE: state_to_json(engine.state)},
+            states={STATE: state_to_json(engine.state), PREPARED_STATE: None},
         )
         session.id = continued.session_id
         engine.on_session_start(session.id, boundary_reason="compression", old_session_id=old_id)
@@ -254,7 +259,13 @@ class RequestPipeline:
         log.info("%s folded: %s", session.conversation_id[:8], result.headline)
         messages = self._engines.cache.read(result.messages, turn.request.dialect)
         return _Draft(
-            messages, result.messages, draft.folds + 1, draft.offloaded, True, result.warning or draft.warning
+            messages,
+            result.messages,
+            draft.folds + 1,
+            draft.offloaded,
+            True,
+            result.warning or draft.warning,
+            min(draft.kept, count_kept(result.fold, result.before)) if result.fold is not None else 0,
         )
 
     def _finish(
@@ -269,18 +280,19 @@ class RequestPipeline:
     ) -> PreparedRequest:
         """Encode what is sent; what nobody edited are the client's own bytes."""
         cap = output_cap or turn.output_cap
+        items = turn.with_riders(draft.messages, draft.items, draft.kept) if turn.riders else draft.items
         if not draft.is_edited:
             return PreparedRequest(
-                turn.body, draft.items, False, tokens, tokens, output_cap=cap, warning=draft.warning
+                turn.body, items, False, tokens, tokens, output_cap=cap, warning=draft.warning
             )
         count = TokenCounter(turn.model or None)
         saved = sum(map(count, turn.messages)) - sum(map(count, draft.messages))
-        body = self._mark(turn, upstream, draft.items, offer.tools)
+        body = self._mark(turn, upstream, items, offer.tools)
         if output_cap is not None and output_cap != turn.output_cap:
             body = set_output_cap(body, turn.request.dialect, output_cap)
         return PreparedRequest(
             encode_body(body),
-            draft.items,
+            items,
             True,
             tokens,
             tokens + max(saved, 0),
@@ -332,15 +344,25 @@ def _body_with(turn: ClientTurn, items: Sequence[object], tools: Sequence[object
     return add_tools(written, list(tools)) if tools else written
 
 
+def _beside(turn: ClientTurn) -> object:
+    """Return what is sent beside the history, to be counted: the system prompt, and what was set aside."""
+    if not turn.riders:
+        return turn.request.system
+    return "\n".join([turn.request.system_text, *(rider.message.text for rider in turn.riders)])
+
+
 def _settled_part(result: Compression[object], unsettled: int) -> Compression[object]:
     """Return a fold without the newest messages, which the client may still take back.
 
-    A fold that changes those is stored with them.
+    Those that it changes are stored with it.
     """
     kept = len(result.before) - unsettled
-    if not unsettled or result.fold is None or result.fold.stop > kept:
+    if result.fold is not None:
+        kept = max(kept, result.fold.stop)
+    left = len(result.before) - kept
+    if result.fold is None or left <= 0:
         return result
-    return replace(result, before=result.before[:kept], messages=result.messages[:-unsettled])
+    return replace(result, before=result.before[:kept], messages=result.messages[:-left])
 
 
 def _describe(error: Exception) -> str:

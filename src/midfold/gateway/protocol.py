@@ -5,6 +5,7 @@ Without them a client that never ends its headers would keep a connection, and f
 
 import asyncio
 import json
+import socket
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 MOST_HEADER_BYTES = 128 * 1024
 """Some more than the application takes, which can say so in the words of its API."""
+_SEND_BYTES = 128 * 1024
 _LATE = b"408 Request Timeout"
 _TOO_LARGE = b"431 Request Header Fields Too Large"
 
@@ -70,6 +72,7 @@ def limit_protocol(*, most_connections: int, header_seconds: float) -> "type[Htt
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
             self.watch = HeaderWatch(header_seconds, lambda status, reason: _refuse(self, status, reason))
             super().connection_made(transport)
+            _limit_sending(transport)
             self.watch.start_clock()
             if len(self.connections) > most_connections:
                 transport.abort()
@@ -93,6 +96,13 @@ def limit_protocol(*, most_connections: int, header_seconds: float) -> "type[Htt
             self.watch.end_message()
 
     return LimitedProtocol
+
+
+def _limit_sending(transport: asyncio.Transport) -> None:
+    """Let the system keep little of what a slow client has not read; it would take megabytes."""
+    line = transport.get_extra_info("socket")
+    if line is not None:
+        line.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BYTES)
 
 
 def _refuse(protocol: "HttpToolsProtocol", status: bytes, reason: str) -> None:

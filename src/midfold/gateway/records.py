@@ -10,17 +10,17 @@ without it nothing would tell the next gateway that a conversation goes on.
 import logging
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from midfold.errors import SessionEnded, SessionGrew, SessionNotFound
 from midfold.gateway.session import CLIENT_STATE, GatewaySession
 from midfold.gateway.turns import ClientTurn, PreparedRequest
-from midfold.messages import Message
+from midfold.messages import SYSTEM_ROLES, Message, own_digest
 from midfold.providers import Observation
 from midfold.store import KnownHistory, Store
 from midfold.tokens import CanonicalUsage, TokenCounter
 from midfold.usage import CHAT, make_call
-from midfold.wire import render
+from midfold.wire import parse, render
 
 log = logging.getLogger("midfold.gateway")
 
@@ -28,6 +28,7 @@ SOURCE = "gateway"
 REPLY_STATE = "newest"
 """The name by which the store keeps the newest request and its answer until the client goes on."""
 _TRIES = 3
+_MOST_REPEATED = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +54,17 @@ class Records:
         """Add what is new of a history to its conversation; what is known already is not written again."""
         for _ in range(_TRIES):
             try:
-                return self._record(turn, session)
+                return self._record_all(turn, session)
             except (SessionGrew, SessionEnded, SessionNotFound) as error:
                 # Another gateway went on with it, or it was deleted: look again what is known.
                 if isinstance(error, SessionNotFound):
                     session.is_stored = False
         return None
+
+    def _record_all(self, turn: ClientTurn, session: GatewaySession) -> None:
+        self._record(turn, session)
+        if session.is_stored and session.riders != session.saved_riders:
+            self._save_client(session)
 
     def _record(self, turn: ClientTurn, session: GatewaySession) -> None:
         settled = turn.history.settled_length
@@ -67,10 +73,12 @@ class Records:
             return self._create(turn, session)
         if not settled:
             return self._repeat(turn, session)
-        chain = turn.history.chain[:settled]
+        chain = turn.history.chain
         known = self.store.find_history(chain, session_id=session.id) if any(chain) else None
         if known is None:
-            return self._append(session.id, turn.messages[:settled])
+            if not self.store.session(session.id).message_count:
+                return self._append(session.id, turn.messages[:settled])
+            known = KnownHistory(session.id, 0, is_end=False)
         own = self.store.session(known.session_id)
         if own.conversation_id != session.conversation_id:
             if not known.is_end or self.store.session(session.id).message_count:
@@ -80,6 +88,8 @@ class Records:
         if not known.is_end:
             return self._fork(turn, session, known)
         session.id = known.session_id
+        # A fold that shortened newer messages was stored with them.
+        session.tail = turn.messages[max(known.length, settled) :]
         return self._append(own.id, turn.messages[known.length : settled])
 
     def _repeat(self, turn: ClientTurn, session: GatewaySession) -> None:
@@ -103,13 +113,39 @@ class Records:
         """
         if known.length >= turn.history.settled_length:
             return  # an earlier request once more
-        session.branch_of = session.id
+        old_id = session.id
+        is_replaced = bool(session.riders) and self._is_repeated(old_id, turn, session)
+        session.branch_of = "" if is_replaced else old_id
         session.is_stored = False  # until it is, requests beside this one find nothing by its id
         session.id = session.conversation_id = secrets.token_hex(16)
         self._create(turn, session)
+        if is_replaced:
+            self._replace(old_id, session.id)
+
+    def _is_repeated(self, session_id: str, turn: ClientTurn, session: GatewaySession) -> bool:
+        """Whether a conversation holds only what is said again: a first request with what moved since."""
+        if self.store.count_history(session_id) > _MOST_REPEATED or self.store.folds(session_id):
+            return False
+        said = {own_digest(message) for message in turn.messages}
+        words = tuple(message.text for message in turn.messages if message.role == "user" and message.text)
+        shapes = [shape for block in session.riders for shape in block.shapes]
+        items = [record.item for record in self.store.history(session_id)]
+        return all(
+            own_digest(message) in said
+            or any(shape.fits(message) for shape in shapes)
+            or (message.role == "user" and message.text.startswith(words))
+            for message in parse(items, turn.request.dialect)
+        )
+
+    def _replace(self, old_id: str, new_id: str) -> None:
+        """Delete a conversation whose messages are in another one, which takes over what its calls cost."""
+        for call in self.store.calls(old_id):
+            # A call is recorded once by its id. Were we killed here, it would be counted twice, and not lost.
+            self.store.record_call(new_id, replace(call, id=f"{call.id}:{new_id[:8]}"))
+        self.store.delete(old_id)
 
     def _create(self, turn: ClientTurn, session: GatewaySession) -> None:
-        written = turn.history.settled_length or len(turn.messages)
+        written = turn.history.settled_length or _count_said(turn.messages)
         session.tail = turn.messages[written:]
         self.store.create_session(
             session_id=session.id,
@@ -120,7 +156,12 @@ class Records:
             messages=turn.messages[:written],
         )
         session.is_stored = True
-        facts = {"hint": session.hint, "branch_of": session.branch_of}
+        self._save_client(session)
+
+    def _save_client(self, session: GatewaySession) -> None:
+        session.saved_riders = session.riders
+        riders = [block.to_json() for block in session.riders]
+        facts = {"hint": session.hint, "branch_of": session.branch_of, "riders": riders}
         known = {name: value for name, value in facts.items() if value}
         if known:
             self.store.save_state(session.id, CLIENT_STATE, known)
@@ -182,3 +223,9 @@ class Records:
             facts["is_estimated"] = True
         call = make_call(raw, model, purpose=CHAT, dialect=turn.request.dialect, facts=facts)
         self.store.record_call(session.id, call)
+
+
+def _count_said(messages: Sequence[Message]) -> int:
+    """Count the messages of a first request without the system messages at its end, which may move."""
+    said = (index for index in range(len(messages), 0, -1) if messages[index - 1].role not in SYSTEM_ROLES)
+    return next(said, len(messages))

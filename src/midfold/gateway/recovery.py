@@ -30,7 +30,7 @@ from midfold.wire.failures import Failure, FailureKind, classify
 log = logging.getLogger("midfold.gateway")
 
 _OURS = (FailureKind.PROMPT_TOO_LONG, FailureKind.MAX_TOKENS_TOO_LARGE, FailureKind.PAYLOAD_TOO_LARGE)
-"""The failures that a shorter request can mend; all others are between the client and its provider."""
+"""The failures that a shorter request can repair; all others are between the client and its provider."""
 
 
 class RequestRecovery:

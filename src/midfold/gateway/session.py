@@ -6,11 +6,15 @@ Everything here can be lost: what a restart needs is in the store, and the clien
 import threading
 from collections import deque
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from midfold.concurrency import Turnstile
 from midfold.engines import FoldingEngine
 from midfold.keys import Purse
 from midfold.messages import Message
+
+if TYPE_CHECKING:
+    from midfold.gateway.riders import RiderBlock
 
 CLIENT_STATE = "client"
 """The name by which the store keeps what a client calls its conversation."""
@@ -23,6 +27,8 @@ class KnownItems:
 
     messages: list[Message] = field(default_factory=list, repr=False)
     hashes: list[bytes] = field(default_factory=list, repr=False)
+    settled: int = 0
+    """how many there are up to the newest reply"""
 
 
 class GatewaySession:
@@ -48,6 +54,10 @@ class GatewaySession:
         """the chained digest of its newest reply: what comes after it the client may still take back"""
         self.tail: list[Message] = []
         """what the client said since, and has not confirmed by going on"""
+        self.riders: tuple[RiderBlock, ...] = ()
+        """what its client was seen to move with each request"""
+        self.saved_riders: tuple[RiderBlock, ...] = ()
+        """those that the store knows"""
         self.reply: tuple[Message, ...] = ()
         """the answer to that"""
         self.purse: Purse | None = None

@@ -32,6 +32,10 @@ class AnswerCut(Exception):
     """The answer broke off where nothing more can be said, so that the connection has to be closed."""
 
 
+_PIECE_BYTES = 16 * 1024
+"""Written at once, so that who reads slowly is not taken for who reads nothing."""
+
+
 class ClientLine:
     """The way back to one client; a message that it does not take in time ends it."""
 
@@ -57,7 +61,9 @@ class ClientLine:
 
     async def write(self, data: bytes) -> None:
         if data:
-            await self._say({"type": "http.response.body", "body": data, "more_body": True})
+            for start in range(0, len(data), _PIECE_BYTES):
+                piece = data[start : start + _PIECE_BYTES]
+                await self._say({"type": "http.response.body", "body": piece, "more_body": True})
 
     async def end(self) -> None:
         self.has_ended = True

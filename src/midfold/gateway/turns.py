@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from midfold.errors import DialectError
+from midfold.folding import count_leading_system
 from midfold.messages import Message, MessageCache, chain_digests
 from midfold.transcripts import decode_json
 from midfold.wire import Request, read_request
@@ -27,6 +28,12 @@ class ClientHistory:
     settled_length: int = 0
     """how many messages there are up to the newest reply: clients put words behind it that they send once"""
 
+    @classmethod
+    def of(cls, messages: Sequence[Message], hint: str, dialect: str) -> "ClientHistory":
+        """Identify a conversation by its messages and by what the client calls it."""
+        replies = (index for index in range(len(messages), 0, -1) if messages[index - 1].role == "assistant")
+        return cls(hint, dialect, chain_digests(messages), next(replies, 0))
+
     @property
     def end(self) -> bytes:
         return self.chain[-1] if self.chain else b""
@@ -35,6 +42,15 @@ class ClientHistory:
     def settled(self) -> bytes:
         """The chained digest of the newest reply; empty where there is none."""
         return self.chain[self.settled_length - 1] if self.settled_length else b""
+
+
+@dataclass(frozen=True, slots=True)
+class Rider:
+    """A message beside the history of a request."""
+
+    message: Message
+    behind: int | None
+    """how many messages of the history stand behind it; `None` where it stands before all of them"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +65,8 @@ class ClientTurn:
     """of what each item of the request says"""
     asked_window: int | None = None
     """the window that the client asks for beyond the model's usual one"""
+    riders: tuple[Rider, ...] = field(default=(), repr=False)
+    """the messages that were set aside: they are in the body alone"""
 
     @property
     def model(self) -> str:
@@ -65,6 +83,18 @@ class ClientTurn:
         ]
         request = replace(self.request, messages=[message.raw for message in messages])
         return replace(self, request=request, messages=messages)
+
+    def with_riders(self, messages: Sequence[Message], items: Sequence[object], kept: int) -> list[object]:
+        """Put what was set aside back where it stood among `items`.
+
+        The last `kept` of them are the client's; what stood before those comes behind the summary.
+        """
+        lead = count_leading_system(messages)
+        placed = list(items)
+        for rider in reversed(self.riders):
+            at = lead if rider.behind is None else max(len(items) - min(rider.behind, kept), lead)
+            placed.insert(at, rider.message.raw)
+        return placed
 
     @property
     def output_cap(self) -> int | None:
@@ -140,10 +170,7 @@ def read_turn(body: bytes, dialect: str, headers: Mapping[str, str], cache: Mess
     except DialectError as error:
         raise UnreadableRequest(f"its messages could not be read ({type(error).__name__})") from None
     messages = read.messages
-    replies = (index for index in range(len(messages), 0, -1) if messages[index - 1].role == "assistant")
-    history = ClientHistory(
-        find_hint(headers, request.raw), dialect, chain_digests(messages), next(replies, 0)
-    )
+    history = ClientHistory.of(messages, find_hint(headers, request.raw), dialect)
     window = asked_window(headers.get("anthropic-beta", ""))
     return ClientTurn(request, messages, history, body, read.hashes, window)
 

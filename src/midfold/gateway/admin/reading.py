@@ -4,6 +4,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
+from itertools import accumulate
 
 from midfold.config import Settings
 from midfold.errors import StaleFold
@@ -24,9 +25,9 @@ from midfold.redact import redact
 from midfold.store import Order, Session, SessionKind, Store, StoredFold
 from midfold.stored_notes import find_sources
 from midfold.stored_sessions import load_compression_state
-from midfold.tokens import approximate_tokens, resolve_window
+from midfold.tokens import TokenCounter, resolve_window
 from midfold.usage import insights_as_dict, read_insights, read_session_usage, session_usage_as_dict
-from midfold.wire import parse
+from midfold.wire import Request, parse
 
 _PAGE, _MOST_PAGE = 50, 200
 _MOST_POINTS = 400
@@ -111,10 +112,12 @@ class AdminReader:
         ]
         kind = "reported" if points else "estimated"
         if not points:
-            tokens = 0
-            for record in self._store.history(tip.id):
-                tokens += record.tokens or approximate_tokens(str(record.item))
-                points.append((record.created_at, tokens))
+            records = self._store.history(tip.id)
+            counted_as = tip.model or (Request(tip.dialect, []).counted_as if tip.dialect else None)
+            messages = parse([record.item for record in records], tip.dialect)
+            sizes = map(TokenCounter(counted_as), messages)
+            moments = (record.created_at for record in records)
+            points = list(zip(moments, accumulate(sizes), strict=True))
         dropped = [(fold.created_at, fold.facts.get("tokens_after")) for fold in folds]
         points += [(at, after) for at, after in dropped if isinstance(after, int)]
         points.sort(key=lambda point: point[0])

@@ -16,7 +16,7 @@ export function pressure(points, folds, windowTokens, thresholdTokens) {
   const line = points.map((point, index) => `${index ? "L" : "M"}${x(index).toFixed(1)} ${y(point.tokens).toFixed(1)}`).join("");
   const level = (tokens, kind, words) => tokens <= most && [
     svg("line", { x1: left, x2: WIDTH - 8, y1: y(tokens), y2: y(tokens), class: kind }),
-    svg("text", { x: WIDTH - 10, y: y(tokens) - 4, "text-anchor": "end" }, words)];
+    svg("text", { x: left + 6, y: y(tokens) - 4 }, words)];
   const marks = folds.map((fold) => {
     const at = times.findIndex((time) => time >= Date.parse(fold.at));
     const place = x(at < 0 ? points.length - 1 : at);

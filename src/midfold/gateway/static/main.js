@@ -35,10 +35,25 @@ async function search(_, query) {
   if (!asked.trim()) return [...top, empty("Everything that was ever said", "Folded or not, it can be found here.")];
   const result = await get(`/search?limit=50&q=${encodeURIComponent(asked)}`);
   if (!result.hits.length) return [...top, empty("Nothing found", "Try fewer or other words.")];
-  return [...top, result.is_incomplete && el("p", { class: "dim" }, "The search took too long; there may be more."),
-    result.hits.map((hit) => el("article", { class: "message" },
-      el("div", { class: "small dim" }, link(`#/conversations/${encodeURIComponent(hit.session)}${hit.origin === "summary" ? "" : `/seq/${hit.seq}`}`, hit.title || hit.session.slice(0, 8)), " ", tag(speaker(hit), speaker(hit)), " ", when(hit.at)),
-      el("pre", { class: "text" }, hit.pieces.map((piece) => (piece.is_marked ? el("mark", null, piece.text) : piece.text)))))];
+  return [...top, result.is_incomplete && el("p", { class: "dim" }, "The search took too long; there may be more."), byConversation(result.hits).map(foundIn)];
+}
+
+// Hits of one conversation stand together, where its best one ranks.
+function byConversation(hits) {
+  const found = new Map();
+  for (const hit of hits) found.set(hit.conversation, [...(found.get(hit.conversation) ?? []), hit]);
+  return [...found.values()];
+}
+
+const foundIn = (hits) => el("section", null,
+  el("h2", null, hits[0].title || hits[0].session.slice(0, 8)),
+  hits.map((hit) => el("article", { class: "message" },
+    el("div", { class: "small dim" }, hitLink(hit), " ", tag(speaker(hit), speaker(hit)), " ", when(hit.at)),
+    el("pre", { class: "text" }, hit.pieces.map((piece) => (piece.is_marked ? el("mark", null, piece.text) : piece.text))))));
+
+function hitLink(hit) {
+  const path = `#/conversations/${encodeURIComponent(hit.session)}`;
+  return hit.origin === "summary" ? link(path, "in the notes") : link(`${path}/seq/${hit.seq}`, `message ${hit.seq}`);
 }
 
 async function usage(_, query) {
