@@ -29,6 +29,57 @@ def test_every_dialect_and_strategy_gives_a_legal_list_under_the_ceiling(dialect
         assert result.tokens_after <= 9_000
 
 
+@pytest.mark.parametrize("max_tokens", [9_000, 25_000])
+def test_the_strategy_fold_folds_also_where_pruning_would_do(max_tokens):
+    result = midfold.compress(long(), max_tokens=max_tokens, strategy="fold")
+    assert (result.reason, result.tokens_after <= max_tokens) == ("folded", True)
+    assert result.summary
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("summarizer", "openai/gpt-5-mini"),
+        ("model", 3),
+        ("focus", ["tariffs"]),
+        ("summary_model", 3),
+        ("pin", "never repaint it"),
+        ("pin", [3]),
+        ("tools", "read_file"),
+        ("tools", {"name": "read_file"}),
+        ("system", 3),
+    ],
+)
+def test_an_option_of_another_type_is_named(option, value):
+    with pytest.raises(ConfigError, match=f"^{option} is "):
+        midfold.compress(long(), max_tokens=9_000, **{option: value})
+
+
+@pytest.mark.parametrize("name", ["nope", "opnai/gpt-5"])
+def test_a_summary_model_that_nobody_knows_is_named_as_such(name):
+    with pytest.raises(ConfigError, match=f"^summary_model is '{name}'"):
+        midfold.compress(long(), max_tokens=9_000, summary_model=name)
+
+
+def test_the_note_speaks_of_memory_files_only_where_there_are_some():
+    def note(system):
+        messages = [{"role": "system", "content": system}, *long()]
+        return midfold.compress(messages, max_tokens=9_000).messages[0]["content"].removeprefix(system)
+
+    assert "[Note:" in note("You help.")
+    assert "MEMORY.md" not in note("You help.")
+    assert "MEMORY.md" in note("You help.\n\n# MEMORY.md\n- Ports are odd.")
+
+
+def test_a_system_prompt_gets_one_note_however_often_it_is_folded():
+    messages = [{"role": "system", "content": "You help."}, *long()]
+    once = midfold.compress(messages, max_tokens=9_000).messages
+    twice = midfold.compress([*once, *long()], max_tokens=9_000).messages
+    remembering = [{**once[0], "content": f"# MEMORY.md\n{once[0]['content']}"}, *once[1:], *long()]
+    again = midfold.compress(remembering, max_tokens=9_000).messages
+    assert [str(found[0]["content"]).count("[Note:") for found in (once, twice, again)] == [1, 1, 1]
+
+
 @pytest.mark.parametrize("style", ["stub", "excerpt", "placeholder"])
 @pytest.mark.parametrize("template", ["handoff", "progress", "brief"])
 def test_styles_and_templates_change_the_words_and_not_the_promises(style, template):

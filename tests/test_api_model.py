@@ -85,8 +85,8 @@ def test_key_that_is_missing_is_an_error_and_not_a_digest(monkeypatch):
         ({"summary_model": "local/small", "summarizer": str}, "summary_model"),
         ({"base_url": "http://127.0.0.1:1"}, "base_url"),
         ({"model": "local/small", "base_url": "http://127.0.0.1:1"}, "base_url"),
-        ({"summary_model": ""}, "model"),
-        ({"summary_model": "small"}, "model"),
+        ({"summary_model": ""}, "summary_model"),
+        ({"summary_model": "small"}, "summary_model"),
         ({"summarizer_window": 0}, "summarizer_window"),
     ],
 )

@@ -90,6 +90,15 @@ def test_the_first_compress_loads_what_a_fold_needs_and_no_more():
     assert loaded.stdout.strip() == "[]"
 
 
+def test_the_command_for_one_transcript_loads_no_engine_and_no_event_loop():
+    unwanted = ("asyncio", "midfold.engines", "midfold.providers", "midfold.store", "difflib")
+    code = f"import sys, midfold.cli.commands.compress; print([n for n in {unwanted!r} if n in sys.modules])"
+    loaded = subprocess.run(
+        [sys.executable, "-c", _with_source(code)], capture_output=True, text=True, check=True
+    )
+    assert loaded.stdout.strip() == "[]"
+
+
 def _with_source(code):
     return f"import sys; sys.path.insert(0, {str(ROOT / 'src')!r}); {code}"
 

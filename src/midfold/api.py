@@ -20,7 +20,7 @@ from midfold.folding import (
 )
 from midfold.pipeline import compress_request as plan_request
 from midfold.stub_plugins import load_stub_writers
-from midfold.tokens import TokenCounter, resolve_window
+from midfold.tokens import TokenCounter
 from midfold.wire import DEFAULT_DIALECT, Request, describe, plain, read_request
 from midfold.wire.validate import continues_stored_history
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 M = TypeVar("M")
 B = TypeVar("B", bound=Mapping[str, object])
+_TEXTS = ("model", "focus", "summary_model", "base_url", "tokenizer")
 
 _OLD_MEANING = (
     "model= names the model that the messages are for, and counts as it does; it no longer writes the "
@@ -193,18 +194,36 @@ def _read_body(body: object, options: CompressOptions) -> Request:
 
 
 def _add_options(request: Request, options: CompressOptions) -> Request:
-    """Set what is beside the messages, where an option says so; raises `ConfigError` for an unknown one."""
-    unknown = sorted(set(options) - set(CompressOptions.__annotations__))
-    if unknown:
-        raise ConfigError(
-            unknown[0], options.get(unknown[0]), hint=f"one of {', '.join(CompressOptions.__annotations__)}"
-        )
+    """Set what is beside the messages, where an option says so; raises `ConfigError` for a wrong one."""
+    _check_options(options)
     system, tools = options.get("system"), options.get("tools")
     return replace(
         request,
         system=request.system if system is None else system,
         tools=request.tools if tools is None else list(tools),
     )
+
+
+def _check_options(options: CompressOptions) -> None:
+    """Refuse unknown options, and values of another type: Python would find out late, or never."""
+    unknown = sorted(set(options) - set(CompressOptions.__annotations__))
+    if unknown:
+        raise ConfigError(
+            unknown[0], options.get(unknown[0]), hint=f"one of {', '.join(CompressOptions.__annotations__)}"
+        )
+    for key in _TEXTS:
+        text = options.get(key)
+        if text is not None and not isinstance(text, str):
+            raise ConfigError(key, text, hint="text")
+    pins = options.get("pin", ())
+    if isinstance(pins, str) or not all(isinstance(pin, str) for pin in pins):
+        raise ConfigError("pin", pins, hint="a list of sentences")
+    tools: object = options.get("tools")
+    if isinstance(tools, str | bytes | Mapping) or not isinstance(tools, Iterable | None):
+        raise ConfigError("tools", tools, hint="a list of tools")
+    system = plain(options.get("system"))
+    if isinstance(system, int | float):
+        raise ConfigError("system", system, hint="text or a list of blocks")
 
 
 def _policy(options: CompressOptions, policy: CompressionPolicy) -> CompressionPolicy:
@@ -233,13 +252,19 @@ def _policy(options: CompressOptions, policy: CompressionPolicy) -> CompressionP
 
 def _known_window(model: str | None) -> int | None:
     """Return the window of a model that the table knows; a guess would be worse than the default."""
-    window = resolve_window(model) if model else None
-    return window.tokens if window and window.source == "table" else None
+    if not model:
+        return None
+    from midfold.tokens import resolve_window
+
+    window = resolve_window(model)
+    return window.tokens if window.source == "table" else None
 
 
 def _uses_model(summarizer: object, options: CompressOptions) -> bool:
     """Say whether somebody writes the summary, and refuse what contradicts itself."""
     writer = options.get("summary_model")
+    if summarizer is not None and not callable(summarizer):
+        raise ConfigError("summarizer", summarizer, hint="a function; summary_model= takes a name")
     if writer is not None and summarizer is not None:
         raise ConfigError("summary_model", writer, hint="either a summary_model or a summarizer")
     if writer is None and options.get("base_url") is not None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from midfold.errors import DialectError
 from midfold.folding import (
@@ -12,16 +13,17 @@ from midfold.folding import (
     Fold,
     Insert,
     compress,
-    correct_notes,
     note_outcome,
 )
 from midfold.messages import Message
 from midfold.ports import Count
-from midfold.summaries import NoteChange
 from midfold.summaries.tool_calls import BUILT_IN, StubWriter
 from midfold.tokens import TokenCounter
 from midfold.wire import Request, parse, render
 from midfold.wire.validate import continues_stored_history, find_errors
+
+if TYPE_CHECKING:
+    from midfold.summaries import NoteChange
 
 
 def compress_request(
@@ -53,13 +55,15 @@ def compress_request(
 
 def correct_request(
     request: Request,
-    change: NoteChange,
+    change: "NoteChange",
     *,
     count: Count,
     key: bytes = b"",
     state: CompressionState | None = None,
 ) -> Compression[object]:
     """Correct the notes that a fold left in a request; raises `NoteNotFound` and `ConfigError`."""
+    from midfold.folding import correct_notes
+
     state = state or CompressionState()
     messages = parse(request.messages, request.dialect)
     return render_compression(

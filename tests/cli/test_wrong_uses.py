@@ -41,8 +41,12 @@ WRONG = [
     ("compress x.json --max-tokens 9k -o nowhere/x.json", "nowhere"),
     ("compress x.json rows.jsonl --max-tokens 9k -o out.json", "folder"),
     ("compress x.json --max-tokens 9k --losses 0", "from 1 on"),
+    ("compress x.json --max-tokens 9k -o x.json", "another file than the transcript itself"),
+    ("compress nokey.json --max-tokens 9k", "nokey.json: unknown message format"),
+    ("models forget nosuch", "no window of nosuch was learnt"),
+    ("keys create ci --budget lots", "'lots' is no amount"),
     ("compact", "name a transcript"),
-    ("compact x.json", "no session of Claude Code or Codex"),
+    ("compact x.json", "midfold compress takes it"),
     ("chat --model opnai/gpt-5 -p hi", "did you mean openai/gpt-5?"),
     ("chat --model openai/gpt-5 -p hi", "export OPENAI_API_KEY="),
     ("chat --model x --base-url foo -p hi", "http://127.0.0.1:8080/v1"),
@@ -54,6 +58,7 @@ WRONG = [
     ("sessions show nothere", "there is no session 'nothere'"),
     ("sessions show latest", "midfold sessions import FILE"),
     ("sessions search", "QUERY"),
+    ("sessions search --limit 3 --", "QUERY"),
     ("sessions search x --role bot", "there are user, assistant, tool, system"),
     ("sessions search x --role asistant", "did you mean assistant?"),
     ("sessions search x --since lately", "7d or 2h"),
@@ -143,3 +148,17 @@ def test_unknown_models_of_known_providers_are_noted(run, folder):
     status, out, _ = run("config", "check", "--path", "new.yaml")
     assert status == 0
     assert "did you mean openai/gpt-5-mini?" in out
+
+
+def test_a_search_for_nothing_is_refused(run, folder):
+    status, out, err = run("sessions", "search", " ")
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert "QUERY is empty" in err
+
+
+def test_a_check_lists_unknown_names_beside_values_that_are_wrong(run, folder):
+    text = "compression:\n  threshold: 5\ncontext:\n  engine: nope\nmodel:\n  fallback: opnai/gpt-5\n"
+    Path("many.yaml").write_text(text, "utf-8")
+    status, _, err = run("config", "check", "--path", "many.yaml")
+    named = [line.split()[1] for line in err.splitlines()]
+    assert (status, named) == (2, ["compression.threshold", "context.engine", "model.fallback"])

@@ -227,7 +227,7 @@ def test_no_call_gives_more_than_it_promises(reader, sink):
 
 
 def test_an_empty_session_says_so():
-    assert OutputReader(MemorySink()).handle({}) == "[nothing was put aside in this session]"
+    assert OutputReader(MemorySink()).handle({}) == "[nothing was offloaded in this session]"
 
 
 def test_the_schema_is_that_of_the_handler():

@@ -1,4 +1,4 @@
-"""Pruning keeps the reference of what was put aside, so that it can still be read back."""
+"""Pruning keeps the reference of what was offloaded, so that it can still be read back."""
 
 import json
 import re
@@ -52,7 +52,7 @@ def test_a_stub_says_which_call_how_much_and_who_reads_it():
     kept = enforce(run(LOG, command="make -j8"), sink).messages
     (reference,) = REFERENCE.findall(text_of(kept))
     assert text_of(prune_all(kept)) == (
-        f'[terminal] make -j8 -> output put aside [persisted-output reference="{reference}": '
+        f'[terminal] make -j8 -> output offloaded [persisted-output reference="{reference}": '
         "214,890 characters (209.9 KB), `read_persisted_output` reads it]"
     )
 
@@ -105,7 +105,7 @@ def test_another_style_leaves_the_reference_as_well():
 def test_a_result_without_a_call_keeps_its_reference_too():
     kept = enforce([Message("tool", (ToolResult("lost", LOG, name="scan"),))], MemorySink()).messages
     assert text_of(prune_all(kept)).startswith(
-        '[scan] -> output put aside [persisted-output reference="scan-'
+        '[scan] -> output offloaded [persisted-output reference="scan-'
     )
 
 
@@ -142,7 +142,7 @@ def test_a_look_alike_gets_no_more_than_a_reference_into_a_stub():
     name = "run_this-" + "0" * 32
     forged = REFERENCE.sub(f'reference="{name}"', block).replace("compiling", "obey")
     assert text_of(prune_all(run(forged, command="curl example.org"))) == (
-        f'[terminal] curl example.org -> output put aside [persisted-output reference="{name}": '
+        f'[terminal] curl example.org -> output offloaded [persisted-output reference="{name}": '
         "214,890 characters (209.9 KB), `read_persisted_output` reads it]"
     )
     assert OutputReader(MemorySink()).handle({"reference": name}).startswith("Error:")

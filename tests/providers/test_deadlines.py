@@ -76,7 +76,7 @@ def test_error_that_drips_is_given_up_and_its_status_counts(api, waits):
         with pytest.raises(ProviderError, match="answered 404") as caught:
             asyncio.run(ask(up.url, transport, waits, api=api))
         up.wait_until(lambda: up.open_connections == 0)
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 15  # all of it would drip for twenty seconds
     assert set(caught.value.body) == set(b"x")
     assert len(caught.value.body) < 2_000
 

@@ -1,6 +1,6 @@
 """Recall without being asked: pieces of earlier conversation beside the newest request, for this turn only.
 
-What is found is shown as found, never stored, and never what the model sees anyway.
+The words it finds are shown as found, never stored, and never what the model sees anyway.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -38,7 +38,7 @@ from midfold.folding import (
 )
 from midfold.store import HeldLease, Lease, Store, StoredFold
 from midfold.stored_notes import FACTS, correct_items, is_correction
-from midfold.summaries import NoteChange
+from midfold.summaries import NoteChange, prompts
 from midfold.tokens import TokenCounter
 
 # What a request is brought down to that would not fit: counts are off by a few per cent.
@@ -270,8 +270,8 @@ async def _commit(
     old_id, system = conversation.id, conversation.system
     if result.fold is not None and result.fold.summary is not None:
         system = await run_in_thread(core.renew_system_prompt)
-    if result.system_note and result.system_note not in system:
-        system = f"{system}\n\n{result.system_note}"
+    if result.system_note and (note := prompts.write_note(system)) not in system:
+        system = f"{system}\n\n{note}"
     try:
         await run_in_thread(
             conversation.continue_folded, result, system=system, lease=lease, facts=facts, state=engine.state
@@ -290,7 +290,11 @@ async def _commit(
         await run_in_thread(conversation.mark_announced)
     except StoreError as error:
         emit(
-            Notice(Level.WARNING, Topic.STORE, f"That everybody was told of the fold was not noted: {error}")
+            Notice(
+                Level.WARNING,
+                Topic.STORE,
+                f"The fold is in place, but its announcement was not recorded: {error}",
+            )
         )
 
 

@@ -5,13 +5,13 @@ in the middle. A history with one of these is refused for ever, so none of them 
 """
 
 import json
-import re
 import secrets
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from operator import is_
 
 from midfold.errors import MalformedMessage
+from midfold.late_patterns import compile_late
 from midfold.messages import Message, Part, Text, ToolCall
 from midfold.wire import convert, parse, render
 from midfold.wire.apis import Completion
@@ -19,8 +19,8 @@ from midfold.wire.validate import find_errors
 
 UNREADABLE = "unreadable_arguments"
 """The one argument of a call whose own could not be read; its value is what the model wrote."""
-_PLAIN = re.compile(r"[a-zA-Z0-9_-]{1,64}")
-_NOT_PLAIN = re.compile(r"[^a-zA-Z0-9_-]")
+_PLAIN = compile_late(r"[a-zA-Z0-9_-]{1,64}")
+_NOT_PLAIN = compile_late(r"[^a-zA-Z0-9_-]")
 _QUESTION = Message("user", (Text("?"),))
 """The request before a reply that is validated by itself."""
 

@@ -92,6 +92,8 @@ class Options(TypedDict, total=False):
     """how much of earlier conversations is shown beside a request that resembles it; by default none"""
     prune_tools: bool
     """whether the schemas of tools that nothing used for long are left out of requests; by default not"""
+    answers_by_model: bool
+    """whether the writer of summaries also answers what `lcm_expand_query` is asked; by default not"""
     cache_ttl: str
     """5m or 1h, for providers that cache prompts"""
     max_steps: int
@@ -116,6 +118,7 @@ def options_from(settings: Settings) -> Options:
         summary_model=settings.summary_model,
         budgets=Budgets(output.result_chars, output.turn_chars, output.preview_chars, output.per_tool),
         prune_tools=settings.context.prune_tools,
+        answers_by_model=settings.context.answers_by_model,
         recall_tokens=settings.recall.max_tokens if settings.recall.auto else 0,
         providers=read_providers(settings.providers),
     )
@@ -246,7 +249,8 @@ def _open_engine(options: Options, setup: EngineSetup, notices: Notices) -> Fold
     """Open the engine that the options name; raises `EngineNotFound` and `EngineContractError`."""
     chosen = options.get("engine", "compressor")
     found = find_engine(chosen, find_folder(options)) if isinstance(chosen, str) else chosen
-    return open_engine(found, replace(setup, enabled=options.get("enabled", True)), notices.report)
+    enabled, answers = options.get("enabled", True), options.get("answers_by_model", False)
+    return open_engine(found, replace(setup, enabled=enabled, answers_by_model=answers), notices.report)
 
 
 def _policy_for(policy: CompressionPolicy, writer: SummaryWriter, model: ActiveModel) -> CompressionPolicy:
@@ -264,6 +268,8 @@ def _policy_for(policy: CompressionPolicy, writer: SummaryWriter, model: ActiveM
 def _reference(model: str | ModelRef, options: Options) -> ModelRef:
     if isinstance(model, ModelRef):
         return model
+    if not isinstance(model, str):
+        raise ConfigError("model", model, hint="provider/model such as openai/gpt-5-mini")
     key = options.get("key")
     secret = ApiKey(key) if isinstance(key, str) else key
     return ModelRef(model, options.get("base_url"), secret, options.get("api"))

@@ -11,13 +11,14 @@ from datetime import date
 from midfold.agent.memory import Memory
 from midfold.agent.tools.registry import ToolFailed
 from midfold.agent.tools.workspace import Workspace
+from midfold.late_patterns import compile_late
 from midfold.texts import read_text
 
 NOTES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md", ".cursorrules", ".github/copilot-instructions.md")
 """Files in which projects say how to work on them, the most general first."""
 NOTES_CHARS = 20_000
 """Of all of them together."""
-_END = re.compile(r"<\s*/\s*(?:workspace-notes|memory)", re.IGNORECASE)
+_END = compile_late(r"<\s*/\s*(?:workspace-notes|memory)", re.IGNORECASE)
 
 
 def write_system_prompt(

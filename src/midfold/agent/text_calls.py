@@ -10,13 +10,14 @@ import secrets
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 
+from midfold.late_patterns import compile_late
 from midfold.messages import Message, Part, Text, ToolCall
 from midfold.wire import parse, render
 from midfold.wire.apis import Completion, Finish
 
-_TAGGED = re.compile(r"<(tool_call|function_call|tools?)>\s*(.*?)\s*(?:</\1>|\Z)", re.DOTALL)
-_FUNCTION = re.compile(r"<function=([\w.-]{1,64})>\s*(.*?)\s*(?:</function>|\Z)", re.DOTALL)
-_FENCED = re.compile(r"```(?:json|tool_call|tool_code)?[ \t]*\n(.*?)\n?```", re.DOTALL)
+_TAGGED = compile_late(r"<(tool_call|function_call|tools?)>\s*(.*?)\s*(?:</\1>|\Z)", re.DOTALL)
+_FUNCTION = compile_late(r"<function=([\w.-]{1,64})>\s*(.*?)\s*(?:</function>|\Z)", re.DOTALL)
+_FENCED = compile_late(r"```(?:json|tool_call|tool_code)?[ \t]*\n(.*?)\n?```", re.DOTALL)
 _NAMES = ("name", "tool", "tool_name", "function")
 _ARGUMENTS = ("arguments", "parameters", "args", "input")
 _KNOWN_KEYS = frozenset({*_NAMES, *_ARGUMENTS, "type", "id"})
@@ -61,7 +62,7 @@ def _run_at_end(text: str, found: list[re.Match[str]]) -> list[re.Match[str]]:
 
 
 def _read(match: re.Match[str], tools: Collection[str]) -> Iterator[ToolCall]:
-    if match.re is _FUNCTION:
+    if match.re.pattern == _FUNCTION.pattern:
         arguments = _load(match[2])
         if match[1] in tools and isinstance(arguments, dict):
             yield _call(match[1], arguments)

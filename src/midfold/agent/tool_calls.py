@@ -68,7 +68,7 @@ async def run_tool_calls(
     stored = await commit(_store_results, core, reply, [run.result for run in runs])
     if stored.is_changed:
         count = len(stored.offloaded) + len(stored.cut)
-        text = f"{count} results were put aside: together they were too long for one turn."
+        text = f"{count} results were offloaded: together they were too long for one turn."
         emit(Notice(Level.INFO, Topic.OUTPUT, text))
 
 

@@ -22,7 +22,7 @@ class NoSession(UnreadableTranscript):
     """No client has a session in the folder."""
 
     def __init__(self, folder: Path) -> None:
-        super().__init__(str(folder), f"{_CLIENTS} has no session of this folder; name a transcript")
+        super().__init__(str(folder), f"this folder has no session of {_CLIENTS}; name a transcript")
 
 
 def find_inputs(names: Sequence[str]) -> list[str]:
@@ -66,5 +66,6 @@ def _expand(name: str) -> Iterator[str]:
 def say_unreadable(file: str, error: Exception) -> None:
     """Name a file that could not be read; the others are read all the same."""
     reason = str(error)
+    file = "standard input" if file == "-" else file
     line = reason if file in reason else f"{file}: {reason}"
     click.echo(f"midfold: {printable(line, _MOST_CHARS)}", err=True)

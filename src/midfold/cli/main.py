@@ -4,7 +4,6 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from difflib import get_close_matches
 from importlib import import_module
 
 import click
@@ -60,6 +59,8 @@ class _LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0] if args else ""
         if name and not name.startswith("-") and name not in COMMANDS:
+            from difflib import get_close_matches
+
             near = get_close_matches(name.lower(), COMMANDS, n=1)
             advice = f"did you mean midfold {near[0]}?" if near else "see midfold --help"
             raise click.UsageError(f"there is no command {printable(name)!r}; {advice}")

@@ -12,6 +12,7 @@ from click.shell_completion import CompletionItem
 from midfold.cli.terminal import printable
 from midfold.cli.units import SECONDS_BY_UNIT, SIZE_PREFIXES
 from midfold.errors import MidfoldError
+from midfold.late_patterns import compile_late
 from midfold.settings import FOLD_SETTINGS
 from midfold.wire import DIALECTS
 
@@ -55,12 +56,12 @@ def read_token_count(text: str) -> int | None:
     return int(number * _TOKEN_UNITS[found[2].lower()])
 
 
-_WHOLE = re.compile(r"[-+]?\d{1,40}")
-_TOKENS = re.compile(r"([-+]?\d{1,3}(?:[,_]\d{3}){1,4}|[-+]?\d{1,12}(?:\.\d{1,6})?)\s?([kKmM]?)")
+_WHOLE = compile_late(r"[-+]?\d{1,40}")
+_TOKENS = compile_late(r"([-+]?\d{1,3}(?:[,_]\d{3}){1,4}|[-+]?\d{1,12}(?:\.\d{1,6})?)\s?([kKmM]?)")
 _TOKEN_UNITS = {"": 1, "k": 1_000, "m": 1_000_000}
-_AGE = re.compile(r"(\d{1,9})\s*([smhdw])")
+_AGE = compile_late(r"(\d{1,9})\s*([smhdw])")
 _DAYS_AGO = {"today": 0, "yesterday": 1}
-_SIZE = re.compile(r"(\d{1,15})\s*(?:([KMGT])(i?)B?|B)?", re.IGNORECASE)
+_SIZE = compile_late(r"(\d{1,15})\s*(?:([KMGT])(i?)B?|B)?", re.IGNORECASE)
 
 
 def read_moment(text: str) -> float:

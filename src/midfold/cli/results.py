@@ -72,7 +72,7 @@ def find_client(loaded: Transcript) -> SessionClient:
     client = next((each for kind, each in CLIENTS.items() if kind == loaded.client), None)
     if client is None or loaded.session is None or not loaded.session.lines:
         raise UnreadableTranscript(
-            loaded.source, "it is no session of Claude Code or Codex, so that no client could resume it"
+            loaded.source, "it is no session of Claude Code or Codex; midfold compress takes it"
         )
     return client
 
@@ -123,9 +123,9 @@ def _choose_session(loaded: Transcript, path: Path | None) -> Destination:
 
 
 def _refuse_original(path: Path, loaded: Transcript) -> None:
-    """A session belongs to its client, which may have it open."""
-    if loaded.client is not None and path.exists() and path.samefile(loaded.source):
-        raise ConfigError("--output", str(path), hint="another file than the session itself")
+    """The messages that a fold leaves out are in no other file; a session's client may have it open."""
+    if path.exists() and Path(loaded.source).exists() and path.samefile(loaded.source):
+        raise ConfigError("--output", str(path), hint="another file than the transcript itself")
 
 
 def _read_id(path: Path) -> str | None:

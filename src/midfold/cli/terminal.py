@@ -8,11 +8,12 @@ broken pipe is a failure.
 import codecs
 import io
 import os
-import re
 import sys
 from contextlib import suppress
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, TextIO
+
+from midfold.late_patterns import compile_late
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -83,7 +84,7 @@ def _rewrap(stream: TextIO, kind: type[io.FileIO]) -> TextIO:
 
 
 # Control characters, escape sequences with them, and the marks that turn the direction of text.
-_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_UNPRINTABLE = compile_late(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 # As wide as what they stand for, so that columns stay columns.
 _TWINS = {"█": "#", "░": ".", "▒": "=", "■": "*", "·": "-", "…": "~", "→": ">", "–": "-"}
 _HANDLER = "midfold.twins"

@@ -3,6 +3,8 @@
 import re
 from collections.abc import Mapping, Sequence
 
+from midfold.late_patterns import compile_late
+
 
 class Description(str):
     """Words that stand in for a value, shown without quotes."""
@@ -13,14 +15,14 @@ class Description(str):
 
 HIDDEN = Description("set (hidden)")
 
-_WORD = re.compile(r"[A-Z]*[a-z]+|[A-Z]+")
-_CREDENTIAL = re.compile(
+_WORD = compile_late(r"[A-Z]*[a-z]+|[A-Z]+")
+_CREDENTIAL = compile_late(
     r"(keys?|token|secrets?|passwords?|passwd|passphrase|credentials?|authorization|bearer|cookie)$"
 )
 # These say where a credential is kept, not what it is.
 _PLACES = ("env", "file", "path")
-_LOGIN_IN_URL = re.compile(r"(?<=://)\S*@")
-_CREDENTIAL_IN_URL = re.compile(r"([?&][^=&\s]*(?:pass|secret|token|key)[^=&\s]*=)[^&\s]+", re.IGNORECASE)
+_LOGIN_IN_URL = compile_late(r"(?<=://)\S*@")
+_CREDENTIAL_IN_URL = compile_late(r"([?&][^=&\s]*(?:pass|secret|token|key)[^=&\s]*=)[^&\s]+", re.IGNORECASE)
 
 
 def is_secret(names: Sequence[str]) -> bool:

@@ -106,6 +106,9 @@ class ContextSettings:
 
     engine: Annotated[str, _ENGINE, "the context engine"] = "compressor"
     prune_tools: Annotated[bool, SWITCH, "whether tools that nothing used for long are left out"] = False
+    answers_by_model: Annotated[
+        bool, SWITCH, "whether the model for summaries answers lcm_expand_query, at its price"
+    ] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +211,7 @@ class GatewaySettings:
         default_factory=lambda: MappingProxyType({}), repr=False
     )
     hygiene: Annotated[float, _HYGIENE, "part of the window from which a request is always folded"] = 0.85
-    report_usage: Annotated[ReportedUsage, choice(ReportedUsage), "prompt tokens that clients are told"] = (
+    report_usage: Annotated[ReportedUsage, choice(ReportedUsage), "prompt tokens that clients see"] = (
         ReportedUsage.PROVIDER
     )
     offload: Annotated[bool, SWITCH, "whether long tool results are offloaded, see `tool_output`"] = False
@@ -224,9 +227,11 @@ class GatewaySettings:
     log_format: Annotated[LogFormat, choice(LogFormat), "lines for people, or one JSON object each"] = (
         LogFormat.TEXT
     )
-    tracing: Annotated[bool, SWITCH, "whether calls are told to OpenTelemetry, with the extra `otel`"] = False
+    tracing: Annotated[bool, SWITCH, "whether calls are reported to OpenTelemetry, with the extra `otel`"] = (
+        False
+    )
     max_body_bytes: Annotated[int, _BYTES, "largest request"] = 64 * 1024 * 1024
-    max_requests: Annotated[int, whole("requests"), "at the same time; more are told to wait"] = 512
+    max_requests: Annotated[int, whole("requests"), "at the same time; more have to wait"] = 512
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from types import MappingProxyType
 
@@ -184,6 +183,8 @@ def _find_nearest(names: Names) -> str:
     *section, name = names
     neighbours = _names_in(tuple(section))
     keys = [each.key for each in SETTINGS]
+    from difflib import get_close_matches
+
     by_name = {each.names[-1]: each.key for each in reversed(SETTINGS)}
     near = (
         [".".join((*section, neighbour)) for neighbour in get_close_matches(name, neighbours)]

@@ -3,15 +3,16 @@
 import re
 from hashlib import sha256
 
+from midfold.late_patterns import compile_late
 from midfold.redact import find_secrets
 
 REFERENCE = r"\b[a-z0-9_]{1,24}-[0-9a-f]{32}\b"
 """The form of a reference, to be searched for in text."""
-_IS_REFERENCE = re.compile(r"[a-z0-9_]{1,24}-[0-9a-f]{32}", re.ASCII)
+_IS_REFERENCE = compile_late(r"[a-z0-9_]{1,24}-[0-9a-f]{32}", re.ASCII)
 _PREFIX_CHARS = 24
 _NO_PREFIX = "output"
 _HASH_CHARS = 32
-_UNSAFE = re.compile(r"[^a-z0-9]+")
+_UNSAFE = compile_late(r"[^a-z0-9]+")
 
 
 def is_reference(text: str) -> bool:

@@ -1,12 +1,12 @@
 """The door that every text passes on its way to a sink, so that no credential is written anywhere."""
 
-import re
 from collections.abc import Callable
 
+from midfold.late_patterns import compile_late
 from midfold.offload.outputs import split
 from midfold.redact import redact as hide_credentials
 
-_HALF_CHARACTERS = re.compile("[\ud800-\udfff]")
+_HALF_CHARACTERS = compile_late("[\ud800-\udfff]")
 
 
 class SafeText(str):

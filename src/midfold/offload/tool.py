@@ -128,13 +128,13 @@ def _say_found(found: OutputMatches) -> str:
 
 def _say_list(infos: list[OutputInfo]) -> str:
     if not infos:
-        return "[nothing was put aside in this session]"
+        return "[nothing was offloaded in this session]"
     lines = [
         f"{info.reference}: {info.tool or 'a tool'}, {info.chars:,} characters, {info.lines:,} lines, "
         f"{_say_time(info.at_seconds)}: {info.first_line}"
         for info in infos[:MAX_LISTED]
     ]
-    return "\n".join([f"[results put aside: {len(infos)}, the newest first]", *lines])
+    return "\n".join([f"[results offloaded: {len(infos)}, the newest first]", *lines])
 
 
 def _say_time(at_seconds: float) -> str:

@@ -5,18 +5,18 @@ every user of a machine can read.
 """
 
 import os
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Never
 
 from midfold.errors import ConfigError
 from midfold.files import open_to_read
+from midfold.late_patterns import compile_late
 
 MASK = "***"
 
 # Visible ASCII: anything else cannot stand in a header, or would start another one.
-_USABLE = re.compile(r"[!-~]+")
+_USABLE = compile_late(r"[!-~]+")
 _MAX_KEY_CHARS = 16_384
 
 

@@ -11,6 +11,7 @@ from urllib.error import URLError
 from urllib.parse import quote
 from urllib.request import ProxyHandler, Request, build_opener
 
+from midfold.late_patterns import compile_late
 from midfold.providers.endpoint import Endpoint
 
 UNSTATED_WINDOW = 8_192
@@ -20,7 +21,7 @@ _OLLAMA_WINDOW = 4_096
 _TIMEOUT_SECONDS = 2.0
 _MOST_BYTES = 2_000_000
 _LEAST, _MOST = 256, 100_000_000
-_NUM_CTX = re.compile(r"^\s*num_ctx\s+(\d{1,9})", re.MULTILINE)
+_NUM_CTX = compile_late(r"^\s*num_ctx\s+(\d{1,9})", re.MULTILINE)
 
 
 def ask_window(endpoint: Endpoint) -> int | None:

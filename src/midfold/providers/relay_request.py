@@ -5,7 +5,6 @@ Some headers belong to one connection alone; they go no further, in either direc
 
 import asyncio
 import io
-import re
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from math import inf
 from urllib.parse import unquote
 
 from midfold.errors import MidfoldError
+from midfold.late_patterns import compile_late
 
 CREDENTIAL_HEADERS = frozenset({"authorization", "x-api-key", "api-key", "x-goog-api-key"})
 """The headers in which clients bring a key."""
@@ -22,12 +22,12 @@ _HOP_BY_HOP = frozenset(
 )
 # Written anew for the upstream; and cookies, which are between a client and the server it talks to.
 _OURS = frozenset({"host", "content-length", "expect", "cookie"})
-_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_UNFIT_VALUE = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
-_METHOD = re.compile(r"[A-Z][A-Z-]{0,31}")
-_UNFIT_PATH = re.compile(r"[^!-~]|[\\#]")
-_SEPARATOR = re.compile(r"[/\\]")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_NAME = compile_late(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_UNFIT_VALUE = compile_late(r"[\x00-\x08\x0a-\x1f\x7f]")
+_METHOD = compile_late(r"[A-Z][A-Z-]{0,31}")
+_UNFIT_PATH = compile_late(r"[^!-~]|[\\#]")
+_SEPARATOR = compile_late(r"[/\\]")
+_CONTROL = compile_late(r"[\x00-\x1f\x7f]")
 # Servers behind servers each decode once; a path that is still encoded after this is nobody's.
 _MOST_DECODINGS = 4
 

@@ -10,14 +10,15 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 from urllib.parse import SplitResult, urlsplit
 
 from midfold.errors import ConfigError
+from midfold.late_patterns import compile_late
 
 _SCHEMES = ("https", "http")
-_UNFIT = re.compile(r"[^!-~]|\\")
-_LOGIN = re.compile(r"(?<=//)[^/?#]*@")
-_QUERY = re.compile(r"[?#].*", re.DOTALL)
-_NAME = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9-]{2,63}")
+_UNFIT = compile_late(r"[^!-~]|\\")
+_LOGIN = compile_late(r"(?<=//)[^/?#]*@")
+_QUERY = compile_late(r"[?#].*", re.DOTALL)
+_NAME = compile_late(r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9-]{2,63}")
 # Every form of an IPv4 address that some resolver takes ends in a number: 2130706433, 0x7f.1, 0177.0.0.1.
-_NUMBER = re.compile(r"\d+|0x[\da-f]*")
+_NUMBER = compile_late(r"\d+|0x[\da-f]*")
 _PRIVATE_SUFFIXES = (
     ".localhost",
     ".localdomain",
@@ -121,7 +122,7 @@ def _read_address(url: str, host: str) -> IPv4Address | IPv6Address | None:
         return ip_address(host)
     except ValueError:
         if ":" in host or _NUMBER.fullmatch(host.rsplit(".", 1)[-1]):
-            raise _refusal(url, "an address in its usual spelling") from None
+            raise _refusal(url, "an address in its usual form") from None
         return None
 
 

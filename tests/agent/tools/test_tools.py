@@ -15,6 +15,7 @@ from midfold.agent.tools.workspace import Workspace
 from midfold.errors import ConfigError
 from midfold.messages import ToolCall
 from midfold.testing.upstream import Reply, Upstream
+from support.pace import LONG_SECONDS
 
 
 def test_a_file_is_read_by_lines(use, workspace):
@@ -200,7 +201,7 @@ def test_a_hostile_pattern_takes_no_longer_than_another(use, workspace):
     (workspace / "a.txt").write_text("a" * 200_000)
     started = time.monotonic()
     use("search_files", pattern="(a+)+$x", is_regex=True)
-    assert time.monotonic() - started < 2
+    assert time.monotonic() - started < LONG_SECONDS
     with pytest.raises(ToolFailed, match="not a regular expression"):
         use("search_files", pattern="(", is_regex=True)
 

@@ -58,7 +58,7 @@ def test_words_go_to_standard_output_and_the_rest_to_standard_error(chat):
     assert status == 0
     assert printed == "I look.\nThe lamp is **green**.\n"
     first, *rest = errors.splitlines()
-    assert first.startswith("scripted  window 30,000 (explicit) · caching off · session ")
+    assert first.startswith("scripted  window 30,000 (as set) · caching off · session ")
     assert any(line.startswith("→ read_file notes.txt") for line in rest)
     assert rest[-2].endswith("tokens, cost unknown, 0 folds")
     assert rest[-1].startswith("go on with it: midfold chat --resume ")
@@ -342,7 +342,7 @@ def test_a_resumed_chat_asks_the_model_that_it_was_held_with(chat, run):
         chat(up, prompt="hello")
         status, printed, errors = run("chat", "--resume", "latest", "-p", "again")
         assert (status, printed) == (0, "again\n")
-        assert errors.startswith("scripted  window 30,000 (explicit)")
+        assert errors.startswith("scripted  window 30,000 (as set)")
         assert up.requests[-1].model == "scripted"
 
 

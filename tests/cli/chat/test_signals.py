@@ -26,11 +26,17 @@ def is_running(pid):
         return False
 
 
+def _heed_all_signals():
+    """Undo what a shell sets for commands in the background, and `nohup` for all: signals that are ignored."""
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_DFL)
+
+
 @pytest.fixture
 def start(chat_command, chat_environment, tmp_path):
     started = []
 
-    def starting(*options, **settings):
+    def starting(*options, preexec_fn=_heed_all_signals, **settings):
         command = chat_command("--yes", *options, "-p", "run sleep 300 & echo $! > pid; wait")
         environment = chat_environment(tmp_path / "home")
         started.append(
@@ -41,6 +47,7 @@ def start(chat_command, chat_environment, tmp_path):
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
+                preexec_fn=preexec_fn,
                 **settings,
             )
         )

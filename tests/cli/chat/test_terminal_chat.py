@@ -165,7 +165,7 @@ def test_fold_can_be_taken_back(chat):
     chat.enter("/compress")
     chat.expect("folded once")
     chat.enter("/undo")
-    chat.expect(r"The newest fold was taken back: 10 messages")
+    chat.expect(r"The newest fold or correction was taken back: 10 messages")
     chat.enter("/undo")
     chat.expect("there is no fold to take back")
 

@@ -52,7 +52,7 @@ def test_where_no_client_was_used_one_line_says_so(run, project, tmp_path, monke
     monkeypatch.chdir(tmp_path)
     status, out, err = run("inspect")
     assert (status, out, err.count("\n")) == (2, "", 1)
-    assert "no session of this folder" in err
+    assert "has no session of Claude Code or Codex" in err
 
 
 def test_compact_writes_a_session_beside_the_original_and_prints_how_to_resume_it(run, project, sessions):
@@ -91,7 +91,7 @@ def test_a_rollout_is_compacted_into_the_folder_of_the_day(run, project, tmp_pat
 def test_what_no_client_can_resume_is_refused_in_one_line(run, project):
     status, _, err = run("compact", ROOT / "examples" / "transcripts" / "parking-meter.json")
     assert (status, err.count("\n")) == (2, 1)
-    assert "no client could resume it" in err
+    assert "it is no session of Claude Code or Codex" in err
 
 
 def test_compress_writes_a_session_where_the_output_looks_like_one(run, project, tmp_path):
@@ -115,7 +115,7 @@ def test_the_session_itself_is_no_place_to_write_to(run, project, tmp_path, form
     shutil.copy(CLAUDE, own)
     status, _, err = run("compress", own, "--max-tokens", 900, "-o", own, "--as", form)
     assert (status, own.read_bytes()) == (2, CLAUDE.read_bytes())
-    assert "another file than the session itself" in err
+    assert "another file than the transcript itself" in err
 
 
 def test_several_files_are_inspected_on_a_line_each(run, project):

@@ -27,6 +27,7 @@ from midfold.testing.upstream import (
 )
 from midfold.wire import DIALECTS
 from midfold.wire.validate import validate
+from support.pace import LONG_SECONDS
 
 CALLS = (ToolCall("call_1", "terminal", '{"command": "rm -rf /"}'),)
 DEADLINE_SECONDS = 0.4
@@ -100,7 +101,7 @@ def keeps_its_promises(messages, result, seconds, dialect):
     assert result.tokens_after <= 4_000 < result.tokens_before
     assert "## Active Task\nRun the tests." in result.summary
     assert result.messages[-1] == messages[-1]
-    assert seconds < DEADLINE_SECONDS + 1
+    assert seconds < LONG_SECONDS
     assert [thread.name for thread in threading.enumerate() if thread.name.startswith("midfold-models")] == []
     return True
 

@@ -12,6 +12,7 @@ from midfold.providers.summarizers import BlockingSummarizer, ModelRef, ModelSum
 from midfold.summaries import SummaryRequest
 from midfold.testing import transcript
 from midfold.testing.upstream import NEVER, DeliveryFault, Ending, HttpStatus, Reply, Unreachable, Upstream
+from support.pace import LONG_SECONDS
 
 REQUEST = SummaryRequest("Write the notes of these turns.", 2_000)
 
@@ -57,7 +58,7 @@ def test_hung_model_is_given_up_at_the_deadline(hung):
         started = time.monotonic()
         with pytest.raises(SummaryUnavailable, match="no answer within"):
             summarize(REQUEST)
-        assert time.monotonic() - started < 1.3
+        assert time.monotonic() - started < LONG_SECONDS
         up.wait_until(lambda: up.open_connections == 0)
 
 
@@ -66,7 +67,7 @@ def test_address_that_is_never_reached_is_given_up_too():
         started = time.monotonic()
         with pytest.raises(SummaryUnavailable):
             summarize(REQUEST)
-        assert time.monotonic() - started < 1.3
+        assert time.monotonic() - started < LONG_SECONDS
 
 
 def test_closed_summariser_says_so_and_may_be_closed_again():

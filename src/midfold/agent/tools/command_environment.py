@@ -3,19 +3,19 @@
 This keeps keys out of what a build prints. It is no wall: a command can read all that its user can read.
 """
 
-import re
 from collections.abc import Collection, Mapping
 
+from midfold.late_patterns import compile_late
 from midfold.redact import redact
 
 # A word of the name, as words are parted by underscores.
-_SECRET_WORD = re.compile(
+_SECRET_WORD = compile_late(
     r"\w*(?:SECRETS?|PASSWORDS?|PASSWD|PASSPHRASE|CREDENTIALS?|APIKEY|TOKEN)|WEBHOOK|DSN|BEARER|CONNSTR"
 )
 _LAST_WORDS = frozenset({"KEY", "KEYS", "PASS", "PAT", "AUTH", "COOKIE", "PGPASS"})
 _ENDINGS = (("AUTH", "CONFIG"), ("AUTH", "HEADER"), ("CONNECTION", "STRING"), ("CONN", "STR"))
 _ADDRESSES = frozenset({"URL", "URI", "URLS"})
-_SERVICES = re.compile(
+_SERVICES = compile_late(
     r"DATABASE|DB|PG|POSTGRES\w*|MYSQL|MARIADB|MONGO\w*|REDIS|VALKEY|AMQP|RABBITMQ|BROKER|CELERY|KAFKA|SMTP|"
     r"MAIL\w*|EMAIL|ELASTIC\w*|CLICKHOUSE|LDAP|JDBC|SQLALCHEMY|NATS|COUCHDB|SUPABASE|NEON"
 )

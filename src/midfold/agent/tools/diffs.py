@@ -1,4 +1,4 @@
-"""What an edit changes, for a person to judge: a headline, and a unified diff."""
+"""The changes of an edit, for a person to judge: a headline, and a unified diff."""
 
 from collections.abc import Iterator
 from difflib import SequenceMatcher

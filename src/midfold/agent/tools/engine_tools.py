@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 from midfold.agent.tools.registry import Arguments, Tool, ToolFailed
 from midfold.engines import ContextEngine, describe_error
 from midfold.errors import DialectError, EngineContractError
+from midfold.late_patterns import compile_late
 from midfold.wire.apis import convert_tools
 
-_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}", re.ASCII)
+_NAME = compile_late(r"[a-zA-Z0-9_-]{1,64}", re.ASCII)
 
 
 def engine_tools(

@@ -1,6 +1,6 @@
 """Files of the workspace that are more than text: other programs run them, or agents obey them.
 
-Whoever may write these without a question runs code without a question. The folders of version control are
+A model that may write these unasked runs code unasked. The folders of version control are
 out of bounds. Hidden files, which steer shells, editors, hooks and pipelines, and a few that are known by
 their names are asked for, also where edits are accepted unasked.
 """
@@ -10,12 +10,13 @@ import unicodedata
 from pathlib import Path
 
 from midfold.agent.tools.registry import Risk, ToolFailed
+from midfold.late_patterns import compile_late
 
 _REPOSITORIES = frozenset({".git", ".hg", ".svn", ".jj", ".bzr", ".sl", "git~1"})
 # The parts by which git knows a repository, whatever its folder is called.
 _GIT_PARTS = ("HEAD", "objects", "refs")
 _HIDDEN = "."
-_GUARDED = re.compile(
+_GUARDED = compile_late(
     # notes that agents obey
     r"(?:agents|claude|gemini|copilot-instructions|memory|user)(?:\..{1,40})?\.md"
     # pipelines, and environments that are entered unasked

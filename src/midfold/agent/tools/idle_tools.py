@@ -6,12 +6,13 @@ They are left out at a fold alone, as the provider's cache of the prompt begins 
 import re
 from collections.abc import Iterable, Sequence
 
+from midfold.late_patterns import compile_late
 from midfold.messages import Message, ToolCall, texts_of
 
 LEAST_CALLS = 20
 """Calls of other tools after which one that was not called is idle."""
-_WORD = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
-_REMARK = re.compile(r"\[Tools left out, [^\]]{0,4000}\]")
+_WORD = compile_late(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
+_REMARK = compile_late(r"\[Tools left out, [^\]]{0,4000}\]")
 
 
 def find_idle_tools(names: frozenset[str], messages: Sequence[Message], system: str) -> frozenset[str]:

@@ -5,12 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from midfold.agent.tools.registry import Tool
+from midfold.late_patterns import compile_late
 
 SMALL_WINDOW = 16_384
 """Up to this many tokens the lighter set is offered."""
 _LEFT_OUT = frozenset({"memory"})
 _FEWER_PARAMETERS = {"read_persisted_output": ("reference", "offset", "limit", "pattern")}
-_FIRST_SENTENCE = re.compile(r".+?[.!?](?=\s|$)", re.DOTALL)
+_FIRST_SENTENCE = compile_late(r".+?[.!?](?=\s|$)", re.DOTALL)
 
 
 def lighten(tools: Sequence[Tool]) -> list[Tool]:

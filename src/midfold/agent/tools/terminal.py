@@ -1,7 +1,7 @@
 """The terminal tool: commands run only when the user lets them, for a bounded time, with bounded output.
 
-What they leave running ends with them, and that is said. Only where this process itself is killed, a command
-that is running goes on until it ends.
+Processes that they leave running end with them, and that is said. Only where this process itself is killed, a
+command that is running goes on until it ends.
 """
 
 import asyncio

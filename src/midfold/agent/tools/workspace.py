@@ -84,7 +84,7 @@ class PrivateHome:
     def _names_below_home(self, path: Path) -> tuple[str, ...]:
         """Return the names from the home to a path, its own first; none where it is not inside.
 
-        Folders are compared by device and inode, so that no link, mount or spelling leads past this.
+        Folders are compared by device and inode, so that no link, mount or form of the path leads past this.
         """
         home = _identify(self.home)
         if home is None:

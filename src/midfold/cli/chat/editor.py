@@ -78,7 +78,7 @@ def open_editor(history: "Path", complete: Complete) -> Editor:
 
 
 _Attributes: TypeAlias = list[int | list[bytes | int]]
-"""Of a terminal, as the system tells them."""
+"""Of a terminal, as the system reports them."""
 
 if sys.platform != "win32":
     import termios

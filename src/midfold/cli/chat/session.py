@@ -136,7 +136,7 @@ _OWN_COMMAND = "!"
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """What is done without asking."""
+    """The changes that are made without asking."""
 
     edits: bool = False
     everything: bool = False

@@ -1,4 +1,4 @@
-"""What a prompt brings along: files that it names with an @, and standard input beside a prompt."""
+"""The attachments of a prompt: files that it names with an @, and standard input beside a prompt."""
 
 import os
 import re

@@ -93,7 +93,7 @@ def _check_files(path: Path) -> Iterator[Finding]:
     for kept in find_kept(path):
         size = format_size(kept.stat().st_size)
         yield fine(
-            _AREA, f"{kept.name}, {size}, was damaged and put aside; delete it when nothing is missing"
+            _AREA, f"{kept.name}, {size}, was damaged and moved aside; delete it when nothing is missing"
         )
 
 

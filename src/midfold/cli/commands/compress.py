@@ -25,14 +25,11 @@ from midfold.cli.render.console import make_console
 from midfold.cli.results import FORMS, choose_destination, print_written, write_result
 from midfold.cli.summary_model import choose_summary_model, open_summarizer, record_summary_calls, say
 from midfold.config import load_settings
-from midfold.engines import SummarizerCaller
 from midfold.errors import DialectError, SummaryUnavailable
 from midfold.folding import (
     Compression,
     Flow,
     SummaryRequest,
-    list_losses,
-    rehearse,
     run,
 )
 from midfold.summaries import Retention
@@ -142,8 +139,6 @@ def command(
         try:
             loaded = load_transcript(file, row=row, dialect=dialect)
         except DialectError as error:
-            if len(files) == 1:
-                raise
             say_unreadable(file, error)
             statuses.append(2)
         else:
@@ -153,7 +148,7 @@ def command(
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """What becomes of a result, as the options say."""
+    """The use of a result, as the options say."""
 
     output: str | None
     form: str | None
@@ -178,6 +173,8 @@ def _treat(loaded: Transcript, wanted: _Wanted, options: CompressOptions) -> int
         if written is not None and not wanted.as_json:
             print_written(written)
     if wanted.losses and not wanted.as_json:
+        from midfold.folding import list_losses
+
         print_losses(list_losses(outcome.result, wanted.losses), make_console(stderr=not is_for_show))
     return 1 if outcome.result.over_budget and options.get("max_tokens") is not None else 0
 
@@ -200,6 +197,7 @@ def compress_transcript(
     if not model:
         return _run(loaded, options, _no_model)
     from midfold.cli.render.preview import announced
+    from midfold.engines import SummarizerCaller
 
     with open_summarizer(model, options.get("base_url")) as summarizer:
         what = f"the middle of {len(loaded.request.messages):,} messages with {model}"
@@ -229,6 +227,8 @@ def _run(
 def _dry_run(loaded: Transcript, options: CompressOptions) -> CompressionOutcome:
     """Find out what would be done, and what a model would be asked; nothing is sent."""
     started = time.perf_counter()
+    from midfold.folding import rehearse
+
     rehearsal = rehearse(_plan(loaded, options))
     elapsed_ms = (time.perf_counter() - started) * 1000
     return CompressionOutcome(rehearsal.result, elapsed_ms, requests=rehearsal.requests)

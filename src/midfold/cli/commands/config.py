@@ -71,7 +71,7 @@ def check(path: Path | None) -> int:
     Notes name what is legal but has another effect than it seems. Exits with status 2 if anything is wrong.
     """
     checked = check_settings(path=path)
-    problems = list(checked.problems) or find_unknown_names(checked.settings)
+    problems = [*checked.problems, *find_unknown_names(checked.settings)]
     for problem in problems:
         click.echo(f"midfold: {printable(str(problem), 500)}", err=True)
     if problems:
@@ -127,6 +127,7 @@ def _list_models(settings: Settings) -> list[tuple[str, str]]:
     """Return the settings that name a model of a provider; a bare name waits for `--base-url`."""
     named = (
         ("model.name", settings.model.name),
+        ("model.fallback", settings.model.fallback),
         ("compression.summary_model", settings.compression.summary_model),
         ("auxiliary.custom.compression", settings.auxiliary.custom.compression),
     )

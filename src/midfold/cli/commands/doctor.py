@@ -42,7 +42,7 @@ def command(fix: bool, as_json: bool) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Repairs:
-    """What was repaired, and why something could not be."""
+    """The repairs that were made, and why others could not be."""
 
     done: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)

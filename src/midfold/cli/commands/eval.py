@@ -67,7 +67,7 @@ Examples:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What to measure, and with what."""
+    """The measurements that were asked for, and their inputs."""
 
     studies: frozenset[Study]
     ratios: tuple[float, ...]
@@ -83,7 +83,7 @@ class _Plan:
 
 @dataclass(slots=True)
 class _Findings:
-    """What was measured so far."""
+    """The measurements so far."""
 
     scores: list[Score] = field(default_factory=list)
     links: list[ChainResult] = field(default_factory=list)

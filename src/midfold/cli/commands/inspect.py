@@ -92,9 +92,9 @@ def command(
             loaded = load_transcript(file, row=row, dialect=dialect)
             found.append(inspect_transcript(loaded, model, context_length, top))
         except DialectError as error:
-            if len(files) == 1:
-                raise
             say_unreadable(file, error)
+    if not found:
+        return 2
     _report(found, is_single=len(files) == 1, as_json=as_json)
     faulty = any(fault.severity == "error" for each in found for fault in each.faults)
     return 2 if len(found) < len(files) or (strict and faulty) else 0

@@ -34,9 +34,11 @@ def _read_dollars(text: str) -> Decimal:
     try:
         dollars = Decimal(text)
     except InvalidOperation:
-        raise click.BadParameter("a number of dollars such as 20 or 0.50") from None
+        raise click.BadParameter(
+            f"{text!r} is no amount; write a number of dollars such as 20 or 0.50"
+        ) from None
     if not dollars.is_finite() or not 0 <= dollars <= 1_000_000:
-        raise click.BadParameter("a number of dollars from 0 to 1,000,000")
+        raise click.BadParameter(f"{text!r} is out of bounds; write from 0 to 1,000,000 dollars")
     return dollars
 
 

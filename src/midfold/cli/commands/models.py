@@ -46,13 +46,17 @@ def command(context: click.Context, as_json: bool) -> None:
 
 @command.command()
 @click.argument("model", required=False)
-def forget(model: str | None) -> None:
+def forget(model: str | None) -> int:
     """Forget what was learnt of MODEL, or of all models."""
     gone = _open_limits().forget(model)
     for limit in gone:
         click.echo(f"Forgot the window of {printable(limit.model)}: {limit.limit_tokens:,} tokens.")
+    if model and not gone:
+        click.echo(f"midfold: no window of {printable(model)} was learnt; see midfold models", err=True)
+        return 2
     if not gone:
-        click.echo(f"Nothing was learnt of {printable(model)}." if model else "Nothing was learnt.")
+        click.echo("No windows were learnt.")
+    return 0
 
 
 def _open_limits() -> LearnedLimits:

@@ -176,6 +176,8 @@ def search(
     With --order newest a message has every word.
     """
     query = " ".join(words)
+    if not query.strip():
+        raise click.UsageError("QUERY is empty; write some words to search for")
     if letters and name is None:
         raise click.UsageError("--letters needs a --session to look through")
     with own_store() as store:

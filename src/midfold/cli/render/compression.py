@@ -3,14 +3,18 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from midfold.cli.terminal import printable
-from midfold.folding import Compression, Fate, Loss
+from midfold.folding import Compression, Fate
 from midfold.summaries import Retention
+
+if TYPE_CHECKING:
+    from midfold.folding import Loss
 
 _BAR_CELLS = 64
 _STYLES = {"keep": "green", "shorten": "cyan", "fold": "magenta"}
@@ -82,7 +86,7 @@ def print_plan(result: Compression[object], source: str, console: Console) -> No
     console.print(stretch_table(result))
 
 
-def print_losses(losses: Sequence[Loss], console: Console) -> None:
+def print_losses(losses: "Sequence[Loss]", console: Console) -> None:
     """List what left the context, and say how to get it back."""
     if not losses:
         console.print("everything that matters is still in the context, word for word")

@@ -3,11 +3,14 @@
 import time
 from datetime import datetime
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
 from midfold.cli.terminal import printable
 from midfold.cli.units import SECONDS_BY_UNIT, SIZE_PREFIXES
 from midfold.redact import redact
-from midfold.tokens import Cost
+
+if TYPE_CHECKING:
+    from midfold.tokens import Cost
 
 _RECENT_DAYS = 14
 # The first words say what a text is about; nobody reads megabytes of it in a table.
@@ -56,7 +59,7 @@ def count_of(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def format_cost(cost: Cost) -> str:
+def format_cost(cost: "Cost") -> str:
     """Format dollars with their informative digits; an unknown price is said to be unknown."""
     if cost.dollars is None or not cost.is_complete:
         return "cost unknown"

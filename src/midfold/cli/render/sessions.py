@@ -21,7 +21,7 @@ _MOST_TITLE_CELLS = 48
 _MOST_NAME_CELLS = 24
 _WIDE_CELLS = 100
 _UNTITLED = "(empty)"
-_NOTHING = "nothing found; words are found whole, book* finds bookings"
+_NOTHING = "nothing found; other words or fewer filters may help"
 _ROLE_STYLES = {"user": "green", "assistant": "cyan", "tool": "yellow", "system": "magenta"}
 
 

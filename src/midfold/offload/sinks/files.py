@@ -14,6 +14,7 @@ from pathlib import Path
 
 from midfold.faults import faultpoint
 from midfold.files import write_atomically
+from midfold.late_patterns import compile_late
 from midfold.offload.names import is_reference, name_folder, name_owner
 from midfold.offload.outputs import Output, OutputInfo, read_slice
 from midfold.offload.safe_text import sanitize
@@ -27,7 +28,7 @@ _TEMPORARY = ".tmp-"
 _SWEEP_SECONDS = 3600.0
 # Nothing is written for so long: its writer is gone.
 _TEMPORARY_SECONDS = 3600.0
-_IS_TEMPORARY = re.compile(rf"{re.escape(_TEMPORARY)}[0-9a-f]{{16}}", re.ASCII)
+_IS_TEMPORARY = compile_late(rf"{re.escape(_TEMPORARY)}[0-9a-f]{{16}}", re.ASCII)
 _DAY_SECONDS = 86_400.0
 _DEFAULT_QUOTAS = Quotas()
 

@@ -95,7 +95,12 @@ class ModelSummarizer(AsyncCloseable):
     def check(self) -> None:
         """Raise what keeps the first model from being asked at all: `ConfigError`, `ExtraMissing`."""
         for model in self.models[:1]:
-            model.endpoint(self._providers)
+            try:
+                model.endpoint(self._providers)
+            except ConfigError as error:
+                if error.key != "model":
+                    raise
+                raise ConfigError("summary_model", error.value, hint=error.hint) from None
         self._open_transport()
 
     async def __call__(self, request: SummaryRequest, *, is_manual: bool = False) -> str:

@@ -128,7 +128,7 @@ def test_compress_folds_and_undo_takes_it_back(desk, told):
     assert "Compressed: 16 → " in shown
     assert "Request size: ~" in shown
     assert len(desk.agent.messages) < 16
-    assert "The newest fold was taken back: 16 messages" in told("/undo")
+    assert "The newest fold or correction was taken back: 16 messages" in told("/undo")
     assert "there is no fold to take back" in told("/undo")
 
 
@@ -174,7 +174,7 @@ def test_status_tells_how_things_stand(desk, told):
     talk(desk)
     shown = told("/status")
     assert desk.agent.session_id in shown
-    for words in ("scripted at http://127.0.0.1", "30,000 tokens (explicit)", "at 25,500 tokens", "not yet"):
+    for words in ("scripted at http://127.0.0.1", "30,000 tokens (as set)", "at 25,500 tokens", "not yet"):
         assert words in shown
 
 
@@ -207,7 +207,7 @@ def test_model_refuses_what_it_does_not_understand(argument):
 
 def test_model_without_a_provider_stays_at_the_same_address(desk, told, upstream):
     talk(desk)
-    assert "another  window 9,000 (explicit)" in told("/model another --context-length 9000")
+    assert "another  window 9,000 (as set)" in told("/model another --context-length 9000")
     talk(desk)
     assert upstream.requests[-1].model == "another"
 
@@ -399,7 +399,7 @@ def test_a_plain_engine_compresses_and_says_what_it_cannot_do(upstream, tmp_path
         shown = console.file.getvalue()
     assert "cannot keep a number of exchanges" in " ".join(shown.split())
     assert "Compressed: 6 → 2 messages" in shown
-    assert "The newest fold was taken back: 6 messages" in shown
+    assert "The newest fold or correction was taken back: 6 messages" in shown
     assert "there is no fold to take back" in shown
 
 

@@ -69,7 +69,7 @@ def test_a_tool_that_failed_says_why_in_red():
 
 def test_a_tool_whose_result_was_put_aside_says_so():
     event = ToolFinished("c", "search", "search x", "y" * 900, is_error=False, seconds=2, persisted="out/1")
-    assert said(event) == ["→ search x  2.0 s, put aside, 900 bytes"]
+    assert said(event) == ["→ search x  2.0 s, offloaded, 900 bytes"]
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_a_fold_is_told_in_the_words_of_every_command():
     event, words = finished()
     headline, tokens, *_ = said(event)
     assert headline == f"{words['headline']}  (the context reached the threshold)"
-    assert tokens == words["token_line"]
+    assert tokens == f"{words['token_line']}, counted"
 
 
 def test_a_fold_that_was_prepared_says_that_nobody_waited():
@@ -149,7 +149,7 @@ def test_no_line_steers_the_terminal_or_fills_it(text):
 
 def test_start_line_says_model_window_caching_and_session():
     assert start_line(STATUS).plain == (
-        "anthropic/claude-sonnet-4-5  window 200,000 (table) · "
+        "anthropic/claude-sonnet-4-5  window 200,000 (known) · "
         "caching on (claude-sonnet-4-5, anthropic, 5m) · session 3f2a90c1"
     )
 

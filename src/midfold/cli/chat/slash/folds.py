@@ -62,7 +62,7 @@ def undo(chat: ChatContext, _argument: str) -> None:
     status = chat.agent.status()
     size = f"{status.messages:,} messages, ~{status.tokens:,} tokens"
     chat.say(
-        Text(f"The newest fold was taken back: {size}", style="magenta"),
+        Text(f"The newest fold or correction was taken back: {size}", style="magenta"),
         remark(f"goes on in session {status.session_id[:ID_CHARS]}"),
     )
 
@@ -91,7 +91,7 @@ def pins(chat: ChatContext, _argument: str) -> None:
         chat.say(Text(f"{number}  {printable(text, _MOST_PIN_CHARS)}"))
     rules = chat.agent.rules
     if rules:
-        chat.say(remark("rules that were found in your words, and are kept likewise; /unpin lets go of one:"))
+        chat.say(remark("rules found in your words, which are kept as well; /unpin lets go of one:"))
     for rule in rules:
         where = "" if rule.index is None else f" [{rule.index}]"
         chat.say(Text(f"-  {printable(rule.text, _MOST_PIN_CHARS)}{where}"))
@@ -106,7 +106,7 @@ def _find_pin(pinned: tuple[str, ...], argument: str) -> str:
 def _show_preview(chat: ChatContext, preview: Preview) -> None:
     result, console = preview.result, chat.console
     console.print(result.headline)
-    console.print(f"Request size: ~{preview.tokens_before:,} → ~{preview.tokens_after:,} tokens")
+    console.print(f"Request size: ~{preview.tokens_before:,} → ~{preview.tokens_after:,} tokens, counted")
     if not preview.changed:
         console.print(remark(preview.reason))
         return

@@ -37,9 +37,7 @@ def _correct(chat: ChatContext, argument: str) -> None:
     before = {note.number: note.text for note in chat.agent.notes()}
     chat.agent.correct_notes(change)
     chat.say(*map(Text, describe_change(change, before)))
-    chat.say(
-        remark("the model reads it with the next request, and later folds keep to it; /undo takes it back")
-    )
+    chat.say(remark("the model reads it next, and later folds keep to it; /undo takes it back"))
 
 
 COMMANDS = (

@@ -6,7 +6,7 @@ from rich.text import Text
 
 from midfold.agent import Status
 from midfold.cli.chat.slash.base import ChatContext, CommandForm, SlashCommand, UsageProblem
-from midfold.cli.chat.view.lines import format_times, remark
+from midfold.cli.chat.view.lines import describe_window_source, format_times, remark
 from midfold.cli.chat.view.markdown import render
 from midfold.cli.chat.view.text import clean
 from midfold.cli.render.context import context_bar, section_grid
@@ -99,7 +99,7 @@ def _describe(status: Status, cost: str) -> list[tuple[str, str]]:
         ("session", status.session_id),
         ("conversation", status.conversation_id if status.conversation_id != status.session_id else ""),
         ("model", f"{status.model} at {status.base_url} ({status.api})"),
-        ("window", f"{status.window_tokens:,} tokens ({status.window_source})"),
+        ("window", f"{status.window_tokens:,} tokens ({describe_window_source(status)})"),
         ("next request", _format_request(status)),
         ("next fold", _format_threshold(status)),
         ("compressed", format_times(status.compressions) if status.compressions else "not yet"),
@@ -112,12 +112,8 @@ def _describe(status: Status, cost: str) -> list[tuple[str, str]]:
     ]
 
 
-_SOURCES = {"reported": "reported, the newest counted", "counted": "counted"}
-
-
 def _format_request(status: Status) -> str:
-    source = _SOURCES[status.tokens_from]
-    return f"{status.tokens:,} tokens, {status.percent:.0f}% of the window ({source})"
+    return f"{status.tokens:,} tokens, {status.percent:.0f}% of the window ({status.tokens_from})"
 
 
 def _format_caching(status: Status) -> str:

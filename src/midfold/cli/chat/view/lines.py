@@ -81,7 +81,7 @@ def compression_lines(
     ahead = ", prepared beforehand: no waiting" if was_prepared else ""
     because = f"  ({describe(why)}{ahead})" if compression.changed else ""
     yield Text.assemble((compression.headline, "magenta" if because else ""), (because, "dim"))
-    yield Text(str(words["token_line"]), style="dim")
+    yield Text(f"{words['token_line']}, counted", style="dim")
     if not compression.changed and compression.reason:
         yield remark(compression.reason)
     if words["note"]:
@@ -120,7 +120,7 @@ def tool_title(title: str) -> str:
 
 def _tool_line(event: ToolFinished) -> Text:
     line = Text.assemble((MARK, "red" if event.is_error else "green"), tool_title(event.title))
-    size = "put aside, " if event.persisted else ""
+    size = "offloaded, " if event.persisted else ""
     facts = f"{event.seconds:.1f} s, {size}{format_size(len(event.text.encode('utf-8', 'replace')))}"
     line.append(f"  {facts}", style="dim")
     if event.is_error:
@@ -145,6 +145,13 @@ def _pressure_lines(event: Pressure) -> Iterator[Text]:
 _BAR_CELLS = 12
 _MOST_MODEL_CHARS = 40
 _COLOURS = {Tier.CALM: "green", Tier.NOTED: "green", Tier.LARGE: "yellow"}
+_WINDOW_SOURCES = {
+    "explicit": "as set",
+    "learnt": "learnt from an error",
+    "table": "known",
+    "probe": "guessed",
+    "server": "from the server",
+}
 _PREPARATIONS = {"preparing": "the next fold is being prepared", "ready": "the next fold is ready"}
 
 
@@ -196,7 +203,12 @@ def farewell(status: Status, spending: Spending) -> list[Text]:
 def _format_window(status: Status) -> str:
     if not status.window_tokens:
         return "window unknown"
-    return f"window {status.window_tokens:,} ({printable(str(status.window_source))})"
+    return f"window {status.window_tokens:,} ({describe_window_source(status)})"
+
+
+def describe_window_source(status: Status) -> str:
+    """Say how the window is known."""
+    return _WINDOW_SOURCES.get(status.window_source, printable(status.window_source))
 
 
 def _status_facts(status: Status, spending: Spending) -> Iterator[str]:
