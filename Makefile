@@ -60,11 +60,12 @@ bench-peers: $(VENV)/.dev
 	.venv-hermes/bin/python -m pip install --quiet --disable-pip-version-check hermes-agent==0.19.0
 	$(BIN)/python -m benchmarks.peers
 
-# Also writes docs/api.md anew from the docstrings.
+# Also writes docs/api.md and the reference parts of other pages anew.
 fmt: $(VENV)/.dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 	$(BIN)/python scripts/write_api.py
+	$(BIN)/python scripts/write_reference.py
 
 # Rewrites the locks: hashes for every platform, no addresses.
 lock:

@@ -1,7 +1,7 @@
 """Run the benchmarks that need nothing but this repository and take no minutes.
 
-Those on real data run where it is found; `store`, `search`, `insights`, `agent` and `trajectories` are run by
-name.
+Those on real data run where it is found; `store`, `search`, `insights`, `agent`, `turns` and `trajectories`
+are run by name.
 """
 
 from benchmarks import counting, folding, imports, offload, reading, redaction

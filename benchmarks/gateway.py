@@ -1,23 +1,27 @@
 """What the gateway adds to a request and to a stream, and what it holds in memory.
 
 Upstream, gateway and client are three processes on loopback. `python -m benchmarks.gateway` prints all
-figures; `latency`, `streams` and `slow` as an argument print one kind.
+figures; `latency`, `streams` and `slow` as an argument print one kind. Other gateways are measured beside it
+where their commands are given: `--beside "NAME=COMMAND"`, in which `{upstream}` and `{port}` stand for ports.
 """
 
+import argparse
 import asyncio
 import http.client
 import json
 import os
 import re
+import shlex
 import socket
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
 
 from benchmarks.timing import report
@@ -29,6 +33,7 @@ SIZES = ((100, 156_000, 5.0), (400, 642_000, 15.0))
 STREAMS, STREAM_SECONDS, STREAM_PACE = 500, 120, 0.5
 READERS, READER_BYTES, READER_RATE = 200, 20_000_000, 2_000
 _PATH = "/v1/chat/completions"
+_START_SECONDS = 180.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +43,7 @@ class Places:
     upstream: int
     gateway: int
     pid: int
+    name: str = "midfold"
 
     @property
     def cpu_ms(self) -> float:
@@ -82,6 +88,38 @@ def running() -> Iterator[Places]:
                 process.communicate()
 
 
+@contextmanager
+def running_beside(described: str, upstream: int) -> Iterator[Places]:
+    """Run another gateway before the same upstream."""
+    name, _, command = described.partition("=")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with tempfile.TemporaryDirectory() as home:
+        process = subprocess.Popen(
+            shlex.split(command.format(upstream=upstream, port=port)),
+            env={**os.environ, "HOME": home},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd=home,
+        )
+        try:
+            _wait_for(port)
+            yield Places(upstream, port, process.pid, name)
+        finally:
+            process.terminate()
+            process.wait()
+
+
+def _wait_for(port: int) -> None:
+    until = time.monotonic() + _START_SECONDS
+    while time.monotonic() < until:
+        with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+            return
+        time.sleep(0.2)
+    raise TimeoutError(f"nothing listens on port {port}")
+
+
 def make_body(messages: int, size: int, number: int) -> bytes:
     """Return a request of about so many bytes; `number` is the conversation."""
     items = transcript("openai_chat", seed=number, turns=messages // 3, steps=1, result_chars=100)[:messages]
@@ -103,43 +141,83 @@ def measure_latency(port: int, bodies: list[bytes]) -> list[float]:
     taken = []
     for body in bodies:
         start = time.perf_counter()
-        connection.request("POST", _PATH, body, {"content-type": "application/json"})
-        connection.getresponse().read()
+        headers = {"content-type": "application/json", "authorization": "Bearer any"}
+        connection.request("POST", _PATH, body, headers)
+        answer = connection.getresponse()
+        said = answer.read()
+        if answer.status != HTTPStatus.OK:
+            raise ConnectionError(f"{answer.status}: {said[:200]!r}")
         taken.append((time.perf_counter() - start) * 1_000)
     connection.close()
     return taken
 
 
-def latency(places: Places) -> None:
-    """Print what the gateway adds to a request of a conversation that grows."""
+@dataclass(frozen=True, slots=True)
+class Added:
+    """What a gateway adds to a request of a conversation that grows, in milliseconds."""
+
+    p50: float
+    p99: float
+    first: float
+    cpu: float
+
+
+def grow_bodies(messages: int, size: int) -> list[bytes]:
+    """Return the requests of a conversation that grows by a turn each time."""
+    grown = json.loads(make_body(messages, size, messages))
+    bodies = []
+    for number in range(ROUNDS + 5):
+        reply = {"role": "assistant", "content": f"It is done, the {number}th time."}
+        say = {"role": "user", "content": f"And turn {number}?"}
+        grown["messages"] = [*grown["messages"], reply, say]
+        bodies.append(json.dumps(grown).encode())
+    return bodies
+
+
+def measure_added(places: Places, bodies: list[bytes], direct: float) -> Added:
+    """Measure what a gateway adds to requests that take `direct` without it; its first five warm it."""
+    through = measure_latency(places.gateway, bodies[:5])
+    before = places.cpu_ms
+    through += measure_latency(places.gateway, bodies[5:])
+    cpu = (places.cpu_ms - before) / ROUNDS
+    added = sorted(each - direct for each in through[5:])
+    return Added(statistics.median(added), added[int(len(added) * 0.99)], through[0] - direct, cpu)
+
+
+def latency(places: Places, others: Sequence[Places] = ()) -> None:
+    """Print what the gateway adds to a request of a conversation that grows, and others beside it."""
     for messages, size, goal in SIZES:
-        grown = json.loads(make_body(messages, size, messages))
-        bodies = []
-        for number in range(ROUNDS + 5):
-            reply = {"role": "assistant", "content": f"It is done, the {number}th time."}
-            say = {"role": "user", "content": f"And turn {number}?"}
-            grown["messages"] = [*grown["messages"], reply, say]
-            bodies.append(json.dumps(grown).encode())
+        bodies = grow_bodies(messages, size)
         direct = statistics.median(measure_latency(places.upstream, bodies)[5:])
-        through = measure_latency(places.gateway, bodies[:5])
-        before = places.cpu_ms
-        through += measure_latency(places.gateway, bodies[5:])
-        cpu = (places.cpu_ms - before) / ROUNDS
-        added = sorted(each - direct for each in through[5:])
-        p50, p99 = statistics.median(added), added[int(len(added) * 0.99)]
+        ours = measure_added(places, bodies, direct)
         size_kb = len(bodies[0]) // 1_000
         report(
             f"added to {messages} messages, {size_kb} KB: p50, p99, the first one",
-            f"{p50:.1f}, {p99:.1f}, {through[0] - direct:.0f} ms",
+            f"{ours.p50:.1f}, {ours.p99:.1f}, {ours.first:.0f} ms",
             f"{goal:.0f} ms",
         )
-        report("processor time of each, recording included", f"{cpu:.1f} ms", "-")
+        report("processor time of each, recording included", f"{ours.cpu:.1f} ms", "-")
+        for other in others:
+            theirs = measure_added(other, bodies, direct)
+            ratios = f"{theirs.p50 / ours.p50:.1f}, {theirs.cpu / ours.cpu:.1f} times ours"
+            report(
+                f"{other.name}: p50, p99, processor time",
+                f"{theirs.p50:.1f}, {theirs.p99:.1f}, {theirs.cpu:.1f} ms; {ratios}",
+                "10 times",
+            )
     report("memory after that", f"{places.rss_mb:.0f} MB", "130 MB")
+    for other in others:
+        report(f"memory of {other.name}", f"{other.rss_mb:.0f} MB", "-")
 
 
 async def read_stream(port: int, query: str, body: bytes, delays: list[float], rate: float = 0.0) -> int:
     """Read a stream and note the delay of every event; with a rate, so many bytes a second."""
-    reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1 << 16)
+    line = socket.socket()
+    if rate:  # else the system of the client reads megabytes for it
+        line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)
+    line.setblocking(False)
+    await asyncio.get_running_loop().sock_connect(line, ("127.0.0.1", port))
+    reader, writer = await asyncio.open_connection(sock=line, limit=1 << 16)
     writer.write(
         f"POST {_PATH}?{query} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n"
         f"content-length: {len(body)}\r\n\r\n".encode()
@@ -208,10 +286,21 @@ def slow(places: Places, count: int = READERS) -> None:
 
 def main() -> None:
     """Print the figures."""
-    wanted = sys.argv[1:] or ["latency", "streams", "slow"]
-    with running() as places:
-        for name in wanted:
-            {"latency": latency, "streams": streams, "slow": slow}[name](places)
+    parser = argparse.ArgumentParser()
+    parser.add_argument("wanted", nargs="*", default=[])
+    parser.add_argument("--beside", action="append", default=[])
+    given = parser.parse_args()
+    with ExitStack() as stack:
+        places = stack.enter_context(running())
+        others = [stack.enter_context(running_beside(each, places.upstream)) for each in given.beside]
+        for name in given.wanted or ["latency", "streams", "slow"]:
+            match name:
+                case "latency":
+                    latency(places, others)
+                case "streams":
+                    streams(places)
+                case "slow":
+                    slow(places)
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ _FLAGS = (
     "--hide-scrollbars",
     "--force-device-scale-factor=1",
 )
-_WAIT_SECONDS = 20.0
+_WAIT_SECONDS = 60.0
 
 
 class Browser:

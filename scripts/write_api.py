@@ -14,6 +14,7 @@ from pathlib import Path
 from types import ModuleType
 
 import midfold
+from midfold import errors
 
 PAGE = Path(__file__).parents[1] / "docs" / "api.md"
 _INTRODUCTION = """# Python API
@@ -21,6 +22,9 @@ _INTRODUCTION = """# Python API
 `python scripts/write_api.py` writes this page from the docstrings. It lists every name in `midfold.__all__`;
 [library](library.md) shows how to use them.
 """
+_ERRORS = """Every error that midfold raises on purpose is a `MidfoldError`, from `midfold.errors`. It prints
+as one line that says what to do, and has its facts as attributes. `ProviderFacts` is the type of those that
+every `ProviderError` takes by keyword."""
 _SIGNATURE_WIDTH = 100
 _OPTION = re.compile(r" {4}(\w+): (.+)")
 
@@ -40,7 +44,29 @@ def write_page() -> str:
             line for name, value in sorted(members, key=itemgetter(0)) for line in _describe(name, value)
         ]
         sections.append("\n".join([f"## {title}", "", *lines]).rstrip() + "\n")
+    sections.append("\n".join(["## Errors", "", _ERRORS, "", *_list_errors(errors.MidfoldError, 0)]) + "\n")
     return "\n".join(sections)
+
+
+def _list_errors(error: type[Exception], depth: int) -> Iterator[str]:
+    """List an error, with its attributes and what it means, and those that derive from it."""
+    initializer = vars(error).get("__init__")
+    given = [name for name in _attributes(initializer) if initializer]
+    facts = f" ({', '.join(f'`{name}`' for name in given)})" if given else ""
+    yield f"{'  ' * depth}- `{error.__name__}`{facts}: {_first_paragraph(error)}"
+    for each in error.__subclasses__():
+        if each.__module__ == errors.__name__:
+            yield from _list_errors(each, depth + 1)
+
+
+def _attributes(initializer: object) -> Iterator[str]:
+    """Yield the attributes that an initializer sets."""
+    if initializer is None:
+        return
+    for node in ast.walk(_definition(initializer)):
+        match node:
+            case ast.Assign(targets=[ast.Attribute(value=ast.Name(id="self"), attr=name)]):
+                yield name
 
 
 def _describe(name: str, value: object) -> Iterator[str]:

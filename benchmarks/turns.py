@@ -1,0 +1,120 @@
+"""What one turn costs where a session is long: at 50,000 messages, with 60 folds, and after a resume.
+
+`python -m benchmarks.turns resume` measures the last alone; real sessions are those of MIDFOLD_DATA.
+"""
+
+import gc
+import gzip
+import json
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from benchmarks.peers import DATA
+from benchmarks.timing import report
+from midfold import ContextCompressor
+from midfold.agent import Agent
+from midfold.config import STORE_FILE
+from midfold.store import open_store
+from midfold.testing import transcript
+from midfold.testing.upstream import Reply, Upstream
+from midfold.tokens import CanonicalUsage
+
+LONG = 50_000
+MORE_TURNS = 30
+DAY_TURNS = 3_000
+DAY_WINDOW = 60_000
+RESUMED = (2_000, 10_000)
+RESUME_GOALS = {2_000: "0.3 s", 10_000: "1 s"}
+
+
+def main(part: str = "") -> None:
+    """Print each."""
+    if part != "resume":
+        _report_long()
+        _report_day()
+    for count in RESUMED:
+        _report_resume(count)
+
+
+def _report_long() -> None:
+    """Time what a host asks each turn: is it time to compress?"""
+    engine = ContextCompressor(100_000_000, prepare_ahead=False)
+    items = transcript(turns=LONG // 3, result_chars=300)[:LONG]
+    engine.should_compress_preflight(items)
+    seconds = []
+    for number in range(MORE_TURNS):
+        items.append({"role": "user", "content": f"and now number {number}?"})
+        start = time.process_time()
+        engine.should_compress_preflight(items)
+        seconds.append(time.process_time() - start)
+    figure = f"{statistics.median(seconds) * 1e3:.1f} ms"
+    report(f"one more turn at {len(items):,} messages", figure, "3 ms")
+
+
+def _report_day() -> None:
+    """Live through a day of turns in a window that has to be folded again and again."""
+    engine = ContextCompressor(DAY_WINDOW, prepare_ahead=False)
+    fresh = iter(transcript(turns=DAY_TURNS * 2, steps=1, result_chars=2_500))
+    view: list[object] = []
+    seconds, folds = [], 0
+    gc.collect()
+    for _ in range(DAY_TURNS):
+        view += [next(fresh) for _ in range(4)]
+        start = time.process_time()
+        if engine.should_compress_preflight(view):
+            view = list(engine.compress(view))
+            folds += 1
+        seconds.append(time.process_time() - start)
+    seconds.sort()
+    late = seconds[DAY_TURNS * 99 // 100] * 1e3
+    name = f"worst of {DAY_TURNS:,} turns with {folds} folds; the 99th of a hundred"
+    report(name, f"{seconds[-1] * 1e3:.0f}; {late:.1f} ms", "60 ms")
+
+
+def _real_items(count: int) -> list[object]:
+    """Return real conversations one after another, as far as there are some."""
+    items: list[object] = []
+    for path in sorted(DATA.glob("*.json.gz")):
+        said = json.loads(gzip.decompress(path.read_bytes()))["messages"]
+        items += [item for item in said if item.get("role") != "system"]
+    return items[:count]
+
+
+def _report_resume(count: int) -> None:
+    """Time the first turn of an agent that goes on with a stored session."""
+    for name, items in (
+        ("made", transcript(turns=count // 3, result_chars=600)[:count]),
+        ("real", _real_items(count)),
+    ):
+        if len(items) < count:
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            home = Path(folder) / "home"
+            with open_store(home / STORE_FILE) as store:
+                session = store.create_session(source="chat", dialect="openai_chat").id
+                store.append(session, items)
+                store.rebuild_index()  # else the words of messages are indexed while the turn runs
+            used = CanonicalUsage(input_tokens=1_000, output_tokens=5)
+            with Upstream(Reply("Noted.", usage=used)) as up:
+                start = time.process_time()
+                with Agent(
+                    "local/scripted",
+                    base_url=up.url,
+                    home=home,
+                    workspace=Path(folder),
+                    summarizer=None,
+                    session=session,
+                    context_length=100_000_000,
+                ) as agent:
+                    for _ in agent.run("Go on."):
+                        pass
+                    seconds = time.process_time() - start
+        goal = RESUME_GOALS[count]
+        report(f"first turn after resuming {count:,} {name} messages", f"{seconds:.2f} s", goal)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
