@@ -27,7 +27,7 @@ def is_running(pid):
 
 
 def _heed_all_signals():
-    """Undo what a shell sets for commands in the background, and `nohup` for all: signals that are ignored."""
+    """Undo what a shell sets for background commands, and `nohup` for all: signals that are ignored."""
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
         signal.signal(number, signal.SIG_DFL)
 
