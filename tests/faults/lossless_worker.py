@@ -18,7 +18,7 @@ from midfold.testing import transcript
 
 SESSION = "the-conversation"
 NOTES = "## Goal\nMend the meter.\n\n## Key Decisions\n- Coins only, since cards time out at 30 s.\n"
-MOST_TOKENS = 1950
+MOST_TOKENS = 1500
 
 
 def main() -> None:
