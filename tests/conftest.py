@@ -1,8 +1,12 @@
 """What every test may ask for, and what none may do."""
 
+import gc
+import itertools
 import os
 import signal
 import socket
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,7 +23,13 @@ ROOT = Path(__file__).parents[1]
 
 
 def pytest_configure() -> None:
-    """Take back that a shell lets what it runs in the background ignore Ctrl-C: some tests are about that."""
+    """Take back what the shell may have set.
+
+    A shell lets what it runs in the background ignore Ctrl-C, which some tests are about. Without
+    bytecode every process that a test starts compiles all of midfold, which takes longer than the test.
+    """
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -31,6 +41,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("faults"):
             item.add_marker(pytest.mark.skip(reason="takes minutes; make test-faults runs it"))
+
+
+def pytest_collection_finish() -> None:
+    """Spare every later collection of garbage the million objects of the tests themselves."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
@@ -62,7 +78,14 @@ def _loopback_only(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket.socket, "connect", guarded)
 
 
+@pytest.fixture(scope="session")
+def _homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Name a folder for every test; the tests that use theirs make it."""
+    folder = tmp_path_factory.mktemp("homes")
+    return (folder / str(number) for number in itertools.count())
+
+
 @pytest.fixture(autouse=True)
-def _private_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def _private_home(monkeypatch: pytest.MonkeyPatch, _homes: Iterator[Path]) -> None:
     """Keep the tests away from the user's own settings and learnt limits."""
-    monkeypatch.setenv("MIDFOLD_HOME", str(tmp_path / "midfold-home"))
+    monkeypatch.setenv("MIDFOLD_HOME", str(next(_homes)))
