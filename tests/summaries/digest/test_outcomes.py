@@ -188,3 +188,10 @@ def test_a_failure_that_came_back_is_not_told_as_overcome():
     [entry] = render([message for run in runs for message in run])
     assert "(overcome)" not in entry
     assert "[5] IndexError: list index out of range" in entry
+
+
+def test_a_terminal_that_echoes_its_command_says_nothing_new():
+    command = "git push --set-upstream origin topic/fees"
+    (line,) = render(bash(1, command, f"{command}\nbranch 'topic/fees' set up to track 'origin/topic/fees'"))
+    assert line.count(command) == 1
+    assert "set up to track" in line

@@ -117,3 +117,18 @@ def test_a_command_is_named_by_its_program(command, program):
 def test_names_come_in_the_order_of_the_text_in_every_process():
     words = [f"zone_{number}" for number in (7, 3, 9, 1, 8, 2)]
     assert list(read(user(" ".join(words)))) == words
+
+
+@pytest.mark.parametrize(
+    "path", ["C:\\deer\\read_file.py", "deer\\src\\tools\\read_file.py", "..\\notes\\src\\read_file.py"]
+)
+def test_the_folders_of_a_windows_path_are_no_escapes(path):
+    given = read(*step("c1", "read", {"file_path": path}, "ok"))
+    printed = read(*step("c1", "shell", {"command": "dir"}, f"found {path}\nand more"))
+    assert "read_file.py" in given
+    assert "read_file.py" in printed
+
+
+def test_the_lines_that_json_joins_are_parted():
+    uses = read(*step("c1", "shell", {"command": "x"}, '{"out": "first_name\\nsecond_name\\tthird_name"}'))
+    assert {"first_name", "second_name", "third_name"} <= set(uses)

@@ -236,6 +236,17 @@ def test_last_words_pass_over_labels_and_status_lines():
             "node:internal\n\nTypeError: fee is not a function\n    at x.js:3",
             "TypeError: fee is not a function",
         ),
+        (
+            "du : El término 'du' no se reconoce como nombre de un cmdlet. Compruebe si incluyó una \n"
+            "ruta de acceso.\nEn línea: 1 Carácter: 1\n+ du -sh .\n+ ~~\n"
+            "    + CategoryInfo          : ObjectNotFound: (du:String) [], CommandNotFoundException\n",
+            "du : El término 'du' no se reconoce como nombre de un cmdlet. Compruebe si incluyó una",
+        ),
+        (
+            "git : fatal: no upstream\nAt line:1 char:1\n+ git push\n+ ~~~~\n"
+            "    + CategoryInfo          : NotSpecified: (fatal: no upstream:String) [], RemoteException",
+            "git : fatal: no upstream",
+        ),
         ("● fees › rounds up\n\n  expect(received)", "● fees › rounds up"),
         ("ok 1 - a\nnot ok 2 - rounds up\n", "not ok 2 - rounds up"),
         ("fatal: not a git repository (or any of the parent directories): .git", None),

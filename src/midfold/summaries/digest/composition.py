@@ -60,6 +60,7 @@ _CONTENT_WEIGHT, _LATER_CONTENT_WEIGHT = 1.5, 0.8
 _FIRST_CONTENT_LINES = 3
 
 _DETAILS_IN_HEAD_CHARS = 160
+_ECHO_CHARS = 8
 _FULL_DETAIL_CHARS = 12
 _LOOKING_KINDS = ("search", "list")
 _PRINTING_KINDS = ("shell", "")
@@ -241,7 +242,7 @@ class _Writer:
         factor *= _WHOLE if most <= _WHOLE_LINES and run.kind in _PRINTING_KINDS else 1.0
         is_state = run.invocations[-1].program in STATE_PROGRAMS
         for number, (line, weight) in enumerate(lines):
-            if line not in self.seen:
+            if line not in self.seen and not _repeats(line, run.subject):
                 self.seen.add(line)
                 is_commit = COMMIT.match(line) is not None
                 is_end = number in (0, most - 1) if is_state else number >= most - _RESULT_LINES
@@ -249,7 +250,7 @@ class _Writer:
                 by_standing = _COMMITTED if is_commit else _RESULT if tells else 1.0
                 units.append(Unit(line, weight * factor * by_standing, answered, is_conclusion=tells))
         given = run.content_lines(self.most_lines) if content is None else weigh_lines(content)
-        return [*units, *self._given(given, action.index, factor)]
+        return [*units, *self._given(given, action.index, factor, run.subject)]
 
     def _overcome(self, position: int) -> list[Unit]:
         """Say what went wrong before it went well: a successor may meet it again."""
@@ -270,15 +271,22 @@ class _Writer:
         aim = self.ledger.actions[position].run.invocations[-1].aim
         return 1.0 if aim in (Aim.NONE, Aim.LOOK) else _SUPERSEDED
 
-    def _given(self, lines: WeightedLines, index: int, factor: float) -> Iterator[Unit]:
+    def _given(self, lines: WeightedLines, index: int, factor: float, subject: str) -> Iterator[Unit]:
         """Quote what an action was given at length; a line that names something is a result of the work."""
         for number, (line, weight) in enumerate(lines):
-            if line not in self.seen:
+            if line not in self.seen and not _repeats(line, subject):
                 self.seen.add(line)
                 by_position = _CONTENT_WEIGHT if number < _FIRST_CONTENT_LINES else _LATER_CONTENT_WEIGHT
                 defines = DEFINITION.match(line) is not None
                 by_position *= _DEFINED if defines else 1.0
                 yield Unit(line, by_position * weight * factor, index, is_conclusion=defines)
+
+
+def _repeats(line: str, subject: str) -> bool:
+    """Whether a line only says again what a call is about, as a terminal that echoes its command does."""
+    return len(line) >= _ECHO_CHARS and (
+        line in subject or (len(subject) >= _ECHO_CHARS and subject in line and len(line) < 2 * len(subject))
+    )
 
 
 def _find_overcome(actions: Sequence[Action], positions: Sequence[int]) -> frozenset[int]:

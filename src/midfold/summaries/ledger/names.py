@@ -1,5 +1,6 @@
 """The names that a conversation uses: who used each, when, and with which file, program or tool."""
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -11,6 +12,10 @@ from midfold.summaries.ledger.values import Action, Ledger
 _READ_CHARS, _READ_OUTPUT_CHARS = 60_000, 20_000
 """Of a longer text, and of a longer output, the two ends are read."""
 _ESCAPED = compile_late(r"\\(?:[nrtbf\"]|u[0-9a-fA-F]{4})")
+_BACKSLASHES = compile_late(r"[\w.:~-]+(?:\\{1,2}[\w.~-]+)+")
+"""a run of words with backslashes between: lines that JSON joins, or the path of a file"""
+_FOLDERS = compile_late(r"\b[A-Za-z]:\\|\\(?![nrtbfu])")
+"""what is in such a run only if it is a path"""
 _ARGUMENT_NAME = compile_late(r"\"[A-Za-z_][\w-]{0,60}\"\s?:")
 _COMMAND_CHARS = 400
 _COMMAND_END = compile_late(r"&&|\|\||[;|\n]")
@@ -106,7 +111,7 @@ class NameReader:
         if len(text) > most:
             text = f"{text[: most // 2]}\n{text[-most // 2 :]}"
         if "\\" in text:
-            text = _ESCAPED.sub(" ", text)
+            text = _ESCAPED.sub(" ", _BACKSLASHES.sub(_part_folders, text))
         # In the order of the text: that of a set differs from process to process.
         words = dict.fromkeys(WORD.findall(text))
         known = self._words
@@ -146,6 +151,12 @@ def _note(use: NameUse, number: int, topic: NameTopic, tie: int, company: int) -
             use.said += 1
         else:
             use.given += 1
+
+
+def _part_folders(run: re.Match[str]) -> str:
+    """Write a path of Windows with blanks between its folders: its backslashes escape nothing."""
+    said = run[0].replace("\\\\", " ")
+    return said.replace("\\", " ") if said == run[0] and _FOLDERS.search(said) else said
 
 
 def name_program(command: str) -> str:

@@ -11,6 +11,7 @@ from functools import lru_cache
 from itertools import takewhile
 
 from midfold.late_patterns import compile_late
+from midfold.summaries.tool_calls.powershell import CATEGORY, find_message
 
 LEAF_CHARS = 200
 """The characters of a long string that stay inside shortened arguments."""
@@ -304,7 +305,7 @@ def find_failures(text: str, most: int) -> list[str]:
     exception = _last_exception(window)
     lines = [exception] if exception else []
     for rank, line in sorted(signs, key=_rank)[: most * 2]:
-        lines.append(window[line])
+        lines.append(_with_message(window, line))
         lines.extend(_remarks(window, line) if rank == _TEST_RANK else ())
     found = dict.fromkeys(line.strip()[:_LINE_CHARS] for line in lines or _lint_findings(window))
     return [line for line in found if line][:most]
@@ -376,11 +377,17 @@ def _last_exception(window: str) -> str | None:
 
 def _with_detail(window: str, line: slice) -> str:
     """Add the next line to one that only announces it, and the decisive remark to a test that failed."""
-    said = window[line].strip()
+    said = _with_message(window, line)
     if said.startswith("--- FAIL"):
         return f"{said} {next(iter(_remarks(window, line)), '')}"
     following = window[line.stop + 1 : line.stop + 1 + _LINE_CHARS].partition("\n")[0]
     return f"{said} {following.strip()}" if said.endswith(":") else said
+
+
+def _with_message(window: str, line: slice) -> str:
+    """Return a line that says what went wrong; in place of PowerShell's category, the message above it."""
+    said = window[line].strip()
+    return (find_message(window[: line.start]) if said.startswith(CATEGORY) else "") or said
 
 
 def _remarks(window: str, line: slice) -> list[str]:
