@@ -12,7 +12,7 @@ from midfold.folding.fold import Span
 from midfold.folding.prune import PLACEHOLDER, PruneCounts, prune
 from midfold.messages import Media, Message, Reasoning, Text, ToolCall, ToolResult, pair_calls
 from midfold.redact import redact
-from midfold.summaries.tool_calls.output import redact_arguments
+from midfold.summaries.tool_calls import redact_arguments
 from midfold.testing import conversation
 from midfold.wire import DIALECTS, parse, render
 from midfold.wire.validate import validate

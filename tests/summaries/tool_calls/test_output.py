@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from midfold.summaries.tool_calls.arguments import shorten_strings
 from midfold.summaries.tool_calls.output import (
     ToolOutcome,
     excerpt,
@@ -15,7 +16,6 @@ from midfold.summaries.tool_calls.output import (
     last_words,
     one_line,
     read_outcome,
-    shorten_strings,
 )
 
 LINES = "\n".join(f"line {number} of the log" for number in range(400))

@@ -1,5 +1,6 @@
 """Tool calls and their results in few words: a stub for each, excerpts of output, failures found in it."""
 
+from midfold.summaries.tool_calls.arguments import LEAF_CHARS, redact_arguments, shorten_strings
 from midfold.summaries.tool_calls.families import (
     FAMILIES,
     family_of,
@@ -8,14 +9,7 @@ from midfold.summaries.tool_calls.families import (
     kind_of,
     subject_of,
 )
-from midfold.summaries.tool_calls.output import (
-    LEAF_CHARS,
-    excerpt,
-    is_excerpt,
-    one_line,
-    redact_arguments,
-    shorten_strings,
-)
+from midfold.summaries.tool_calls.output import excerpt, is_excerpt, one_line
 from midfold.summaries.tool_calls.stubs import (
     BUILT_IN,
     StubWriter,

@@ -5,18 +5,14 @@ Each function looks at a bounded piece of its input, and none raises, whatever a
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import takewhile
+from itertools import dropwhile, takewhile
 
 from midfold.late_patterns import compile_late
-from midfold.summaries.tool_calls.powershell import CATEGORY, find_message
 
-LEAF_CHARS = 200
-"""The characters of a long string that stay inside shortened arguments."""
 DECISIVE_CHARS = 200
-_LEAF_NOTE_CHARS = 60  # more than the note takes: a string that was cut once is not cut again
 _NOTE_CHARS = 100  # more than the note between two ends takes, so that a cut always saves something
 _JSON_CHARS = 500_000
 _WINDOW_CHARS = 20_000
@@ -24,7 +20,6 @@ _WINDOW_CHARS = 20_000
 _UNPRINTABLE = compile_late(
     r"\x1b\[[\d;?]{0,20}[A-Za-z]|[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+"
 )
-_HALF_CHARACTER = compile_late(r"[\ud800-\udfff]")
 
 
 def excerpt(text: str, head_chars: int = 800, tail_chars: int = 800, *, of: str = "") -> str:
@@ -73,56 +68,6 @@ def fit_sizes(sizes: Sequence[int], budget: int) -> int:
             return max(share, 0)
         left -= size
     return ordered[-1] if ordered else 0
-
-
-def shorten_strings(arguments: str, leaf_chars: int = LEAF_CHARS) -> str:
-    """Shorten the long strings inside a JSON object or list; anything else comes back as it is.
-
-    `leaf_chars` is what stays of each. The result is JSON with the same keys, and shorter.
-    """
-    try:
-        value = json.loads(arguments)
-        shortened = _shorten(value, leaf_chars)
-        if not isinstance(value, dict | list) or shortened == value:
-            return arguments
-        written = json.dumps(shortened, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-        if _HALF_CHARACTER.search(written):  # which no request can carry unless it is escaped
-            written = json.dumps(shortened, allow_nan=False, separators=(",", ":"))
-    except (ValueError, RecursionError):
-        return arguments
-    return written if len(written) < len(arguments) else arguments
-
-
-def redact_arguments(arguments: str, redact: Callable[[str], str]) -> str:
-    """Take secrets out of arguments; what was JSON stays JSON."""
-    redacted = redact(arguments)
-    if redacted == arguments:
-        return arguments
-    try:
-        value = json.loads(arguments)
-    except (ValueError, RecursionError):
-        return redacted
-    try:
-        json.loads(redacted)
-    except (ValueError, RecursionError):
-        return json.dumps(_redact_strings(value, redact), separators=(",", ":"))
-    return redacted
-
-
-def _redact_strings(value: object, redact: Callable[[str], str]) -> object:
-    if isinstance(value, str):
-        return redact(value)
-    if isinstance(value, dict):
-        return {redact(key): _redact_strings(inner, redact) for key, inner in value.items()}
-    return [_redact_strings(inner, redact) for inner in value] if isinstance(value, list) else value
-
-
-def _shorten(value: object, leaf_chars: int) -> object:
-    if isinstance(value, str) and len(value) > leaf_chars + _LEAF_NOTE_CHARS:
-        return f"{value[:leaf_chars]}… [{len(value) - leaf_chars:,} more characters]"
-    if isinstance(value, dict):
-        return {key: _shorten(inner, leaf_chars) for key, inner in value.items()}
-    return [_shorten(inner, leaf_chars) for inner in value] if isinstance(value, list) else value
 
 
 _NAME = compile_late(r"(?<![\w./@#-])[\w.@#-]{0,80}(?:[/_.-]|\d|[a-z][A-Z])[\w./@#-]{0,200}\w")
@@ -279,6 +224,13 @@ _REJECTION = compile_late(
 _TRACEBACK = "Traceback (most recent call last)"
 _EXCEPTION = compile_late(r"[\w.]+(?::|$)")
 _REMARK = compile_late(r"\s+\S{1,100}:\d+: ")
+_CATEGORY = "+ CategoryInfo"
+"""PowerShell prints its message above the place, the command and the category."""
+_ABOVE_CHARS = 2_000
+_MOST_MESSAGE_LINES = 4
+_SHELL_PLACE = compile_late(r".{0,300}:\s?\d{1,6}\s*$")
+_MESSAGE = compile_late(r"\S.{0,120}? : \S|\S+: \S")
+_UNREADABLE = "\ufffd"
 _REPROACH = compile_late(r"xpected|want|got |hould|ail|rror|\bnot\b")
 
 
@@ -387,7 +339,27 @@ def _with_detail(window: str, line: slice) -> str:
 def _with_message(window: str, line: slice) -> str:
     """Return a line that says what went wrong; in place of PowerShell's category, the message above it."""
     said = window[line].strip()
-    return (find_message(window[: line.start]) if said.startswith(CATEGORY) else "") or said
+    return (_message_above(window[: line.start]) if said.startswith(_CATEGORY) else "") or said
+
+
+def _message_above(before: str) -> str:
+    """Return the first line of the message above a category; empty if none can be read."""
+    lines = [line.strip() for line in before[-_ABOVE_CHARS:].split("\n")]
+    above = list(dropwhile(_is_command, reversed(lines)))
+    if len(above) < 2 or not _SHELL_PLACE.match(above[0]):
+        return ""
+    said = ""
+    for line in above[1 : 1 + _MOST_MESSAGE_LINES]:
+        if not line or line.startswith("```"):
+            break
+        said = line
+        if _MESSAGE.match(line):
+            break
+    return "" if _UNREADABLE in said else said
+
+
+def _is_command(line: str) -> bool:
+    return not line or line.startswith("+")
 
 
 def _remarks(window: str, line: slice) -> list[str]:
