@@ -246,3 +246,8 @@ def test_what_is_no_request_body_is_said_in_one_line():
         with pytest.raises(midfold.DialectError) as refused:
             midfold.compress_request(odd, max_tokens=6_000)
         assert "\n" not in str(refused.value)
+
+
+def test_a_misspelled_option_names_the_one_that_is_meant():
+    with pytest.raises(ConfigError, match="expected the option max_tokens"):
+        midfold.compress([{"role": "user", "content": "hi"}], max_token=900)  # type: ignore[call-arg]

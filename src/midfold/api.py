@@ -208,9 +208,12 @@ def _check_options(options: CompressOptions) -> None:
     """Refuse unknown options, and values of another type: Python would find out late, or never."""
     unknown = sorted(set(options) - set(CompressOptions.__annotations__))
     if unknown:
-        raise ConfigError(
-            unknown[0], options.get(unknown[0]), hint=f"one of {', '.join(CompressOptions.__annotations__)}"
-        )
+        from difflib import get_close_matches  # for a mistake only
+
+        known = list(CompressOptions.__annotations__)
+        near = get_close_matches(unknown[0], known, n=1)
+        hint = f"the option {near[0]}" if near else f"one of {', '.join(known)}"
+        raise ConfigError(unknown[0], options.get(unknown[0]), hint=hint)
     for key in _TEXTS:
         text = options.get(key)
         if text is not None and not isinstance(text, str):

@@ -9,6 +9,7 @@ import sys
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from json import JSONDecodeError
 from pathlib import Path
 from typing import BinaryIO
 
@@ -184,7 +185,8 @@ def _decode_line(line: bytes, number: int, source: str) -> object:
     except RecursionError as error:
         raise UnreadableTranscript(source, f"line {number} is nested too deeply") from error
     except ValueError as error:
-        raise UnreadableTranscript(source, f"line {number} is not JSON: {error}") from error
+        reason = f"{error.msg} at column {error.colno}" if isinstance(error, JSONDecodeError) else str(error)
+        raise UnreadableTranscript(source, f"line {number} is not JSON: {reason}") from error
 
 
 def _from_values(value: object, source: str, row: int | None, dialect: str | None) -> Transcript:

@@ -47,6 +47,26 @@ WRONG = [
     ("keys create ci --budget lots", "'lots' is no amount"),
     ("compact", "name a transcript"),
     ("compact x.json", "midfold compress takes it"),
+    ("compact nokey.json", "nokey.json: unknown message format"),
+    ("compact x.json y.json", "y.json"),
+    (
+        "inspect half.jsonl",
+        "line 2 is not JSON: Expecting property name enclosed in double quotes at column 2",
+    ),
+    ("inspect binary.json", "is not UTF-8"),
+    ("inspect numbers.json", "expected an object, found a number"),
+    ("inspect folder", "no session of Claude Code or Codex"),
+    ("inspect x.json --context-length 99999999999999999999", "20k"),
+    ("compress x.json --max-tokens 9k -o /proc/x.json", "a file that can be written"),
+    ("compress x.json --max-tokens 9k --as session -o s.jsonl", "no session of Claude Code or Codex"),
+    ("chat why did it fail", "midfold chat -p 'why did it fail'"),
+    ("sessions import folder", "folder"),
+    ("serve --port 99999", "from 0 to 65,535"),
+    ("serve --host 0.0.0.0", "midfold keys create"),
+    ("keys revoke nosuch", "midfold keys list"),
+    ("eval x.json --gate verbatm=1", "a figure such as verbatim"),
+    ("trajectories rows.jsonl -o out.jsonl --config nothere.yaml", "a YAML or TOML file"),
+    ("trajectories rows.jsonl -o out.jsonl --tokenizer nope", "tokenizer.json"),
     ("chat --model opnai/gpt-5 -p hi", "did you mean openai/gpt-5?"),
     ("chat --model openai/gpt-5 -p hi", "export OPENAI_API_KEY="),
     ("chat --model x --base-url foo -p hi", "http://127.0.0.1:8080/v1"),
@@ -110,9 +130,13 @@ def folder(tmp_path, monkeypatch):
         "engine.yaml": "context:\n  engine: compresor\n",
         "model.yaml": "model:\n  name: opnai/gpt-5\n",
         "key.yaml": "compresion:\n  threshold: 0.5\n",
+        "half.jsonl": '{"role": "user", "content": "hi"}\n{broken\n',
+        "numbers.json": "[1, 2]",
     }
     for name, text in files.items():
         Path(name).write_text(text, "utf-8")
+    Path("binary.json").write_bytes(b"\x89PNG\r\n" + bytes(range(256)))
+    Path("folder").mkdir()
     return tmp_path
 
 
@@ -129,6 +153,18 @@ def test_wrong_use_is_one_clear_line(line, words, run, folder):
     assert (out, err.count("\n")) == ("", 1)
     assert err.startswith("midfold: ")
     assert sorted(path.name for path in folder.iterdir() if path.name != "midfold-home") == before
+
+
+def test_an_empty_name_is_not_this_folder(run, folder):
+    status, out, err = run("inspect", "")
+    assert (status, out, err.count("\n")) == (2, "", 1)
+
+
+def test_a_folder_is_imported_file_by_file(run, folder):
+    shutil.copy("x.json", "folder/one.json")
+    Path("folder/two.json").write_text('[{"role": "user", "content": "hello"}]', "utf-8")
+    status, out, _ = run("sessions", "import", "folder")
+    assert (status, len(out.splitlines())) == (0, 2)
 
 
 def test_what_is_imported_again_says_so(run, folder):

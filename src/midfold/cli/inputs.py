@@ -9,9 +9,10 @@ from pathlib import Path
 import click
 
 from midfold.cli.render.format import format_time
-from midfold.cli.terminal import printable
+from midfold.cli.terminal import printable, printable_path
 from midfold.client_sessions import ClientHomes, FoundSession, find_newest_session, list_session_files
-from midfold.errors import UnreadableTranscript
+from midfold.errors import DialectError, UnreadableTranscript
+from midfold.transcripts import Transcript, load_transcript
 
 _SUFFIXES = (".json", ".jsonl", ".json.gz", ".jsonl.gz")
 _MOST_CHARS = 200
@@ -29,7 +30,7 @@ def find_inputs(names: Sequence[str]) -> list[str]:
     """Return the files that are meant, each once, in the order of their names."""
     if not names:
         return [str(find_session_here().path)]
-    return list(dict.fromkeys(file for name in names for file in _expand(name)))
+    return list(dict.fromkeys(file for name in names for file in find_files(name)))
 
 
 def find_session_here(folder: Path | None = None) -> FoundSession:
@@ -38,13 +39,16 @@ def find_session_here(folder: Path | None = None) -> FoundSession:
     found = find_newest_session(where, ClientHomes.own())
     if found is None:
         raise NoSession(where)
-    place = f" in {found.folder}" if found.folder else ""
-    words = f"{found.client.label} session{place}, {format_time(found.changed_at)}: {found.path}"
-    click.echo(printable(words, 2 * _MOST_CHARS), err=True)
+    there = printable_path(Path(found.folder), _MOST_CHARS) if found.folder else "this folder"
+    click.echo(f"newest session of {there}: {found.client.label}, {format_time(found.changed_at)}", err=True)
+    click.echo(printable_path(found.path, 2 * _MOST_CHARS), err=True)
     return found
 
 
-def _expand(name: str) -> Iterator[str]:
+def find_files(name: str) -> Iterator[str]:
+    """Yield the sessions or transcripts in a folder, the newest session of a project, or the file itself."""
+    if not name:
+        raise UnreadableTranscript("''", "it names no file; without a name the newest session here is read")
     folder = Path(name)
     if name == "-" or not folder.is_dir():
         yield name
@@ -63,9 +67,22 @@ def _expand(name: str) -> Iterator[str]:
         yield from files
 
 
+def load_named(file: str) -> Transcript:
+    """Load the only transcript of a command; an error names the file."""
+    try:
+        return load_transcript(file)
+    except UnreadableTranscript:
+        raise
+    except DialectError as error:
+        raise UnreadableTranscript(_name(file), str(error)) from error
+
+
 def say_unreadable(file: str, error: Exception) -> None:
     """Name a file that could not be read; the others are read all the same."""
     reason = str(error)
-    file = "standard input" if file == "-" else file
-    line = reason if file in reason else f"{file}: {reason}"
+    line = reason if _name(file) in reason else f"{_name(file)}: {reason}"
     click.echo(f"midfold: {printable(line, _MOST_CHARS)}", err=True)
+
+
+def _name(file: str) -> str:
+    return "standard input" if file == "-" else file

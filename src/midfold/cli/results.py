@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from midfold.cli.terminal import printable
+from midfold.cli.terminal import printable, printable_path, quote_path
 from midfold.client_sessions import (
     ClientHomes,
     WrittenSession,
@@ -92,18 +92,18 @@ def write_result(
 
 def print_written(written: WrittenSession) -> None:
     """Say where the session is, and how to go on with it."""
-    click.echo(f"written: {printable(str(written.path), _MOST_CHARS)}; the original is unchanged", err=True)
+    click.echo(f"written: {printable_path(written.path, _MOST_CHARS)}; the original is unchanged", err=True)
     home = ClientHomes.own().sessions_of(written.client)
     if written.path.resolve().is_relative_to(home.resolve()):
         click.echo(f"resume:  {describe_resume(written)}", err=True)
     else:
         own = choose_path(written.client, written.folder or "", written.session_id, ClientHomes.own())
-        click.echo(f"to resume it, copy it to {printable(str(own), _MOST_CHARS)}", err=True)
+        click.echo(f"to resume it, copy it to {printable_path(own, _MOST_CHARS)}", err=True)
 
 
 def describe_resume(written: WrittenSession) -> str:
     """Return the command that resumes a session, from any folder."""
-    there = f"cd {shlex.quote(written.folder)} && " if written.folder else ""
+    there = f"cd {quote_path(Path(written.folder))} && " if written.folder else ""
     return printable(f"{there}{shlex.join(written.command)}", _MOST_CHARS)
 
 

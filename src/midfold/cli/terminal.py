@@ -8,9 +8,11 @@ broken pipe is a failure.
 import codecs
 import io
 import os
+import shlex
 import sys
 from contextlib import suppress
 from io import TextIOWrapper
+from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from midfold.late_patterns import compile_late
@@ -94,6 +96,27 @@ def printable(text: str, most: int = 60) -> str:
     """Return `text` as one line without anything that could steer a terminal, cut to `most` characters."""
     cut = text if len(text) <= most else text[: most - 1] + "…"
     return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", cut)
+
+
+def printable_path(path: Path, most: int = 60) -> str:
+    """Return a path as one line that a person can copy: `~` stands for the home folder."""
+    inside = _inside_home(path)
+    return printable(str(path) if inside is None else str(Path("~") / inside), most)
+
+
+def quote_path(path: Path) -> str:
+    """Return a path as a shell takes it; a `~` in quotation marks would be a name."""
+    inside = _inside_home(path)
+    if inside is None:
+        return shlex.quote(str(path))
+    return f"~/{shlex.quote(str(inside))}" if inside.parts else "~"
+
+
+def _inside_home(path: Path) -> Path | None:
+    try:
+        return path.relative_to(Path.home())
+    except (ValueError, RuntimeError):  # elsewhere, or nobody's home
+        return None
 
 
 def soften(stream: object) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from enum import StrEnum
 from math import isfinite
 from pathlib import Path
@@ -144,7 +145,9 @@ def _parse(words: str) -> Gate:
     key, _, value = words.partition("=")
     name, _, ratio = key.strip().partition("@")
     if name not in NAMES:
-        raise ConfigError("--gate", words, hint=f"one of {', '.join(NAMES)}")
+        near = get_close_matches(name, NAMES, n=1)
+        hint = f"a figure such as {near[0]}" if near else f"one of {', '.join(NAMES)}"
+        raise ConfigError("--gate", words, hint=hint)
     try:
         gate = Gate(name, float(value), float(ratio) if ratio else None)
     except ValueError:

@@ -182,7 +182,7 @@ def summarize_manual_compression(
 def _headline(before: int, after: int, *, changed: bool) -> str:
     """Say in one line what became of the messages, the same in chat, gateway and command line."""
     if not changed:
-        return f"No changes from compression: {before:,} messages"
+        return f"No changes from compression: {before:,} message{'' if before == 1 else 's'}"
     if before == after:
         return f"Compressed: {before:,} messages, some shortened, none folded"
     return f"Compressed: {before:,} → {after:,} messages"
@@ -191,7 +191,7 @@ def _headline(before: int, after: int, *, changed: bool) -> str:
 def _plan_headline(before: int, after: int, *, changed: bool) -> str:
     """Say in one line what would become of the messages."""
     if not changed:
-        return f"Nothing would change: {before:,} messages"
+        return f"Nothing would change: {before:,} message{'' if before == 1 else 's'}"
     if before == after:
         return f"Would compress: {before:,} messages, some shortened, none folded"
     return f"Would compress: {before:,} → {after:,} messages"

@@ -37,8 +37,12 @@ def sessions(project):
 
 def test_inspect_without_a_file_takes_the_newest_session_and_says_which(run, project):
     status, out, err = run("inspect", "--json")
-    assert (status, err.count("\n")) == (0, 1)
-    assert err.startswith("Claude Code session in ")
+    title, path = err.splitlines()
+    assert status == 0
+    assert title.startswith("newest session of ")
+    assert path.startswith("~/.claude/projects/"), (
+        "a path under the home folder is written as people write it"
+    )
     assert json.loads(out)["source"].endswith(f"{ID}.jsonl")
 
 

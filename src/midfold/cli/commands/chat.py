@@ -1,18 +1,23 @@
 """`midfold chat`: the command and its options; what it takes to hold a chat is loaded when one is held."""
 
+import shlex
 from pathlib import Path
 from typing import TypedDict, Unpack
 
 import click
 
 from midfold.cli.options import complete_model, complete_session, read_tokens
+from midfold.cli.terminal import printable_path
 from midfold.config import find_home, load_settings
 from midfold.wire.apis import APIS
 
 _NO_MODEL = (
-    "midfold chat needs a model. Name one with --model, or for good as model.name in {home}:",
-    "  midfold chat --model openai/gpt-5-mini     a provider, with its key in OPENAI_API_KEY",
-    "  midfold chat --model qwen3 --base-url http://127.0.0.1:8080/v1     a server of your own",
+    "midfold chat needs a model: set a provider's key, or name a model.",
+    "  export ANTHROPIC_API_KEY=...                    a provider's key chooses its model",
+    "  midfold chat --model openai/gpt-5-mini          a provider's model",
+    "  midfold chat --model qwen3 --base-url http://127.0.0.1:8080/v1   your own server",
+    "  midfold chat --resume latest                    the last conversation's model",
+    "For every chat: model.name in {file}",
 )
 _EPILOG = """\b
 Examples:
@@ -34,6 +39,11 @@ class ChatOptions(TypedDict):
     allow: tuple[Path, ...]
     env: tuple[str, ...]
     no_tools: bool
+
+
+def _refuse_words(_context: click.Context, _argument: click.Parameter, words: tuple[str, ...]) -> None:
+    if words:
+        raise click.UsageError(f"a prompt goes behind -p: midfold chat -p {shlex.quote(' '.join(words))}")
 
 
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
@@ -86,6 +96,7 @@ _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 )
 @click.option("--yes", "everything", is_flag=True, help="Ask for nothing: commands, all files. Dangerous.")
 @click.option("--no-tools", is_flag=True, help="Offer the model no tools.")
+@click.argument("words", nargs=-1, metavar="", callback=_refuse_words, expose_value=False)
 def command(
     prompt: str | None,
     as_json: bool,
@@ -115,7 +126,7 @@ def command(
         settings = load_settings(flags={"model.name": choose_model()})
     if settings.model.name is None:
         for line in _NO_MODEL:
-            click.echo(line.format(home=find_home() / "config.yaml"), err=True)
+            click.echo(line.format(file=printable_path(find_home() / "config.yaml", 200)), err=True)
         return 2
     from midfold.cli.chat.session import Allowed, start
 

@@ -7,13 +7,13 @@ import click
 
 from midfold.api import CompressOptions
 from midfold.cli.commands.compress import as_report, compress_transcript, fill_in
-from midfold.cli.inputs import find_inputs
+from midfold.cli.inputs import find_inputs, load_named
 from midfold.cli.options import former_model_option, read_tokens, summary_model_option
 from midfold.cli.render.compression import print_compression
 from midfold.cli.render.console import make_console
 from midfold.cli.results import describe_resume, own_destination, print_written, write_result
 from midfold.tokens import TokenCounter, break_down
-from midfold.transcripts import Transcript, load_transcript
+from midfold.transcripts import Transcript
 from midfold.wire import parse
 
 _SHARE = 5
@@ -48,7 +48,7 @@ def command(
     stands beside it, and the client lists both.
     """
     files = find_inputs([session] if session else [])
-    loaded = load_transcript(files[0])
+    loaded = load_named(files[0])
     destination = own_destination(loaded)
     # The system prompt is the client's, which sends its own.
     bare = replace(loaded, request=replace(loaded.request, system=None))

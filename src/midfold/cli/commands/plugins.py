@@ -2,14 +2,18 @@
 
 import json
 from dataclasses import asdict
+from pathlib import Path
 
 import click
-from rich.table import Table
+from rich.text import Text
 
 from midfold.cli.render.console import make_console
-from midfold.cli.terminal import printable
+from midfold.cli.render.grid import Grid
+from midfold.cli.terminal import printable, printable_path
 from midfold.config import find_home
 from midfold.engines import GROUP, PLUGIN_FOLDER, list_engines
+
+_MOST_CHARS = 200
 
 
 @click.command()
@@ -24,14 +28,16 @@ def command(as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps([asdict(offer) for offer in offers], indent=2))
         return
-    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 3, 0, 0))
-    table.add_column("engine")
-    table.add_column("from")
-    for offer in offers:
-        table.add_row(printable(offer.name), printable(offer.source, 100))
+    rows = [[Text(printable(offer.name)), Text(_describe_source(offer.source))] for offer in offers]
     console = make_console()
-    console.print(table)
-    folder = find_home() / PLUGIN_FOLDER
+    for line in Grid(("engine", "from"), rows, words=(0, 1)).lines(console.width):
+        console.print(line, soft_wrap=True)
+    folder = printable_path(find_home() / PLUGIN_FOLDER, _MOST_CHARS)
     console.print(
-        f"\nMore come from the entry point group {GROUP} and from {folder}", style="dim", soft_wrap=True
+        f"\nYour own: entry points of {GROUP}, and folders in\n{folder}", style="dim", soft_wrap=True
     )
+
+
+def _describe_source(source: str) -> str:
+    path = Path(source)
+    return printable_path(path, _MOST_CHARS) if path.is_absolute() else printable(source, _MOST_CHARS)

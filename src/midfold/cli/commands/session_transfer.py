@@ -9,6 +9,7 @@ import click
 from rich.text import Text
 
 from midfold.cli.conversations import ID_CHARS, describe, find_session, own_store, print_json, read_text
+from midfold.cli.inputs import find_files
 from midfold.cli.options import complete_session, dialect_option, row_option
 from midfold.cli.render.console import make_console
 from midfold.cli.render.format import count_of
@@ -92,7 +93,7 @@ class ImportOptions(TypedDict):
 def import_command(files: tuple[str, ...], as_json: bool, **how: Unpack[ImportOptions]) -> int:
     """Bring conversations in, one from each FILE.
 
-    FILE may be - for standard input.
+    FILE may be a folder with sessions or transcripts, or - for standard input.
 
     Reads our own exports, transcripts and request bodies in any dialect (OpenAI chat and Responses,
     Anthropic, ShareGPT), and session files of Claude Code, Codex and Hermes. A conversation that
@@ -100,8 +101,9 @@ def import_command(files: tuple[str, ...], as_json: bool, **how: Unpack[ImportOp
     """
     printer = _Printer()
     results: list[Imported] = []
+    names = [name for file in files for name in _files_in(file)]
     with own_store() as store:
-        for file in files:
+        for file in names:
             try:
                 incoming = read_incoming(file, row=how["row"], dialect=how["dialect"])
                 imported = _import(store, incoming, how)
@@ -117,10 +119,15 @@ def import_command(files: tuple[str, ...], as_json: bool, **how: Unpack[ImportOp
                 printer.print(imported, describe(store, imported.session), notes)
     if as_json:
         print_json([asdict(each) for each in results])
-    if len(results) < len(files):
+    if len(results) < len(names):
         return 2
     printer.finish()
     return 0
+
+
+def _files_in(name: str) -> list[str]:
+    """Return the files of a folder; a name that is none is reported when it is its turn."""
+    return list(find_files(name)) if name else [name]
 
 
 def _import(store: Store, incoming: Incoming, how: ImportOptions) -> Imported:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
+from midfold.cli.render.format import count_of
 from midfold.cli.render.grid import Grid
 from midfold.cli.render.report import print_report
 from midfold.cli.terminal import printable
@@ -130,7 +131,7 @@ def _headline(inspection: "Inspection") -> Text:
     request = inspection.transcript.request
     facts = [
         get_dialect(request.dialect).label,
-        f"{len(request.messages):,} messages",
+        count_of(len(request.messages), "message"),
         printable(inspection.model) if inspection.model else "model not named",
     ]
     name = printable(PurePath(inspection.transcript.source).name)

@@ -131,7 +131,7 @@ def _snippet(hit: Hit) -> Text:
 def _state(session: Session, *, is_tip: bool) -> Text:
     reason = show_line(session.end_reason or "", _MOST_NAME_CELLS)
     if is_tip:
-        return Text(f"tip, ended: {reason}" if reason else "tip", style="green")
+        return Text(f"tip, {reason}" if reason else "tip", style="green")
     return Text(reason or "open", style="dim")
 
 

@@ -156,7 +156,9 @@ def test_pins_are_listed_and_let_go_by_number(desk, told):
     assert desk.agent.pins == ()
 
 
-@pytest.mark.parametrize("line", ["/pin", "/unpin", "/search", "/insights many", "/model a b"])
+@pytest.mark.parametrize(
+    "line", ["/pin", "/unpin", "/search", "/search a --since lately", "/insights many", "/model a b"]
+)
 def test_command_that_needs_more_says_what(desk, line):
     with pytest.raises(UsageProblem, match="/"):
         run_command(desk, line)
@@ -316,6 +318,8 @@ def test_sessions_and_search_look_through_everything(desk, told):
     assert "question 0" in told("/sessions")
     assert "question 1" in told("/search question 1")
     assert "nothing found" in told("/search lighthouse")
+    assert "question 1" in told("/search question 1 --since yesterday")
+    assert "nothing found" in told("/search question 1 --since 2999-01-01")
 
 
 def test_memory_is_shown_with_its_files(desk, told):

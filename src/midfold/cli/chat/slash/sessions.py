@@ -10,6 +10,7 @@ from midfold.agent import load_saved_model
 from midfold.cli.chat.slash.base import ChatContext, CommandForm, SlashCommand, Suggestion, UsageProblem
 from midfold.cli.chat.view.lines import remark, start_line
 from midfold.cli.conversations import ID_CHARS, LATEST, find_session, list_conversations
+from midfold.cli.options import read_moment
 from midfold.cli.render.format import count_of, show_line
 from midfold.cli.render.sessions import print_conversations, print_hits
 from midfold.cli.terminal import printable
@@ -20,6 +21,8 @@ from midfold.store.transfer import ExportFormat, export_session, write_export
 
 SOURCE = "chat"
 _MOST_LISTED = 15
+_MOST_HITS = 6
+"""With three lines each, the best one is still in sight on a terminal of 24 rows."""
 _MOST_COMPARED = 50
 _MOST_WORDS_CHARS = 160
 
@@ -114,9 +117,18 @@ def sessions(chat: ChatContext, _argument: str) -> None:
 
 
 def search(chat: ChatContext, argument: str) -> None:
-    if not argument:
-        raise UsageProblem("/search needs words to look for, in all that was ever said")
-    print_hits(chat.agent.store.search(argument, limit=10), chat.console)
+    words, option, when = argument.partition("--since")
+    since, _, more = when.strip().partition(" ")
+    try:
+        after = read_moment(since) if option else None
+    except click.BadParameter as error:
+        raise UsageProblem(f"/search --since: {error.message}") from None
+    query = f"{words} {more}".strip()
+    if not query:
+        raise UsageProblem(
+            "/search needs words to look for, such as /search connection reset --since yesterday"
+        )
+    print_hits(chat.agent.store.search(query, since=after, limit=_MOST_HITS), chat.console)
 
 
 def _list_sessions(chat: ChatContext) -> list[Suggestion]:
@@ -134,5 +146,7 @@ COMMANDS = (
     SlashCommand(
         "export", (CommandForm("[FILE]", "write the conversation to a .json or .jsonl file"),), export
     ),
-    SlashCommand("search", (CommandForm("TEXT", "find what was said, folded or not, anywhere"),), search),
+    SlashCommand(
+        "search", (CommandForm("TEXT [--since WHEN]", "find what was said, in every conversation"),), search
+    ),
 )
