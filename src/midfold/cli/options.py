@@ -105,13 +105,13 @@ def fold_option(name: str) -> Callable[[_Command], _Command]:
 
 
 row_option = click.option(
-    "--row", type=whole_number(0), metavar="N", help="Which conversation of a file with many, from 0."
+    "--row", type=whole_number(0), metavar="N", help="Number of the conversation in a file with many, from 0."
 )
 dialect_option = click.option(
     "--dialect",
     type=click.Choice(sorted(DIALECTS)),
     metavar="NAME",
-    help=f"Read it as one of {', '.join(sorted(DIALECTS))}.",
+    help=f"Message format, if not detected: {', '.join(sorted(DIALECTS))}.",
 )
 
 
@@ -152,7 +152,7 @@ summary_model_option = click.option(
     "--summary-model",
     metavar="NAME",
     shell_complete=complete_model,
-    help="The writer of summaries: provider/model, or digest.",
+    help="Model that writes summaries: provider/model, or digest.",
 )
 former_model_option = click.option(
     "--model", hidden=True, expose_value=False, callback=_refuse_model, is_eager=True

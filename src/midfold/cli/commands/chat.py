@@ -57,7 +57,7 @@ _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
     "session",
     metavar="ID",
     shell_complete=complete_session,
-    help="Go on with a session: an id, its beginning, or latest.",
+    help="Continue a session: an id, its beginning, or latest.",
 )
 @click.option(
     "--model",
@@ -65,36 +65,32 @@ _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
     shell_complete=complete_model,
     help="provider/model, or any name with --base-url.",
 )
-@click.option("--base-url", metavar="URL", help="Where the model is, if not at its provider's own address.")
+@click.option("--base-url", metavar="URL", help="Address of the model; default: its provider's.")
 @click.option(
     "--api",
     type=click.Choice(sorted(APIS)),
     metavar="NAME",
-    help=f"The API that is spoken there: {', '.join(sorted(APIS))}.",
+    help=f"API at that address: {', '.join(sorted(APIS))}.",
 )
 @click.option(
-    "--context-length", type=read_tokens, metavar="N", help="The window of the model in tokens, such as 32k."
+    "--context-length", type=read_tokens, metavar="N", help="Context window of the model, such as 32k."
 )
-@click.option(
-    "--workspace", type=_FOLDER, metavar="DIR", help="Where tools work; the current directory if not given."
-)
+@click.option("--workspace", type=_FOLDER, metavar="DIR", help="Folder for tools; default: the current one.")
 @click.option(
     "--allow",
     type=_FOLDER,
     metavar="DIR",
     multiple=True,
-    help="A further folder for file tools; may be repeated.",
+    help="Another folder for file tools; may be repeated.",
 )
 @click.option(
     "--env",
     metavar="NAME",
     multiple=True,
-    help="A variable that commands may see although it is named like a credential; may be repeated.",
+    help="Pass this variable to commands although its name looks like a credential; may be repeated.",
 )
-@click.option(
-    "--accept-edits", is_flag=True, help="Write plain files without asking; commands are asked for."
-)
-@click.option("--yes", "everything", is_flag=True, help="Ask for nothing: commands, all files. Dangerous.")
+@click.option("--accept-edits", is_flag=True, help="Write plain files without asking; ask for commands.")
+@click.option("--yes", "everything", is_flag=True, help="Allow everything without asking. Dangerous.")
 @click.option("--no-tools", is_flag=True, help="Offer the model no tools.")
 @click.argument("words", nargs=-1, metavar="", callback=_refuse_words, expose_value=False)
 def command(
@@ -109,8 +105,8 @@ def command(
 
     It asks before it writes a file, runs a command or changes its memory.
 
-    Its conversation is folded before it outgrows the model's window, and nothing of it is lost. /help lists
-    the commands. Exits with status 1 when a turn fails.
+    It folds the conversation before it outgrows the model's window, and stores every message. /help lists the
+    commands. Exits with status 1 when a turn fails.
     """
     if as_json and prompt is None:
         raise click.UsageError("--json needs -p PROMPT")

@@ -33,7 +33,7 @@ Examples:
     "--max-tokens",
     type=read_tokens,
     metavar="N",
-    help="A hard ceiling for the messages; by default a fifth of them, 8,000 at least.",
+    help="Hard ceiling for the messages; default: a fifth of them, at least 8,000.",
 )
 @click.option("--focus", metavar="TEXT", help="A topic that gets most of the summary.")
 @summary_model_option
@@ -42,10 +42,9 @@ Examples:
 def command(
     session: str | None, max_tokens: int | None, focus: str | None, summary_model: str | None, as_json: bool
 ) -> int:
-    """Fold a session of Claude Code or Codex into a new one, and say how to resume it.
+    """Fold a Claude Code or Codex session into a new one, and print how to resume it.
 
-    Without SESSION it is the newest session of this folder. The original is never changed: the new session
-    stands beside it, and the client lists both.
+    The default is the newest session of this folder. The original never changes: the client lists both.
     """
     files = find_inputs([session] if session else [])
     loaded = load_named(files[0])

@@ -53,14 +53,14 @@ Examples:
     "-o",
     "--output",
     metavar="OUT",
-    help="File or folder to write; standard output if not given. .gz packs it.",
+    help="Output file or folder; default: standard output. .gz compresses it.",
 )
 @click.option(
     "--as",
     "form",
     type=click.Choice(FORMS),
     metavar="FORM",
-    help="Write messages, or a session that its client resumes.",
+    help="Write messages, or a session for its client to resume.",
 )
 @click.option(
     "--max-tokens", type=read_tokens, metavar="N", help="A hard ceiling for the whole request, such as 20k."
@@ -80,24 +80,22 @@ Examples:
     "--model",
     metavar="NAME",
     shell_complete=complete_model,
-    help="The model that the messages are for; default: the transcript's.",
+    help="Model that reads the messages; default: the transcript's.",
 )
 @summary_model_option
-@click.option("--base-url", metavar="URL", help="Where the summary model is, if not at its own address.")
+@click.option("--base-url", metavar="URL", help="Address of the summary model; default: its provider's.")
 @click.option(
     "--summarizer-window",
     type=read_tokens,
     metavar="N",
-    help="How many tokens the summary model can take.",
+    help="Context window of the summary model.",
 )
 @click.option("--tokenizer", hidden=True)
 @dialect_option
 @row_option
 @click.option("--plan", "only_plan", is_flag=True, help="Show what would be folded; write nothing.")
-@click.option("--preview", is_flag=True, help="Show that with its price and time; nothing is sent.")
-@click.option(
-    "--losses", type=whole_number(1), metavar="N", help="List the N most important things that left."
-)
+@click.option("--preview", is_flag=True, help="Show the plan with price and time; send nothing.")
+@click.option("--losses", type=whole_number(1), metavar="N", help="List the N most important losses.")
 @click.option(
     "--json", "as_json", is_flag=True, help="Report as one JSON object: on stdout with -o, else on stderr."
 )
@@ -116,9 +114,9 @@ def command(
 ) -> int:
     """Compress a transcript: keep both ends, fold the middle into a digest, or into a model's summary.
 
-    IN is as for `midfold inspect`; without it, the newest session of Claude Code or Codex in this folder.
-    A bare list gives a list, an object gives the same object with other messages. The input is never changed.
-    Exits with status 1 if the ceiling cannot be met; the best result is written all the same.
+    IN is as for `midfold inspect`; by default the newest session of Claude Code or Codex in this folder. The
+    output has the form of the input, which never changes. Exits with status 1 if the ceiling cannot be met, and
+    writes the best result.
     """
     if (options.get("max_tokens") is None) == (options.get("context_length") is None):
         raise click.UsageError("give either --max-tokens or --context-length")

@@ -1,4 +1,4 @@
-"""`midfold config`: which settings are in force, where each came from, and what is wrong with them."""
+"""`midfold config`: shows and checks the settings."""
 
 import json
 import math
@@ -35,13 +35,13 @@ _FIXED_BUDGETS = ("compression.head_tokens", "compression.tail_tokens", "compres
 
 
 _path_option = click.option(
-    "--path", type=click.Path(path_type=Path), metavar="FILE", help="Read this file instead of your own."
+    "--path", type=click.Path(path_type=Path), metavar="FILE", help="Read this file instead of yours."
 )
 
 
 @click.group()
 def command() -> None:
-    """Show the settings in force, or check them.
+    """Show or check the settings.
 
     A flag wins over the environment (MIDFOLD_SECTION__KEY), which wins over a file, which wins over the
     default. The file is the one that MIDFOLD_CONFIG names, else config.yaml, config.yml or config.toml in
@@ -53,7 +53,7 @@ def command() -> None:
 @_path_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
 def show(path: Path | None, as_json: bool) -> None:
-    """Show every setting, its value and where that came from. Keys and passwords stay hidden."""
+    """Show every setting, its value and its origin. Keys and passwords stay hidden."""
     checked = check_settings(path=path)
     if checked.problems:
         raise checked.problems[0]
@@ -66,9 +66,9 @@ def show(path: Path | None, as_json: bool) -> None:
 @command.command()
 @_path_option
 def check(path: Path | None) -> int:
-    """List everything that is wrong with the settings.
+    """Check the settings and list every problem.
 
-    Notes name what is legal but has another effect than it seems. Exits with status 2 if anything is wrong.
+    Notes name legal settings with surprising effects. Exits with status 2 if there is a problem.
     """
     checked = check_settings(path=path)
     problems = [*checked.problems, *find_unknown_names(checked.settings)]

@@ -56,9 +56,9 @@ class DemoFigures:
 @click.command()
 @click.option("--summary", "show_summary", is_flag=True, help="Print the summary that the next model reads.")
 def command(show_summary: bool) -> None:
-    """Fold a long session to a tenth and show what survived.
+    """Fold a long scripted session to a tenth and show what survived.
 
-    The session is scripted; the figures are computed as you look. No model, no key, no network.
+    The figures are computed while you wait. No model, no key, no network.
     """
     console = make_console()
     request = load_session()

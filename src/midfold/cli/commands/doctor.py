@@ -1,4 +1,4 @@
-"""`midfold doctor`: whether everything is as it should be, and what to do where it is not."""
+"""`midfold doctor`: checks the installation, and repairs it."""
 
 import json
 from collections.abc import Iterator
@@ -20,13 +20,13 @@ _LEVEL_CELLS = 8
 
 
 @click.command()
-@click.option("--fix", is_flag=True, help="Repair what can be repaired without losing anything.")
+@click.option("--fix", is_flag=True, help="Repair what can be repaired without loss.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of lines.")
 def command(fix: bool, as_json: bool) -> int:
-    """Look for trouble: settings, permissions, the session store and its files, offloaded output, extras.
+    """Check settings, permissions, the session store, offloaded output and extras.
 
-    --fix makes files private, rebuilds the search index, removes leftovers, and moves a damaged store aside
-    after saving all that can be read of it into a new one. Exits with status 1 if problems remain.
+    --fix makes files private, rebuilds the search index and removes leftovers. It copies the readable part of a
+    damaged store into a new one, and keeps the old one. Exits with status 1 if problems remain.
     """
     findings = list(examine())
     repairs = _repair(findings) if fix else _Repairs()

@@ -1,4 +1,4 @@
-"""`midfold eval`: what a compression keeps of real transcripts, measured without any model."""
+"""`midfold eval`: measures what a compression keeps of real transcripts, without a model."""
 
 import json
 from collections.abc import Sequence
@@ -113,14 +113,14 @@ def _read_ratio(text: str) -> float:
     "probes_dir",
     metavar="DIR",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
-    help="Where probes lie, NAME.json for each transcript; default: the folder probes beside that of PATH.",
+    help="Folder of probes, NAME.json for each transcript; default: probes/ beside the folder of PATH.",
 )
 @click.option(
     "--labels",
     "labels_dir",
     metavar="DIR",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
-    help="Where labels lie, NAME.json for each transcript; default: the folder gold beside that of PATH.",
+    help="Folder of labels, NAME.json for each transcript; default: gold/ beside the folder of PATH.",
 )
 @click.option(
     "--ratio",
@@ -128,29 +128,29 @@ def _read_ratio(text: str) -> float:
     type=_read_ratio,
     metavar="PART",
     multiple=True,
-    help="The part of its size to compress to, such as 0.1; may be repeated.",
+    help="Target size as a part of the original, such as 0.1; may be repeated.",
 )
-@click.option("--truth", is_flag=True, help="Judge the notes by labels, and print each wrong entry.")
-@click.option("--future", is_flag=True, help="Cut, fold, and look for what the agent used after the cut.")
-@click.option("--ceilings", is_flag=True, help="Fold to smaller and smaller ceilings: less never gives more.")
-@click.option("--engine", is_flag=True, help="Run an engine over whole conversations, and look what is left.")
-@click.option("--search", is_flag=True, help="Search for what labels ask, beside a plain full-text index.")
+@click.option("--truth", is_flag=True, help="Judge the notes by labels; list wrong entries.")
+@click.option(
+    "--future", is_flag=True, help="Cut each session, fold, and look for what the agent used after the cut."
+)
+@click.option("--ceilings", is_flag=True, help="Fold to smaller and smaller ceilings.")
+@click.option("--engine", is_flag=True, help="Run an engine over whole conversations.")
+@click.option("--search", is_flag=True, help="Run labelled searches, beside a plain full-text index.")
 @click.option(
     "--locomo",
     metavar="FILE",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="With --search, ask the questions of a LoCoMo file, too.",
+    help="With --search: also ask the questions of a LoCoMo file.",
 )
 @click.option(
     "--chains",
     is_flag=True,
-    help="Fold 1, 2, 5 and 10 times in a row, to the first ratio; beside the comparison of methods.",
+    help="Also fold 1, 2, 5 and 10 times in a row, to the first ratio.",
 )
-@click.option("--all", "everything", is_flag=True, help="Measure all of this.")
-@click.option("--limit", type=whole_number(1), metavar="N", help="Take the first N transcripts only.")
-@click.option(
-    "--missing", "with_missing", is_flag=True, help="With --truth, also list facts that are missing."
-)
+@click.option("--all", "everything", is_flag=True, help="Run every measurement.")
+@click.option("--limit", type=whole_number(1), metavar="N", help="Read only the first N transcripts.")
+@click.option("--missing", "with_missing", is_flag=True, help="With --truth: also list missing facts.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object with everything measured.")
 @click.option("--html", "page", metavar="FILE", help="Write one page with tables and charts.")
 @click.option(
@@ -158,7 +158,7 @@ def _read_ratio(text: str) -> float:
     "gates",
     metavar="KEY=VALUE",
     multiple=True,
-    help="Exit with status 1 if a figure of the digest misses this; or a file with one on each line.",
+    help="Exit with status 1 if the digest misses this figure; or a file of gates, one a line.",
 )
 def command(
     paths: tuple[Path, ...],
@@ -173,11 +173,11 @@ def command(
     locomo: Path | None,
     **studies: bool,
 ) -> int:
-    """Compress transcripts in several ways and show what each of them keeps.
+    """Compress transcripts with several methods and compare what they keep.
 
-    PATH is a transcript that `midfold inspect` reads, or a folder of them. Probes, exact strings that should
-    survive, are read from files where there are some and derived from the transcript where not. With --truth,
-    --future, --ceilings, --engine or --search these are measured instead. No model and no network is needed.
+    PATH is a transcript or a folder of them. Probes are exact strings that should survive: they come from
+    files, or are derived from the transcript. --truth, --future, --ceilings, --engine and --search run other
+    measurements instead. No model and no network.
     """
     plan = _Plan(_choose_studies(studies), tuple(dict.fromkeys(ratios)), probes_dir, labels_dir)
     wanted = read_gates(gates)

@@ -27,17 +27,17 @@ Examples:
     type=whole_number(1, MOST_DAYS),
     metavar="N",
     default=30,
-    help="Days, today included; 30 if not given.",
+    help="Number of days, including today; default: 30.",
 )
 @click.option(
     "--by",
     type=click.Choice(["day", "model", "source"]),
     metavar="WHAT",
     default="day",
-    help="A line of the table is a day, a model or a source; default: day.",
+    help="Group by day, model or source; default: day.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
-@click.option("--svg", type=click.Path(path_type=Path), metavar="FILE", help="Write a chart as well.")
+@click.option("--svg", type=click.Path(path_type=Path), metavar="FILE", help="Also write a chart.")
 def command(days: int, by: str, as_json: bool, svg: Path | None) -> int:
     """Show what the last days used: tokens, cost, cache hit rate, net savings, biggest tools."""
     with own_store() as store:

@@ -58,13 +58,19 @@ class Inspection:
     "--model",
     metavar="NAME",
     shell_complete=complete_model,
-    help="Count as this model does; the default is the transcript's.",
+    help="Count as this model does; default: the transcript's.",
 )
-@click.option("--context-length", type=read_tokens, metavar="N", help="The window to compare with: 128k.")
+@click.option(
+    "--context-length", type=read_tokens, metavar="N", help="Context window to compare with, such as 128k."
+)
 @dialect_option
 @row_option
 @click.option(
-    "--top", type=whole_number(0), metavar="N", default=5, help="Large messages to list; 5 if not given."
+    "--top",
+    type=whole_number(0),
+    metavar="N",
+    default=5,
+    help="Number of large messages to list; default: 5.",
 )
 @click.option("--strict", is_flag=True, help="Exit with status 2 if the provider would refuse the messages.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
@@ -82,7 +88,7 @@ def command(
 
     IN is a file, or - for standard input: a list of messages or a request body in any dialect (OpenAI chat,
     OpenAI Responses, Anthropic, ShareGPT), or a session file of Claude Code, Codex or Hermes; JSON or JSON
-    lines, gzipped or not. A folder stands for its newest session, or for the transcripts in it. Without IN it
+    lines, gzipped or not. A folder stands for its newest session, or for the transcripts in it. The default
     is the newest session of Claude Code or Codex in this folder. Nothing is changed.
     """
     files = find_inputs(transcripts)

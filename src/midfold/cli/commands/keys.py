@@ -44,34 +44,36 @@ def _read_dollars(text: str) -> Decimal:
 
 @click.group(epilog=_EPILOG)
 def command() -> None:
-    """Give out, list and revoke keys of the gateway.
+    """Create, list and revoke gateway keys.
 
-    A key has a tenant, who sees no conversation of any other, and may have a budget, a rate and upstreams
-    of its own. Its text is shown once; a keyed hash of it is kept.
+    A key belongs to a tenant, who sees only its own conversations. It may have a budget, a rate and upstreams
+    of its own. midfold shows a key once and stores a keyed hash.
     """
 
 
 @command.command()
 @click.argument("name")
-@click.option("--tenant", metavar="NAME", default="", help="Keep its conversations apart under this name.")
-@click.option("--admin", "is_admin", is_flag=True, help="Let it use the dashboard of its tenant.")
+@click.option("--tenant", metavar="NAME", default="", help="Tenant: sees only its own conversations.")
+@click.option("--admin", "is_admin", is_flag=True, help="Open the dashboard of the tenant, too.")
 @click.option(
     "--upstream",
     "upstreams",
     metavar="NAME",
     multiple=True,
-    help="An entry of gateway.upstreams; repeatable.",
+    help="Allowed entry of gateway.upstreams; may be repeated.",
 )
-@click.option("--budget", metavar="DOLLARS", type=_read_dollars, help="Most that it may spend in a period.")
+@click.option("--budget", metavar="DOLLARS", type=_read_dollars, help="Spending limit for each period.")
 @click.option(
     "--period",
     type=click.Choice([each.value for each in BudgetPeriod]),
     default=BudgetPeriod.MONTH.value,
     show_default=True,
-    help="Time after which the budget is whole again.",
+    help="Period of the budget.",
 )
-@click.option("--rate", metavar="N", type=whole_number(1, 1_000_000), help="Most requests in a minute.")
-@click.option("--parallel", metavar="N", type=whole_number(1, 10_000), help="Most requests at the same time.")
+@click.option("--rate", metavar="N", type=whole_number(1, 1_000_000), help="Limit of requests a minute.")
+@click.option(
+    "--parallel", metavar="N", type=whole_number(1, 10_000), help="Limit of requests at the same time."
+)
 @click.option("--days", metavar="N", type=whole_number(1, 36_500), help="Days until it expires.")
 def create(
     name: str,
@@ -84,7 +86,7 @@ def create(
     parallel: int | None,
     days: int | None,
 ) -> None:
-    """Give out a key and print it, this once."""
+    """Create a key and print it. It is shown only once."""
     made = _open_ring().create(
         name,
         tenant=tenant,
@@ -104,7 +106,7 @@ def create(
 @command.command("list")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON list instead of a table.")
 def list_keys(as_json: bool) -> None:
-    """List the keys, revoked ones as well; never their texts."""
+    """List the keys with their limits, revoked ones included."""
     keys = _open_ring().list_all()
     book = BudgetBook(find_home())
     if as_json:
@@ -127,7 +129,7 @@ def list_keys(as_json: bool) -> None:
 @command.command()
 @click.argument("name")
 def revoke(name: str) -> None:
-    """Take the key NAME back; gateways that run refuse it from now on."""
+    """Revoke the key NAME. Running gateways refuse it at once."""
     key = _open_ring().revoke(name)
     AuditLog(find_home() / AUDIT_FILE).write("key-revoke", key=key.name, tenant=key.tenant)
     click.echo(f"Revoked {key.name}.")

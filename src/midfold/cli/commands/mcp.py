@@ -22,7 +22,7 @@ Examples:
 def command(port: int | None, read_only: bool) -> int:
     """Serve stored conversations to MCP clients: search, describe, expand, stats, compress, pin.
 
-    Without --http the client starts this command and talks to it over its standard input and output. HTTP
+    Without --http the client starts this command and uses standard input and output. HTTP
     listens on this machine only.
     """
     from midfold.cli.conversations import own_store

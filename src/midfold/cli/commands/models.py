@@ -1,4 +1,4 @@
-"""`midfold models`: what was learnt of models, and how to forget it."""
+"""`midfold models`: context windows learnt from providers."""
 
 import json
 from dataclasses import asdict
@@ -17,7 +17,7 @@ from midfold.tokens import LIMITS_FILE, LearnedLimits
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON list instead of a table.")
 @click.pass_context
 def command(context: click.Context, as_json: bool) -> None:
-    """List the windows that were learnt from providers' errors.
+    """List the context windows learnt from provider errors.
 
     A learnt window is used in place of a larger known one. It gives way after a month, to
     `model.context_length` when that is set anew, and to a larger prompt that succeeds.
@@ -47,7 +47,7 @@ def command(context: click.Context, as_json: bool) -> None:
 @command.command()
 @click.argument("model", required=False)
 def forget(model: str | None) -> int:
-    """Forget what was learnt of MODEL, or of all models."""
+    """Forget the learnt window of MODEL, or all of them."""
     gone = _open_limits().forget(model)
     for limit in gone:
         click.echo(f"Forgot the window of {printable(limit.model)}: {limit.limit_tokens:,} tokens.")

@@ -1,4 +1,4 @@
-"""`midfold plugins`: what can be plugged in, and where it comes from."""
+"""`midfold plugins`: the context engines, and where they come from."""
 
 import json
 from dataclasses import asdict
@@ -19,10 +19,10 @@ _MOST_CHARS = 200
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON list instead of a table.")
 def command(as_json: bool) -> None:
-    """List the context engines that `context.engine` can name.
+    """List the engines for the setting context.engine.
 
-    Engines are built in, offered by installed packages through an entry point, or put into a folder under
-    midfold's home. Nothing is loaded to list them.
+    An engine is built in, comes with an installed package, or lies in a folder of MIDFOLD_HOME. Listing loads
+    none of them.
     """
     offers = list_engines(find_home())
     if as_json:

@@ -33,10 +33,10 @@ _SWITCH_SECONDS = 0.001
 @click.option(
     "--port", metavar="N", type=whole_number(0, 65_535), help="Port to listen on; 0 is any free one."
 )
-@click.option("--no-store", is_flag=True, help="Keep conversations in memory, and write none to disk.")
+@click.option("--no-store", is_flag=True, help="Keep conversations in memory only.")
 @click.option("-v", "--verbose", is_flag=True, help="Log each request, without its content.")
 def command(host: str | None, port: int | None, no_store: bool, verbose: bool) -> int:
-    """Serve OpenAI and Anthropic clients: their conversations stop overflowing.
+    """Serve OpenAI and Anthropic clients, and fold their long conversations.
 
     Point the base URL of a client here. Requests go to the provider as they are until a conversation
     fills its window; then its middle is folded, and the answer says so in x-midfold headers.

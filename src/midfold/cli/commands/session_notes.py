@@ -1,4 +1,4 @@
-"""`midfold sessions notes`: what a conversation was left with after a fold, to read and to correct."""
+"""`midfold sessions notes`: reads and corrects the notes of a fold."""
 
 from dataclasses import asdict
 
@@ -30,7 +30,7 @@ Examples:
 def notes_command(name: str, words: tuple[str, ...], as_json: bool) -> None:
     """Show or correct the notes that stand for folded messages.
 
-    A correction holds from the next request on and through later folds. The model reads it as yours;
+    The model reads a correction with its next request, as yours. Later folds keep it;
     sessions undo takes it back.
     """
     from midfold.cli.render.notes import NO_NOTES, print_note, print_notes

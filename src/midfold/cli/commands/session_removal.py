@@ -1,4 +1,4 @@
-"""`midfold sessions delete` and `prune`: conversations go for good, when a person says so."""
+"""`midfold sessions delete` and `prune`: deletes conversations for good, after asking."""
 
 import sys
 import time
@@ -26,13 +26,13 @@ _MOST_CELLS = 60
 
 @click.command("delete")
 @click.argument("name", metavar="ID", shell_complete=complete_session)
-@click.option("--branches", is_flag=True, help="Delete what branched from it, too.")
+@click.option("--branches", is_flag=True, help="Also delete its branches.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option("--json", "as_json", is_flag=True, help="Report as one JSON object.")
 def delete_command(name: str, branches: bool, yes: bool, as_json: bool) -> int:
     """Delete a conversation for good.
 
-    All its sessions go, their sub-agents, and output that they offloaded.
+    This deletes all its sessions, sub-agents and offloaded output.
     """
     with own_store() as store:
         session = find_session(store, name)
@@ -57,10 +57,10 @@ def delete_command(name: str, branches: bool, yes: bool, as_json: bool) -> int:
     help="Untouched since: an age such as 30d, or an ISO date.",
 )
 @click.option(
-    "--keep-bytes", type=read_size, metavar="SIZE", help="The oldest go until no more is left than, say, 1GB."
+    "--keep-bytes", type=read_size, metavar="SIZE", help="Delete the oldest until the rest fits, such as 1GB."
 )
-@click.option("--dry-run", is_flag=True, help="Say what would go; delete nothing.")
-@click.option("--all", "everything", is_flag=True, help="Go on where nothing would be left.")
+@click.option("--dry-run", is_flag=True, help="List what would be deleted; delete nothing.")
+@click.option("--all", "everything", is_flag=True, help="Allow deleting everything.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option("--json", "as_json", is_flag=True, help="Report as one JSON object.")
 def prune_command(
@@ -71,7 +71,7 @@ def prune_command(
     yes: bool,
     as_json: bool,
 ) -> int:
-    """Delete conversations that nobody touched for long, or the oldest. It says which, and asks.
+    """Delete old conversations. It lists them and asks first.
 
     Without options the setting store.keep_days says how long. A conversation goes with its branches or not at
     all. To import one counts as a touch.

@@ -35,7 +35,7 @@ _MOST_CHARS = 200
 
 @click.command("export")
 @click.argument("name", metavar="ID", shell_complete=complete_session)
-@click.option("-o", "--output", metavar="FILE", help="Where to write; standard output if not given.")
+@click.option("-o", "--output", metavar="FILE", help="Output file; default: standard output.")
 @click.option(
     "--format",
     "form",
@@ -43,7 +43,7 @@ _MOST_CHARS = 200
     metavar="FORMAT",
     help="json (default), jsonl or sharegpt.",
 )
-@click.option("--tip", is_flag=True, help="What the newest session says, instead of all that was said.")
+@click.option("--tip", is_flag=True, help="Only the newest session, without folded messages.")
 def export_command(name: str, output: str | None, form: str | None, tip: bool) -> None:
     """Write a conversation to a file without its credentials.
 
@@ -85,19 +85,19 @@ class ImportOptions(TypedDict):
 
 @click.command("import")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
-@click.option("--title", type=read_text, metavar="TEXT", help="What to call it.")
+@click.option("--title", type=read_text, metavar="TEXT", help="Title of the conversation.")
 @row_option
 @dialect_option
-@click.option("--again", is_flag=True, help="Write a conversation again that is already here.")
+@click.option("--again", is_flag=True, help="Import a conversation that is already stored, again.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON list instead of a line for each.")
 def import_command(files: tuple[str, ...], as_json: bool, **how: Unpack[ImportOptions]) -> int:
-    """Bring conversations in, one from each FILE.
+    """Import conversations, one from each FILE.
 
     FILE may be a folder with sessions or transcripts, or - for standard input.
 
-    Reads our own exports, transcripts and request bodies in any dialect (OpenAI chat and Responses,
-    Anthropic, ShareGPT), and session files of Claude Code, Codex and Hermes. A conversation that
-    is here already stays as it is. A file that cannot be read is named, and the others come in all the same.
+    Reads exports of midfold, transcripts and request bodies in any dialect (OpenAI chat and Responses,
+    Anthropic, ShareGPT), and session files of Claude Code, Codex and Hermes. A stored
+    conversation is not imported twice. An unreadable file is named, and the others are imported.
     """
     printer = _Printer()
     results: list[Imported] = []

@@ -1,4 +1,4 @@
-"""`midfold sessions`: what was said, where it went on, and what can be found in it."""
+"""`midfold sessions`: lists, searches, shows and moves stored conversations."""
 
 from dataclasses import asdict
 from difflib import get_close_matches
@@ -38,7 +38,7 @@ Examples:
 
 @click.group(epilog=_EPILOG)
 def command() -> None:
-    """Look through sessions, find what was said, and move them in and out.
+    """List, search, show, export and import conversations.
 
     A session is named by its id, by the beginning of its id, or as `latest`. A fold ends a session and opens
     another; all of them together are one conversation.
@@ -49,7 +49,9 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON i
 
 
 @command.command("list")
-@click.option("--limit", type=whole_number(1), metavar="N", default=20, help="How many; 20 if not given.")
+@click.option(
+    "--limit", type=whole_number(1), metavar="N", default=20, help="Number of conversations; default: 20."
+)
 @click.option(
     "--source",
     type=read_text,
@@ -75,19 +77,19 @@ def list_command(limit: int, source: str | None, as_json: bool) -> None:
 
 @command.command()
 @click.argument("name", metavar="ID", shell_complete=complete_session)
-@click.option("--last", type=whole_number(1), metavar="N", help="The newest N messages; 20 if not given.")
-@click.option("--all", "everything", is_flag=True, help="All messages.")
+@click.option("--last", type=whole_number(1), metavar="N", help="Show the newest N messages; default: 20.")
+@click.option("--all", "everything", is_flag=True, help="Show all messages.")
 @click.option(
     "--around",
     type=whole_number(0),
     metavar="N",
-    help="The messages around number N, as search names them.",
+    help="Show the messages around #N of a search.",
 )
-@click.option("--history", is_flag=True, help="All that was ever said, instead of what the session says.")
-@click.option("--full", is_flag=True, help="Long messages from their beginning to their end.")
+@click.option("--history", is_flag=True, help="Show the whole conversation, folded messages included.")
+@click.option("--full", is_flag=True, help="Show long messages in full.")
 @json_option
 def show(name: str, full: bool, as_json: bool, **wanted: Unpack[ExcerptRange]) -> None:
-    """Show what a session says, and what is known about it."""
+    """Show the messages of a session and its facts."""
     with own_store() as store:
         view = take_excerpt(store, find_session(store, name), wanted)
     if as_json:
@@ -126,33 +128,33 @@ class SearchOptions(TypedDict):
     "name",
     metavar="ID",
     shell_complete=complete_session,
-    help="Only the conversation of this session.",
+    help="Search only the conversation of this session.",
 )
 @click.option(
     "--role",
     type=_read_role,
     metavar="ROLE",
-    help="Only what this speaker said: user, assistant, tool or system.",
+    help="Only messages of user, assistant, tool or system.",
 )
 @click.option("--tool", type=read_text, metavar="NAME", help="Only calls and results of this tool.")
 @click.option(
     "--since",
     type=read_moment,
     metavar="WHEN",
-    help="Not before: yesterday, an age such as 7d or 2h, or an ISO date.",
+    help="Only since then: yesterday, 7d, 2h, or an ISO date.",
 )
-@click.option("--until", type=read_moment, metavar="WHEN", help="Only before this.")
+@click.option("--until", type=read_moment, metavar="WHEN", help="Only before then.")
 @click.option(
     "--order",
     type=click.Choice([order.value for order in Order]),
     metavar="ORDER",
     default=Order.RELEVANCE.value,
-    help="By relevance, which is the default, or newest first.",
+    help="relevance (default) or newest.",
 )
 @click.option(
-    "--limit", type=whole_number(1, 1_000), metavar="N", default=20, help="How many; 20 if not given."
+    "--limit", type=whole_number(1, 1_000), metavar="N", default=20, help="Number of messages; default: 20."
 )
-@click.option("--letters", is_flag=True, help="Look for the text letter by letter; needs --session.")
+@click.option("--letters", is_flag=True, help="Find the exact text; needs --session.")
 @json_option
 def search(
     words: tuple[str, ...],
@@ -162,9 +164,7 @@ def search(
     as_json: bool,
     **filters: Unpack[SearchOptions],
 ) -> None:
-    """Find messages by what they say, folded or not.
-
-    The message that answers best comes first.
+    """Search messages, folded or not. The best answer comes first.
 
     \b
     why did login fail     a question, or any of some words
@@ -173,7 +173,7 @@ def search(
     compress*              words that begin so
     fold OR prune          either; error NOT timeout: the one without the other
 
-    With --order newest a message has every word.
+    With --order newest, a message must have every word.
     """
     query = " ".join(words)
     if not query.strip():
@@ -195,7 +195,7 @@ def search(
 @command.command()
 @click.argument("name", metavar="ID", shell_complete=complete_session)
 def tip(name: str) -> None:
-    """Print the id of the session in which a conversation goes on."""
+    """Print the id of the newest session of a conversation."""
     with own_store() as store:
         click.echo(store.get_compression_tip(find_session(store, name).id))
 
@@ -229,11 +229,9 @@ def title(name: str, words: tuple[str, ...]) -> None:
 @command.command()
 @click.argument("name", metavar="ID", shell_complete=complete_session)
 def undo(name: str) -> None:
-    """Take back the newest fold of a conversation.
+    """Undo the newest fold of a conversation.
 
-    It goes on with everything that the fold took away.
-
-    What was said since stays. Prints the id of the session that goes on.
+    The folded messages come back, and newer messages stay. Prints the id of the session to continue.
     """
     with own_store() as store:
         click.echo(store.undo_continuation(find_session(store, name).id))

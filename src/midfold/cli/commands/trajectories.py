@@ -88,7 +88,7 @@ class Flags(TypedDict):
     "--output",
     metavar="OUT",
     type=click.Path(path_type=Path),
-    help="Where to write: a file for a file, a folder for a folder.",
+    help="Output: a file for a file, a folder for a folder.",
 )
 @click.option(
     "--config",
@@ -101,40 +101,41 @@ class Flags(TypedDict):
     "--target-max-tokens",
     type=read_tokens,
     metavar="N",
-    help=f"The size to reach; {CompressionConfig().target_max_tokens:,} if nothing says otherwise.",
+    help=f"Target size of a row; default: {CompressionConfig().target_max_tokens:,}.",
 )
-@click.option("--tokenizer", metavar="NAME", help="A vocabulary, a model, or the path of a tokenizer.json.")
+@click.option("--tokenizer", metavar="NAME", help="Vocabulary, model, or path of a tokenizer.json.")
 @summary_model_option
 @former_model_option
-@click.option("--base-url", metavar="URL", help="Where that model is, if not at its provider's own address.")
+@click.option("--base-url", metavar="URL", help="Address of the summary model; default: its provider's.")
 @click.option(
     "--engine",
     type=click.Choice(["local", "ray"]),
     metavar="NAME",
     default="local",
-    help="Where the work is done: local (default) or ray.",
+    help="Where to run: local (default) or ray.",
 )
-@click.option("--ray-address", metavar="URL", help="The Ray cluster to work on; one is started if not given.")
-@click.option("--workers", type=whole_number(1), metavar="N", help="How many processes; one for each core.")
-@click.option("--sample", metavar="PART", help="Take this part, such as 5%, or this many rows, such as 500.")
-@click.option("--seed", type=int, default=0, metavar="N", help="Which sample to take; 0 if not given.")
-@click.option("--dry-run", is_flag=True, help="Count and plan every row; ask no model, write nothing.")
-@click.option("--resume", is_flag=True, help="Go on with a run that was interrupted.")
+@click.option("--ray-address", metavar="URL", help="Ray cluster to use; default: start one.")
+@click.option(
+    "--workers", type=whole_number(1), metavar="N", help="Number of processes; default: one for each core."
+)
+@click.option("--sample", metavar="PART", help="Read only a sample: 5%, or 500 rows.")
+@click.option("--seed", type=int, default=0, metavar="N", help="Seed of the sample; default: 0.")
+@click.option("--dry-run", is_flag=True, help="Count and plan every row; write nothing.")
+@click.option("--resume", is_flag=True, help="Continue an interrupted run.")
 @click.option(
     "--report",
     metavar="DIR",
     type=click.Path(path_type=Path),
-    help="Write figures as JSON and histograms as SVG there.",
+    help="Folder for figures (JSON) and histograms (SVG).",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the table.")
 def command(source: Path, **flags: Unpack[Flags]) -> int:
     """Compress finished agent runs so that each fits a training window.
 
-    IN is a file of JSON lines, plain or packed with gzip or zstd, or of Parquet, or a folder of such files.
-    Each row holds turns under `conversations` (from, value) or messages under `messages`; where they are too
-    long a summary takes the place of their middle. Rows that cannot be read are listed in OUT.rejects.jsonl
-    and stop nothing. A run that was interrupted, however hard, goes on with --resume. Exits with status 1 if
-    no row was usable, or every summary failed.
+    IN is a file of JSON lines (plain, gzip, zstd) or Parquet, or a folder of such files. Each row holds turns
+    under `conversations` (from, value) or messages under `messages`. A summary replaces the middle of a row
+    that is too long. Unreadable rows are listed in OUT.rejects.jsonl. Continue an interrupted or killed run
+    with --resume. Exits with status 1 if no row was usable, or every summary failed.
     """
     output = flags["output"]
     if output is None and not flags["dry_run"]:

@@ -22,7 +22,7 @@ Examples:
 
 @click.command(epilog=_EPILOG)
 @click.argument("session", default=LATEST, shell_complete=complete_session)
-@click.option("--chain", is_flag=True, help="Add up all sessions of the conversation, folded or not.")
+@click.option("--chain", is_flag=True, help="Add up all sessions of the conversation.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 def command(session: str, chain: bool, as_json: bool) -> int:
     """Show what a session used: tokens, cost, cache, folds and tools.

@@ -34,12 +34,12 @@ _NOT_FOUND, _NOT_RUNNABLE, _BY_SIGNAL = 127, 126, 128
 
 
 @click.command(epilog=_EPILOG, context_settings={"ignore_unknown_options": True})
-@click.option("--no-store", is_flag=True, help="Keep conversations in memory, and write none to disk.")
+@click.option("--no-store", is_flag=True, help="Keep conversations in memory only.")
 @click.argument("arguments", metavar="-- COMMAND [ARGS]...", nargs=-1, type=click.UNPROCESSED, required=True)
 def command(no_store: bool, arguments: tuple[str, ...]) -> int:
-    """Run a client through a gateway of its own, for as long as it runs.
+    """Run a client through its own gateway.
 
-    The exit status is the command's.
+    The gateway ends with the client, and returns its exit status.
     """
     from midfold.gateway import ServerThread, create_app
 
