@@ -115,8 +115,8 @@ def command(
     """Compress a transcript: keep both ends, fold the middle into a digest, or into a model's summary.
 
     IN is as for `midfold inspect`; by default the newest session of Claude Code or Codex in this folder. The
-    output has the form of the input, which never changes. Exits with status 1 if the ceiling cannot be met, and
-    writes the best result.
+    output has the form of the input, which never changes. Exits with status 1 if the ceiling cannot be met,
+    and writes the best result.
     """
     if (options.get("max_tokens") is None) == (options.get("context_length") is None):
         raise click.UsageError("give either --max-tokens or --context-length")

@@ -25,8 +25,8 @@ _LEVEL_CELLS = 8
 def command(fix: bool, as_json: bool) -> int:
     """Check settings, permissions, the session store, offloaded output and extras.
 
-    --fix makes files private, rebuilds the search index and removes leftovers. It copies the readable part of a
-    damaged store into a new one, and keeps the old one. Exits with status 1 if problems remain.
+    --fix makes files private, rebuilds the search index and removes leftovers. It copies the readable part of
+    a damaged store into a new one, and keeps the old one. Exits with status 1 if problems remain.
     """
     findings = list(examine())
     repairs = _repair(findings) if fix else _Repairs()
