@@ -13,10 +13,10 @@ from midfold.wire.apis import APIS
 
 _NO_MODEL = (
     "midfold chat needs a model: set a provider's key, or name a model.",
-    "  export ANTHROPIC_API_KEY=...                    a provider's key chooses its model",
-    "  midfold chat --model openai/gpt-5-mini          a provider's model",
-    "  midfold chat --model qwen3 --base-url http://127.0.0.1:8080/v1   your own server",
-    "  midfold chat --resume latest                    the last conversation's model",
+    "  export ANTHROPIC_API_KEY=...                its key alone is enough",
+    "  midfold chat --model openai/gpt-5-mini      a provider's model",
+    "  midfold chat --model qwen3 --base-url http://127.0.0.1:8080/v1   a local one",
+    "  midfold chat --resume latest                the last conversation",
     "For every chat: model.name in {file}",
 )
 _EPILOG = """\b
