@@ -4,7 +4,7 @@ import pytest
 
 from midfold.errors import ConfigError
 from midfold.gateway import GatewayServer, create_app
-from midfold.testing import Reply, Upstream
+from midfold.testing import HttpStatus, Reply, Upstream
 
 BODY = {"model": "any", "messages": [{"role": "user", "content": "hello"}]}
 PATH = "/v1/chat/completions"
@@ -123,6 +123,25 @@ def test_a_client_cannot_name_an_upstream(gateway):
         assert absolute.status in (200, 404)
     assert other.requests == []
     assert not {"x-forwarded-host", "forwarded", "x-midfold-upstream"} & set(up.requests[0].headers)
+
+
+def test_an_answer_of_an_upstream_sets_nothing_and_runs_nothing_at_our_address(gateway):
+    page = HttpStatus(
+        404,
+        "<script>alert(1)</script>",
+        headers={
+            "content-type": "text/html",
+            "set-cookie": "a=b",
+            "x-midfold-folded": "99",
+            "x-kept": "as it came",
+        },
+    )
+    with Upstream(page) as up:
+        headers = gateway(up).ask(PATH, BODY).headers
+    assert not {"set-cookie", "x-midfold-folded"} & set(headers)
+    assert headers["content-security-policy"] == "default-src 'none'; sandbox"
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["x-kept"] == "as it came"
 
 
 def test_beyond_loopback_it_does_not_start_without_a_key(settings_for, key_file):

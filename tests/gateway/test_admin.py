@@ -115,6 +115,22 @@ def test_a_conversation_is_folded_read_corrected_and_unfolded(person, talk, stor
     assert (home / AUDIT_FILE).stat().st_mode & 0o077 == 0
 
 
+def test_what_cannot_be_audited_is_not_done(person, talk, home):
+    (home / AUDIT_FILE).mkdir()
+    answer = person.change(f"/conversations/{talk}/pins", {"text": "keep"})
+    assert answer.status == 503
+    assert "the audit log cannot be written" in answer.json["error"]
+    assert person.get(f"/conversations/{talk}")["pins"] == []
+
+
+def test_an_error_of_ours_is_told_in_one_line(person, monkeypatch, caplog):
+    monkeypatch.setattr("midfold.gateway.admin.reading.AdminReader.usage", lambda *_: {}["a secret"])
+    answer = person.running.ask(f"{API}/usage", method="GET")
+    assert (answer.status, answer.json) == (500, {"error": "the gateway failed (KeyError)"})
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert "the dashboard failed: KeyError" in caplog.text
+
+
 def test_messages_come_in_pages_and_credentials_are_not_shown(person, store):
     session = store.create_session(source="test", dialect="openai_chat")
     key = "sk-proj-" + "a1B2c3D4e5" * 4

@@ -1,6 +1,7 @@
 """Keys that were given out, at a gateway over real HTTP: whom they let in, where to, and for how much."""
 
 import json
+import socket
 import threading
 from decimal import Decimal
 
@@ -88,6 +89,35 @@ def test_a_key_of_the_gateway_never_goes_to_an_upstream(gateway, ring, tmp_path)
     assert [received.headers["x-api-key"] for received in theirs.requests] == ["client"]
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        [("authorization", "Bearer {}"), ("authorization", "Bearer client")],
+        [("x-api-key", "{}"), ("x-api-key", "client")],
+        [("api-key", "{}")],
+        [("x-goog-api-key", "{}")],
+        [("authorization", "Basic {}")],
+        [("openai-organization", "{}")],
+        [("user-agent", "client {}")],
+    ],
+    ids=str,
+)
+def test_a_key_that_would_go_out_in_any_header_is_refused(gateway, ring, given):
+    with Upstream(Reply("ok")) as up:
+        running = gateway(up)
+        key = text_of(ring.create("ci"))
+        connection = running.connect()
+        connection.putrequest("GET", "/v1/models")
+        for name, value in [("x-midfold-key", key), *given]:
+            connection.putheader(name, value.format(key))
+        connection.endheaders()
+        assert connection.getresponse().status == 401
+        connection.close()
+        for query in (f"key={key}", f"key={key.replace('mfk', '%6dfk')}"):
+            assert running.ask(f"/v1/models?{query}", method="GET", x_midfold_key=key).status == 401
+    assert up.requests == []
+
+
 def test_a_key_reaches_its_own_upstream_and_no_other(gateway, ring, tmp_path):
     own = tmp_path / "own"
     own.write_text("sk-of-the-eu")
@@ -155,6 +185,44 @@ def test_a_hundred_requests_at_once_overshoot_by_no_reservation(gateway, ring, h
     assert BudgetBook(home).spent(made.key) <= Decimal("0.02") + one
 
 
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"n": 128},
+        {"best_of": 128},
+        {"max_tokens": 1, "max_completion_tokens": 100_000},
+        {"max_tokens": -1_000_000_000},
+        {"max_tokens": None},
+        {"max_tokens": "1"},
+        {"max_tokens": True},
+    ],
+    ids=str,
+)
+def test_the_most_that_a_request_may_cost_is_put_aside(gateway, ring, home, asked):
+    made = ring.create("poor", budget_dollars=Decimal("0.10"))
+    with Upstream(Reply("ok")) as up:
+        answer = gateway(up).ask(PATH, BODY | asked, x_midfold_key=text_of(made))
+    assert answer.status == 402
+    assert up.requests == []
+    assert BudgetBook(home).spent(made.key) == 0
+
+
+def test_a_client_that_does_not_wait_for_its_answer_pays_for_it(gateway, ring, home):
+    made = ring.create("poor", budget_dollars=Decimal("1"))
+    book = BudgetBook(home)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        running = gateway(f"http://127.0.0.1:{silent.getsockname()[1]}")
+        connection = running.connect()
+        connection.request("POST", PATH, json.dumps(BODY), {"x-midfold-key": text_of(made)})
+        taken, _ = silent.accept()
+        assert taken.recv(1)
+        reserved = book.spent(made.key)
+        connection.close()
+        running.settle()
+        taken.close()
+    assert book.spent(made.key) == reserved > 0
+
+
 def test_a_budget_is_settled_at_the_real_price(gateway, ring, home):
     made = ring.create("poor", budget_dollars=Decimal("1"))
     key = text_of(made)
@@ -212,6 +280,14 @@ def test_the_audit_log_says_who_changed_what(gateway, ring, store, home):
     assert json.loads(line)["by"] == "ops"
     assert json.loads(line)["action"] == "pin"
     assert "keep it" not in line
+
+
+def test_keys_whose_file_is_lost_let_nobody_in_after_a_restart(gateway, ring):
+    ring.create("ci")
+    ring.path.unlink()
+    with Upstream(Reply("ok")) as up:
+        assert gateway(up).ask(PATH, BODY).status == 401
+    assert up.requests == []
 
 
 def test_a_gateway_with_keys_may_listen_to_a_network(settings_for, ring, home):

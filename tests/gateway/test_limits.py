@@ -9,8 +9,11 @@ import tracemalloc
 import zlib
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from midfold.gateway.bodies import BodyRefused, unpack_body
+from midfold.gateway import bodies
+from midfold.gateway.bodies import BodyRefused, check_values, unpack_body
 from midfold.testing import Reply, Upstream
 from midfold.testing.conversations import transcript
 
@@ -77,9 +80,12 @@ def test_unknown_encodings_are_refused(encoding):
         (b"no gzip", {"content_encoding": "gzip"}, 400),
         (gzip.compress(b"{}")[:-9], {"content_encoding": "gzip"}, 400),
         (b"x", {"content_encoding": "br"}, 415),
-        (b"[" * 5_000_000, {}, 400),
-        (b'{"a":' * 1_000_000, {}, 400),
+        (b"[" * 400_000, {}, 400),
+        (b"[" * 5_000_000, {}, 413),
+        (b'{"a":' * 1_000_000, {}, 413),
         (b'{"model": ' + b"9" * 1_000_000 + b"}", {}, 400),
+        (b'{"messages": [' + b"{}," * 600_000 + b"{}]}", {}, 413),
+        (gzip.compress(b'{"z": {' + b'"a":[],' * 600_000 + b'"b":1}}', 1), {"content_encoding": "gzip"}, 413),
         (b"{}", {"content_length": str(CAP + 1)}, 413),
         (b"{}", {f"x_{n}": "y" * 9_000 for n in range(8)}, 431),
     ],
@@ -88,9 +94,12 @@ def test_unknown_encodings_are_refused(encoding):
         "no gzip",
         "cut gzip",
         "br",
+        "nested arrays",
         "arrays",
         "objects",
         "digits",
+        "values",
+        "packed values",
         "64 MB",
         "64 KB of headers",
     ],
@@ -103,6 +112,42 @@ def test_giants_get_a_typed_answer_and_reach_no_upstream(gateway, body, headers,
         assert answer.json["error"]["message"]
         assert running.ask(PATH, WORDS).status == 200
     assert len(up.requests) == 1
+
+
+def count_starts(value):
+    """Count the starts of values as the check does: containers, and what stands behind a comma."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if not isinstance(value, list):
+        return 0
+    return 1 + max(len(value) - 1, 0) + sum(map(count_starts, value))
+
+
+TEXTS = st.text(alphabet='ab,[{:"\\\\\n', max_size=9)
+VALUES = st.recursive(
+    TEXTS | st.integers(), lambda some: st.lists(some, max_size=6) | st.dictionaries(TEXTS, some, max_size=6)
+)
+
+
+@given(VALUES, st.integers(1, 40))
+def test_values_are_counted_and_texts_are_not(value, chunk):
+    body = json.dumps(value).encode()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(bodies, "_CHUNK", chunk)
+        patched.setattr(bodies, "MOST_VALUES", max(count_starts(value), 1))
+        check_values(body)
+        patched.setattr(bodies, "MOST_VALUES", 0)
+        if count_starts(value):
+            with pytest.raises(BodyRefused):
+                check_values(body)
+
+
+def test_code_is_no_bomb_of_values_and_backslashes_take_no_time():
+    code = "def f(x, y): return {x: [y, 1, 2], 'a': {}}\n" * 200_000
+    check_values(json.dumps({"messages": [{"role": "user", "content": code}]}).encode())
+    check_values(b'"' + b"\\" * 8_000_000 + b'"')
+    with pytest.raises(BodyRefused):
+        check_values(b'["' + b"\\" * 8_000_000 + b'"' + b",1" * 600_000 + b"]")
 
 
 def test_a_megabyte_of_headers_is_refused_before_it_is_all_there(gateway):

@@ -6,15 +6,15 @@ It is decided by headers alone, before anything of a body is read.
 import hashlib
 import hmac
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from urllib.parse import urlsplit
+from urllib.parse import unquote_to_bytes, urlsplit
 
 from midfold.errors import ConfigError
 from midfold.gateway.routes import RoutePolicy
 from midfold.gateway.settings import is_loopback
 from midfold.keys import KeyRing, VirtualKey
-from midfold.providers import ApiKey
+from midfold.providers import CREDENTIAL_HEADERS, ApiKey
 
 log = logging.getLogger("midfold.gateway")
 
@@ -36,8 +36,8 @@ class Caller:
     """Who sends a request: the owner of a key that was given out, or with `key` `None` of the gateway."""
 
     key: VirtualKey | None = None
-    came_in: frozenset[str] = frozenset()
-    """the headers that the key came in"""
+    secrets: frozenset[str] = field(default=frozenset(), repr=False)
+    """the texts of the gateway's keys that came with the request"""
 
     @property
     def tenant(self) -> str:
@@ -92,34 +92,46 @@ class AccessRules:
         brought = _brought(headers)
         expected = _digest(self.key.reveal()) if self.key is not None else b""
         # Every one is compared, so that the time tells nothing.
-        own = {name for name, text in brought.items() if hmac.compare_digest(_digest(text), expected)}
-        found = {name: self.ring.find(text) for name, text in brought.items()} if self.ring else {}
-        came_in = frozenset(name for name in brought if name in own or found.get(name) is not None)
+        own = {text for text in brought if hmac.compare_digest(_digest(text), expected)}
+        found = {text: self.ring.find(text) for text in brought} if self.ring else {}
+        secrets = frozenset(text for text in brought if text in own or found.get(text) is not None)
         if own:
-            return Caller(None, came_in)
+            return Caller(None, secrets)
         for key in filter(None, found.values()):
-            return Caller(key, came_in)
+            return Caller(key, secrets)
         return Refusal(401, f"the gateway's key is missing or wrong; send it as {KEY_HEADER}")
 
 
-def refuse_leak(caller: Caller, *, keys_are_ours: bool) -> Refusal | None:
-    """Refuse a request whose gateway key would go to the upstream in the place of the client's own."""
-    if keys_are_ours or caller.came_in <= {KEY_HEADER}:
+def refuse_leak(
+    caller: Caller, headers: Iterable[tuple[bytes, bytes]], query: bytes, *, keys_are_ours: bool
+) -> Refusal | None:
+    """Refuse a request whose gateway key would go to the upstream, such as in the place of the client's own.
+
+    Where the upstream's key is ours, it takes the place of all that the client brought.
+    """
+    replaced = CREDENTIAL_HEADERS if keys_are_ours else frozenset[str]()
+    going_out = [
+        value
+        for name, value in headers
+        if (lower := name.decode("latin-1").lower()) != KEY_HEADER and lower not in replaced
+    ]
+    going_out.append(unquote_to_bytes(query))
+    secrets = [text.encode("latin-1") for text in caller.secrets]
+    if not any(secret in text for secret in secrets for text in going_out):
         return None
-    return Refusal(
-        401, f"this upstream gets the client's own key; send the gateway's as {KEY_HEADER} and nowhere else"
-    )
+    words = f"the gateway's key would go to the upstream; send it as {KEY_HEADER} and nowhere else"
+    return Refusal(401, words)
 
 
-def _brought(headers: Mapping[str, str]) -> dict[str, str]:
-    """Return the keys that a client may have brought, by header; empty ones are none."""
+def _brought(headers: Mapping[str, str]) -> set[str]:
+    """Return the keys that a client may have brought; empty ones are none."""
     bearer = headers.get("authorization", "")
-    found = {
-        KEY_HEADER: headers.get(KEY_HEADER, ""),
-        "authorization": bearer[len(_BEARER) :] if bearer.lower().startswith(_BEARER) else "",
-        "x-api-key": headers.get("x-api-key", ""),
-    }
-    return {name: text.strip() for name, text in found.items() if text.strip()}
+    found = (
+        headers.get(KEY_HEADER, ""),
+        bearer[len(_BEARER) :] if bearer.lower().startswith(_BEARER) else "",
+        headers.get("x-api-key", ""),
+    )
+    return {text.strip() for text in found if text.strip()}
 
 
 def _authority(origin: str) -> str:

@@ -17,7 +17,15 @@ from midfold.concurrency import run_in_thread
 from midfold.errors import MidfoldError, ProviderError
 from midfold.gateway.access import Caller, Refusal, refuse_leak
 from midfold.gateway.admin import AdminApp, PeopleRequest
-from midfold.gateway.bodies import BodyRefused, ClientLeft, Receive, read_body, unpack_body
+from midfold.gateway.bodies import (
+    MOST_VALUES,
+    BodyRefused,
+    ClientLeft,
+    Receive,
+    check_values,
+    read_body,
+    unpack_body,
+)
 from midfold.gateway.exchange import ClientRequest, RequestExchange, status_of
 from midfold.gateway.gateway import Gateway
 from midfold.gateway.logs import FACTS
@@ -138,7 +146,8 @@ class GatewayApp:
         route = find_route(scope["method"], path)
         dialect = route.dialect if isinstance(route, Route) else ""
         facts["route"] = f"/v1{route.path.pattern}" if isinstance(route, Route) else "unknown"
-        admitted = await self._admit(route, headers, raw_headers)
+        query = bytes(scope.get("query_string", b""))
+        admitted = await self._admit(route, headers, raw_headers, query)
         if isinstance(admitted, Refusal):
             return await _fail(line, dialect, admitted.status, admitted.reason, admitted.retry_seconds)
         assert isinstance(route, Route)  # noqa: S101 - all else was refused
@@ -151,7 +160,6 @@ class GatewayApp:
                 return None
             except BodyRefused as error:
                 return await _fail(line, dialect, error.status, str(error))
-            query = bytes(scope.get("query_string", b""))
             request = ClientRequest(
                 route, scope["method"], path, query, raw_headers, headers, body, caller, packed
             )
@@ -169,14 +177,18 @@ class GatewayApp:
             body = await read_body(receive, headers, most, "gateway.max_body_bytes")
             encoding = headers.get("content-encoding", "")
             if route.action is RouteAction.PASS or not encoding:
-                return None, body
+                return None, await _check(body)
             plain = await run_in_thread(unpack_body, body, encoding, most)
+            return (None, body) if plain is None else (body, await _check(plain))
         finally:
             self._reading -= 1
-        return (None, body) if plain is None else (body, plain)
 
     async def _admit(
-        self, route: Route | NoRoute, headers: Mapping[str, str], raw_headers: tuple[Header, ...]
+        self,
+        route: Route | NoRoute,
+        headers: Mapping[str, str],
+        raw_headers: tuple[Header, ...],
+        query: bytes,
     ) -> "_Admitted | Refusal":
         """Return who sends a request and where it goes, or why not; nothing of its body is read before."""
         await self.gateway.open()
@@ -192,7 +204,7 @@ class GatewayApp:
         upstream = self.gateway.parts.upstreams.choose(route, headers, allowed)
         if upstream is None:
             return Refusal(403, "this key is not for this API")
-        refusal = refuse_leak(caller, keys_are_ours=upstream.keys is KeySource.OURS)
+        refusal = refuse_leak(caller, raw_headers, query, keys_are_ours=upstream.keys is KeySource.OURS)
         if refusal is not None:
             return refusal
         if self._is_stopping or len(self._tasks) + self._reading >= settings.max_requests:
@@ -261,6 +273,13 @@ async def _run(exchange: RequestExchange, line: ClientLine, app: GatewayApp) -> 
     except Exception as error:
         log.exception("a request failed: %s", type(error).__name__)
         await _end(line, exchange.dialect, 500, f"the gateway failed ({type(error).__name__})")
+
+
+async def _check(body: bytes) -> bytes:
+    """Return a body; raises `BodyRefused` where reading it would take far more memory than it has bytes."""
+    if len(body) > MOST_VALUES:
+        await run_in_thread(check_values, body)
+    return body
 
 
 async def _wait_for_end(receive: Receive) -> None:

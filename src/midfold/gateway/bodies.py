@@ -5,6 +5,7 @@ are made to take memory or time.
 """
 
 import asyncio
+import io
 import zlib
 from collections.abc import Awaitable, Callable, Iterator, Mapping, MutableMapping
 from typing import Any, TypeAlias
@@ -20,6 +21,10 @@ _CHUNK = 64 * 1024
 _FREE_BYTES = 8 * 1024 * 1024
 """A body that unpacks to less is never taken for a bomb."""
 _MOST_RATIO = 200
+MOST_VALUES = 500_000
+"""Of JSON in one body: a long conversation has some thousands, and each takes memory beyond its bytes."""
+_STARTS = b",[{"
+_NOT_STRUCTURE = bytes(byte for byte in range(256) if byte not in b'",[{')
 _GZIP_OR_ZLIB = zlib.MAX_WBITS | 32
 _PLAIN = ("", "identity")
 
@@ -46,7 +51,7 @@ async def read_body(receive: Receive, headers: Mapping[str, str], most: int, set
     if stated.isdecimal() and int(stated[:20]) > most:
         raise BodyRefused(413, too_large)
     clock = asyncio.get_running_loop().time
-    started, pieces, size = clock(), list[bytes](), 0
+    started, taken, size = clock(), io.BytesIO(), 0
     while True:
         left = started + _GRACE_SECONDS + size / _LEAST_RATE - clock()
         try:
@@ -56,12 +61,11 @@ async def read_body(receive: Receive, headers: Mapping[str, str], most: int, set
             raise BodyRefused(408, "the request did not come in time") from None
         if message["type"] == "http.disconnect":
             raise ClientLeft
-        pieces.append(message.get("body", b""))
-        size += len(pieces[-1])
+        size += taken.write(message.get("body", b""))
         if size > most:
             raise BodyRefused(413, too_large)
         if not message.get("more_body"):
-            return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+            return taken.getvalue()  # not copied, as a join of pieces would be
 
 
 def unpack_body(body: bytes, encoding: str, most: int) -> bytes | None:
@@ -89,6 +93,25 @@ def unpack_body(body: bytes, encoding: str, most: int) -> bytes | None:
             raise BodyRefused(413, "the request unpacks to more than is taken")
         pieces.append(chunk)
     return b"".join(pieces)
+
+
+def check_values(body: bytes) -> None:
+    """Raise `BodyRefused` for a body of more JSON values than a conversation has, before it is read."""
+    if len(body) <= MOST_VALUES or sum(body.count(byte) for byte in _STARTS) <= MOST_VALUES:
+        return
+    # What looks like values may be text; what is left of it has nothing but quotes and starts of values.
+    found, is_text, held = 0, False, b""
+    for start in range(0, len(body), _CHUNK):
+        chunk = held + body[start : start + _CHUNK]
+        # Of an odd number of backslashes at the end, the last escapes the next byte.
+        whole = len(chunk) - (len(chunk) - len(chunk.rstrip(b"\\"))) % 2
+        held = chunk[whole:]
+        plain = chunk[:whole].replace(b"\\\\", b"").replace(b'\\"', b"")
+        texts = plain.translate(None, _NOT_STRUCTURE).split(b'"')
+        found += sum(map(len, texts[is_text::2]))
+        is_text ^= len(texts) % 2 == 0
+        if found > MOST_VALUES:
+            raise BodyRefused(413, f"the request has more than {MOST_VALUES:,} JSON values")
 
 
 def _inflate(body: bytes) -> Iterator[tuple[int, bytes]]:

@@ -243,7 +243,7 @@ class RequestExchange:
         if self._purse is None or request.method != "POST" or request.route.action is RouteAction.COUNT:
             return sending
         tokens = prepared.tokens if prepared is not None else 0
-        asked = PaidRequest(self._upstream.provider, request.body, tokens, cap)
+        asked = PaidRequest(self._upstream.provider, request.body, tokens)
         return pay(self._purse, asked, sending, self._parts.work)
 
     def _open_rounds(self, session: GatewaySession, prepared: PreparedRequest) -> RecallRounds | None:

@@ -1,6 +1,7 @@
 """A request that is paid for from a budget: money is put aside before it is sent, and booked afterwards."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import ParamSpec, Protocol, TypeVar
@@ -13,6 +14,8 @@ _P = ParamSpec("_P")
 _T = TypeVar("_T")
 _BYTES_PER_TOKEN = 3
 """fewer than texts have, so that a request which could not be counted is not thought too small"""
+_CAPS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
+_ANSWERS = ("n", "best_of")
 
 
 class SideWork(Protocol):
@@ -30,21 +33,23 @@ class PaidRequest:
     provider: str
     body: bytes = field(repr=False)
     tokens: int = 0
-    output_cap: int | None = None
 
     def reserve(self, purse: Purse) -> Reservation:
         """Put aside the most that it may cost; raises `OverBudget`."""
-        model = self._read_model()
+        body = self._read_body()
+        model = body.get("model")
+        name = f"{self.provider}/{model}" if isinstance(model, str) and model else self.provider
         tokens = self.tokens or len(self.body) // _BYTES_PER_TOKEN
-        return purse.reserve(f"{self.provider}/{model}" if model else self.provider, tokens, self.output_cap)
+        # Of several caps the upstream may heed any.
+        cap, answers = _largest(body, _CAPS), _largest(body, _ANSWERS)
+        return purse.reserve(name, tokens, cap, answers=answers or 1)
 
-    def _read_model(self) -> str:
+    def _read_body(self) -> Mapping[str, object]:
         try:
             decoded = decode_json(self.body)
         except (ValueError, RecursionError):
-            return ""
-        model = decoded.get("model") if isinstance(decoded, dict) else None
-        return model if isinstance(model, str) else ""
+            return {}
+        return decoded if isinstance(decoded, dict) else {}
 
 
 @asynccontextmanager
@@ -54,13 +59,26 @@ async def pay(
     """Send a request once its money is put aside; raises `OverBudget` before anything is sent."""
     reservation = await work(asked.reserve, purse)
     answer: RelayAnswer | None = None
+    has_left = False
     try:
         async with sending as answer:
             yield answer
+    except asyncio.CancelledError:
+        has_left = answer is None
+        raise
     finally:
-        if answer is None or not answer.is_success:
+        if has_left:  # the upstream answers, and charges, whether or not somebody waits for it
+            await work(reservation.settle, None)
+        elif answer is None or not answer.is_success:
             await work(reservation.release)
         else:
             seen = answer.observation()
             charged = seen.completion.reported_cost if seen.completion is not None else None
             await work(reservation.settle, seen.usage, charged)
+
+
+def _largest(body: Mapping[str, object], names: Iterable[str]) -> int | None:
+    """Return the largest count by one of these names; other values are the upstream's to refuse."""
+    found = [body.get(name) for name in names]
+    counts = [value for value in found if isinstance(value, int) and not isinstance(value, bool)]
+    return max((count for count in counts if count > 0), default=None)

@@ -11,7 +11,7 @@ from midfold.gateway.recall import MOST_CHARS, RecallTools
 from midfold.gateway.records import Outcome
 from midfold.gateway.rewriting import Rewrite
 from midfold.gateway.session import GatewaySession
-from midfold.gateway.streaming import ClientLine, EventGate, Header, is_event_stream, keep_alive
+from midfold.gateway.streaming import ClientLine, EventGate, Header, is_event_stream, keep_alive, safe_headers
 from midfold.gateway.turns import PreparedRequest
 from midfold.messages import Message, ToolCall, ToolResult
 from midfold.providers import Decoder, Observation, Observer, RelayAnswer, Undecodable
@@ -109,7 +109,7 @@ class RecallRounds:
 
     async def _start(self, answer: RelayAnswer, way: RoundWay) -> None:
         headers = [pair for pair in answer.headers if pair[0].lower() not in _PACKED]
-        await self._line.start(answer.status, [*headers, *way.extra])
+        await self._line.start(answer.status, safe_headers(headers, way.extra))
 
     async def _receive(self, answer: RelayAnswer, way: RoundWay) -> None:
         """Take one answer in, and pass on what the client may see of it."""

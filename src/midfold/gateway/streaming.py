@@ -22,6 +22,11 @@ MOST_HELD_BYTES = 256 * 1024
 """Of an event that is not whole; a longer one is passed on in pieces."""
 _PING = b": keep-alive\n\n"
 _BAD_GATEWAY = 502
+_OWN = b"x-midfold-"
+_HARMLESS: tuple[Header, ...] = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"content-security-policy", b"default-src 'none'; sandbox"),
+)
 
 
 class ClientStalled(Exception):
@@ -135,7 +140,7 @@ async def deliver(
     headers, line.is_stream = answer.headers, is_stream
     if rewrite is not None and is_plain:
         headers = tuple(pair for pair in headers if pair[0].lower() != b"content-length")
-    await line.start(answer.status, [*headers, *extra])
+    await line.start(answer.status, safe_headers(headers, extra))
     async with aclosing(answer.chunks()) as chunks:
         try:
             if is_stream:
@@ -147,6 +152,18 @@ async def deliver(
                 raise AnswerCut from None
             await line.write(write_error_event(dialect, _BAD_GATEWAY, _explain(error)))
     await line.end()
+
+
+def safe_headers(headers: Iterable[Header], extra: Iterable[Header]) -> list[Header]:
+    """Return the headers of an upstream's answer, and `extra` of ours.
+
+    It comes from the address of the dashboard: it sets no cookie and none of our headers, and a page in it,
+    such as of an error, runs nothing.
+    """
+    kept = [
+        pair for pair in headers if pair[0].lower() != b"set-cookie" and not pair[0].lower().startswith(_OWN)
+    ]
+    return [*kept, *_HARMLESS, *extra]
 
 
 def is_event_stream(headers: Iterable[Header]) -> bool:

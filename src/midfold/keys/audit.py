@@ -17,6 +17,11 @@ class AuditLog:
     path: Path | None
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
+    def check(self) -> None:
+        """Raise `OSError` where no line can be added."""
+        if self.path is not None:
+            os.close(self._open(self.path))
+
     def write(self, action: str, session_id: str = "", **facts: object) -> None:
         """Add a line; raises `OSError`."""
         if self.path is None:
@@ -26,8 +31,12 @@ class AuditLog:
         line = json.dumps(entry).encode() + b"\n"
         with self._lock:
             # One write to a file that is only appended to: lines of several processes do not mix.
-            file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            file = self._open(self.path)
             try:
                 os.write(file, line)
             finally:
                 os.close(file)
+
+    @staticmethod
+    def _open(path: Path) -> int:
+        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0), 0o600)

@@ -120,12 +120,17 @@ class Purse:
     key: VirtualKey
     book: BudgetBook
 
-    def reserve(self, model: str, prompt_tokens: int, output_tokens: int | None) -> "Reservation":
-        """Put aside the most that a call may cost; raises `OverBudget`, and so where its price is unknown."""
+    def reserve(
+        self, model: str, prompt_tokens: int, output_tokens: int | None, *, answers: int = 1
+    ) -> "Reservation":
+        """Put aside the most that a call may cost; raises `OverBudget`, and so where its price is unknown.
+
+        A call may ask for several `answers`, each as long as `output_tokens`.
+        """
         facts = find_model(model)
         most = facts.max_output_tokens if facts is not None else None
         asked = output_tokens or most or _USUAL_OUTPUT
-        output = min(asked, most or asked)
+        output = min(asked, most or asked) * answers
         forms = (
             CanonicalUsage(prompt_tokens, output),
             CanonicalUsage(0, output, cache_write_tokens=prompt_tokens),

@@ -54,8 +54,11 @@ class KeyRing:
 
     @property
     def is_empty(self) -> bool:
-        """Whether no key was ever given out. One that was revoked still closes the gateway."""
-        return not self._load()
+        """Whether no key was ever given out. One that was revoked still closes the gateway.
+
+        A secret without its keys does as well: their file is lost, or being written.
+        """
+        return not self._load() and not self._secret_path.exists()
 
     def list_all(self) -> list[VirtualKey]:
         """List the keys, the oldest first, revoked ones as well."""

@@ -16,7 +16,7 @@ from midfold.providers.local_windows import UNSTATED_WINDOW, ask_window
 from midfold.providers.model import BlockingModel, Model
 from midfold.providers.observation import Observation, Observer
 from midfold.providers.relay import KeySource, Relay, RelayAnswer, RelayBroken
-from midfold.providers.relay_request import RelayRequest, RequestRefused
+from midfold.providers.relay_request import CREDENTIAL_HEADERS, RelayRequest, RequestRefused
 from midfold.providers.retry import Retries
 from midfold.providers.urls import check_address, check_base_url, tidy_base_url
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from midfold.providers.http import Answer, Transport
 
 __all__ = [
+    "CREDENTIAL_HEADERS",
     "PROVIDERS",
     "UNSTATED_WINDOW",
     "Answer",

@@ -31,7 +31,7 @@ from midfold.gateway.admin.pages import SAFE_HEADERS, read_pages
 from midfold.gateway.admin.reading import AdminReader
 from midfold.gateway.admin.requests import AdminRefusal, AdminRequest, Json, read_json, read_query
 from midfold.gateway.admin.routes import API, AdminRoute, find_admin_route
-from midfold.gateway.bodies import BodyRefused
+from midfold.gateway.bodies import BodyRefused, ClientLeft
 from midfold.gateway.live import LiveEvent, LiveFeed
 from midfold.gateway.metrics import CONTENT_TYPE, GatewayMetrics
 from midfold.gateway.routes import RoutePolicy
@@ -122,6 +122,13 @@ class AdminApp:
             return await _say(line, error.status, {"error": str(error)}, error.methods)
         except MidfoldError as error:
             return await _say(line, _status_of(error), {"error": _words_of(error)})
+        except (ClientLeft, ClientStalled):
+            raise
+        except Exception as error:
+            log.exception("the dashboard failed: %s", type(error).__name__)
+            if line.has_started:
+                raise
+            return await _say(line, 500, {"error": f"the gateway failed ({type(error).__name__})"})
 
     def _parts_of(self, caller: Caller) -> AdminParts:
         """Return what the tenant of a caller may see and change."""

@@ -6,7 +6,7 @@ from midfold.config import Settings
 from midfold.engines import Summarizer
 from midfold.errors import MidfoldError
 from midfold.folding import summarize_manual_compression
-from midfold.gateway.admin.requests import AdminRequest, Json
+from midfold.gateway.admin.requests import AdminRefusal, AdminRequest, Json
 from midfold.gateway.live import LiveFeed
 from midfold.keys import AuditLog
 from midfold.store import Store
@@ -102,6 +102,12 @@ class AdminWriter:
         self, action: str, request: AdminRequest, work: Callable[[AdminRequest], Mapping[str, object]]
     ) -> Json:
         session_id = request.path["id"]
+        try:
+            self._audit.check()
+        except OSError as error:
+            reason = error.strerror or type(error).__name__
+            words = f"nothing is changed, as the audit log cannot be written ({reason})"
+            raise AdminRefusal(words, 503) from None
         try:
             done = work(request)
         except MidfoldError as error:
