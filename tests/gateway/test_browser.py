@@ -1,7 +1,9 @@
 """The dashboard in a real browser: every page works, by keyboard too, and nothing of a transcript runs."""
 
 import json
+import threading
 import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from scripts.browser import CHROMIUM, DRIVER, Browser
@@ -10,7 +12,9 @@ from midfold.testing import HttpStatus, Reply, Upstream
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(CHROMIUM is None or DRIVER is None, reason="needs Chromium and chromedriver"),
+    pytest.mark.skipif(
+        CHROMIUM is None or DRIVER is None, reason="needs Chromium and chromedriver (chromium-driver)"
+    ),
 ]
 RUNS = "document.documentElement.setAttribute('data-ran','1')"
 VECTORS = [
@@ -209,14 +213,102 @@ def test_the_keyboard_reaches_everything(gateway, browser, talk):
     assert browser.run("return document.activeElement.id") == "page"
 
 
-def test_a_page_fits_a_phone_in_light_and_dark(gateway, browser, talk):
+def pages_of(name):
+    """Every page, each with words that it shows once it is there."""
+    return {
+        "#/": "Conversations",
+        f"#/conversations/{name}": "Compress now",
+        f"#/conversations/{name}/folds/1": "Before and after",
+        f"#/conversations/{name}/messages/3": "Message 3",
+        "#/search": "Try:",
+        "#/search?q=port": "message",
+        "#/search?q=zzqqxx": "Nothing found",
+        "#/usage": "Usage",
+        "#/live": "Live",
+        "#/settings": "Set by you",
+        "#/nowhere": "No such page",
+    }
+
+
+FAULTS = """
+const all = (selector) => [...document.querySelectorAll(selector)];
+const isNamed = (e) => e.getAttribute('aria-label') || e.textContent.trim() || e.labels?.length;
+const ids = all('[id]').map((e) => e.id);
+return [
+  ...all('a, button, input, [role=region], [role=img]').filter((e) => !isNamed(e)),
+  ...all('img:not([alt])'),
+  ...all('[role=row]').filter((e) => !e.querySelector('[role=cell], [role=columnheader]')),
+].map((e) => e.outerHTML.slice(0, 200)).concat(
+  ids.filter((id, at) => ids.indexOf(id) !== at),
+  all('h1').length === 1 ? [] : ['not one heading'],
+  document.documentElement.lang ? [] : ['no language']);
+"""
+
+
+def test_every_page_has_names_for_all_that_is_on_it(gateway, browser, talk):
+    running = gateway("http://127.0.0.1:1", model__context_length=40_000)
+    look(browser, running, f"#/conversations/{talk}", "Nothing is folded")
+    press_button(browser, "Compress now")
+    told(browser, "Compressed: ")
+    for path, words in pages_of(talk).items():
+        look(browser, running, path, words)
+        assert browser.run(FAULTS) == [], path
+    browser.run("document.querySelector('nav a').textContent = ''")
+    assert browser.run(FAULTS) != []
+
+
+def test_a_long_text_is_cut_until_all_of_it_is_asked_for(gateway, browser, store):
+    session = store.create_session(source="test", dialect="openai_chat")
+    texts = ["x" * 2_000 + " end of the first", "y" * 9_000 + " end of the second"]
+    store.append(session.id, [{"role": "user", "content": text} for text in texts])
     running = gateway("http://127.0.0.1:1")
+    shown = look(browser, running, f"#/conversations/{session.id}", "Show all 9,018 characters")
+    assert "end of the" not in shown
+    for words, size in (("first", "2,017"), ("second", "9,018")):
+        press_button(browser, f"Show all {size} characters")
+        browser.wait_for("document.body.innerText.includes(arguments[0])", f"end of the {words}")
+
+
+class HostilePage(BaseHTTPRequestHandler):
+    """An upstream that answers with a page."""
+
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header("content-type", "text/html")
+        self.end_headers()
+        self.wfile.write(f"<p>nothing there<script>{RUNS}</script>".encode())
+
+    def log_message(self, *_args):
+        pass
+
+
+def test_a_page_in_an_answer_of_an_upstream_runs_nothing(gateway, browser):
+    with ThreadingHTTPServer(("127.0.0.1", 0), HostilePage) as upstream:
+        threading.Thread(target=upstream.serve_forever).start()
+        try:
+            browser.open(f"{gateway(f'http://127.0.0.1:{upstream.server_port}').url}/v1/models/x")
+            browser.wait_for("document.body.innerText.includes('nothing there')")
+        finally:
+            upstream.shutdown()
+    assert not browser.run("return document.documentElement.hasAttribute('data-ran')")
+    assert "sandboxed" in " ".join(browser.console())
+
+
+def test_a_page_fits_a_phone_in_light_and_dark(gateway, browser, talk):
+    running = gateway("http://127.0.0.1:1", model__context_length=40_000)
+    look(browser, running, f"#/conversations/{talk}", "Nothing is folded")
+    press_button(browser, "Compress now")
+    told(browser, "Compressed: ")
     for is_dark in (False, True):
         browser.resize(390, 844, is_dark=is_dark)
-        for path in ("#/", f"#/conversations/{talk}", "#/search?q=port", "#/usage", "#/live", "#/settings"):
-            look(browser, running, path, "midfold")
+        for path, words in pages_of(talk).items():
+            look(browser, running, path, words)
             wide = browser.run("return document.documentElement.scrollWidth")
             assert wide <= 390, (path, wide)
+            cut = (
+                "return [...document.querySelectorAll('.card')].filter((e) => e.scrollWidth > e.clientWidth)"
+            )
+            assert browser.run(f"{cut}.map((e) => e.ariaLabel)") in ([], ["Chain"]), path
         ground = browser.run("return getComputedStyle(document.body).backgroundColor")
         assert (ground == "rgb(20, 23, 28)") is is_dark
     browser.resize(1200, 900)

@@ -63,10 +63,13 @@ class AdminReader:
         return {
             **show_session(tip),
             "began_at": moment(began),
-            "title": redact(tip.title or "") or self._first_words(tip),
+            "title": self._title(tip),
             "messages": self._store.count_history(tip.id),
             "folds": len(folds),
         }
+
+    def _title(self, tip: Session) -> str | None:
+        return redact(tip.title or "") or self._first_words(tip)
 
     def _first_words(self, tip: Session) -> str | None:
         """Return how a conversation without a title begins: the first words of its user.
@@ -169,6 +172,7 @@ class AdminReader:
             raise AdminRefusal(str(error), 409) from None
         return {
             **show_fold(stored, number),
+            "title": self._title(tip),
             "is_newest": number == len(folds),
             "rows": rows[:_MOST_ROWS],
             "rows_left_out": max(0, len(rows) - _MOST_ROWS),

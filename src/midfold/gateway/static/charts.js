@@ -36,7 +36,7 @@ export function pressure(points, folds, windowTokens, thresholdTokens) {
       level(windowTokens, "limit", `window ${compact(windowTokens)}`), marks,
       svg("text", { x: left, y: height - 6 }, when(times[0])),
       svg("text", { x: WIDTH - 8, y: height - 6, "text-anchor": "end" }, when(times.at(-1)))),
-    el("figcaption", { class: "dim small" }, `Prompt tokens, ${last.kind}; folds are the upright lines. The next fold is due from ${compact(thresholdTokens)} of a window of ${compact(windowTokens)}.`));
+    el("figcaption", { class: "dim small" }, `Tokens in the context, ${last.kind === "reported" ? "as the provider reported them" : "estimated"}; upright lines are folds. The next fold is due from ${compact(thresholdTokens)} of a window of ${compact(windowTokens)}.`));
 }
 
 export function chain(sessions, folds) {

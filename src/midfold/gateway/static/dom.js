@@ -24,8 +24,13 @@ const whole = new Intl.NumberFormat("en");
 const brief = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
 export const number = (value) => (value === null || value === undefined ? "–" : whole.format(value));
 export const compact = (value) => (value === null || value === undefined ? "–" : brief.format(value));
-export const dollars = (value) =>
-  value === null || value === undefined ? "–" : `${value < 0 ? "−" : ""}$${Math.abs(value).toFixed(2)}`;
+// Below a dollar with a tenth of a cent, so that small sums still add up.
+export function dollars(value) {
+  if (value === null || value === undefined) return "–";
+  const size = Math.abs(value);
+  if (size > 0 && size < 0.0005) return `${value < 0 ? "−" : ""}<$0.001`;
+  return `${value < 0 ? "−" : ""}$${size.toFixed(size > 0 && size < 1 ? 3 : 2)}`;
+}
 export const percent = (value) => (value === null || value === undefined ? "–" : `${Math.round(value * 100)} %`);
 
 export function when(text) {
@@ -41,8 +46,31 @@ export const link = (href, ...children) => el("a", { href }, ...children);
 export const tag = (words, kind) => el("span", { class: `tag ${/^[a-z]+$/.test(kind ?? "") ? kind : ""}` }, words);
 export const tile = (figure, words) => el("div", { class: "card tile" }, el("b", null, figure), el("span", { class: "dim small" }, words));
 
+// On a phone each row stands as a block, and a figure has the words of its column before it.
+export function named(head, row) {
+  [...row.children].forEach((cell, index) => {
+    cell.setAttribute("role", "cell");
+    if (head[index][1]?.startsWith("num")) cell.dataset.column = head[index][0];
+  });
+  row.setAttribute("role", "row");
+  return row;
+}
+
 export function table(head, rows, label) {
-  return el("div", { class: "card scroll", tabindex: "0", role: "region", "aria-label": label }, el("table", null,
-    el("thead", null, el("tr", null, head.map(([words, kind]) => el(words ? "th" : "td", { scope: words ? "col" : null, class: kind }, words)))),
-    el("tbody", null, rows)));
+  return el("div", { class: "card scroll", tabindex: "0", role: "region", "aria-label": label }, el("table", { role: "table", "aria-label": label },
+    el("thead", { role: "rowgroup" }, el("tr", { role: "row" }, head.map(([words, kind]) => el("th", { scope: "col", role: "columnheader", class: kind }, words)))),
+    el("tbody", { role: "rowgroup" }, rows.map((row) => named(head, row)))));
+}
+
+// The first of many elements, and a button that brings the next ones into `box`.
+export function inPages(box, elements, size) {
+  const left = [...elements];
+  const more = el("button", { class: "tiny", on: { click: next } });
+  function next() {
+    box.append(...left.splice(0, size));
+    more.textContent = `Show ${number(Math.min(size, left.length))} more of ${number(left.length)}`;
+    more.hidden = !left.length;
+  }
+  next();
+  return more;
 }
