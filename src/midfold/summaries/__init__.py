@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from midfold.summaries.condensing import condense_with_model, join_bodies
     from midfold.summaries.corrections import Correction, CorrectionKind, find_subject
     from midfold.summaries.model_summary import AnswerRejected, ask_model, explain_failure
-    from midfold.summaries.notes import Note, NoteChange, find_note, read_notes
+    from midfold.summaries.notes import MAX_NOTE_CHARS, Note, NoteChange, find_note, read_notes
     from midfold.summaries.serialization import serialize
     from midfold.summaries.standing import carry_on
 
@@ -38,6 +38,7 @@ __all__ = [
     "CORRECTIONS_HEADING",
     "DIGEST",
     "FOLDED_HEADING",
+    "MAX_NOTE_CHARS",
     "AnswerRejected",
     "CommandProtocol",
     "Correction",
@@ -82,7 +83,7 @@ __getattr__ = find_late(
         "condensing": "condense_with_model join_bodies",
         "corrections": "Correction CorrectionKind find_subject",
         "model_summary": "AnswerRejected ask_model explain_failure",
-        "notes": "Note NoteChange find_note read_notes",
+        "notes": "MAX_NOTE_CHARS Note NoteChange find_note read_notes",
         "serialization": "serialize",
         "standing": "carry_on",
     },

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 from midfold.config import Settings
 from midfold.engines import Summarizer
-from midfold.errors import MidfoldError
+from midfold.errors import ConfigError, MidfoldError
 from midfold.folding import summarize_manual_compression
 from midfold.gateway.admin.requests import AdminRefusal, AdminRequest, Json
 from midfold.gateway.live import LiveFeed
@@ -67,7 +67,11 @@ class AdminWriter:
 
     def strike(self, request: AdminRequest) -> Json:
         request.check_fields("numbers")
-        return self._correct("strike", request, NoteChange.strike(*request.numbers("numbers")))
+        change = NoteChange.strike(*request.numbers("numbers"))
+        try:
+            return self._correct("strike", request, change)
+        except ConfigError as error:  # a note that is struck already
+            raise AdminRefusal(str(error), 409) from None
 
     def edit(self, request: AdminRequest) -> Json:
         request.check_fields("text")

@@ -1,6 +1,8 @@
 """The admin API as OpenAPI 3.1, made from its table of routes."""
 
+from midfold.gateway.admin.answers import ANSWERS
 from midfold.gateway.admin.routes import ADMIN_ROUTES, API, AdminRoute, QueryParameter
+from midfold.summaries import MAX_NOTE_CHARS
 
 _NO_NUL = "^[^\\u0000]*$"
 _SAID = "^[^\\u0000]*[^\\s\\u0000][^\\u0000]*$"
@@ -8,6 +10,7 @@ _SAID = "^[^\\u0000]*[^\\s\\u0000][^\\u0000]*$"
 _MOST_QUERY = 1_000_000
 _TYPES: dict[str, dict[str, object]] = {
     "string": {"type": "string", "maxLength": 8000, "pattern": _NO_NUL},
+    "note": {"type": "string", "maxLength": MAX_NOTE_CHARS, "pattern": _SAID},
     "integers": {
         "type": "array",
         "items": {"type": "integer", "minimum": 0, "maximum": 1_000_000_000},
@@ -19,7 +22,7 @@ _ERROR = {
     "description": "Why it was refused, in one line.",
     "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Refused"}}},
 }
-_STATUSES = ("400", "401", "403", "404", "405", "408", "409", "413", "415", "503")
+_STATUSES = ("400", "401", "403", "404", "405", "408", "409", "413", "415", "500", "503")
 
 
 def describe_api(version: str) -> dict[str, object]:
@@ -53,7 +56,6 @@ def describe_api(version: str) -> dict[str, object]:
 
 def _operation(route: AdminRoute) -> dict[str, object]:
     kind = "text/event-stream" if route.operation == "events" else "application/json"
-    schema = {"type": "string" if route.operation == "events" else "object"}
     operation: dict[str, object] = {
         "operationId": route.operation,
         "summary": route.words,
@@ -64,9 +66,10 @@ def _operation(route: AdminRoute) -> dict[str, object]:
                 for each in route.query
             ),
         ],
-        "security": [{"key": [], "token": []}] if route.is_change else [{"key": []}, {}],
+        # A gateway without keys asks for none.
+        "security": [{"key": [], "token": []}, {"token": []}] if route.is_change else [{"key": []}, {}],
         "responses": {
-            "200": {"description": "Done.", "content": {kind: {"schema": schema}}},
+            "200": {"description": "Done.", "content": {kind: {"schema": ANSWERS[route.operation]}}},
             **dict.fromkeys(_STATUSES, _ERROR),
         },
     }

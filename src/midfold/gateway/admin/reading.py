@@ -90,6 +90,7 @@ class AdminReader:
         tip = self._tip(request)
         chain = self._store.chain(tip.id)
         folds = self._store.folds(tip.id)
+        usage = read_session_usage(self._store, tip.id, whole_chain=True)
         window = resolve_window(tip.model or "", explicit=self._settings.model.context_length).tokens
         return {
             **self._show_tip(tip),
@@ -100,7 +101,7 @@ class AdminReader:
             "folds": [show_fold(fold, number) for number, fold in enumerate(folds, 1)],
             "pressure": self._pressure(tip, folds),
             "pins": [redact(pin) for pin in load_compression_state(self._store, tip.id).pins],
-            "usage": session_usage_as_dict(read_session_usage(self._store, tip.id, whole_chain=True)),
+            "usage": {**session_usage_as_dict(usage), "title": self._title(tip)},
         }
 
     def _pressure(self, tip: Session, folds: Sequence[StoredFold]) -> list[dict[str, object]]:
@@ -128,11 +129,11 @@ class AdminReader:
         return [{"at": moment(at), "tokens": tokens, "kind": kind} for at, tokens in points[::step]]
 
     def messages(self, request: AdminRequest) -> Json:
-        session = self._store.session(request.path["id"])
         start = request.number("start", 0)
         limit = request.number("limit", _PAGE, least=1, most=_MOST_PAGE)
-        full = request.query.get("full") == "true"
-        is_view = request.query.get("view") == "context"
+        full = request.choice("full", "false", "true") == "true"
+        is_view = request.choice("view", "history", "context") == "context"
+        session = self._store.session(request.path["id"])
         read = self._store.records if is_view else self._store.history
         named = self._find_number(session, request.number("seq", 0)) if "seq" in request.query else None
         if named is not None:
@@ -193,9 +194,7 @@ class AdminReader:
         query = request.query.get("q", "")
         if len(query) > 1_000:
             raise AdminRefusal("q has at most 1,000 characters")
-        order = request.query.get("order", Order.RELEVANCE.value)
-        if order not in {each.value for each in Order}:
-            raise AdminRefusal("order is relevance or newest")
+        order = request.choice("order", Order.RELEVANCE.value, Order.NEWEST.value)
         found = self._store.search(
             query,
             session_id=request.query.get("session") or None,

@@ -47,6 +47,13 @@ class AdminRequest:
             raise AdminRefusal(f"{name} is a number from {least:,} to {most:,}")
         return int(text)
 
+    def choice(self, name: str, *choices: str) -> str:
+        """Return a text of the query that is one of these; the first of them where it has none."""
+        text = self.query.get(name, choices[0])
+        if text not in choices:
+            raise AdminRefusal(f"{name} is {' or '.join(choices)}")
+        return text
+
     def path_number(self, name: str) -> int:
         """Return a whole number of the path; nothing else matches its route."""
         return int(self.path[name])
@@ -88,7 +95,7 @@ def read_query(query: bytes) -> dict[str, str]:
 
 def read_json(body: bytes) -> Json:
     """Read a body that is an object; raises `AdminRefusal` for anything else, however deep or long."""
-    if not body.strip():
+    if not body:
         return {}
     if _depth(body) > _MOST_DEPTH:
         raise AdminRefusal(f"the body is nested deeper than {_MOST_DEPTH}")

@@ -122,7 +122,7 @@ ADMIN_ROUTES = (
     ),
     AdminRoute("POST", f"{_ONE}/compress", "compress", "Fold a conversation now.", body={"focus": "string"}),
     AdminRoute("POST", f"{_ONE}/undo", "undo", "Take back the newest fold.", body={}),
-    AdminRoute("POST", f"{_ONE}/notes", "add", "Add a note.", body={"text": "string"}, needed=("text",)),
+    AdminRoute("POST", f"{_ONE}/notes", "add", "Add a note.", body={"text": "note"}, needed=("text",)),
     AdminRoute(
         "POST",
         f"{_ONE}/notes/strike",
@@ -136,7 +136,7 @@ ADMIN_ROUTES = (
         f"{_ONE}/notes/{{number}}",
         "edit",
         "Let a note say something else.",
-        body={"text": "string"},
+        body={"text": "note"},
         needed=("text",),
     ),
     AdminRoute(
