@@ -30,15 +30,16 @@ def ask_raw(running, name, value):
     return answer.partition(b"\r\n\r\n")[0]
 
 
-@pytest.mark.parametrize("value", CONTROLS, ids=ascii)
 @pytest.mark.parametrize("name", NAMES)
-def test_control_characters_in_a_header_forge_none(gateway, name, value):
+def test_control_characters_in_a_header_forge_none(gateway, name):
     with Upstream(Reply("ok")) as up:
-        head = ask_raw(gateway(up), name, value)
-    assert head.startswith((b"HTTP/1.1 200", b"HTTP/1.1 400"))
-    lines = head.split(b"\r\n")
-    assert not any(set(line) & set(b"\r\n\0\x1b") for line in lines)
-    assert not any(line.lower().startswith(b"x-forged") for line in lines)
+        running = gateway(up)
+        for value in CONTROLS:
+            head = ask_raw(running, name, value)
+            assert head.startswith((b"HTTP/1.1 200", b"HTTP/1.1 400"))
+            lines = head.split(b"\r\n")
+            assert not any(set(line) & set(b"\r\n\0\x1b") for line in lines)
+            assert not any(line.lower().startswith(b"x-forged") for line in lines)
     for received in up.requests:
         assert all(text.isprintable() for text in received.headers.values())
 

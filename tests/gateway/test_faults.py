@@ -5,6 +5,7 @@ import threading
 
 import pytest
 
+from midfold.providers import Timeouts
 from midfold.testing import HttpStatus, Reply, Upstream
 from midfold.testing.upstream import (
     HANG_UP,
@@ -18,6 +19,7 @@ from midfold.testing.upstream import (
 )
 from midfold.tokens import CanonicalUsage
 
+IMPATIENT = Timeouts(connect=1.0, headers=0.7, idle=2.0, error_body=1.0)
 DIALECTS = {"openai": "/v1/chat/completions", "anthropic": "/v1/messages"}
 ENVELOPE = {"openai": ("message", "type", "param", "code"), "anthropic": ("type", "message")}
 
@@ -70,7 +72,7 @@ BROKEN = {
 def test_an_upstream_that_does_not_answer_is_named_in_the_dialect(gateway, name, dialect, stream):
     said, status = BROKEN[name]
     with Upstream(said) as up:
-        answer = ask(gateway(up), dialect, stream)
+        answer = ask(gateway(up, timeouts=IMPATIENT), dialect, stream)
     assert answer.status == status
     error = answer.json["error"]
     assert tuple(error) == ENVELOPE[dialect]
