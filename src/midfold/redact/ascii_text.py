@@ -40,7 +40,12 @@ PASSWORDS = (
         "पासवर्ड",
     ),
 )
-SECRETS = ("密钥", "密鑰", "令牌", "トークン", "토큰", "токен", "Токен")
+SECRETS = (
+    *("密钥", "密鑰", "令牌", "トークン", "アクセスキー", "シークレットキー", "토큰"),
+    *("токен доступа", "Токен доступа", "токен", "Токен", "ключ доступа", "Ключ доступа"),
+    # Of a key to an API, as much as tells it from other keys.
+    *("Iキー", "I キー", "I키", "I 키", "I-ключ", "ключ API", "Ключ API"),
+)
 
 
 # A colon of full width, escaped, is read as one.
@@ -86,13 +91,15 @@ def _one_of(words: Iterable[str]) -> str:
 
 _ESCAPED_WORD = compile_late(f"({_one_of(_ESCAPED_WORDS)})({_one_of(_ESCAPED_IS)})?".encode("ascii"))
 _SPACED_IS = tuple((f" {word} ", f" {':':<{len(word)}} ") for word in ("é", "è", "—", "–", "là", "это"))
+# French leaves a blank inside of its quotes.
+_AIRY_QUOTES = tuple(pair for blank in " \u00a0\u202f" for pair in ((f"«{blank}", ' "'), (f"{blank}»", '" ')))
 _SAME = (
     ("：", ":"),
     ("\N{FULLWIDTH EQUALS SIGN}", "="),
     *((quote, '"') for quote in "“”„「」『』«»"),
     *((blank, " ") for blank in "\u00a0\u2009\u202f\u3000，。、\uff1b！？（）"),
 )
-REPLACED = (*_SAME, *_WORDS, *_SPOKEN_SIGNS, *_SPACED_IS, *_ESCAPED_WORDS.items())
+REPLACED = (*_AIRY_QUOTES, *_SAME, *_WORDS, *_SPOKEN_SIGNS, *_SPACED_IS, *_ESCAPED_WORDS.items())
 """What is written in another way, and how it is looked at."""
 INVISIBLE = (
     *("\u00ad", "\u034f", "\u061c", "\u180e", "\u200b", "\u200c", "\u200d", "\u200e", "\u200f", "\ufeff"),
@@ -109,8 +116,9 @@ def _distinct(chars: Iterable[str]) -> str:
 
 
 # Characters that matter have a byte of their own for a while, so that one quick pass over the text is enough
-# to see which of them are there. Of a word for a password its first two letters are looked for.
-_PAIRS = tuple(dict.fromkeys(word[:2] for word, _ in _WORDS))
+# to see which of them are there. Of a word for a password its first two letters of its script are looked for.
+_PAIR_OF = {word: "".join(char for char in word if not char.isascii())[:2] for word, _ in _WORDS}
+_PAIRS = tuple(dict.fromkeys(_PAIR_OF.values()))
 _SPECIAL = _distinct(
     chain(
         *(word for word, _ in _SAME),
@@ -145,7 +153,7 @@ _SAME_TABLE = _bytes_table((*_SAME, *((char, _INVISIBLE_SIGN) for char in INVISI
 _LAST_TABLE = _bytes_table((*((char, "?") for char in _SPECIAL), ("\v", " ")))
 _WIDE_BYTES = tuple(_encode(sign) for sign in _WIDE_SIGNS)
 _WORDS_BY_PAIR = {
-    _encode(pair): tuple((word, sign) for word, sign in _WORDS if word.startswith(pair)) for pair in _PAIRS
+    _encode(pair): tuple((word, sign) for word, sign in _WORDS if _PAIR_OF[word] == pair) for pair in _PAIRS
 }
 
 
@@ -166,6 +174,7 @@ def _replacements(pairs: Iterable[tuple[str, str]]) -> tuple[_Replacement, ...]:
 
 _SPOKEN_BYTES = _replacements(_SPOKEN_SIGNS)
 _SPACED_BYTES = _replacements(_SPACED_IS)
+_AIRY_BYTES = _replacements(_AIRY_QUOTES)
 _SIGN_BYTES = (LOGIN_WORD.encode("ascii"), KEY_WORD.encode("ascii"))
 # One byte first and outside of any group: that is what is quickly looked for.
 _SPOKEN = tuple(
@@ -190,7 +199,7 @@ def _read_other_scripts(text: str) -> bytes:
     signed = _sign_words(text, special)
     if signed is not text:
         data = _encode(signed)
-    data = data.translate(_SAME_TABLE)
+    data = _replace_marked(data, special, _AIRY_BYTES).translate(_SAME_TABLE)
     if any(sign in data for sign in _SIGN_BYTES) and any(found.search(data) for found in _SPOKEN):
         data = _replace_marked(data, special, _SPOKEN_BYTES)
     return _replace_marked(data, special, _SPACED_BYTES).translate(_LAST_TABLE)

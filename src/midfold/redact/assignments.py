@@ -40,13 +40,17 @@ _KEYS = (
 # Names of several languages; in ASCII a letter with an accent is a question mark.
 _PASSWORDS = (
     r"password passwd passphrase passcode pwd _pass -pass _pw psk secretstring requirepass masterauth "
-    r"passwort kennwort wachtwoord contrase.a senha palavra.passe clave parola salasana heslo passord "
-    r"adgangskoden? mot.de.passe mdp has\?o l\?senord l\?senordet jelsz\? m\?t.kh\?u kata.sandi(?:nya)? "
-    r"dbpass smbpass ftppass userpass adminpass rootpass mailpass smtppass ldappass sudopass "
+    r"passwort kennwort wachtwoord contrase.a senha palavra.passe clave parola(?:n\?z)? salasana heslo "
+    r"passord adgangskoden? mot.de.passe mdp has\?o l\?senord l\?senordet jelsz\? m\?t.kh\?u kata.sandi "
+    r"kata.sandinya dbpass smbpass ftppass userpass adminpass rootpass mailpass smtppass ldappass sudopass "
     rf"{LOGIN_WORD}"
 )
 _SHORT_NAME = r"\b(?-i:[Pp]ass|[Pp]w|PW)"
-_SECRETS = rf"secret {KEY_WORD} token credentials? phpsessid jsessionid sessionid="
+_SECRETS = (
+    rf"secret {KEY_WORD} token credentials? phpsessid jsessionid sessionid= "
+    r"api.?schl\?ssel zugangsschl\?ssel cl\?.(?:d.)?api chiave.api chave.(?:d[ae].)?api api.?nyckel "
+    r"jeton(?:.d.acc\?s)?"
+)
 _SETTINGS = r"(?-i:[A-Z0-9]_(?:KEY|PAT|AUTH|SALT))"
 _TURKISH = r"\?ifre(?:si|miz|niz|m)?"
 LOGIN_NAME = rf"(?:{_one_of(_PASSWORDS)}|{_TURKISH})"
@@ -63,7 +67,7 @@ _WRAP = (
     r"\\x2[27]|\\u200[b-f]|\\ufeff|\x1b\]8;[^\x07\x1b]{0,120}(?:\x07|\x1b\\)|<!\[cdata\[)"
 )
 _CLOSING = rf"\*{{0,2}}(?:\\{{0,3}}[\"'`]|{_WRAP})?\]?\*{{0,2}}[ \t]{{0,8}}"
-_TYPE = r"[ \t]{0,2}[a-z:]{0,8}(?:str|string|bytes)\??[ \t]{0,2}(?:\| ?none ?)?"
+_TYPE = r"[ \t]{0,2}(?:&(?:'static[ \t])?)?[a-z:]{0,8}(?:str|string|bytes)\??[ \t]{0,2}(?:\| ?none ?)?"
 # Languages say "is", and what was done with it; in ASCII a letter with an accent is a question mark.
 _BE = r"is|was|to|je|c.est|este|ist|war|lautet|est|es|era|er|jest|adalah|\?r"
 _DONE = (
