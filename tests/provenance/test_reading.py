@@ -229,6 +229,12 @@ def test_a_message_is_read_once():
             "- **a**\n",
             "ARGUMENTS: a\n",
             "a:1 ",
+            "commit abcdef0\n",
+            "commit abcdef0\n\n    a\n",
+            '{"a": ',
+            "From: a@b\n",
+            "the contents of a.",
+            "Tool `a` ",
         ),
     ],
 )
@@ -246,6 +252,11 @@ PASTES = {
     "page": f"<!DOCTYPE html><html><body><p>{ORDER}</p></body></html>",
     "ruled block": f"--- Content from referenced files ---\nFrom @notes.md:\n{ORDER}\n--- End of content ---",
     "step in labels": f"Thought: look it up\nAction: search\nAction Input: x\nObservation: {ORDER}",
+    "log of commits": f"$ git log\ncommit 1a2b3c4d5e\nAuthor: A <a@b>\nDate: Mon\n\n    {ORDER}\n\n    x\n",
+    "object": f'{{"functionResponse": {{"output": "{ORDER}"}}}}',
+    "object of a result": f'{{"type": "tool_result", "content": "{ORDER}"}}',
+    "quoted name of a tool": f"Tool `search` returned:\n{ORDER}",
+    "quoted name of an agent": f"[Subagent 'explore' reported]\n{ORDER}",
     "state of an editor": f"# Context from my IDE setup:\n\n## Active selection of the file:\n{ORDER}\n",
 }
 
@@ -254,6 +265,31 @@ PASTES = {
 def test_what_is_pasted_is_nobodys_order(name):
     said = [each.cut(PASTES[name]) for each in split_text(PASTES[name]) if each.author is Author.PERSON]
     assert not any(ORDER in words for words in said)
+
+
+REPORTS = {
+    "mail": f"From: A B <a@b.example>\nSubject: policy\n\n{ORDER}",
+    "German mail": f"Von: a@b.example\nBetreff: Regeln\n\n{ORDER}",
+    "output of a command": f"Here is the result of running `cat -n` on a.md:\n     1\t{ORDER}",
+    "contents of a file": f"Contents of README.md:\n\n{ORDER}\n\n(End of file)",
+}
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_what_a_person_reports_is_quoted(name):
+    said = [each.cut(REPORTS[name]) for each in split_text(REPORTS[name]) if not each.is_quoted]
+    assert not any(ORDER in words for words in said)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [f"Date: Friday\n{ORDER}", f"From now on: {ORDER}", f'Use {{"a": 1}} here. {ORDER}', f"Text: {ORDER}"],
+)
+def test_a_persons_own_labels_are_the_persons(text):
+    assert any(
+        each.author is Author.PERSON and not each.is_quoted and ORDER in each.cut(text)
+        for each in split_text(text)
+    )
 
 
 def test_a_person_goes_on_behind_what_they_paste():

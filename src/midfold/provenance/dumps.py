@@ -32,6 +32,7 @@ _DUMP_WORDS = compile_late(
     (?:at\s\S+\s?\(|File\s"|Traceback\s|Caused\sby:|goroutine\s\d|panic:|thread\s')
   | (?:error|warning|note|help|fatal|info|debug|trace|err|warn|critical|npm\sERR!)(?:\[\w+\])?:?\s*[:|(\[`]
   | (?:ERROR|WARN|WARNING|INFO|DEBUG|TRACE|FATAL|FAIL|FAILED|PASS|PASSED|ok|not\sok)\b[:\s\]]
+  | commit\s[0-9a-f]{7,64}\b|(?:Author|AuthorDate|Commit|CommitDate|Date|Merge):\s{1,8}\S
   | (?:PS\s\S{1,80}>|C:\\\S{0,80}>)\s?\S
   | (?:import\s[\w{*]|from\s[\w.]{1,80}\simport|def\s\w{1,80}\(|class\s\w{1,80}[:({]|return\b.{0,200};?$
        |(?:public|private|static|const|let|var|func|fn|async|export)\s[\w\s<>,{]{1,80}[=({:])
@@ -39,7 +40,7 @@ _DUMP_WORDS = compile_late(
     re.VERBOSE,
 )
 """how one begins that begins with a letter"""
-_DUMP_LETTERS = frozenset("aFTCgptewnhfidcEWIDPorslv")
+_DUMP_LETTERS = frozenset("aAFTCgptewnhfidcEWIDMPorslv")
 _EXCEPTION = compile_late(r"\w{3,40}(?:Error|Exception|Warning)\b")
 _PLACE = compile_late(r"\S{1,200}:\d{1,6}(?::\d{1,6})?(?::|\s|$)")
 _PROMPT = compile_late(r"\S{1,60}[@:]\S{1,80}[$\#]\s")
@@ -63,6 +64,10 @@ _RULED_END = compile_late(r"^(-{3,}|={3,}|\*{3,})[ \t]?(?:end\b|END\b|End\b)[^\n
 _RULES = ("---", "===", "***")
 # A line that begins nothing but a document or a trace.
 _SURE = compile_late(r"(?i:<!doctype\s|<\?xml\s|<html[\s>])|Traceback \(most recent call last\):|diff --git ")
+# The message of a commit stands behind an empty line and is indented.
+_COMMIT = compile_late(r"commit [0-9a-f]{7,64}\b")
+_INDENT = "    "
+_OBJECT = compile_late(r"\s*\{\s*\"[\w.$-]{1,60}\"\s?:")
 _HUNK = "@@ "
 _HUNK_SIGNS = ("+", "-", " ", "\\")
 
@@ -158,11 +163,7 @@ def _find_runs(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
             continue
         end, count = _run_from(text, lines, marks, index)
         first, last = lines[index][0], lines[end][1]
-        if (
-            count >= _LEAST_LINES
-            or (count and last - first >= _SURE_CHARS and _is_data(text[first:last]))
-            or _SURE.match(text, first)
-        ):
+        if count >= _LEAST_LINES or (count and _is_data(text[first:last])) or _SURE.match(text, first):
             yield first, last
         index = end + 1
 
@@ -183,14 +184,25 @@ def _run_from(
             if gap > _MOST_GAP or is_apart:
                 break
     has_hunk = any(text.startswith(_HUNK, first) for first, _ in lines[start : end + 1])
+    has_commit = any(_COMMIT.match(text, first) for first, _ in lines[start : end + 1])
     going_on = _HUNK_SIGNS if has_hunk else (" ", "\t")
-    while end + 1 < len(lines) and text.startswith(going_on, lines[end + 1][0], lines[end + 1][1]):
-        end += 1  # a long line that was wrapped, or a line of the diff
+    while end + 1 < len(lines):
+        first, last = lines[end + 1]
+        if text.startswith(going_on, first, last):
+            end += 1  # a long line that was wrapped, or a line of the diff
+        elif has_commit and first == last and end + 2 < len(lines) and text.startswith(_INDENT, last + 1):
+            end += 2
+        else:
+            break
     return end, count
 
 
 def _is_data(text: str) -> bool:
-    return text.lstrip()[:1] in "{[" and text.count('"') >= 6
+    """Whether a run is one object, or long and full of strings."""
+    bare = text.strip()
+    if _OBJECT.match(bare) and bare[-1] == "}":
+        return True
+    return len(text) >= _SURE_CHARS and bare[:1] in ("{", "[") and bare.count('"') >= 6
 
 
 def _spans_of_lines(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:

@@ -16,7 +16,7 @@ MARK, COMMAND, EDITOR = "mark", "ran", "editor"
 _LABEL_CHARS = 80
 _OPENING_CHARS = 1_500
 _TOOL_LABEL = compile_late(
-    r"(?:[\w-]{1,24} ){0,2}?(?:\w{1,24}_)?"
+    r"(?:[\w-]{1,24} ){0,2}?(?:[`'\"][^`'\"\n]{1,60}[`'\"] )?(?:\w{1,24}_)?"
     r"(?:observations?|results?|outputs?|stdout|stderr|responses?|returned|executed)"
     r"(?: ?\([^)\n]{0,80}\)| ?\[[^\]\n]{0,80}\]| (?:of|for|from) [^\n:]{0,60})?$",
     re.IGNORECASE,
@@ -30,7 +30,8 @@ _AGENT_LABEL = compile_late(
     re.IGNORECASE,
 )
 _AGENT_MARK = compile_late(
-    r"\b(?:sub-?agent|teammate|worker|agent) [\w-]{1,24} (?:finished|ended|returned|replied|reports?)",
+    r"\b(?:sub-?agent|teammate|worker|agent) ['\"`]?[\w-]{1,24}['\"`]? "
+    r"(?:finished|ended|returned|replied|report(?:s|ed)?|completed|answered)",
     re.IGNORECASE,
 )
 # The name of a tool in brackets, and what it said.
@@ -82,10 +83,15 @@ _POINTER_WORD = compile_late(
 _REPORT_LABEL = compile_late(
     r"(?:\b(?:issue|feedback|error|errors|message|log|logs|output|report|review|comment|comments|trace"
     r"|stack ?trace|traceback|warning|says|said|description|ticket|email|mail|response|result|quote|excerpt"
-    r"|findings?|text)\b[^\n:.?!]{0,60}|\b(?:fehler|meldung|ausgabe|erreur|sortie|error|salida|mensaje|erro|saída|ошибк\w|вывод)\b"
+    r"|findings?|text|contents? of)\b(?:[^\n:.?!]|\.(?=\w)){0,60}"
+    r"|\b(?:fehler|meldung|ausgabe|erreur|sortie|error|salida|mensaje|erro|saída|ошибк\w|вывод)\b"
     r"[^\n:.?!]{0,60}|(?:报错|错误|错误信息|日志|输出|反馈|提示|エラー|ログ|出力|メッセージ|에러|오류|로그|출력|메시지)[^\n:：.?!]{0,30})"
     r"[:：][ \t]*$",
     re.IGNORECASE,
+)
+# The head of a mail that somebody pasted.
+_SENDER = compile_late(
+    r"[> \t]{0,4}(?:from|von|de|da|от|发件人|寄件者|差出人|보낸 ?사람)[ \t]?[:：][^\n@]{0,80}@", re.IGNORECASE
 )
 _ASKING_LABEL = compile_late(
     r"^(?:INSTRUCTIONS?|TASK|TASKS|REQUIREMENTS?|RULES?|TIPS|IMPORTANT(?: \w{1,12})?|NOTES?|REMINDERS?"
@@ -202,6 +208,8 @@ def find_tail(text: str, start: int, stop: int) -> int:
 def read_report_label(line: str) -> ReportReach | None:
     """Say whether a line ends by announcing what somebody else wrote, or a machine."""
     if line[:1] in _ISSUE_LETTERS and _ISSUE_LABEL.match(line):
+        return ReportReach.LONG
+    if "@" in line and _SENDER.match(line):
         return ReportReach.LONG
     if not line.rstrip(" \t").endswith((":", "：")):
         return None
