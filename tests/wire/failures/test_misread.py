@@ -145,3 +145,22 @@ def test_a_message_above_the_length_of_its_field_is_a_prompt_too_long_and_an_id_
 
     assert classify(400, body("messages[3].content")).kind is FailureKind.PROMPT_TOO_LONG
     assert classify(400, body("messages[3].tool_calls[0].id")).malformed
+
+
+WORDED = [
+    ("输入的总长度超过模型最大上下文65536，当前70011", "prompt_too_long", 65_536),
+    ("最大输出长度不能超过4096", "max_tokens_too_large", 4_096),
+    ("请求过于频繁，请稍后再试", "rate_limit", None),
+    ("입력 토큰 수가 최대 컨텍스트 길이 128000을 초과했습니다", "prompt_too_long", 128_000),
+    ("Die Eingabe ist zu lang: 210000 Tokens, erlaubt sind 200000.", "prompt_too_long", 200_000),
+    ("La requête dépasse la fenêtre de contexte (32768 tokens).", "prompt_too_long", 32_768),
+    ("El prompt supera el límite de contexto de 16384 tokens", "prompt_too_long", 16_384),
+    ("Превышен максимальный размер контекста: 8192 токенов", "prompt_too_long", 8_192),
+    ("The thinking budget (40000) must be less than max_tokens (32000)", "other", None),
+]
+
+
+@pytest.mark.parametrize(("said", "kind", "limit"), WORDED)
+def test_an_error_is_read_with_its_limit_in_any_language(said, kind, limit):
+    failure = classify(400, {"error": {"message": said}})
+    assert (failure.kind, failure.limit) == (kind, limit)

@@ -45,7 +45,7 @@ RATE = _any_of(
     r"\b(?:hourly|daily|weekly|monthly)(?: \w{1,20}){0,3} (?:limit|quota|usage)",
     r"rate[ _-]?limit|throttl|too[ _]?many(?: \w{1,20})?[ _]?requests|quota|resource[_ ]exhausted|concurren",
     r"capacity (?:temporarily )?exceeded|slow down|burst|too fast|please wait|limit_requests",
-    r"(?:try again|retry) (?:in|after) \d|并发|频率|限流|使用上限|限额|配额",
+    r"(?:try again|retry) (?:in|after) \d|并发|频率|频繁|限流|使用上限|限额|配额",
 )
 RATE_COUNTS = compile_late(
     r"limit:? (?P<limit>\d{1,12}),[^\n]{0,30}? requested:? (?P<requested>\d{1,12})(?!\w)",
@@ -141,8 +141,8 @@ FORMAT = _any_of(
     r"(?:unsupported|unknown|extra) (?:parameter|input|argument)|is not supported|unrecognized|not permitted",
     r"below min|less than the min|must be at least \d{1,12}\b|greater than or equal to|>= ?[01]\b",
     r"greater than 0|positive|too small",
-    r"budget_tokens|blocks with cache_control|start caching|minimum token|\bcached\b",
-    r"same time|both be set|mutually exclusive|\bheaders?\b(?!:)",
+    r"budget_tokens|thinking (?:token )?budget|blocks with cache_control|start caching|minimum token",
+    r"\bcached\b|same time|both be set|mutually exclusive|\bheaders?\b(?!:)",
     r"too many (?:images|tools|inputs)|images allowed|image dimensions|\d pixels|\dx\d|tokens left\b",
     r"\d items\b|allowed batch size|batch size is invalid|\d (?:tools|pages|properties)\b|logprobs",
 )
@@ -152,7 +152,7 @@ UPLOAD = compile_late(r"\bupload")
 OUTPUT_PARAMETER = _any_of(
     OUTPUT_NAME,
     r"\bmax (?:output |completion |new )?tokens? ?(?:must|参数)|requested max tokens",
-    r"maximum (?:output )?tokens (?:you )?requested",
+    r"maximum (?:output )?tokens (?:you )?requested|输出(?:长度|上限| ?token)",
 )
 OUTPUT = _any_of(OUTPUT_NAME, r"\b(?:output|completions?|generat\w{1,4}|max tokens)\b")
 OUTPUT_RELATION = _any_of(
@@ -179,12 +179,17 @@ OVERFLOW = _any_of(
     r"(?:입력|토큰|컨텍스트|프롬프트)[^\n]{0,60}(?:초과|너무 ?(?:길|많|큽))",
     r"(?:contexte|prompt|jetons)[^\n]{0,60}(?:d.pass|trop (?:long|grand))",
     r"d.passe[^\n]{0,40}(?:contexte|jetons)",
+    r"(?:prompt|entrada|contexto|tokens)[^\n]{0,60}(?:supera|excede|demasiado)",
+    r"(?:supera|excede)[^\n]{0,40}(?:contexto|tokens)",
+    r"(?:запрос|контекст|токен|промпт)[^\n]{0,60}(?:превыш|слишком)",
+    r"превыш[^\n]{0,60}(?:контекст|токен)",
     r"(?:kontext|eingabe|prompt)\w*[^\n]{0,60}(?:.berschr(?:eite|itte)|zu lang|zu gro.)",
 )
 ABOUT_TOKENS = _any_of(
     r"token|context|prompt|conversation|input|message_length|message (?:you submitted )?(?:is|was) too long",
     r"max length|n_ctx|model_len|seq_len|(?:length is|sequence length) \d|text too long|too long for",
     r"输入|上下文|入力|トークン|コンテキスト|プロンプト|입력|토큰|컨텍스트|프롬프트|jetons|kontext|eingabe",
+    r"entrada|контекст|токен|промпт",
 )
 REDUCE = _any_of(
     r"(?:reduce|decrease|shorten) (?:the |your )?(?:length of )?(?:the |your )?(?:messages|prompt|input)",
@@ -203,10 +208,12 @@ BYTES = _any_of(
 # at it; those over what stands behind it begin there.
 
 # A number that is no part of an id, a date, an index or a model's name.
-NUMBER = compile_late(r"(?<![\w.-])(?<!\w[:\[])\d{1,12}(?!\w|:\d)")
+NUMBER = compile_late(r"(?<![a-z0-9_.-])(?<!\w[:\[])\d{1,12}(?![a-z0-9_]|:\d)")
 
 NAMED_OUTPUT = compile_late(rf"(?:{OUTPUT_NAME})(?: value)?(?: of| is)?[ :=(]{{0,3}}$")
-ABOUT_OUTPUT = _any_of(OUTPUT_NAME, r"\b(?:output|completions?|generat\w{1,4}|new tokens)\b")
+ABOUT_OUTPUT = _any_of(
+    OUTPUT_NAME, r"\b(?:output|completions?|generat\w{1,4}|new tokens)\b", r"输出|出力|출력"
+)
 INPUT = _any_of(r"prompt|inputs?\b|input_|messages?\b|requests?\b|conversation|context|query")
 
 # Units.
@@ -246,6 +253,7 @@ _AT_MOST = _any_of(
     r"no more than|(?:less|lower|fewer|greater|larger|longer|more|bigger) than|[<>]|exceed|above|beyond",
     r"support|range|should be|must be|too (?:large|long|big) for|context[ _]?(?:length|size|window)|window",
     r"slot context|n_ctx|capacity|batch size|upper bound|not less or equal|上限|最大|范围|超",
+    r"최대|l.mite|m.ximo|dépasse|fenêtre|supera|excede|erlaubt|höchstens|maximal|максим|превыш",
 )
 LIMITING = compile_late(rf"(?:{_AT_MOST.pattern})[^,;:()]{{0,44}}[ :=(]{{0,3}}$")
 LEAST = compile_late(r"\bmin(?:imum)?\b|at least |(?:greater|more) than or equal to |>= ?$")
