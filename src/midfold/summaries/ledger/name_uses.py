@@ -8,8 +8,10 @@ from enum import StrEnum
 
 from midfold.late_patterns import compile_late
 
-WORD = compile_late(r"[A-Za-z0-9_~./@+-]{4,}")
+_WORD = compile_late(r"[A-Za-z0-9_~./@+-]{4,}")
 """what could be a name; most often it is a plain word"""
+_WORD_SIGNS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_~./@+-")
+_BLANKS = {code: " " for code in range(128) if chr(code) not in _WORD_SIGNS}
 _ENDS, _STARTS = "./@+-~", "@+-~."
 _SHORTEST_NAME, _LONGEST_NAME = 4, 100
 """longer runs are data, not names"""
@@ -88,9 +90,15 @@ class NameUse:
     """the names that a tool printed beside it, where these were the fewest"""
 
 
+def list_words(text: str) -> list[str]:
+    """List the words of a text that could be names, and shorter ones that cannot."""
+    # ASCII is translated in a quarter of the time that a pattern takes.
+    return text.translate(_BLANKS).split() if text.isascii() else _WORD.findall(text)
+
+
 def find_words(text: str) -> set[str]:
     """Return the words of a text that could be names."""
-    return {word.rstrip(_ENDS).lstrip(_STARTS) for word in set(WORD.findall(text))}
+    return {word.rstrip(_ENDS).lstrip(_STARTS) for word in list_words(text) if len(word) >= _SHORTEST_NAME}
 
 
 def read_name(word: str) -> tuple[str, NameShape] | None:

@@ -6,15 +6,15 @@ from dataclasses import dataclass, field
 
 from midfold.late_patterns import compile_late
 from midfold.messages import Message, Text, ToolCall
-from midfold.summaries.ledger.name_uses import WORD, NamePlace, NameTopic, NameUse, read_name
+from midfold.summaries.ledger.name_uses import NamePlace, NameTopic, NameUse, list_words, read_name
 from midfold.summaries.ledger.values import Action, Ledger
 
 _READ_CHARS, _READ_OUTPUT_CHARS = 60_000, 20_000
 """Of a longer text, and of a longer output, the two ends are read."""
 _ESCAPED = compile_late(r"\\(?:[nrtbf\"]|u[0-9a-fA-F]{4})")
-_BACKSLASHES = compile_late(r"[\w.:~-]+(?:\\{1,2}[\w.~-]+)+")
-"""a run of words with backslashes between: lines that JSON joins, or the path of a file"""
-_FOLDERS = compile_late(r"\b[A-Za-z]:\\|\\(?![nrtbfu])")
+_BACKSLASHES = compile_late(r"(?<=[\w.:~-])(?:\\{1,2}[\w.~-]++)++")
+"""words with backslashes between, behind the first: lines that JSON joins, or the path of a file"""
+_FOLDERS = compile_late(r"(?<=\b[A-Za-z]:)\\|\\(?![nrtbfu])")
 """what is in such a run only if it is a path"""
 _ARGUMENT_NAME = compile_late(r"\"[A-Za-z_][\w-]{0,60}\"\s?:")
 _COMMAND_CHARS = 400
@@ -113,7 +113,7 @@ class NameReader:
         if "\\" in text:
             text = _ESCAPED.sub(" ", _BACKSLASHES.sub(_part_folders, text))
         # In the order of the text: that of a set differs from process to process.
-        words = dict.fromkeys(WORD.findall(text))
+        words = dict.fromkeys(list_words(text))
         known = self._words
         for word in [word for word in words if word not in known]:
             known[word] = self._find_use(word, number, topic, tie)
@@ -156,7 +156,8 @@ def _note(use: NameUse, number: int, topic: NameTopic, tie: int, company: int) -
 def _part_folders(run: re.Match[str]) -> str:
     """Write a path of Windows with blanks between its folders: its backslashes escape nothing."""
     said = run[0].replace("\\\\", " ")
-    return said.replace("\\", " ") if said == run[0] and _FOLDERS.search(said) else said
+    is_path = said == run[0] and _FOLDERS.search(run.string, run.start(), run.end())
+    return said.replace("\\", " ") if is_path else said
 
 
 def name_program(command: str) -> str:

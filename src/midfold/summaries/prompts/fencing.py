@@ -31,6 +31,8 @@ _INVISIBLE_CATEGORIES = ("Cf", "Mn", "Me")
 _INVISIBLE_LETTERS = "\u115f\u1160\u3164\uffa0"
 _NOT_ASCII = compile_late(r"[^\x00-\x7f]+")
 _LINE_BREAKS = "\x85\u2028\u2029"
+_FEW_TWINS = 16
+"""Replacing as many characters one by one takes less than looking each letter of a text up."""
 _ROUND = {"<": "(", "[": "(", ">": ")", "]": ")"}
 # Every branch begins with one of a few characters, which makes the search fast. Removing brackets makes no
 # new match, so that text which was neutralised once stays as it is.
@@ -161,17 +163,29 @@ def neutralize(text: str) -> str:
     text = f"\n{text}"  # so that every line follows a break
     shape, gaps = text, []
     if not text.isascii():
-        shape = _NOT_ASCII.sub(lambda found: found[0].translate(_shapes()), text)
+        shape = _show(text)
         # Where the gaps are once those before them are gone.
         gaps = [found.start() - before for before, found in enumerate(re.finditer(_GAP, shape))]
     pieces = []
     done = 0
-    for found in _IMITATION.finditer(shape.replace(_GAP, "")):
+    for found in _IMITATION.finditer(shape.replace(_GAP, "") if gaps else shape):
         start = found.start() + bisect_right(gaps, found.start())
         stop = found.end() + bisect_right(gaps, found.end() - 1)
         pieces += [text[done:start], _defuse(text[start:stop], shape[start:stop])]
         done = stop
     return "".join([*pieces, text[done:]])[1:]
+
+
+def _show(text: str) -> str:
+    """Write a text as it looks, with one ASCII character where there is one, so that positions stay."""
+    shapes = _shapes()
+    looks = {letter: shapes[ord(letter)] for letter in set("".join(_NOT_ASCII.findall(text)))}
+    twins = {letter: look for letter, look in looks.items() if look != letter}
+    if len(twins) > _FEW_TWINS:
+        return text.translate(shapes)
+    for letter, look in twins.items():
+        text = text.replace(letter, look)
+    return text
 
 
 def _defuse(written: str, shape: str) -> str:
@@ -183,7 +197,7 @@ def _defuse(written: str, shape: str) -> str:
 
 
 class _Shapes(dict[int, str]):
-    """The look of each character: one ASCII character where there is one, so that positions stay."""
+    """The look of each character."""
 
     def __missing__(self, code: int) -> str:
         self[code] = shape = _look_at(chr(code))
