@@ -59,6 +59,7 @@ bench-peers: $(VENV)/.dev
 	test -x .venv-hermes/bin/python || $(PYTHON) -m venv .venv-hermes
 	.venv-hermes/bin/python -m pip install --quiet --disable-pip-version-check hermes-agent==0.19.0
 	$(BIN)/python -m benchmarks.peers
+	$(BIN)/python -m benchmarks.store
 
 # Also writes docs/api.md and the reference parts of other pages anew.
 fmt: $(VENV)/.dev

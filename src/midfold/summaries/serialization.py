@@ -154,8 +154,7 @@ def _write(measured: _Measured, target: int) -> list[str]:
 def _pack(measured: _Measured, target: int, count: CountText, budget: int) -> list[str]:
     """Join the pieces, cut for `target`, to chunks of whole messages within the budget."""
     texts = _write(measured, target)
-    whole = "\n".join(texts)
-    if count(whole) <= budget:
+    if measured.least <= 2 * budget and count(whole := "\n".join(texts)) <= budget:
         return [whole]
     groups: list[list[str]] = [[]]
     used = 0

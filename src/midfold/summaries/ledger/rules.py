@@ -158,11 +158,16 @@ def is_same_matter(one: str, other: str) -> bool:
 
 def is_lifted(rule: str, text: str) -> bool:
     """Whether a rule that held only for a while is over, since its author takes up what it put off."""
-    if _FOR_A_WHILE.search(_plain(rule)) is None:
+    if not _holds_for_a_while(rule):
         return False
     ours = _matter(rule)
     shared = len(ours & _matter(text[:_LIFTING_CHARS]))
     return shared >= _SAME_WORDS or (shared > 1 and shared >= _SAME_PART * len(ours))
+
+
+@lru_cache(maxsize=8192)  # of all rules, as every later request asks this of each
+def _holds_for_a_while(rule: str) -> bool:
+    return _FOR_A_WHILE.search(_plain(rule)) is not None
 
 
 def _is_name(word: str) -> bool:
