@@ -57,3 +57,25 @@ def test_a_herd_over_the_hygiene_gate_is_folded_once(gateway, store):
     assert {answer.changes.get("x-midfold-folded") for answer in answers} == {"1"}
     assert len(store.folds()) == 1
     assert len({received.body for received in up.requests}) == 1
+
+
+def test_requests_that_cannot_shrink_ask_for_few_summaries(gateway):
+    asked = []
+
+    def summarize(request):
+        asked.append(request)
+        return "no summary"
+
+    giant = {"role": "user", "content": "word " * 9_000}
+    items = [*transcript("openai_chat", turns=3), giant]
+    with Upstream(Reply("ok")) as up:
+        running = gateway(
+            up, summarizer=summarize, model__context_length=16_000, compression__strategy="fold"
+        )
+        for number in range(40):
+            items += [{"role": "assistant", "content": "ok"}, {"role": "user", "content": f"go on {number}"}]
+            answer = running.ask("/v1/chat/completions", {"model": "gpt-5-mini", "messages": [*items, giant]})
+            assert answer.status == 200
+            running.settle()
+    assert len(up.requests) == 40
+    assert 0 < len(asked) <= 8

@@ -118,6 +118,18 @@ def test_a_folded_list_that_is_refused_is_sent_as_the_client_wrote_it(gateway):
     assert "refused the folded request" in answer.changes["x-midfold-warning"]
 
 
+def test_a_key_for_repetitions_goes_with_the_body_that_it_was_given_for(gateway):
+    path, body = long_body("openai_chat")
+    with Upstream(Reply("It fits."), window_tokens=9_000) as up:
+        answer = gateway(up).ask(path, body, idempotency_key="once")
+    assert answer.status == 200
+    first, *others = up.requests
+    assert first.json == body
+    assert first.headers["idempotency-key"] == "once"
+    assert others
+    assert not any("idempotency-key" in received.headers for received in others)
+
+
 def test_a_limit_that_was_stated_is_remembered(gateway, home):
     path, body = long_body("openai_chat")
     with Upstream(Reply("It fits."), window_tokens=80_000, provider="openai") as up:

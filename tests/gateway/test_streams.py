@@ -9,6 +9,7 @@ import pytest
 
 from midfold.testing import Reply, Upstream
 from midfold.testing.upstream import DeliveryFault, Ending, HttpStatus
+from midfold.wire.apis import write_error_event
 from midfold.wire.sse import SseReader
 from support.pace import LONG_SECONDS
 
@@ -53,6 +54,19 @@ def test_a_stream_that_is_cut_anywhere_ends_with_an_error_event(gateway, path, e
             assert [json.loads(event.data) for event in events]
             assert not answer.broke_off
         assert len(up.requests) == len(cuts)  # nothing is tried twice
+
+
+@pytest.mark.parametrize("dialect", ["openai_chat", "anthropic", "openai_responses"])
+def test_no_words_in_an_error_begin_an_event_of_their_own(dialect):
+    for words in (
+        "a\n\ndata: [DONE]\n\n",
+        "a\r\n\r\nevent: message_stop\r\ndata: {}",
+        "a\rdata: b",
+        "\u2028\x00",
+    ):
+        events = events_of(write_error_event(dialect, 502, words))
+        assert len(events) == 1
+        assert words in str(list(json.loads(events[0].data).values())).encode().decode("unicode-escape")
 
 
 @pytest.mark.slow

@@ -164,6 +164,15 @@ def test_folds_and_summaries_are_not_shared(tenants):
     assert not set(red.ids) & set(blue.ids)
 
 
+def test_a_window_that_one_tenant_learnt_is_its_own(gateway, home, store):
+    with Upstream(Reply("ok"), window_tokens=80_000, provider="openai") as up:
+        running = gateway(up, model__context_length=256_000)
+        red, _ = (Tenant(running, KeyRing(home), name) for name in ("red", "blue"))
+        red.say(transcript("openai_chat", turns=60, steps=2, result_chars=3_000))
+    assert "80000" in (home / "learnt_limits.red.json").read_text()
+    assert {path.name for path in home.glob("learnt_limits*")} == {"learnt_limits.red.json"}
+
+
 def test_live_events_are_of_one_tenant(tenants):
     red, blue = tenants
     blue.say([{"role": "user", "content": "something new"}])
