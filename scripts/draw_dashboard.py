@@ -1,4 +1,4 @@
-"""Draw the pictures of the dashboard: the real gateway in Chromium, with a bundled session."""
+"""Draw the pictures of the dashboard: the real gateway in Chromium, with a bundled transcript."""
 
 import json
 import os
@@ -14,31 +14,58 @@ from tempfile import TemporaryDirectory
 from browser import Browser
 from draw_pictures import ROOT
 
+from midfold.testing import Reply, Upstream
+from midfold.testing.upstream import Received
+from midfold.tokens import CanonicalUsage
+
 TRANSCRIPT = ROOT / "examples" / "transcripts" / "parking-meter.json"
 IMAGES = ROOT / "docs" / "images"
 WIDTH = 1000
+BYTES_PER_TOKEN = 4
 
 
 def main() -> None:
-    """Import a transcript, fold it with a focus, and take a picture of the conversation and of its fold."""
-    with TemporaryDirectory() as home, serve(Path(home)) as url, Browser() as browser:
+    """Say a transcript turn by turn, fold it, and take a picture of the conversation and of its fold."""
+    with (
+        TemporaryDirectory() as home,
+        Upstream(answer) as upstream,
+        serve(Path(home), upstream.url) as url,
+        Browser() as browser,
+    ):
+        talk(url)
         api = f"{url}/admin/api"
         (conversation,) = ask(f"{api}/conversations")["conversations"]
         path = f"conversations/{conversation['id']}"
         token = ask(f"{api}/token")["token"]
-        ask(f"{api}/{path}/compress", {"focus": "tariff"}, {"x-midfold-token": token})
-        shoot(browser, f"{url}/#/{path}", "Compress now", 830, IMAGES / "dashboard-conversation.png")
+        ask(f"{api}/{path}/compress", {}, {"x-midfold-token": token})
+        shoot(browser, f"{url}/#/{path}", "Compress now", 850, IMAGES / "dashboard-conversation.png")
         shoot(browser, f"{url}/#/{path}/folds/1", "Undo", 900, IMAGES / "dashboard-fold.png")
 
 
+def answer(received: Received) -> Reply:
+    """Answer as a provider does that has all but the newest of a prompt in its cache."""
+    tokens = len(received.body) // BYTES_PER_TOKEN
+    return Reply("ok", usage=CanonicalUsage(tokens // 10, 300, cache_read_tokens=tokens - tokens // 10))
+
+
+def talk(url: str) -> None:
+    """Send the transcript through the gateway as a client does, each time with one reply more."""
+    said = json.loads(TRANSCRIPT.read_text())["messages"]
+    for number, message in enumerate(said):
+        if message["role"] == "assistant":
+            ask(f"{url}/v1/chat/completions", {"model": "gpt-5-mini", "messages": said[:number]})
+
+
 @contextmanager
-def serve(home: Path) -> Iterator[str]:
-    """Run a gateway on a folder with one imported conversation, and yield its address."""
-    environ = {**os.environ, "MIDFOLD_HOME": str(home)}
+def serve(home: Path, upstream: str) -> Iterator[str]:
+    """Run a gateway on a folder of its own, and yield its address."""
+    environ = {
+        **os.environ,
+        "MIDFOLD_HOME": str(home),
+        "MIDFOLD_GATEWAY__UPSTREAMS__OPENAI__BASE_URL": upstream,
+        "MIDFOLD_MODEL__CONTEXT_LENGTH": "128000",
+    }
     midfold = [sys.executable, "-m", "midfold"]
-    subprocess.run(
-        [*midfold, "sessions", "import", str(TRANSCRIPT)], env=environ, check=True, capture_output=True
-    )
     gateway = subprocess.Popen(
         [*midfold, "serve", "--port", "0"], env=environ, stderr=subprocess.PIPE, text=True
     )

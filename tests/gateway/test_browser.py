@@ -301,7 +301,8 @@ def test_a_page_fits_a_phone_in_light_and_dark(gateway, browser, talk):
     told(browser, "Compressed: ")
     for is_dark in (False, True):
         browser.resize(390, 844, is_dark=is_dark)
-        for path, words in pages_of(talk).items():
+        pages = {"#/": "Conversations"} if is_dark else pages_of(talk)
+        for path, words in pages.items():
             look(browser, running, path, words)
             wide = browser.run("return document.documentElement.scrollWidth")
             assert wide <= 390, (path, wide)

@@ -1,7 +1,7 @@
 // Conversations: the list, one of them, and one of its folds.
 import { change, get } from "./api.js";
 import { chain, pressure } from "./charts.js";
-import { compact, dollars, el, empty, inPages, link, named, number, percent, table, tag, tile, when } from "./dom.js";
+import { compact, dollars, el, empty, inPages, link, many, named, number, percent, table, tag, tile, when } from "./dom.js";
 
 const id = encodeURIComponent;
 const PAGE = 50;
@@ -54,12 +54,12 @@ export async function one(name, { act }) {
   } } }, focus, el("button", { class: "main" }, "Compress now"));
   return [
     el("h1", null, found.title || found.id.slice(0, 8)),
-    el("p", { class: "dim" }, [found.model, found.source, `${number(found.messages)} messages`, `id ${found.tip.slice(0, 8)}`].filter(Boolean).join(" · ")),
+    el("p", { class: "dim" }, [found.model, found.source, many(found.messages, "message"), `id ${found.tip.slice(0, 8)}`].filter(Boolean).join(" · ")),
     el("div", { class: "tiles" },
-      found.pressure.length > 0 && tile(`${compact(found.pressure.at(-1).tokens)} of ${compact(found.window_tokens)}`, "tokens in the context, of the window"),
-      found.usage.calls > 0 && [tile(compact(found.usage.tokens.total_tokens), `tokens used in ${number(found.usage.calls)} calls`), tile(dollars(found.usage.cost.dollars), "spent"),
+      found.pressure.length > 0 && tile(compact(found.pressure.at(-1).tokens), `tokens in the context, of ${compact(found.window_tokens)}`),
+      found.usage.calls > 0 && [tile(compact(found.usage.tokens.total_tokens), `tokens used in ${many(found.usage.calls, "call")}`), tile(dollars(found.usage.cost.dollars), "spent"),
         tile(dollars(found.usage.savings.net.dollars), "saved by folds, net"), tile(percent(found.usage.cache.hit_rate), "of prompts from the cache")],
-      found.usage.calls === 0 && [tile(number(found.messages), "messages, all kept"), tile(number(found.folds.length), "folds")]),
+      found.usage.calls === 0 && [tile(number(found.messages), "messages, all kept"), tile(...many(found.folds.length, "fold").split(" "))]),
     found.usage.calls === 0 && el("p", { class: "dim" }, "No call of it was made through midfold, so it has no usage and no cost."),
     el("h2", null, "Pressure"),
     found.pressure.length ? pressure(found.pressure, found.folds, found.window_tokens, found.threshold_tokens) : empty("No requests yet", "The chart begins with the first one."),

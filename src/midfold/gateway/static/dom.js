@@ -23,6 +23,7 @@ export const svg = (name, attributes, ...children) => fill(document.createElemen
 const whole = new Intl.NumberFormat("en");
 const brief = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
 export const number = (value) => (value === null || value === undefined ? "–" : whole.format(value));
+export const many = (count, word) => `${number(count)} ${word}${count === 1 ? "" : "s"}`;
 export const compact = (value) => (value === null || value === undefined ? "–" : brief.format(value));
 // Below a dollar with a tenth of a cent, so that small sums still add up.
 export function dollars(value) {
