@@ -44,6 +44,22 @@ def test_a_host_name_that_is_not_the_gateways_is_refused(gateway, host, status):
     assert len(up.requests) == (status == 200)
 
 
+@pytest.mark.parametrize("name", ["host", "origin"])
+@pytest.mark.parametrize("path", ["/v1/models", "/admin/api/conversations"])
+def test_two_names_in_one_request_are_refused(gateway, name, path):
+    running = gateway("http://127.0.0.1:1")
+    connection = running.connect()
+    connection.putrequest("GET", path, skip_host=True)
+    ours = running.url.removeprefix("http://")
+    for value in ("evil.example", ours) if name == "host" else (ours,):
+        connection.putheader("host", value)
+    for value in ("http://evil.example", running.url) if name == "origin" else ():
+        connection.putheader("origin", value)
+    connection.endheaders()
+    assert connection.getresponse().status == 403
+    connection.close()
+
+
 @pytest.mark.parametrize(
     ("origin", "status"),
     [

@@ -318,7 +318,7 @@ def test_forged_changes_change_nothing(person, talk, headers, status):
     assert person.get(f"/conversations/{talk}")["pins"] == []
 
 
-HOSTILE_BODIES = [
+HOSTILE_BODIES = [  # the first two are nested deeply
     b"[" * 5_000 + b"]" * 5_000,
     b'{"a":' * 200 + b"1" + b"}" * 200,
     b'{"text": ' + b"1" * 5_000 + b"}",
@@ -342,6 +342,7 @@ def test_hostile_bodies_are_refused_in_one_line(person, talk):
     for body in HOSTILE_BODIES:
         answer = person.change(f"/conversations/{talk}/pins", body)
         assert answer.status == 400, body[:40]
+        assert ("nested deeper than 100" in answer.json["error"]) == (body in HOSTILE_BODIES[:2])
         assert "\n" not in answer.json["error"]
 
 

@@ -138,6 +138,9 @@ class GatewayApp:
             (bytes(name), bytes(value)) for name, value in scope["headers"]
         )
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in raw_headers}
+        sent = [name.lower() for name, _ in raw_headers]
+        # Of two, servers on the way may have checked the other one.
+        headers |= {name: "?" for name in ("host", "origin") if sent.count(name.encode()) > 1}
         path = bytes(scope.get("raw_path") or scope["path"].encode()).decode("latin-1")
         path = path.partition("?")[0]
         if AdminApp.serves(path):
