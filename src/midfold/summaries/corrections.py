@@ -16,10 +16,10 @@ from midfold.summaries.digest.entries import (
     FILE_USES,
     LABEL,
     PIN_LABEL,
-    SEPARATOR,
     DigestEntry,
     EntryKind,
     kind_of_item,
+    split_item,
 )
 from midfold.summaries.ledger.values import Rule
 from midfold.summaries.sections import (
@@ -160,7 +160,7 @@ class Corrections:
 
     def hide(self, heading: str, item: str) -> str:
         """Return an item of the notes without what was taken back; it keeps its place and its number."""
-        head = item.partition(SEPARATOR)[0]
+        head = split_item(item)[0]
         if self.strikes(find_subject(head), find_numbers(head)):
             label = LABEL.match(head)
             return f"{label[0].rstrip()} {STRUCK_WORDS}" if label else STRUCK_WORDS
@@ -232,7 +232,7 @@ class _Target:
 
 def find_numbers(item: str) -> Iterator[int]:
     """Yield the numbers of the messages that an entry names as its sources."""
-    head, *units = item.split(SEPARATOR)
+    head, *units = split_item(item)
     uses = FILE_USES.search(head)
     labels = [found[1] for piece in (head, *units) if (found := LABEL.match(piece))]
     labels += _NUMBERS.findall(uses[0]) if uses else []
@@ -242,7 +242,7 @@ def find_numbers(item: str) -> Iterator[int]:
 
 def find_subject(item: str) -> str:
     """Return what an entry is about: its head without the numbers of messages and the uses of a file."""
-    bare = LABEL.sub("", item.partition(SEPARATOR)[0].removeprefix(PIN_LABEL))
+    bare = LABEL.sub("", split_item(item)[0].removeprefix(PIN_LABEL))
     return FILE_USES.sub("", bare)
 
 

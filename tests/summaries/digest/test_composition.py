@@ -22,10 +22,10 @@ def entries_of(messages, most_lines=20):
     return compose(ledger, pins=(), factors=WeightFactors(), most_lines=most_lines)
 
 
-def test_a_line_that_was_printed_before_is_not_quoted_again():
+def test_a_line_that_is_printed_again_stands_with_its_newest_mention():
     first, second = entries_of([*run(1, "alpha beta\ngamma delta"), *run(2, "gamma delta\nnew words")])
-    assert [unit.text for unit in first.units] == ["alpha beta", "gamma delta"]
-    assert [unit.text for unit in second.units] == ["new words"]
+    assert [unit.text for unit in first.units] == ["alpha beta"]
+    assert [unit.text for unit in second.units] == ["gamma delta", "new words"]
 
 
 def test_a_sentence_that_was_said_before_is_not_quoted_again():

@@ -34,7 +34,7 @@ def test_an_entry_is_one_line_of_head_and_units():
 
 def test_units_name_their_message_once_in_a_row():
     units = [Unit("a", 1, 4), Unit("b", 1, 4), Unit("c", 1, 8), Unit("d", 1)]
-    assert entry().render(units) == "- [3] bash: make · [4] a · b · [8] c · d"
+    assert entry().render(units) == "- [3] bash: make — [4] a · b · [8] c · d"
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,7 @@ def test_a_search_that_came_back_empty_says_so():
 def test_the_last_run_of_a_command_decides():
     failed = "Traceback (most recent call last):\n  File x\nIndexError: list index out of range"
     [entry] = render([*bash(1, "python bug.py", failed), *bash(2, "python bug.py", "tree printed")])
-    assert entry.endswith("[1] IndexError: list index out of range (overcome) · [3] tree printed")
+    assert entry.endswith("[1] IndexError: list index out of range (settled) · [3] tree printed")
 
 
 def test_an_edit_that_was_refused_and_then_worked_is_told_without_the_refusal():

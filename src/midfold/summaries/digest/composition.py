@@ -9,9 +9,11 @@ from dataclasses import dataclass, field, replace
 
 from midfold.late_patterns import compile_late
 from midfold.messages import Message
+from midfold.provenance import Author
 from midfold.summaries.digest.entries import (
     MUST,
     PIN_LABEL,
+    REFUSED,
     DigestEntry,
     EntryKind,
     Unit,
@@ -21,16 +23,11 @@ from midfold.summaries.digest.factors import WeightFactors
 from midfold.summaries.digest.kept import as_kept
 from midfold.summaries.digest.quotations import quote_words
 from midfold.summaries.digest.requests import quote_requests
+from midfold.summaries.digest.results import ResultQuotes
 from midfold.summaries.ledger.file_states import FileState, live_lines, trace_files
 from midfold.summaries.ledger.invocations import Aim, RunEnd
-from midfold.summaries.ledger.values import FINISHED, STATE_PROGRAMS, Action, Ledger, Rule, ToolRun
-from midfold.summaries.ledger.words import (
-    COMMIT,
-    DEFINITION,
-    LEAST_LINES,
-    WeightedLines,
-    weigh_lines,
-)
+from midfold.summaries.ledger.values import FINISHED, Action, Ledger, Rule, ToolRun
+from midfold.summaries.ledger.words import LEAST_LINES
 from midfold.summaries.tool_calls.families import is_task_call
 from midfold.summaries.tool_calls.output import fit_sizes
 
@@ -48,37 +45,16 @@ _OPENING = compile_late(r"(?:<<-?\s?['\"]?\w{1,20}['\"]?|['\"(\\{])$")
 _OPENING_FACTOR = 0.5
 _CHANGED_FILE_WEIGHT = MUST / 100
 _READ_FILE_WEIGHT = 9.0
+_PASSING, _PASSING_WEIGHT, _FEW_PASSING, _MOST_PASSING = "made and deleted again:", 6.0, 2, 12
 _DETAIL_WEIGHT = 3.0
 _PLAN_DETAIL_WEIGHT = 0.1
 _STATUS_WEIGHT = 6.0
-_OVERCOME, _MOST_OVERCOME = 0.5, 3
-"""for what went wrong and was overcome"""
-_FAILURE_WEIGHTS = (20.0, 14.0, 9.0, 5.0, 3.0)
-_READ_LINE_FACTOR = 0.15
-"""what a file says can be read again"""
-_CONTENT_WEIGHT, _LATER_CONTENT_WEIGHT = 1.5, 0.8
-_FIRST_CONTENT_LINES = 3
 
 _DETAILS_IN_HEAD_CHARS = 160
-_ECHO_CHARS = 8
 _FULL_DETAIL_CHARS = 12
 _LOOKING_KINDS = ("search", "list")
-_PRINTING_KINDS = ("shell", "")
 _FILE_KINDS = ("read", "edit", "write", "")
 
-_SUPERSEDED = 0.5
-"""for output of a program that was run again since"""
-_WHOLE, _WHOLE_LINES = 1.7, 3
-"""for output of a few lines, which is all there is to say"""
-_RESULT = 4.5
-"""for the last lines of the newest run of a program"""
-_RESULT_LINES = 3
-_COMMITTED = 6.0
-"""for the line that tells of a commit"""
-_DEFINED = 2.0
-"""for a line of an edit that gives something a name"""
-_EMPTY = ("[]", "{}", "null", "None", "(empty)")
-_CAME_BACK_EMPTY = "came back empty"
 _WENT_WELL = (RunEnd.PASSED, RunEnd.UNCLEAR)
 _MANY_TIMES, _LOOP_STEPS = 6, 3
 _CAUSE = 10.0
@@ -158,19 +134,29 @@ class _Writer:
     seen: set[str] = field(default_factory=set)
     action_factors: list[float] = field(default_factory=list)
     """how much each action matters beside what it is"""
+    quotes: ResultQuotes = field(init=False)
 
-    def actions(self) -> Iterator[DigestEntry]:
+    def actions(self) -> list[DigestEntry]:
         """Join runs of one retry key, and all that happened to one file."""
         actions = self.ledger.actions
         self.action_factors = [self.factors.of_action(action.index, action.run.names) for action in actions]
+        self.quotes = ResultQuotes(self.ledger, self.action_factors, self.most_lines, self.seen)
         runs: dict[str, list[int]] = {}
         has_steps = bool(self.ledger.steps or (self.ledger.after and self.ledger.after.steps))
+        answers = {each.index for each in self.ledger.statements if each.author is Author.PERSON}
         for position, action in enumerate(actions):
             is_told = has_steps and (action.run.kind == "plan" or is_task_call(action.run.tool))
+            is_told = is_told or (action.run.kind == "ask" and action.answered in answers)
             if not _is_about_files(action.run) and not is_told:
                 runs.setdefault(action.run.retry_key, []).append(position)
-        yield from (self._retried(positions) for positions in runs.values())
-        yield from map(self._file, trace_files(actions))
+        # A line stands with its newest mention: how things are comes before how they were.
+        newest_first = sorted(runs.values(), key=lambda positions: -positions[-1])
+        entries = [self._retried(positions) for positions in newest_first][::-1]
+        files = trace_files(actions)
+        passing = [state for state in files if self._is_passing(state)]
+        passing = passing if len(passing) > _FEW_PASSING else []
+        entries += [self._file(state) for state in files if state not in passing]
+        return [*entries, *_tell_passing(actions, passing)]
 
     def _retried(self, positions: Sequence[int]) -> DigestEntry:
         actions = [self.ledger.actions[position] for position in positions]
@@ -178,8 +164,11 @@ class _Writer:
         head, units = _introduce(first, [action.index for action in actions])
         units += _tell_repetition(actions, positions)
         over = _find_overcome(self.ledger.actions, positions)
-        for position in positions:
-            units += self._overcome(position) if position in over else self._outcome(position)
+        told = [
+            self.quotes.quote_overcome(position) if position in over else self.quotes.quote(position)
+            for position in reversed(positions)
+        ]
+        units += [unit for each in reversed(told) for unit in each]
         weight = _FAILED_ACTION_WEIGHT if actions[-1].run.has_failed else _ACTION_WEIGHT
         weight = _LOOK_WEIGHT if _only_looks(actions[-1].run) and weight == _ACTION_WEIGHT else weight
         weight = _PLAN_WEIGHT if first.kind == "plan" else weight
@@ -189,9 +178,17 @@ class _Writer:
             head = f"{head} (failed, settled by [{self.ledger.settlers[positions[-1]]}])"
         elif kind is EntryKind.BROKEN:
             units = _raise_cause(units, actions[-1])
+        elif actions[-1].run.end is RunEnd.REFUSED:
+            head, weight = f"{head}{REFUSED}", _ACTION_WEIGHT
         elif actions[-1].run.end is RunEnd.FAILED:
-            head = f"{head} (failed{', overcome' if positions[-1] in self.ledger.fixes else ''})"
+            head = f"{head} (failed{', settled' if positions[-1] in self.ledger.fixes else ''})"
         return DigestEntry(kind, actions[0].index, head, weight * self.action_factors[positions[-1]], units)
+
+    def _is_passing(self, state: FileState) -> bool:
+        """Whether a file came and went within these messages."""
+        if not state.is_gone or not state.changed:
+            return False
+        return self.ledger.actions[state.changed[0]].run.is_whole
 
     def _file(self, state: FileState) -> DigestEntry:
         actions = self.ledger.actions
@@ -204,12 +201,13 @@ class _Writer:
         about = [position for position in state.positions if _is_about_files(actions[position].run)]
         about = [] if state.is_gone else about  # how it came about says nothing about what is not there
         over = _find_overcome(actions, about)
-        units = [
-            unit
-            for position in about
+        changed = self.quotes.last_change(state)
+        told = [
+            self.quotes.quote(position, live[position], is_older=position < changed)
+            for position in reversed(about)
             if position not in over  # an edit that was refused and then worked
-            for unit in self._outcome(position, live[position])
         ]
+        units = [unit for each in reversed(told) for unit in each]
         if state.fate or state.is_changed:
             kind, weight, mark = EntryKind.CHANGED, _CHANGED_FILE_WEIGHT, f" ({state.fate or 'changed'}): "
         else:
@@ -219,74 +217,14 @@ class _Writer:
             kind, actions[state.positions[0]].index, f"{state.path}{mark}{said}", weight, units
         )
 
-    def _outcome(self, position: int, content: Sequence[str] | None = None) -> list[Unit]:
-        """Say how an action ended, what went wrong, what it printed, and what it was given at length.
 
-        `content` is what is left of that, where a later action replaced some of it.
-        """
-        action, factor = self.ledger.actions[position], self.action_factors[position]
-        run, answered, units = action.run, action.answered, []
-        if run.output.strip() in _EMPTY:
-            units.append(Unit(_CAME_BACK_EMPTY, _STATUS_WEIGHT, answered))
-        if run.status and (run.has_failed or not run.status.rstrip(">)]").endswith(" 0")):
-            units.append(Unit(run.status, _STATUS_WEIGHT, answered))
-        for number, failure in enumerate(run.failures[: len(_FAILURE_WEIGHTS)]):
-            if number == 0 or failure not in self.seen:
-                self.seen.add(failure)
-                units.append(Unit(failure, _FAILURE_WEIGHTS[number] * factor, answered))
-        factor *= _READ_LINE_FACTOR if run.kind == "read" else 1.0
-        factor *= self._standing(position)
-        is_result = position in self.ledger.newest_results
-        lines = run.lines(self.most_lines, self.seen)
-        most = len(lines.texts)
-        factor *= _WHOLE if most <= _WHOLE_LINES and run.kind in _PRINTING_KINDS else 1.0
-        is_state = run.invocations[-1].program in STATE_PROGRAMS
-        for number, (line, weight) in enumerate(lines):
-            if line not in self.seen and not _repeats(line, run.subject):
-                self.seen.add(line)
-                is_commit = COMMIT.match(line) is not None
-                is_end = number in (0, most - 1) if is_state else number >= most - _RESULT_LINES
-                tells = is_commit or run.kind == "ask" or (is_result and is_end)
-                by_standing = _COMMITTED if is_commit else _RESULT if tells else 1.0
-                units.append(Unit(line, weight * factor * by_standing, answered, is_conclusion=tells))
-        given = run.content_lines(self.most_lines) if content is None else weigh_lines(content)
-        return [*units, *self._given(given, action.index, factor, run.subject)]
-
-    def _overcome(self, position: int) -> list[Unit]:
-        """Say what went wrong before it went well: a successor may meet it again."""
-        action = self.ledger.actions[position]
-        causes = [cause for cause in action.run.failures[:_MOST_OVERCOME] if cause not in self.seen]
-        self.seen.update(causes)
-        factor = self.action_factors[position] * _OVERCOME
-        weights = [weight * factor for weight in _FAILURE_WEIGHTS]
-        return [
-            Unit(f"{cause} (overcome)", weight, action.answered)
-            for cause, weight in zip(causes, weights, strict=False)
-        ]
-
-    def _standing(self, position: int) -> float:
-        """Lower what an action printed if a newer run of the same program says how it is now."""
-        if position in self.ledger.newest_results:
-            return 1.0
-        aim = self.ledger.actions[position].run.invocations[-1].aim
-        return 1.0 if aim in (Aim.NONE, Aim.LOOK) else _SUPERSEDED
-
-    def _given(self, lines: WeightedLines, index: int, factor: float, subject: str) -> Iterator[Unit]:
-        """Quote what an action was given at length; a line that names something is a result of the work."""
-        for number, (line, weight) in enumerate(lines):
-            if line not in self.seen and not _repeats(line, subject):
-                self.seen.add(line)
-                by_position = _CONTENT_WEIGHT if number < _FIRST_CONTENT_LINES else _LATER_CONTENT_WEIGHT
-                defines = DEFINITION.match(line) is not None
-                by_position *= _DEFINED if defines else 1.0
-                yield Unit(line, by_position * weight * factor, index, is_conclusion=defines)
-
-
-def _repeats(line: str, subject: str) -> bool:
-    """Whether a line only says again what a call is about, as a terminal that echoes its command does."""
-    return len(line) >= _ECHO_CHARS and (
-        line in subject or (len(subject) >= _ECHO_CHARS and subject in line and len(line) < 2 * len(subject))
-    )
+def _tell_passing(actions: Sequence[Action], states: Sequence[FileState]) -> Iterator[DigestEntry]:
+    """Name files that came and went in one line."""
+    if states:
+        ends = sorted({actions[position].index for state in states for position in state.positions[-1:]})
+        paths = ", ".join([state.path for state in states[-_MOST_PASSING:]])
+        head = f"{format_indices(ends)} {_PASSING} {paths}"
+        yield DigestEntry(EntryKind.CHANGED, ends[-1], head, _PASSING_WEIGHT)
 
 
 def _find_overcome(actions: Sequence[Action], positions: Sequence[int]) -> frozenset[int]:
@@ -334,6 +272,5 @@ def _introduce(run: ToolRun, indices: Sequence[int]) -> tuple[str, list[Unit]]:
 
 def _detail_weight(run: ToolRun, detail: str) -> float:
     """Plans repeat themselves, and a flag says less than a name."""
-    value = detail.partition("=")[2]
     weight = _PLAN_DETAIL_WEIGHT if run.kind == "plan" else _DETAIL_WEIGHT
-    return weight * min(1.0, len(value) / _FULL_DETAIL_CHARS)
+    return weight * min(1.0, len(detail) / _FULL_DETAIL_CHARS)

@@ -15,7 +15,9 @@ from midfold.summaries.sections import NOTED, as_noted, quote_headings
 
 MUST = 1e6
 """The weight of what is kept before anything else."""
-SEPARATOR = " · "
+SEPARATOR, OUTCOME = " · ", " — "
+"""what parts the pieces of an entry, and what stands before the first that a result gave"""
+_BREAK = compile_late(r" · | — (?=\[\d{1,9}\] )")
 LABEL = compile_late(r"^\[(\d{1,9}(?:, \d{1,9})*)\] ?")
 """the numbers of the messages an entry begins with"""
 PIN_LABEL = "[pinned] "
@@ -31,8 +33,10 @@ FILE_USES = compile_late(
     r": (?:[^\s,\[]{1,80} \[[\d, ]{1,80}\](?:, )?){1,20}$"
 )
 """which tools used a file, and in which messages"""
-SETTLED = compile_late(r" \(failed(?:, overcome|, settled by \[\d{1,9}\])?\)$")
-"""what the head of a failure ends with"""
+SETTLED = compile_late(r" \((?:refused|failed(?:, (?:overcome|settled(?: by \[\d{1,9}\])?))?)\)$")
+"""what the head of a failure ends with, or ended with in older notes"""
+REFUSED = " (refused)"
+"""what the head of a call ends with that a person did not want"""
 _SHOWN_INDICES = 6
 
 
@@ -120,6 +124,9 @@ _CODED_HEADINGS = frozenset(
 _ACTION = compile_late(r"\[[\d, ]{1,80}\] [^\s:]{1,80}(?::|$)")
 
 
+_OUTCOME_KINDS = (EntryKind.ACTION, EntryKind.BROKEN)
+
+
 @dataclass(slots=True)
 class Unit:
     """One more piece of an entry, word for word."""
@@ -171,11 +178,21 @@ class DigestEntry:
             if unit.lead != lead and unit.lead not in pieces[-1]:
                 text = f"{unit.lead} {text}"
             lead = unit.lead
-            pieces.append(text if unit.index in (None, index) else f"[{unit.index}] {text}")
+            is_labelled = unit.index not in (None, index)
+            text = f"[{unit.index}] {text}" if is_labelled else text
+            if is_labelled and index is None and self.kind in _OUTCOME_KINDS:
+                pieces[-1] += f"{OUTCOME}{text}"
+            else:
+                pieces.append(text)
             index = unit.index
         if self.is_quotation and len(pieces) > 1:
             pieces[:2] = [f"{self.head} {pieces[1]}"]
         return quote_headings(f"{'- ' if self.is_bullet else ''}{SEPARATOR.join(pieces)}")
+
+
+def split_item(item: str) -> list[str]:
+    """Part an item of the notes into its head and its pieces."""
+    return _BREAK.split(item)
 
 
 def answered_at(index: int) -> str:

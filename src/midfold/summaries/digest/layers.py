@@ -20,7 +20,6 @@ from midfold.summaries.digest.entries import (
     REQUEST_HEADINGS,
     REQUEST_KINDS,
     RULES_HEADING,
-    SEPARATOR,
     SETTLED,
     TOLD_LABEL,
     DigestEntry,
@@ -29,6 +28,7 @@ from midfold.summaries.digest.entries import (
     cost,
     format_indices,
     kind_of_item,
+    split_item,
 )
 from midfold.summaries.ledger.rules import find_rules, is_rule
 from midfold.summaries.ledger.sentences import decides, weigh_sentence
@@ -176,7 +176,7 @@ def _entry(heading: str, item: str, after: float) -> DigestEntry:
     bullet = _BULLET.match(item.lstrip())
     is_bullet = item.startswith("- ")
     text = item[2:] if is_bullet else item.strip()
-    head, *pieces = text.rstrip().split(SEPARATOR)
+    head, *pieces = split_item(text.rstrip())
     kind = kind_of_item(heading, head)
     if len(head) > _LONG_HEAD_CHARS and not LABEL.match(head) and not FILE_USES.search(head):
         head, *sentences = _SENTENCE_END.split(head)

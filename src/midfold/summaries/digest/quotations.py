@@ -7,15 +7,15 @@ earlier.
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import TypeAlias
 
-from midfold.late_patterns import compile_late
 from midfold.provenance import Author
 from midfold.summaries.digest.entries import AGENT_LABEL, TOLD_LABEL, DigestEntry, EntryKind, Unit, cost
 from midfold.summaries.digest.factors import WeightFactors
+from midfold.summaries.digest.freshness import Freshness, read_words
 from midfold.summaries.ledger.open_failures import claimed_aims
 from midfold.summaries.ledger.sentences import Tone
 from midfold.summaries.ledger.values import Ledger, Statement
@@ -40,10 +40,11 @@ _USUAL_PART = 0.3
 """of all turns: a word in more of them tells no matter apart"""
 _LEAST_TURNS = 8
 _LATER_LEAD = 1.02
-_WORD = compile_late(r"[^\W\d_\u2e80-\uffff]{4,}|\d{2,}|[\u2e80-\u9fff\uac00-\ud7af]{2}")
 
-_TONES = {Tone.STATES: 1.0, Tone.ANNOUNCES: 1.0, Tone.ASKS: 0.0, Tone.DOUBTS: 0.3, Tone.WAITS: 0.0}
+_TONES = {Tone.STATES: 1.0, Tone.ANNOUNCES: 0.0, Tone.ASKS: 0.0, Tone.DOUBTS: 0.3, Tone.WAITS: 0.0}
 """what a sentence weighs once the talk went on: a question was answered, a guess and a wait are over"""
+_CONCLUDING = 0.6
+"""So much of a sentence must be new for a conclusion."""
 _TOLD_DOUBT = 0.7
 """for a guess in the last words of a turn"""
 _REFUTED = 0.1
@@ -58,13 +59,17 @@ _SPEAKERS = {Author.AGENT: AGENT_LABEL, Author.SUMMARY: "(an earlier summary) "}
 def quote_words(ledger: Ledger, factors: WeightFactors, seen: set[str]) -> list[DigestEntry]:
     """Quote the model and whoever speaks in its place; sentences that were `seen` say nothing again."""
     standings, turns = find_standings(ledger), _Turns.of(ledger)
+    freshness = Freshness(ledger)
     entries = []
     told = []
-    for statement in ledger.statements:
-        if statement.author not in _NOT_QUOTED and (news := _find_news(statement, seen)):
+    for ordinal, statement in enumerate(ledger.statements):
+        news = [] if statement.author in _NOT_QUOTED else _find_news(statement, seen)
+        fresh = freshness.weigh(ordinal, statement, [each[0] for each in news])
+        if news:
             tones = _weigh_tones(statement, news, ledger, is_over=turns.are_over(statement))
+            tones = [tone * part for tone, part in zip(tones, fresh, strict=True)]
             entries.append(_quote(statement, news, tones, factors, standings.get(statement.index, 1.0)))
-            if statement.is_final:
+            if statement.is_told:
                 told.append(entries[-1])
     pair_matters([entry.units for entry in told])
     _pair_files(told, ledger)
@@ -77,7 +82,7 @@ def find_standings(ledger: Ledger) -> dict[int, float]:
     standings: dict[int, float] = {}
     named: set[str] = set()
     for statement in reversed((*ledger.statements, *after)):
-        if statement.is_final:
+        if statement.is_told:
             names = set(find_names(statement.text[:_TEXT_CHARS]))
             said_again = len(names & named) / max(len(names), 1)
             standings[statement.index] = 1.0 - (1.0 - _OVERTAKEN) * said_again
@@ -90,7 +95,7 @@ def pair_matters(turns: Sequence[Sequence[Unit]]) -> None:
 
     Where only one of them has room, it is the later. Both meet in the middle.
     """
-    words = [[_read_words(unit.text) for unit in units] for units in turns]
+    words = [[read_words(unit.text) for unit in units] for units in turns]
     usual = _find_usual(words)
     units = [unit for each in turns for unit in each]
     said = [found - usual for sentences in words for found in sentences]
@@ -160,10 +165,6 @@ def _level(earlier: Unit, later: Unit) -> None:
         later.weight = middle * cost(later.text) * _LATER_LEAD
 
 
-def _read_words(text: str) -> frozenset[str]:
-    return frozenset(_WORD.findall(text.lower()))
-
-
 def _find_usual(turns: Sequence[Sequence[frozenset[str]]]) -> frozenset[str]:
     """Return the words that stand in so many turns that they tell no matter apart."""
     if len(turns) < _LEAST_TURNS:
@@ -199,12 +200,12 @@ class _Turns:
         said = (*ledger.statements, *(ledger.after.statements if ledger.after else ()))
         return cls(
             max((each.index for each in said if each.author is Author.PERSON), default=-1),
-            max((each.index for each in said if each.is_final), default=-1),
+            max((each.index for each in said if each.is_told), default=-1),
         )
 
     def are_over(self, statement: Statement) -> bool:
         """Whether what a statement asks or waits for has come."""
-        return statement.index < (self.asked if statement.is_final else max(self.asked, self.told))
+        return statement.index < (self.asked if statement.is_told else max(self.asked, self.told))
 
 
 def _weigh_tones(
@@ -213,12 +214,11 @@ def _weigh_tones(
     """Say how much each sentence still tells now that the talk went on."""
     if statement.author is not Author.MODEL:
         return [1.0] * len(news)
-    tones = {**_TONES, Tone.DOUBTS: _TOLD_DOUBT} if statement.is_final else _TONES
+    tones = {**_TONES, Tone.DOUBTS: _TOLD_DOUBT, Tone.ANNOUNCES: 1.0} if statement.is_told else _TONES
     if not is_over:
         tones = {**tones, Tone.WAITS: 1.0, Tone.ASKS: tones[Tone.DOUBTS]}
-    factors = [tones[tone] for _, _, _, tone, _ in news]
-    if not statement.is_final and news[-1][0].rstrip("*_ ").endswith(_CUT_OFF):
-        factors[-1] = 0.0  # the call behind it says the rest
+    leads = {each[-1] for each in news}
+    factors = [0.0 if _opens(each[0], leads, is_final=statement.is_told) else tones[each[3]] for each in news]
     failed = ledger.course.failed_aims
     if max(failed.values(), default=-1) < statement.index:
         return factors
@@ -228,6 +228,12 @@ def _weigh_tones(
     return factors
 
 
+def _opens(sentence: str, leads: Collection[str], *, is_final: bool) -> bool:
+    """Whether a sentence only opens what follows: items that are quoted with it, or a call."""
+    bare = sentence.strip("#*_ ")
+    return bare.endswith(_CUT_OFF) and (not is_final or any(lead and bare.endswith(lead) for lead in leads))
+
+
 def _quote(
     statement: Statement,
     news: Sequence[_News],
@@ -235,12 +241,17 @@ def _quote(
     factors: WeightFactors,
     standing: float,
 ) -> DigestEntry:
-    index, is_final = statement.index, statement.is_final
+    index, is_final = statement.index, statement.is_told
     by_kind = [factors.of_words(index, decides=it, is_final=is_final) for it in (False, True)]
     weights = [each[1] * by_kind[each[2]] * standing * tone for each, tone in zip(news, tones, strict=True)]
     units = [
-        Unit(text, _SENTENCE_WEIGHT * weight, is_conclusion=_concludes(is_final, decides, tone), lead=lead)
-        for (text, _, decides, tone, lead), weight in zip(news, weights, strict=True)
+        Unit(
+            text,
+            _SENTENCE_WEIGHT * weight,
+            is_conclusion=tone is Tone.STATES and (is_final or (decides and part >= _CONCLUDING)),
+            lead=lead,
+        )
+        for (text, _, decides, tone, lead), weight, part in zip(news, weights, tones, strict=True)
     ]
     speaker = TOLD_LABEL if is_final else _SPEAKERS.get(statement.author, "")
     head = f"[{index}] {speaker}".rstrip()
@@ -255,7 +266,3 @@ def _quote(
         units,
         is_conclusion=first.is_conclusion,
     )
-
-
-def _concludes(is_final: bool, decides: bool, tone: Tone) -> bool:
-    return tone is Tone.STATES and (is_final or decides)

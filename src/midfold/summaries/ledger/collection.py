@@ -43,7 +43,7 @@ from midfold.summaries.ledger.rules import (
     is_same_matter,
     takes_back,
 )
-from midfold.summaries.ledger.spoken import read_thought, unwrap_reply
+from midfold.summaries.ledger.spoken import read_spoken, unwrap_reply
 from midfold.summaries.ledger.text_commands import CommandProtocol, find_protocol, place_edit
 from midfold.summaries.ledger.tool_runs import read_tool_run
 from midfold.summaries.ledger.values import Action, Ledger, PlanStep, Rule, Statement, ToolRun
@@ -301,9 +301,10 @@ class _Reader:
         answer = self.answers.get(location)
         result = self.messages[answer.message].parts[answer.part] if answer else None
         found = result if isinstance(result, ToolResult) else None
-        if thought := read_thought(call):
-            words = read_words(thought, self.redact)
-            self.statements.append(Statement(self.numbers[index], "assistant", words, Author.MODEL))
+        if spoken := read_spoken(call, found):
+            words = read_words(spoken.text, self.redact)
+            statement = Statement(self.numbers[index], "assistant", words, Author.MODEL)
+            self.statements.append(replace(statement, is_sent=spoken.is_sent))
             return
         shown = "".join(result.text for result in self.messages[index - 1].results) if index else ""
         self._add_action(index, place_edit(call, shown), found, answer.message if answer else None)
@@ -365,7 +366,7 @@ class _Reader:
     def _add_action(
         self, index: int, call: ToolCall, result: ToolResult | None, answered: int | None = None
     ) -> None:
-        run: ToolRun = self.cache.find_run(call, result) or read_tool_run(call, result, self.redact)
+        run = self.cache.find_run(call, result) or read_tool_run(call, result, self.redact)
         number = None if answered is None else self.numbers[answered]
         self.actions.append(Action(self.numbers[index], run, number))
 

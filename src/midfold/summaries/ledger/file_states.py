@@ -12,6 +12,7 @@ from midfold.summaries.ledger.values import Action
 
 _WILD = ("*", "?")
 _GONE = ("deleted", "moved to ")
+_REVERTED = "reverted"
 _MOST_SEARCHES = 200
 _MOST_SPELLINGS = 20
 
@@ -26,6 +27,16 @@ class FileState:
     """the positions of those that changed it"""
     fate: str = ""
     """deleted, moved or reverted, where nothing changed it since"""
+    undone: set[int] = field(default_factory=set)
+    """the positions of changes that were reverted"""
+
+    def undo(self, fate: str, committed: int) -> None:
+        """Take note of its end; what was reverted takes the changes since the commit along."""
+        self.fate = fate
+        if fate != _REVERTED:
+            return
+        self.undone.update(at for at in self.changed if at > committed)
+        self.changed = [at for at in self.changed if at <= committed] or self.changed[-1:]
 
     @property
     def is_changed(self) -> bool:
@@ -65,7 +76,7 @@ def live_lines(actions: Sequence[Action], state: FileState) -> dict[int, tuple[s
     is_replaced = False
     for position in reversed(state.positions):
         run = actions[position].run
-        if not run.has_changed or is_replaced:
+        if not run.has_changed or is_replaced or position in state.undone:
             live[position] = ()
             continue
         live[position] = tuple(line for line in run.content if line not in gone)
@@ -90,12 +101,12 @@ class _Undoing:
             if target in EVERYTHING:
                 for state in self.states.values():
                     if state.changed and state.changed[-1] > self.committed and not state.fate:
-                        state.fate = fate
+                        state.undo(fate, self.committed)
                 continue
             known = self.names.get(target) or self.names.get(_bare(target))
             found = [self.states[known]] if known in self.states else self._search(target)
             for state in found:
-                state.fate = fate
+                state.undo(fate, self.committed)
 
     def _search(self, target: str) -> list[FileState]:
         """Look at all files; only so often, for a session may delete thousands."""

@@ -50,6 +50,7 @@ _IN_PLACE_OPTION = compile_late(r"-i\S{0,6}|-[a-zA-Z]{1,4}i\S{0,6}|--in-place\S{
 _ONLY_LOOKS = ("--check", "--dry-run", "--diff")
 _OUTPUT_OPTIONS = ("-o", "-O", "--output", "--output-document")
 _SOURCE_AND_TARGET = 2
+_FILE_ENDING = compile_late(r"\.[A-Za-z]{1,5}$")
 _TAKES_A_SCRIPT = frozenset({"sed", "perl"})
 
 
@@ -192,6 +193,8 @@ def undone_files(commands: Sequence[ShellCommand]) -> dict[str, str]:
             undone.update(dict.fromkeys(files[1:], "deleted"))
         elif verb in _RESTORERS and (verb == "git restore" or "--" in rest or files == ["."]):
             undone.update(dict.fromkeys(files, "reverted"))
+        elif verb in _RESTORERS:  # a name with an ending is that of a file rather than of a branch
+            undone.update(dict.fromkeys(filter(_FILE_ENDING.search, files), "reverted"))
     return undone
 
 

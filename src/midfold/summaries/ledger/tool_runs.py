@@ -3,7 +3,6 @@
 Files are found in arguments, in patches, and in what a shell command writes to.
 """
 
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -12,6 +11,7 @@ from itertools import islice
 
 from midfold.late_patterns import compile_late
 from midfold.messages import ToolCall, ToolResult
+from midfold.summaries.ledger.arguments import Leaf, is_long, read_details, read_leaves
 from midfold.summaries.ledger.commands import find_script, read_invocations, unwrap
 from midfold.summaries.ledger.invocations import Aim, Invocation, RunEnd
 from midfold.summaries.ledger.shell import (
@@ -27,7 +27,6 @@ from midfold.summaries.ledger.shell import (
 from midfold.summaries.ledger.values import ToolRun
 from midfold.summaries.ledger.words import DEFINITION
 from midfold.summaries.tool_calls.families import (
-    COMMANDS,
     CONTENTS,
     FAMILIES,
     PATHS,
@@ -45,8 +44,6 @@ from midfold.summaries.tool_calls.stubs import error_of
 
 SUBJECT_CHARS = 600
 _SCRIPT_CHARS = 200
-_DETAIL_CHARS = 240
-_MOST_DETAILS = 12
 _MOST_CONTENT_LINES = 24
 _CONTENT_LINE_CHARS = 300
 _MOST_FAILURES = 5
@@ -54,7 +51,7 @@ _STATUS = compile_late(
     r"(?:exit(?:ed)?|return)[\s_-]?(?:with )?(?:code|status)\"?[>:=\s]{1,4}-?\d{1,10}(?:</\w{1,20}>|[\])])?",
     re.IGNORECASE,
 )
-_BEFORE_STATUS = compile_late(r"(?:\b\w{1,12} )?[\"<(\[]?$")
+_BEFORE_STATUS = compile_late(r"(?:\b(?!with\b)\w{1,12} )?[\"<(\[]?$")
 _BEFORE_STATUS_CHARS = 16
 _STATUS_CHARS = 400
 _PATH_NAMES = frozenset(map(bare_name, (*PATHS, "notebook_path", "paths", "file_paths", "files")))
@@ -74,29 +71,24 @@ _REFUSED = compile_late(
     r"|tool use was rejected|request interrupted|^command aborted$|operation (?:was )?abort",
     re.IGNORECASE | re.MULTILINE,
 )
-_SHELL_NAME_CHARS = 14
 _LOOKING_KINDS = frozenset({"search", "list"})
 _NO_MATCH_CODES = (1, 2)
 _NEVER_RAN = (126, 127)
+_COMPARERS = frozenset({"grep", "egrep", "fgrep", "rg", "ag", "ack", "diff", "cmp"})
+"""filters whose status says whether they found a match or a difference"""
 _FILTERS = frozenset({"grep", "egrep", "rg", "awk", "sed", "wc", "sort", "uniq", "cut"})
-
-
-@dataclass(frozen=True, slots=True)
-class _Leaf:
-    key: str
-    text: str
 
 
 def read_tool_run(call: ToolCall, result: ToolResult | None, redact: Callable[[str], str]) -> ToolRun:
     """Take a call and its result apart; every text of the run has been through `redact`."""
     call = ToolCall(call.id, redact(call.name), redact(call.arguments))
     kind = kind_of(call)
-    leaves = [_redact_leaf(leaf, redact) for leaf in _leaves(arguments_of(call))]
+    leaves = [_redact_leaf(leaf, redact) for leaf in read_leaves(arguments_of(call))]
     subject = _find_subject(call, kind, leaves, redact)
     told = unwrap(" ".join(leaf.text for leaf in leaves)) if _only_tells(call, kind) else subject
     commands = read_commands(told) if kind == "shell" or told is not subject else []
     reads, changes = _files_in_words(call, kind, leaves) or _files(kind, told, leaves, commands)
-    long_texts = [leaf.text for leaf in leaves if _is_long(leaf.text)]
+    long_texts = [leaf.text for leaf in leaves if is_long(leaf.text)]
     edit = _read_edit(leaves) if kind in ("edit", "write") or (kind == "shell" and changes) else None
     lead = _introduce(told or "".join(long_texts[:1]), is_script=bool(commands) and kind == "shell")
     output = redact(result.text) if result else ""
@@ -104,7 +96,10 @@ def read_tool_run(call: ToolCall, result: ToolResult | None, redact: Callable[[s
     has_failed = bool(failures) or (result is not None and result.is_error)
     retry_key = _retry_key(call, kind, subject, (*reads, *changes))
     invocations = _invocations(call, kind, told, commands, (*reads, *changes), retry_key)
-    end = _read_end(kind, invocations[-1], result, output, has_failed=has_failed)
+    looks = _ends_in_look(kind, invocations[-1], commands)
+    end = _read_end(result, output, has_failed=has_failed, looks=looks)
+    if end is RunEnd.LOOKED:  # what finds nothing, or a difference, has not failed
+        failures, has_failed = (), False
     if end is RunEnd.PASSED and _proves_nothing(commands, output):
         end = RunEnd.UNCLEAR
     if commands and not has_failed and not changes and (shown := shown_files(commands)):
@@ -114,7 +109,7 @@ def read_tool_run(call: ToolCall, result: ToolResult | None, redact: Callable[[s
         kind=kind,
         retry_key=retry_key,
         subject=lead,
-        details=() if commands and told is not subject else tuple(_details(leaves, subject)),
+        details=() if commands and told is not subject else tuple(read_details(leaves, kind, subject)),
         content=edit.added if edit else tuple(_content(long_texts, lead)),
         removed=edit.removed if edit else frozenset(),
         has_parts=_has_parts(commands, output),
@@ -122,7 +117,7 @@ def read_tool_run(call: ToolCall, result: ToolResult | None, redact: Callable[[s
         undone=undone_files(commands),
         reads=reads,
         changes=changes,
-        status=_status(output) if kind in ("shell", "") else "",
+        status=_status(output) if kind in ("shell", "") and end is not RunEnd.LOOKED else "",
         failures=failures,
         output=output,
         has_failed=has_failed,
@@ -137,7 +132,7 @@ def _has_parts(commands: Sequence[ShellCommand], output: str) -> bool:
     return not never_ran and sum(1 for command in commands if command.words and not command.is_piped) > 1
 
 
-def _find_subject(call: ToolCall, kind: str, leaves: list[_Leaf], redact: Callable[[str], str]) -> str:
+def _find_subject(call: ToolCall, kind: str, leaves: list[Leaf], redact: Callable[[str], str]) -> str:
     """Return what a call is about, in full; of a question tool, its questions."""
     if not kind:
         return ""
@@ -197,7 +192,7 @@ class _EditedLines:
     removed: frozenset[str]
 
 
-def _read_edit(leaves: Sequence[_Leaf]) -> _EditedLines | None:
+def _read_edit(leaves: Sequence[Leaf]) -> _EditedLines | None:
     """Read what an edit changed, from its texts before and after or from a patch."""
     old = _lines_of(leaf.text for leaf in leaves if bare_name(leaf.key) in _BEFORE_NAMES)
     new = _lines_of(leaf.text for leaf in leaves if bare_name(leaf.key) in _AFTER_NAMES)
@@ -222,7 +217,7 @@ def _lines_of(texts: Iterable[str]) -> dict[str, None]:
     return dict.fromkeys(line for line in bare if len(line) > 2)
 
 
-def _redact_leaf(leaf: _Leaf, redact: Callable[[str], str]) -> _Leaf:
+def _redact_leaf(leaf: Leaf, redact: Callable[[str], str]) -> Leaf:
     """Take secrets out of a value that JSON escapes; its name often says what it is.
 
     The arguments as a whole have been through `redact` before.
@@ -231,7 +226,7 @@ def _redact_leaf(leaf: _Leaf, redact: Callable[[str], str]) -> _Leaf:
         return leaf
     lead = f"{leaf.key}="
     said = redact(f"{lead}{leaf.text}")
-    return _Leaf(leaf.key, said.removeprefix(lead))
+    return Leaf(leaf.key, said.removeprefix(lead))
 
 
 def _retry_key(call: ToolCall, kind: str, subject: str, files: tuple[str, ...]) -> str:
@@ -245,25 +240,6 @@ def _retry_key(call: ToolCall, kind: str, subject: str, files: tuple[str, ...]) 
     return blake2b(f"{call.name} {what}".encode("utf-8", "replace"), digest_size=12).hexdigest()
 
 
-def _leaves(arguments: object) -> Iterator[_Leaf]:
-    """Yield the plain values inside arguments in order, each with the name it goes by; however deep."""
-    waiting = [("", arguments)]
-    while waiting:
-        key, value = waiting.pop()
-        if isinstance(value, dict):
-            waiting += [(str(name), inner) for name, inner in value.items()][::-1]
-        elif isinstance(value, list):
-            waiting += [(key, inner) for inner in reversed(value)]
-        elif isinstance(value, str):
-            yield _Leaf(key, value)
-        elif value is not None and value is not False:
-            yield _Leaf(key, json.dumps(value))
-
-
-def _is_long(text: str) -> bool:
-    return len(text) > _DETAIL_CHARS or "\n" in text
-
-
 def _introduce(said: str, *, is_script: bool) -> str:
     """Say what a call is about in one line: its first, or all of a script in short."""
     return sum_up(said)[:_SCRIPT_CHARS] if is_script and "\n" in said.strip() else _first_line(said)
@@ -271,19 +247,6 @@ def _introduce(said: str, *, is_script: bool) -> str:
 
 def _first_line(text: str) -> str:
     return text.strip().partition("\n")[0].rstrip()[:SUBJECT_CHARS]
-
-
-def _details(leaves: list[_Leaf], subject: str) -> Iterator[str]:
-    short = (leaf for leaf in leaves if leaf.text and not _is_long(leaf.text) and not _is_said(leaf, subject))
-    for leaf, _ in zip(short, range(_MOST_DETAILS), strict=False):
-        yield f"{leaf.key}={leaf.text}" if leaf.key else leaf.text
-
-
-def _is_said(leaf: _Leaf, subject: str) -> bool:
-    """Whether the subject has this, or it only says which shell runs it."""
-    if not subject or bare_name(leaf.key) not in COMMANDS:
-        return leaf.text == subject
-    return leaf.text in subject or len(leaf.text) <= _SHELL_NAME_CHARS
 
 
 def _content(texts: list[str], lead: str) -> Iterator[str]:
@@ -298,15 +261,15 @@ def _content(texts: list[str], lead: str) -> Iterator[str]:
 
 
 def _files(
-    kind: str, command: str, leaves: list[_Leaf], commands: Sequence[ShellCommand]
+    kind: str, command: str, leaves: list[Leaf], commands: Sequence[ShellCommand]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the files a call read, and those it changed."""
     if commands:
         return (), tuple(written_files(command, commands))
     paths = [leaf.text for leaf in leaves if is_path(leaf.text) and _names_a_file(leaf.key, kind)]
-    has_content = any(_is_long(leaf.text) for leaf in leaves)
+    has_content = any(is_long(leaf.text) for leaf in leaves)
     if not paths and has_content and kind in ("edit", ""):
-        paths = [path for leaf in leaves if _is_long(leaf.text) for path in patched_files(leaf.text)]
+        paths = [path for leaf in leaves if is_long(leaf.text) for path in patched_files(leaf.text)]
     paths = list(dict.fromkeys(paths))
     if _FILE_KINDS.get(kind, has_content and not kind):
         return (), tuple(paths)
@@ -314,13 +277,13 @@ def _files(
 
 
 def _files_in_words(
-    call: ToolCall, kind: str, leaves: list[_Leaf]
+    call: ToolCall, kind: str, leaves: list[Leaf]
 ) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
     """Return the files that a call tells of in words, as exported conversations do: "Edit file: a.py"."""
     family = family_of(call.name)
     if kind or family not in _FILE_KINDS:
         return None
-    last = [leaf.text.rpartition(" ")[2] for leaf in leaves if not _is_long(leaf.text)]
+    last = [leaf.text.rpartition(" ")[2] for leaf in leaves if not is_long(leaf.text)]
     paths = tuple(dict.fromkeys(word for word in last if is_path(word) and ("/" in word or "." in word)))
     if not paths:
         return None
@@ -357,23 +320,23 @@ def _failures(call: ToolCall, result: ToolResult | None, output: str) -> tuple[s
     return tuple(found) if found else (error.strip()[:_CONTENT_LINE_CHARS],)
 
 
-def _read_end(
-    kind: str, invocation: Invocation, result: ToolResult | None, output: str, *, has_failed: bool
-) -> RunEnd:
+def _read_end(result: ToolResult | None, output: str, *, has_failed: bool, looks: bool) -> RunEnd:
     """Say how a call ended; `has_failed` is what its output looks like."""
     if result is None:
         return RunEnd.UNCLEAR
-    if not has_failed and not result.is_error:
-        outcome = read_outcome(output)
-        return RunEnd.PASSED if not outcome.exit_code else _unless_look(kind, invocation, outcome.exit_code)
-    if _REFUSED.search(output[:_REFUSAL_CHARS]):
-        return RunEnd.REFUSED
     code = read_outcome(output).exit_code
-    if code == 0:
-        return RunEnd.UNCLEAR
-    return _unless_look(kind, invocation, code)
+    if has_failed or result.is_error:
+        if _REFUSED.search(output[:_REFUSAL_CHARS]):
+            return RunEnd.REFUSED
+        if code == 0:
+            return RunEnd.UNCLEAR
+    elif not code:
+        return RunEnd.PASSED
+    return RunEnd.LOOKED if looks and code in (None, *_NO_MATCH_CODES) else RunEnd.FAILED
 
 
-def _unless_look(kind: str, invocation: Invocation, code: int | None) -> RunEnd:
-    looks = kind in _LOOKING_KINDS or (invocation.aim is Aim.LOOK and code in (None, *_NO_MATCH_CODES))
-    return RunEnd.LOOKED if looks else RunEnd.FAILED
+def _ends_in_look(kind: str, invocation: Invocation, commands: Sequence[ShellCommand]) -> bool:
+    """Whether a call only looks, or its status is that of a command that looks at what others print."""
+    last = commands[-1] if commands else None
+    is_look = last is not None and last.is_piped and not _COMPARERS.isdisjoint(last.words[:1])
+    return kind in _LOOKING_KINDS or invocation.aim is Aim.LOOK or is_look

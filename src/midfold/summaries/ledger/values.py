@@ -87,7 +87,7 @@ class ToolRun:
         """Weigh up to `most` lines of the output; a line that was `said` before weighs nothing."""
         if self.precomputed and most == LEAST_LINES:
             return self.precomputed.lines
-        return weigh_output(self.output, most, said)
+        return weigh_output(self.output, most, said, is_file=self.kind == "read")
 
     def content_lines(self, most: int) -> WeightedLines:
         """Return up to `most` lines of the content."""
@@ -125,6 +125,13 @@ class Statement:
     """it only answers what the model asked, or says to go on"""
     is_final: bool = False
     """a model's last words of a turn, which answer the request before it"""
+    is_sent: bool = False
+    """a model told it to somebody by a tool"""
+
+    @property
+    def is_told(self) -> bool:
+        """Whether a model tells somebody what came of its work."""
+        return self.is_final or self.is_sent
 
     @property
     def text(self) -> str:

@@ -14,6 +14,7 @@ from midfold.summaries.ledger.sentences import (
     is_tag,
     split_sentences,
 )
+from midfold.summaries.tool_calls.frames import is_import, says_nothing, unframe, without_number
 from midfold.summaries.tool_calls.output import read_outcome
 
 LEAST_LINES = 8
@@ -83,14 +84,19 @@ def read_words(text: str, redact: Callable[[str], str]) -> Words:
     return Words(redact(text).strip())
 
 
-def weigh_output(output: str, most: int, said: Container[str] = ()) -> WeightedLines:
-    """Return up to `most` lines of both ends; a line that was `said` before weighs nothing."""
+def weigh_output(
+    output: str, most: int, said: Container[str] = (), *, is_file: bool = False
+) -> WeightedLines:
+    """Return up to `most` lines of both ends; a line that was `said` before weighs nothing.
+
+    Of a file, the numbers of its lines are left out, and lines that only import.
+    """
     is_json = output.startswith(("{", "["))
-    text = read_outcome(output).text if is_json else output
+    text = read_outcome(output).text if is_json else unframe(output)
     reach = most * _READ_CHARS_PER_LINE
     if len(text) > 2 * reach:
         text = f"{text[:reach]}\n{text[-reach:]}"
-    lines = list(_fields(text) if text.startswith(("{", "[")) else _lines(text, most))
+    lines = list(_fields(text) if text.startswith(("{", "[")) else _lines(text, most, is_file=is_file))
     if len(lines) > most:
         lines = [*lines[: most // 2], *lines[-(most - most // 2) :]]
     inner = range(_END_LINES, len(lines) - _END_LINES)
@@ -122,15 +128,17 @@ def _naming(text: str) -> float:
     return NAMING_FACTOR if _NAMING_SIGN.search(text) else 1.0
 
 
-def _lines(text: str, most: int) -> Iterator[str]:
+def _lines(text: str, most: int, *, is_file: bool) -> Iterator[str]:
     lines = text.split("\n")
     if len(lines) > 2 * most:
         lines = [*lines[:most], *lines[-most:]]
     for line in lines:
-        bare = line.strip()
+        bare = without_number(line.strip()) if is_file else line.strip()
+        if is_file and is_import(bare):
+            continue
         if len(bare) > _LINE_CHARS:
             yield from _pieces(bare)
-        elif len(bare) >= _SHORTEST_CHARS and not is_tag(bare):
+        elif len(bare) >= _SHORTEST_CHARS and not is_tag(bare) and not says_nothing(bare):
             yield bare
 
 

@@ -1,0 +1,186 @@
+"""Quotes what actions gave back and what they were given: each line once, with its newest mention.
+
+A line of a file that a later change replaced says how things were, and is not quoted. Nor is what a tool for
+files says of its own success: the notes tell what was changed.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from midfold.late_patterns import compile_late
+from midfold.summaries.digest.entries import Unit
+from midfold.summaries.ledger.file_states import FileState
+from midfold.summaries.ledger.invocations import Aim, RunEnd
+from midfold.summaries.ledger.values import STATE_PROGRAMS, Ledger
+from midfold.summaries.ledger.words import COMMIT, DEFINITION, WeightedLines, weigh_lines
+from midfold.summaries.tool_calls.frames import is_import, says_nothing
+
+_STATUS_WEIGHT = 6.0
+_OVERCOME, _MOST_OVERCOME = 0.5, 3
+"""for what went wrong and was overcome"""
+_FAILURE_WEIGHTS = (20.0, 14.0, 9.0, 5.0, 3.0)
+_READ_LINE_FACTOR = 0.15
+"""what a file says can be read again"""
+_CONTENT_WEIGHT, _LATER_CONTENT_WEIGHT = 1.5, 0.8
+_FIRST_CONTENT_LINES = 3
+_PRINTING_KINDS = ("shell", "")
+_CHANGING_KINDS = ("edit", "write")
+_SUPERSEDED = 0.5
+"""for output of a program that was run again since"""
+_WHOLE, _WHOLE_LINES = 1.7, 3
+"""for output of a few lines, which is all there is to say"""
+_RESULT = 4.5
+"""for the last lines of the newest run of a program"""
+_RESULT_LINES = 3
+_COMMITTED = 6.0
+"""for the line that tells of a commit"""
+_DEFINED = 2.0
+"""for a line of an edit that gives something a name"""
+_EMPTY = ("[]", "{}", "null", "None", "(empty)")
+_CAME_BACK_EMPTY = "came back empty"
+_MARGIN = compile_late(r"^(?:[E>|*]\s+|-+>\s*)+")
+"""what a test runner puts before the lines of a cause"""
+_SHORTEST_REPEATED = 12
+_AT_LINE = compile_late(r"([^\s:]{1,200}):\d{1,6}[:-]\s*(\S.*)")
+"""a line that a search found in a file"""
+_SHORTEST_FRAGMENT = 8
+
+
+@dataclass(slots=True)
+class ResultQuotes:
+    """Quotes lines of actions; a line that was offered once says nothing a second time."""
+
+    ledger: Ledger
+    factors: Sequence[float]
+    """how much each action matters beside what it is"""
+    most_lines: int
+    seen: set[str]
+    replaced: dict[str, int] = field(default_factory=dict)
+    """line of a file → the position of the newest change that replaced it"""
+    fragments: dict[str, list[tuple[str, int]]] = field(default_factory=dict)
+    """file → the same, for what may be a part of a line"""
+    changed_after: set[str] = field(default_factory=set)
+    """files that are changed in messages that stay"""
+
+    def __post_init__(self) -> None:
+        after = self.ledger.after.actions if self.ledger.after else ()
+        for position, action in enumerate((*self.ledger.actions, *after)):
+            run = action.run
+            if run.has_changed and position >= len(self.ledger.actions):
+                self.changed_after.update(map(_last_name, run.changes))
+            if run.removed and run.has_changed:
+                self.replaced.update(dict.fromkeys(run.removed, position))
+                for line in run.content:
+                    self.replaced.pop(line, None)
+                pieces = [(line, position) for line in run.removed if len(line) >= _SHORTEST_FRAGMENT]
+                for path in run.changes:
+                    self.fragments.setdefault(_last_name(path), []).extend(pieces)
+
+    def last_change(self, state: FileState) -> int:
+        """Return the position of the last change of a file; what was read before it may be outdated."""
+        if _last_name(state.path) in self.changed_after:
+            return len(self.ledger.actions)
+        return state.changed[-1] if state.changed else -1
+
+    def quote(
+        self, position: int, content: Sequence[str] | None = None, *, is_older: bool = False
+    ) -> list[Unit]:
+        """Say how an action ended, what went wrong, what it printed, and what it was given at length.
+
+        `content` is what is left of that, where a later action replaced some of it. `is_older` says that what
+        it read was changed since.
+        """
+        action, factor = self.ledger.actions[position], self.factors[position]
+        run, answered, units = action.run, action.answered, list[Unit]()
+        if run.end is RunEnd.REFUSED:
+            return units
+        if run.output.strip() in _EMPTY:
+            units.append(Unit(_CAME_BACK_EMPTY, _STATUS_WEIGHT, answered))
+        if run.status and (run.has_failed or not run.status.rstrip(">)]").endswith(" 0")):
+            units.append(Unit(run.status, _STATUS_WEIGHT, answered))
+        for number, failure in enumerate(run.failures[: len(_FAILURE_WEIGHTS)]):
+            if not _is_said(failure, units) and (number == 0 or failure not in self.seen):
+                self.seen.add(failure)
+                units.append(Unit(failure, _FAILURE_WEIGHTS[number] * factor, answered))
+        factor *= _READ_LINE_FACTOR if run.kind == "read" else 1.0
+        factor *= self._standing(position)
+        is_silent = is_older or (run.kind in _CHANGING_KINDS and not run.has_failed)
+        if not is_silent:
+            units += self._printed(position, factor, units)
+        if content is None:
+            given = run.content_lines(self.most_lines)
+        else:
+            given = weigh_lines([line for line in content if self.replaced.get(line, -1) <= position])
+        return [*units, *self._given(given, action.index, factor)]
+
+    def quote_overcome(self, position: int) -> list[Unit]:
+        """Say what went wrong before it went well: a successor may meet it again."""
+        action = self.ledger.actions[position]
+        causes = [cause for cause in action.run.failures[:_MOST_OVERCOME] if cause not in self.seen]
+        self.seen.update(causes)
+        factor = self.factors[position] * _OVERCOME
+        weights = [weight * factor for weight in _FAILURE_WEIGHTS]
+        return [
+            Unit(f"{cause} (settled)", weight, action.answered)
+            for cause, weight in zip(causes, weights, strict=False)
+        ]
+
+    def _printed(self, position: int, factor: float, told: Sequence[Unit]) -> Iterator[Unit]:
+        """Quote lines of the output that are not told yet and still hold."""
+        action = self.ledger.actions[position]
+        run = action.run
+        is_result = position in self.ledger.newest_results
+        lines = run.lines(self.most_lines, self.seen)
+        most = len(lines.texts)
+        factor *= _WHOLE if most <= _WHOLE_LINES and run.kind in _PRINTING_KINDS else 1.0
+        is_state = run.invocations[-1].program in STATE_PROGRAMS
+        for number, (line, weight) in enumerate(lines):
+            if line in self.seen or self._is_replaced(line, position) or _is_said(line, told):
+                continue
+            self.seen.add(line)
+            is_commit = COMMIT.match(line) is not None
+            is_end = number in (0, most - 1) if is_state else number >= most - _RESULT_LINES
+            tells = is_commit or run.kind == "ask" or (is_result and is_end)
+            by_standing = _COMMITTED if is_commit else _RESULT if tells else 1.0
+            yield Unit(line, weight * factor * by_standing, action.answered, is_conclusion=tells)
+
+    def _is_replaced(self, line: str, position: int) -> bool:
+        """Whether a later change took this line out of its file."""
+        if self.replaced.get(line, -1) > position:
+            return True
+        found = _AT_LINE.match(line) if self.fragments else None
+        if found is None:
+            return False
+        if self.replaced.get(found[2], -1) > position:
+            return True
+        return any(
+            at > position and text in found[2] for text, at in self.fragments.get(_last_name(found[1]), ())
+        )
+
+    def _standing(self, position: int) -> float:
+        """Lower what an action printed if a newer run of the same program says how it is now."""
+        if position in self.ledger.newest_results:
+            return 1.0
+        aim = self.ledger.actions[position].run.invocations[-1].aim
+        return 1.0 if aim in (Aim.NONE, Aim.LOOK) else _SUPERSEDED
+
+    def _given(self, lines: WeightedLines, index: int, factor: float) -> Iterator[Unit]:
+        """Quote what an action was given at length; a line that names something is a result of the work."""
+        said = [each for each in lines if not is_import(each[0]) and not says_nothing(each[0])]
+        for number, (line, weight) in enumerate(said):
+            if line not in self.seen:
+                self.seen.add(line)
+                by_position = _CONTENT_WEIGHT if number < _FIRST_CONTENT_LINES else _LATER_CONTENT_WEIGHT
+                defines = DEFINITION.match(line) is not None
+                by_position *= _DEFINED if defines else 1.0
+                yield Unit(line, by_position * weight * factor, index, is_conclusion=defines)
+
+
+def _is_said(line: str, told: Sequence[Unit]) -> bool:
+    """Whether a line only repeats what was told of the same result, but for its margin."""
+    bare = _MARGIN.sub("", line)
+    return len(bare) >= _SHORTEST_REPEATED and any(bare in unit.text for unit in told)
+
+
+def _last_name(path: str) -> str:
+    return path.replace("\\", "/").rpartition("/")[2]
