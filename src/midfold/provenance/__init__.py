@@ -4,7 +4,7 @@ Clients put reminders, command output, project files, reports of other agents an
 people speak in tool results, too. Only a person asks, and only a person or a project file sets rules.
 """
 
-from midfold.provenance.answers import PersonAnswer, find_answer
+from midfold.provenance.answers import PersonAnswer, find_answer, is_unanswered
 from midfold.provenance.authors import Author
 from midfold.provenance.positions import (
     COMMAND_BODY,
@@ -32,6 +32,7 @@ __all__ = [
     "is_rules_file",
     "is_short",
     "is_summary",
+    "is_unanswered",
     "main_author",
     "newest_asked",
     "person_words",

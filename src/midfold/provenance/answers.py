@@ -84,6 +84,11 @@ def find_answer(call: ToolCall, result: ToolResult | None) -> PersonAnswer | Non
     return None
 
 
+def is_unanswered(text: str) -> bool:
+    """Whether the result of a question says that nobody answered."""
+    return _NO_ANSWER.search(text[:160]) is not None
+
+
 def _read_answer(call: ToolCall, text: str) -> PersonAnswer | None:
     asked = " · ".join(_texts_under(call.parse_arguments(), _QUESTION_KEYS))
     options = list(_texts_under(call.parse_arguments(), _OPTION_KEYS))
@@ -100,7 +105,7 @@ def _read_answer(call: ToolCall, text: str) -> PersonAnswer | None:
     if found:
         return PersonAnswer(found, question)
     is_echo = text.lstrip("❓ ")[:40] in asked or asked[:40] in text
-    if _NO_ANSWER.search(text[:160]) or (asked and is_echo) or text[:1] in "{[":
+    if is_unanswered(text) or (asked and is_echo) or text[:1] in "{[":
         return None
     return PersonAnswer(text, question)
 

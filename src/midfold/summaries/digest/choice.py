@@ -17,9 +17,10 @@ from midfold.summaries.digest.entries import (
     EntryKind,
     Unit,
     cost,
+    join_looks,
 )
 from midfold.summaries.ledger.name_uses import find_words
-from midfold.summaries.sections import HEADINGS, join_sections
+from midfold.summaries.sections import HEADINGS, join_sections, quote_headings
 
 _FILL_ROUNDS = 6
 _FULL_ENOUGH = 0.993
@@ -102,9 +103,15 @@ def arrange(taken: Iterable[ChosenEntry], template: Template) -> str:
         order.insert(1, RULES_HEADING)
     order.insert(order.index(RULES_HEADING) + 1, ANSWERED_HEADING)
     sections: dict[str, list[str]] = {name: [] for name in order}
-    for each in sorted(taken, key=lambda each: each.entry.order):
-        heading = headings[each.entry.kind]
-        sections.setdefault(heading, []).append(each.text)
+    ordered = sorted(taken, key=lambda each: each.entry.order)
+    looks = [each.entry for each in ordered if each.entry.is_look and not each.units]
+    joined = {id(look) for look in looks} if len(looks) > 1 else set()
+    for each in ordered:
+        lines = sections.setdefault(headings[each.entry.kind], [])
+        if id(each.entry) not in joined:
+            lines.append(each.text)
+        elif each.entry is looks[0]:
+            lines.append(quote_headings(join_looks([look.head for look in looks])))
     return join_sections({name: "\n".join(lines) for name, lines in sections.items()})
 
 

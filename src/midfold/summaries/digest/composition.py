@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from midfold.late_patterns import compile_late
 from midfold.messages import Message
-from midfold.provenance import Author
+from midfold.provenance import Author, is_unanswered
 from midfold.summaries.digest.entries import (
     MUST,
     PIN_LABEL,
@@ -36,7 +36,7 @@ _STEP_WEIGHT = 20.0
 _DONE_STEP_WEIGHT = 6.0
 _ACTION_WEIGHT = 16.0
 _FAILED_ACTION_WEIGHT = 18.0
-_LOOK_WEIGHT = 12.0
+_LOOK_WEIGHT = 9.0
 """for what only looks, and changes nothing"""
 _PLAN_WEIGHT = 0.3
 """The newest to-do list stands for itself."""
@@ -45,9 +45,10 @@ _OPENING = compile_late(r"(?:<<-?\s?['\"]?\w{1,20}['\"]?|['\"(\\{])$")
 _OPENING_FACTOR = 0.5
 _CHANGED_FILE_WEIGHT = MUST / 100
 _READ_FILE_WEIGHT = 9.0
-_PASSING, _PASSING_WEIGHT, _FEW_PASSING, _MOST_PASSING = "made and deleted again:", 6.0, 2, 12
+_PASSING, _FEW_PASSING, _MOST_PASSING = "made and deleted again:", 2, 40
 _DETAIL_WEIGHT = 3.0
 _PLAN_DETAIL_WEIGHT = 0.1
+_PLAIN_COMMAND, _PLAIN_CHARS = 0.15, 80
 _STATUS_WEIGHT = 6.0
 
 _DETAILS_IN_HEAD_CHARS = 160
@@ -146,7 +147,8 @@ class _Writer:
         answers = {each.index for each in self.ledger.statements if each.author is Author.PERSON}
         for position, action in enumerate(actions):
             is_told = has_steps and (action.run.kind == "plan" or is_task_call(action.run.tool))
-            is_told = is_told or (action.run.kind == "ask" and action.answered in answers)
+            if action.run.kind == "ask":  # with an answer, it is quoted with that
+                is_told = action.answered in answers or is_unanswered(action.run.output)
             if not _is_about_files(action.run) and not is_told:
                 runs.setdefault(action.run.retry_key, []).append(position)
         # A line stands with its newest mention: how things are comes before how they were.
@@ -182,7 +184,9 @@ class _Writer:
             head, weight = f"{head}{REFUSED}", _ACTION_WEIGHT
         elif actions[-1].run.end is RunEnd.FAILED:
             head = f"{head} (failed{', settled' if positions[-1] in self.ledger.fixes else ''})"
-        return DigestEntry(kind, actions[0].index, head, weight * self.action_factors[positions[-1]], units)
+        weight *= self.action_factors[positions[-1]]
+        is_look = _only_looks(actions[-1].run) and kind is EntryKind.ACTION
+        return DigestEntry(kind, actions[0].index, head, weight, units, is_look=is_look)
 
     def _is_passing(self, state: FileState) -> bool:
         """Whether a file came and went within these messages."""
@@ -224,7 +228,7 @@ def _tell_passing(actions: Sequence[Action], states: Sequence[FileState]) -> Ite
         ends = sorted({actions[position].index for state in states for position in state.positions[-1:]})
         paths = ", ".join([state.path for state in states[-_MOST_PASSING:]])
         head = f"{format_indices(ends)} {_PASSING} {paths}"
-        yield DigestEntry(EntryKind.CHANGED, ends[-1], head, _PASSING_WEIGHT)
+        yield DigestEntry(EntryKind.CHANGED, ends[-1], head, _CHANGED_FILE_WEIGHT)
 
 
 def _find_overcome(actions: Sequence[Action], positions: Sequence[int]) -> frozenset[int]:
@@ -267,10 +271,13 @@ def _introduce(run: ToolRun, indices: Sequence[int]) -> tuple[str, list[Unit]]:
         return f"{name}: {run.subject}", [Unit(each, _detail_weight(run, each)) for each in run.details]
     if len(details) <= _DETAILS_IN_HEAD_CHARS:
         return f"{name}: {details}" if details else name, []
-    return name, [Unit(each, 2 * _detail_weight(run, each)) for each in run.details]
+    first = f": {run.details[0]}" if len(run.details[0]) <= _DETAILS_IN_HEAD_CHARS else ""
+    rest = run.details[1:] if first else run.details
+    return f"{name}{first}", [Unit(each, 2 * _detail_weight(run, each)) for each in rest]
 
 
 def _detail_weight(run: ToolRun, detail: str) -> float:
-    """Plans repeat themselves, and a flag says less than a name."""
+    """Plans repeat themselves, and a short command needs no words beside it."""
     weight = _PLAN_DETAIL_WEIGHT if run.kind == "plan" else _DETAIL_WEIGHT
+    weight *= _PLAIN_COMMAND if run.kind == "shell" and len(run.subject) <= _PLAIN_CHARS else 1.0
     return weight * min(1.0, len(detail) / _FULL_DETAIL_CHARS)

@@ -64,6 +64,7 @@ ANSWERED_HEADING = "Earlier Requests"
 """Code quotes requests under this heading whose work has ended, in every template."""
 NOTES_HEADING = "Notes"
 """A model wrote these lines without a heading."""
+LOOKED = "looked: "
 NAMES_HEADING, NAME_SEPARATOR = "Names in Use", ", "
 """Code lists names under this heading, in every template."""
 KIND_HEADINGS: dict[Template, dict[EntryKind, str]] = {
@@ -155,6 +156,8 @@ class DigestEntry:
     """false for a line of an earlier summary that was none"""
     is_conclusion: bool = False
     """its head says what was found, decided, told or measured last"""
+    is_look: bool = False
+    """it is an action that only looked"""
 
     @property
     def is_quotation(self) -> bool:
@@ -167,11 +170,17 @@ class DigestEntry:
         bare = SETTLED.sub("", LABEL.sub("", self.head.removeprefix(PIN_LABEL)))
         return FILE_USES.sub("", bare) if self.kind in (EntryKind.CHANGED, EntryKind.READ) else bare
 
+    def _own_number(self) -> int | None:
+        """Return the message that an action stands in, where it is one: what comes from it needs no label."""
+        label = LABEL.match(self.head) if self.kind in _OUTCOME_KINDS else None
+        return int(label[1]) if label and label[1].isdigit() else None
+
     def render(self, chosen: Iterable[Unit]) -> str:
         """Write the entry as one line; a unit from another message than the one before it says which."""
         if self.kind is EntryKind.NAMES:
             return f"- {self.head} {NAME_SEPARATOR.join([unit.text for unit in chosen])}"
-        pieces, index, lead = [self.head], None, ""
+        pieces, lead = [self.head], ""
+        index = own = self._own_number()
         for unit in chosen:
             # A unit is one line: what a tool printed must not be able to write sections of its own.
             text = " ".join(unit.text.splitlines())
@@ -180,7 +189,7 @@ class DigestEntry:
             lead = unit.lead
             is_labelled = unit.index not in (None, index)
             text = f"[{unit.index}] {text}" if is_labelled else text
-            if is_labelled and index is None and self.kind in _OUTCOME_KINDS:
+            if is_labelled and index == own and self.kind in _OUTCOME_KINDS:
                 pieces[-1] += f"{OUTCOME}{text}"
             else:
                 pieces.append(text)
@@ -193,6 +202,18 @@ class DigestEntry:
 def split_item(item: str) -> list[str]:
     """Part an item of the notes into its head and its pieces."""
     return _BREAK.split(item)
+
+
+def join_looks(heads: Sequence[str]) -> str:
+    """Write in one line what was looked at without anything to tell of it."""
+    looks = []
+    for head in heads:
+        label = LABEL.match(head)
+        subject = head[label.end() :].partition(": ")[2] if label else ""
+        looks.append(f"{label[0]}{subject}" if label and subject else head)
+    first = LABEL.match(looks[0])
+    start = f"{first[0]}{LOOKED}{looks[0][first.end() :]}" if first else f"{LOOKED}{looks[0]}"
+    return f"- {SEPARATOR.join([start, *looks[1:]])}"
 
 
 def answered_at(index: int) -> str:

@@ -41,12 +41,19 @@ _USUAL_PART = 0.3
 _LEAST_TURNS = 8
 _LATER_LEAD = 1.02
 
-_TONES = {Tone.STATES: 1.0, Tone.ANNOUNCES: 0.0, Tone.ASKS: 0.0, Tone.DOUBTS: 0.3, Tone.WAITS: 0.0}
+_TONES = {
+    Tone.STATES: 1.0,
+    Tone.ANNOUNCES: 0.0,
+    Tone.ASKS: 0.0,
+    Tone.DOUBTS: 0.3,
+    Tone.WAITS: 0.0,
+    Tone.SHOWS: 0.0,
+}
 """what a sentence weighs once the talk went on: a question was answered, a guess and a wait are over"""
 _CONCLUDING = 0.6
 """So much of a sentence must be new for a conclusion."""
-_TOLD_DOUBT = 0.7
-"""for a guess in the last words of a turn"""
+_TOLD_TONES = {Tone.DOUBTS: 0.7, Tone.ANNOUNCES: 1.0, Tone.SHOWS: 0.6}
+"""where this is different for the last words of a turn"""
 _REFUTED = 0.1
 """for the word that all is well with something that failed since"""
 _CUT_OFF = (":", "：")
@@ -214,7 +221,7 @@ def _weigh_tones(
     """Say how much each sentence still tells now that the talk went on."""
     if statement.author is not Author.MODEL:
         return [1.0] * len(news)
-    tones = {**_TONES, Tone.DOUBTS: _TOLD_DOUBT, Tone.ANNOUNCES: 1.0} if statement.is_told else _TONES
+    tones = {**_TONES, **_TOLD_TONES} if statement.is_told else _TONES
     if not is_over:
         tones = {**tones, Tone.WAITS: 1.0, Tone.ASKS: tones[Tone.DOUBTS]}
     leads = {each[-1] for each in news}

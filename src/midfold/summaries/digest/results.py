@@ -11,9 +11,9 @@ from midfold.late_patterns import compile_late
 from midfold.summaries.digest.entries import Unit
 from midfold.summaries.ledger.file_states import FileState
 from midfold.summaries.ledger.invocations import Aim, RunEnd
-from midfold.summaries.ledger.values import STATE_PROGRAMS, Ledger
+from midfold.summaries.ledger.values import STATE_PROGRAMS, Action, Ledger
 from midfold.summaries.ledger.words import COMMIT, DEFINITION, WeightedLines, weigh_lines
-from midfold.summaries.tool_calls.frames import is_import, says_nothing
+from midfold.summaries.tool_calls.frames import is_idle
 
 _STATUS_WEIGHT = 6.0
 _OVERCOME, _MOST_OVERCOME = 0.5, 3
@@ -34,6 +34,8 @@ _RESULT = 4.5
 _RESULT_LINES = 3
 _COMMITTED = 6.0
 """for the line that tells of a commit"""
+_RECORD, _RECORD_FIELDS = 2.5, 8
+"""for the first fields of an object that a tool of the work's own gave back"""
 _DEFINED = 2.0
 """for a line of an edit that gives something a name"""
 _EMPTY = ("[]", "{}", "null", "None", "(empty)")
@@ -111,7 +113,7 @@ class ResultQuotes:
             given = run.content_lines(self.most_lines)
         else:
             given = weigh_lines([line for line in content if self.replaced.get(line, -1) <= position])
-        return [*units, *self._given(given, action.index, factor)]
+        return [*units, *self._given(given, action, factor)]
 
     def quote_overcome(self, position: int) -> list[Unit]:
         """Say what went wrong before it went well: a successor may meet it again."""
@@ -133,6 +135,7 @@ class ResultQuotes:
         lines = run.lines(self.most_lines, self.seen)
         most = len(lines.texts)
         factor *= _WHOLE if most <= _WHOLE_LINES and run.kind in _PRINTING_KINDS else 1.0
+        is_record = not run.kind and run.output.startswith("{")
         is_state = run.invocations[-1].program in STATE_PROGRAMS
         for number, (line, weight) in enumerate(lines):
             if line in self.seen or self._is_replaced(line, position) or _is_said(line, told):
@@ -142,6 +145,7 @@ class ResultQuotes:
             is_end = number in (0, most - 1) if is_state else number >= most - _RESULT_LINES
             tells = is_commit or run.kind == "ask" or (is_result and is_end)
             by_standing = _COMMITTED if is_commit else _RESULT if tells else 1.0
+            by_standing *= _RECORD if is_record and number < _RECORD_FIELDS else 1.0
             yield Unit(line, weight * factor * by_standing, action.answered, is_conclusion=tells)
 
     def _is_replaced(self, line: str, position: int) -> bool:
@@ -164,9 +168,10 @@ class ResultQuotes:
         aim = self.ledger.actions[position].run.invocations[-1].aim
         return 1.0 if aim in (Aim.NONE, Aim.LOOK) else _SUPERSEDED
 
-    def _given(self, lines: WeightedLines, index: int, factor: float) -> Iterator[Unit]:
+    def _given(self, lines: WeightedLines, action: Action, factor: float) -> Iterator[Unit]:
         """Quote what an action was given at length; a line that names something is a result of the work."""
-        said = [each for each in lines if not is_import(each[0]) and not says_nothing(each[0])]
+        subject, index = action.run.subject, action.index
+        said = [each for each in lines if not is_idle(each[0]) and each[0] not in subject]
         for number, (line, weight) in enumerate(said):
             if line not in self.seen:
                 self.seen.add(line)

@@ -7,6 +7,7 @@ from itertools import islice
 
 from midfold.late_patterns import compile_late
 from midfold.summaries.tool_calls.families import COMMANDS, FOLDERS, PATHS, bare_name
+from midfold.summaries.tool_calls.output import find_names
 
 _DETAIL_CHARS = 240
 _MOST_DETAILS = 12
@@ -49,26 +50,27 @@ def is_long(text: str) -> bool:
     return len(text) > _DETAIL_CHARS or "\n" in text
 
 
-def read_details(leaves: Sequence[Leaf], kind: str, subject: str) -> Iterator[str]:
+def read_details(leaves: Sequence[Leaf], tool: str, kind: str, subject: str) -> Iterator[str]:
     """Say in words what a call was given beside what it is about; how a known tool is set says nothing."""
     short = (leaf for leaf in leaves if leaf.text and not is_long(leaf.text) and not _is_said(leaf, subject))
-    told = (_describe(leaf, kind) if subject and kind else _spell_out(leaf) for leaf in short)
+    told = (_describe(leaf, kind) if subject and kind else _spell_out(leaf, tool) for leaf in short)
     yield from islice(dict.fromkeys(filter(None, told)), _MOST_DETAILS)
 
 
 def _describe(leaf: Leaf, kind: str) -> str:
     """Return the words of a value, or where a search looks; a flag, a number or a mode is a setting."""
-    if " " in leaf.text.strip() or not leaf.text.isascii():
+    is_name = kind == "agent" and find_names(leaf.text) == [leaf.text]
+    if " " in leaf.text.strip() or is_name or not leaf.text.isascii():
         return leaf.text
     is_place = kind in _PLACED_KINDS and bare_name(leaf.key) in _PLACES
     return f"in {leaf.text}" if is_place and len(leaf.text) > 1 else ""
 
 
-def _spell_out(leaf: Leaf) -> str:
+def _spell_out(leaf: Leaf, tool: str) -> str:
     key = " ".join(_KEY_JOINT.split(leaf.key)).strip()
     if leaf.text == "true":
         return key
-    return leaf.text if not key or leaf.key in _TALKING else f"{key} {leaf.text}"
+    return leaf.text if not key or leaf.key in _TALKING or leaf.key == tool.lower() else f"{key} {leaf.text}"
 
 
 def _is_said(leaf: Leaf, subject: str) -> bool:

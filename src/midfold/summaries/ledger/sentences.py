@@ -10,6 +10,7 @@ from enum import IntEnum
 from functools import cache
 
 from midfold.late_patterns import compile_late
+from midfold.summaries.tool_calls.output import cut_at_word
 from midfold.texts import read_text
 
 _FULL_SENTENCE_WORDS = 12
@@ -36,6 +37,7 @@ _DOING = compile_late(r"^(?:i'm|i am|we're|we are)\s(?:\w+\s)?\w+ing\b")
 _TAG_CHARS = 48
 _ANNOUNCED_FACTOR = 0.2
 _QUESTION_ENDS = ("?", "？", "؟")
+_FENCES = ("```", "~~~")
 _TRAILING = "*_)\"'」 "
 _ITEM = compile_late(r"\s{0,12}(?:[-*+•]\s|\d{1,3}[.)]\s|\|)")
 _TABLE_RULE = compile_late(r"[\s|:+-]+$")
@@ -52,6 +54,8 @@ class Tone(IntEnum):
     ASKS = 2
     DOUBTS = 3
     WAITS = 4
+    SHOWS = 5
+    """it is a line of code"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +77,13 @@ class WeightedSentences:
 def split_sentences(text: str) -> WeightedSentences:
     """Return the sentences that say something, each once."""
     leads: dict[str, str] = {}
-    for sentence, lead in _sentences(text):
+    shown: set[str] = set()
+    for sentence, lead, is_code in _sentences(text):
         leads.setdefault(sentence, lead)
+        if is_code:
+            shown.add(sentence)
     texts = tuple(leads)
-    tones = tuple(map(read_tone, texts))
+    tones = tuple([Tone.SHOWS if text in shown else read_tone(text) for text in texts])
     weights = (
         weigh_sentence(text) * (_ANNOUNCED_FACTOR if tone is Tone.ANNOUNCES else 1.0)
         for text, tone in zip(texts, tones, strict=True)
@@ -84,12 +91,20 @@ def split_sentences(text: str) -> WeightedSentences:
     return WeightedSentences(texts, tuple(weights), tuple(map(decides, texts)), tones, tuple(leads.values()))
 
 
-def _sentences(text: str) -> Iterator[tuple[str, str]]:
-    """Yield sentences line by line, each with its lead."""
+def _sentences(text: str) -> Iterator[tuple[str, str, bool]]:
+    """Yield sentences line by line, each with its lead, and whether it is code."""
     lead = header = ""
+    is_code = False
     for line in text.split("\n"):
         bare = line.strip()
         if not bare:
+            continue
+        if bare.startswith(_FENCES) and bare.count(bare[:3]) == 1:
+            is_code = not is_code
+            continue
+        if is_code:
+            if len(bare) >= _SHORTEST_SENTENCE_CHARS and not is_tag(bare):
+                yield cut_at_word(bare, _SENTENCE_CHARS), "", True
             continue
         is_row = bare[0] == "|"
         is_item = is_row or _ITEM.match(line) is not None
@@ -99,9 +114,9 @@ def _sentences(text: str) -> Iterator[tuple[str, str]]:
         header = header if is_row else ""
         above = (header if is_row else lead) if is_item else ""
         for piece in _SENTENCE_END.split(bare):
-            said = piece.strip()[:_SENTENCE_CHARS]
+            said = cut_at_word(piece.strip(), _SENTENCE_CHARS)
             if len(said) >= _SHORTEST_SENTENCE_CHARS and not is_tag(said):
-                yield said, above
+                yield said, above, False
         if not is_item:
             title = bare.strip(_EMPHASIS)
             leads = title.endswith((":", "：")) or (bare[0] in "#*" and bare[-1] == "*") or bare[0] == "#"

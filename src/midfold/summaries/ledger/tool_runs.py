@@ -39,7 +39,7 @@ from midfold.summaries.tool_calls.families import (
     format_argument,
     kind_of,
 )
-from midfold.summaries.tool_calls.output import find_failures, read_outcome
+from midfold.summaries.tool_calls.output import cut_at_word, find_failures, read_outcome
 from midfold.summaries.tool_calls.stubs import error_of
 
 SUBJECT_CHARS = 600
@@ -98,18 +98,20 @@ def read_tool_run(call: ToolCall, result: ToolResult | None, redact: Callable[[s
     invocations = _invocations(call, kind, told, commands, (*reads, *changes), retry_key)
     looks = _ends_in_look(kind, invocations[-1], commands)
     end = _read_end(result, output, has_failed=has_failed, looks=looks)
-    if end is RunEnd.LOOKED:  # what finds nothing, or a difference, has not failed
-        failures, has_failed = (), False
+    if end is RunEnd.LOOKED and not find_failures(read_outcome(output).text, 1):
+        failures, has_failed = (), False  # it found nothing, or a difference
     if end is RunEnd.PASSED and _proves_nothing(commands, output):
         end = RunEnd.UNCLEAR
     if commands and not has_failed and not changes and (shown := shown_files(commands)):
         kind, reads = "read", tuple(shown)
+    is_told = bool(commands) and told is not subject
+    details = () if is_told else read_details(leaves, call.name, kind, subject)
     return ToolRun(
         tool=call.name or "tool",
         kind=kind,
         retry_key=retry_key,
         subject=lead,
-        details=() if commands and told is not subject else tuple(read_details(leaves, kind, subject)),
+        details=tuple(details),
         content=edit.added if edit else tuple(_content(long_texts, lead)),
         removed=edit.removed if edit else frozenset(),
         has_parts=_has_parts(commands, output),
@@ -213,7 +215,7 @@ def _read_edit(leaves: Sequence[Leaf]) -> _EditedLines | None:
 
 def _lines_of(texts: Iterable[str]) -> dict[str, None]:
     lines = (line for text in texts for line in text.split("\n", _MOST_PATCH_LINES)[:_MOST_PATCH_LINES])
-    bare = (line.strip()[:_CONTENT_LINE_CHARS] for line in lines)
+    bare = (cut_at_word(line.strip(), _CONTENT_LINE_CHARS) for line in lines)
     return dict.fromkeys(line for line in bare if len(line) > 2)
 
 
@@ -242,11 +244,13 @@ def _retry_key(call: ToolCall, kind: str, subject: str, files: tuple[str, ...]) 
 
 def _introduce(said: str, *, is_script: bool) -> str:
     """Say what a call is about in one line: its first, or all of a script in short."""
-    return sum_up(said)[:_SCRIPT_CHARS] if is_script and "\n" in said.strip() else _first_line(said)
+    return (
+        cut_at_word(sum_up(said), _SCRIPT_CHARS) if is_script and "\n" in said.strip() else _first_line(said)
+    )
 
 
 def _first_line(text: str) -> str:
-    return text.strip().partition("\n")[0].rstrip()[:SUBJECT_CHARS]
+    return cut_at_word(text.strip().partition("\n")[0].rstrip(), SUBJECT_CHARS)
 
 
 def _content(texts: list[str], lead: str) -> Iterator[str]:
@@ -254,7 +258,7 @@ def _content(texts: list[str], lead: str) -> Iterator[str]:
     seen = {lead}
     lines = (line for text in texts for line in text.split("\n", _MOST_CONTENT_LINES)[:_MOST_CONTENT_LINES])
     for line in islice(lines, _MOST_CONTENT_LINES):
-        bare = line.strip()[:_CONTENT_LINE_CHARS]
+        bare = cut_at_word(line.strip(), _CONTENT_LINE_CHARS)
         if len(bare) > 2 and bare not in seen:
             seen.add(bare)
             yield bare
@@ -317,7 +321,7 @@ def _failures(call: ToolCall, result: ToolResult | None, output: str) -> tuple[s
     if not error:
         return ()
     found = find_failures(read_outcome(output).text, _MOST_FAILURES)
-    return tuple(found) if found else (error.strip()[:_CONTENT_LINE_CHARS],)
+    return tuple(found) if found else (cut_at_word(error.strip(), _CONTENT_LINE_CHARS),)
 
 
 def _read_end(result: ToolResult | None, output: str, *, has_failed: bool, looks: bool) -> RunEnd:

@@ -11,6 +11,7 @@ _LABELLED = compile_late(r"[A-Z][\w ]{1,30}:(?:\s|$)|[A-Z]\w{2,20} exited with (
 """a line of a frame before an output: `Wall time: 0.4 seconds`"""
 _OPENS_OUTPUT = compile_late(r"(?:Output|Stdout|STDOUT|Result):[ \t]*")
 _MOST_FRAME_LINES = 10
+_NOTE_CHARS = 100
 _FRAME_CHARS = 2_000
 _EMPTY_LABEL = compile_late(r"[A-Z][\w ]{1,30}:\s*(?:\((?:none|empty|root)\)|-?\d{1,12})?\s*$")
 """a line of a frame behind an output: a label with nothing, or a number"""
@@ -33,10 +34,14 @@ _IMPORTS = compile_late(
     r"(?:from\s[\w.]+\simport\b|import\s|#\s?include\b|using\s[\w.:]+;|package\s[\w.]+;?$|use\s[\w:]+(?:::|;)"
     r"|(?:const|let|var)\s[\w{}, ]+=\s?require\(|require\s['\"]|export\s\*\sfrom\b|#!/|<!DOCTYPE\b|<\?xml\b)"
 )
+_DOCUMENT_END = compile_late(r"(?:[A-Z]{2,12}['\")]{0,3}|.{0,200}<<-?\s?['\"]?[A-Z]\w{1,20}['\"]?)$")
+"""how a text inside a command is opened and closed"""
 
 
 def unframe(text: str) -> str:
-    """Return an output without the labels before and behind it."""
+    """Return an output without the labels before and behind it; nothing of a mere note in brackets."""
+    if text[:1] == "(" and len(text) <= _NOTE_CHARS and text.rstrip()[-1:] == ")":
+        return ""
     lines = text[:_FRAME_CHARS].split("\n", _MOST_FRAME_LINES)
     for number, line in enumerate(lines[:_MOST_FRAME_LINES]):
         opening = _OPENS_OUTPUT.match(line)
@@ -62,6 +67,11 @@ def without_number(line: str) -> str:
     """Return a line of a file without its number."""
     found = _GUTTER.match(line)
     return line[found.end() :].strip() if found else line
+
+
+def is_idle(line: str) -> bool:
+    """Whether a line of a text that was written says nothing of its own: an import, a mark, an end."""
+    return is_import(line) or says_nothing(line) or _DOCUMENT_END.match(line) is not None
 
 
 def is_import(line: str) -> bool:

@@ -15,6 +15,7 @@ from midfold.late_patterns import compile_late
 DECISIVE_CHARS = 200
 _NOTE_CHARS = 100  # more than the note between two ends takes, so that a cut always saves something
 _JSON_CHARS = 500_000
+_WORD_CHARS = 40
 _WINDOW_CHARS = 20_000
 
 _UNPRINTABLE = compile_late(
@@ -53,6 +54,14 @@ def one_line(text: str, limit: int) -> str:
     if len(line) <= limit and len(start) == len(text):
         return line
     return line[: limit - 1].rstrip() + "…"
+
+
+def cut_at_word(text: str, most: int) -> str:
+    """Return at most `most` characters of a line; one that is cut ends with a whole word and a mark."""
+    if len(text) <= most:
+        return text
+    stop = text.rfind(" ", most - _WORD_CHARS, most)
+    return f"{text[: stop if stop > 0 else most - 1].rstrip()}…"
 
 
 def fit_sizes(sizes: Sequence[int], budget: int) -> int:
@@ -159,9 +168,9 @@ def first_words(text: str) -> str:
 
 
 def last_words(text: str) -> str:
-    """Return the last line that says something, labels of the tool's own left out."""
-    lines = filter(_speaks, reversed(text[-_WINDOW_CHARS:].split("\n")))
-    return next((line for line in lines if not _LABEL.match(line)), "")
+    """Return the last line that says something, labels of the tool's own left out if there is another."""
+    lines = [*filter(_speaks, reversed(text[-_WINDOW_CHARS:].split("\n")))]
+    return next((line for line in lines if not _LABEL.match(line)), next(iter(lines), ""))
 
 
 def _speaks(line: str) -> bool:

@@ -214,6 +214,8 @@ _QUOTING_COMMAND = compile_late(
     r"|git\s(?:-\S{1,100}\s){0,3}(?:show|log|diff|blame|grep))\b"
 )
 _OWN_ERROR_CHARS = 1_000
+_REASON_LINES = 12
+"""An error of so few lines begins with its reason, and may end with how to call the program."""
 
 
 def error_of(call: ToolCall, result: ToolResult) -> str | None:
@@ -230,7 +232,8 @@ def error_of(call: ToolCall, result: ToolResult) -> str | None:
         format_argument(first_of(arguments_of(call), COMMANDS))
     )
     if result.is_error or (outcome.exit_code and not quotes):
-        return find_failure(text) or (last_words(text) if kind_of(call) == "shell" else first_words(text))
+        is_long = kind_of(call) == "shell" and text.count("\n") > _REASON_LINES
+        return find_failure(text) or (last_words(text) if is_long else first_words(text))
     if quotes and not outcome.exit_code:
         if len(text) <= _OWN_ERROR_CHARS and _begins_wrong(text):
             return find_failure(text)
