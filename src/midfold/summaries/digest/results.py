@@ -23,6 +23,8 @@ _READ_LINE_FACTOR = 0.15
 """what a file says can be read again"""
 _CONTENT_WEIGHT, _LATER_CONTENT_WEIGHT = 1.5, 0.8
 _FIRST_CONTENT_LINES = 3
+_SCRIPT_LINE = 0.5
+"""for a line of a script that was run once"""
 _PRINTING_KINDS = ("shell", "")
 _CHANGING_KINDS = ("edit", "write")
 _SUPERSEDED = 0.5
@@ -98,7 +100,7 @@ class ResultQuotes:
             return units
         if run.output.strip() in _EMPTY:
             units.append(Unit(_CAME_BACK_EMPTY, _STATUS_WEIGHT, answered))
-        if run.status and (run.has_failed or not run.status.rstrip(">)]").endswith(" 0")):
+        if run.status and not run.status.rstrip(">)]").endswith(" 0"):
             units.append(Unit(run.status, _STATUS_WEIGHT, answered))
         for number, failure in enumerate(run.failures[: len(_FAILURE_WEIGHTS)]):
             if not _is_said(failure, units) and (number == 0 or failure not in self.seen):
@@ -171,6 +173,7 @@ class ResultQuotes:
     def _given(self, lines: WeightedLines, action: Action, factor: float) -> Iterator[Unit]:
         """Quote what an action was given at length; a line that names something is a result of the work."""
         subject, index = action.run.subject, action.index
+        factor *= _SCRIPT_LINE if action.run.kind == "shell" and not action.run.changes else 1.0
         said = [each for each in lines if not is_idle(each[0]) and each[0] not in subject]
         for number, (line, weight) in enumerate(said):
             if line not in self.seen:

@@ -60,6 +60,12 @@ _BEFORE_NAMES = frozenset(map(bare_name, TEXTS_BEFORE))
 _AFTER_NAMES = frozenset(map(bare_name, (*TEXTS_AFTER, *CONTENTS)))
 _PATCH = compile_late(r"^(?:\*\*\* |\+\+\+ |@@ )", re.MULTILINE)
 _MOST_PATCH_LINES = 600
+_SEARCH_REPLACE = compile_late(
+    r"^[<-]{5,9} ?SEARCH[^\n]{0,40}\n(?::[^\n]{0,40}\n){0,4}(?:-{5,9}\n)?(.{0,20000}?)"
+    r"^={5,9}\n(.{0,20000}?)^[>+]{5,9} ?REPLACE",
+    re.MULTILINE | re.DOTALL,
+)
+"""an edit that is written as what to look for and what to put in its place"""
 _ESCAPED = compile_late(r"[\n\"\\\t]")
 _FILE_KINDS = {"read": False, "edit": True, "write": True}
 
@@ -203,6 +209,9 @@ def _read_edit(leaves: Sequence[Leaf]) -> _EditedLines | None:
         lines = [line for patch in patches for line in patch.split("\n", _MOST_PATCH_LINES)]
         old = _lines_of(line[1:] for line in lines if line.startswith("-") and not line.startswith("---"))
         new = _lines_of(line[1:] for line in lines if line.startswith("+") and not line.startswith("+++"))
+    if not old and not new:
+        pairs = [pair for leaf in leaves for pair in _SEARCH_REPLACE.findall(leaf.text)]
+        old, new = _lines_of(before for before, _ in pairs), _lines_of(after for _, after in pairs)
     if not old and not new:
         return None
     added = [line for line in new if line not in old]

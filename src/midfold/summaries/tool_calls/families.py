@@ -17,8 +17,14 @@ URLS = ("url", "urls", "uri")
 COMMANDS = ("command", "cmd", "commands", "command_line", "code", "script", "input")
 PATCHES = ("input", "patch", "diff")
 CONTENTS = ("content", "contents", "file_text", "text", "file_content")
-TEXTS_BEFORE = ("old_string", "old_str", "oldText", "old_text", "search")
-TEXTS_AFTER = ("new_string", "new_str", "newText", "new_text", "replace", "insert_text", "text")
+TEXTS_BEFORE = (
+    *("old_string", "old_str", "old_text", "old_code", "old_content", "old_lines", "old"),
+    *("search", "find", "before", "original"),
+)
+TEXTS_AFTER = (
+    *("new_string", "new_str", "new_text", "new_code", "new_content", "new_lines", "new"),
+    *("replace", "replace_with", "replacement", "insert_text", "after", "updated", "text"),
+)
 STEPS = ("todos", "plan", "tasks", "items", "steps")
 
 # Family → words of its tools' names, and the arguments that say what a call is about. The first family that
