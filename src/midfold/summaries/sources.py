@@ -28,6 +28,7 @@ from midfold.summaries.ledger.commands import read_invocations
 from midfold.summaries.ledger.exchanges import Exchanges
 from midfold.summaries.ledger.names import NameReader
 from midfold.summaries.ledger.open_failures import BrokenRun, Course
+from midfold.summaries.ledger.rules import is_lifted
 from midfold.summaries.ledger.shell import read_commands
 from midfold.summaries.ledger.values import Ledger, Rule
 from midfold.summaries.sections import CORRECTIONS_HEADING
@@ -134,6 +135,7 @@ def gather_sources(job: SummaryJob, *, choose_rules: ChooseRules | None = None) 
     ledger = reading.ledger
     known = [*rules, *ledger.rules]
     known = corrections.filter_rules(known) if corrections else known
+    known = [rule for rule in known if not _is_over(rule, ledger)]
     pins = choose_rules(job, known) if choose_rules else choose_pins(job, known)
     # A rule that is pinned no longer is still something that the user said.
     earlier += request_entries(rule for rule in rules if rule not in pins)
@@ -156,6 +158,13 @@ def gather_sources(job: SummaryJob, *, choose_rules: ChooseRules | None = None) 
     weigh_surprise(merged)
     merged = corrections.filter_entries(merged) if corrections else merged
     return Sources(ledger, pins, focus_on(merged, job.focus) if job.focus else merged, corrections)
+
+
+def _is_over(rule: Rule, ledger: Ledger) -> bool:
+    """Whether a person took up since what a rule only put off, be it in words that stay."""
+    said = (*ledger.statements, *(ledger.after.statements if ledger.after else ()))
+    later = [each for each in said if each.author is Author.PERSON and each.index > (rule.index or 0)]
+    return rule.index is not None and any(is_lifted(rule.text, each.text) for each in later)
 
 
 def _read_corrections(previous: str) -> "Corrections | None":

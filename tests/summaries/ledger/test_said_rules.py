@@ -75,3 +75,28 @@ def test_an_answer_through_a_dialog_sets_a_rule():
         Message("tool", (ToolResult("1", "never in the home folder"),)),
     ]
     assert rules_of(messages) == [("never in the home folder", Author.PERSON, "")]
+
+
+@pytest.mark.parametrize(
+    ("said", "rule"),
+    [
+        (
+            "Don't round each line. Round the subtotal once, half-up. Thanks!",
+            "Don't round each line. Round the subtotal once, half-up.",
+        ),
+        ("不要用 pip。改用 uv。", "不要用 pip。改用 uv。"),
+        ("Не используй pip. Вместо него uv.", "Не используй pip. Вместо него uv."),
+        (
+            "Bitte niemals pip verwenden. Nimm stattdessen uv.",
+            "Bitte niemals pip verwenden. Nimm stattdessen uv.",
+        ),
+        ("The hooks use the wrapper by default\nThis should never be changed", None),
+    ],
+)
+def test_a_rule_stands_with_what_it_points_to_and_what_to_do_instead(said, rule):
+    [found] = find_rules(said)
+    assert found == (rule or "The hooks use the wrapper by default; This should never be changed")
+
+
+def test_a_sentence_about_something_else_is_no_part_of_a_rule():
+    assert find_rules("Never push to main. Show me the tides of Oban.") == ["Never push to main."]

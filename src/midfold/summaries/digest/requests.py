@@ -16,6 +16,7 @@ _ANSWERED_LINE_WEIGHT = 4.0
 _ANSWERED_CHARS, _WHOLE_ANSWERED_CHARS = 240, 560
 """of a request whose work has ended, what is quoted first; a shorter one is quoted whole"""
 _MOST_LINES = 40
+_REST_PART = 0.4
 _LEAST_SAME_CHARS = 20
 _QUESTION_CHARS, _ANSWERED_QUESTION_CHARS = 400, 160
 
@@ -65,9 +66,17 @@ def _answered(statement: Statement, answer: int, found: Sequence[str], said: set
     units += [
         Unit(line, _ANSWERED_LINE_WEIGHT * max(weight, weigh_sentence(line)))
         for line, weight in rest
-        if line not in said and line not in rules
+        if line not in said and line not in rules and not _is_ruled(line, found)
     ]
     return DigestEntry(EntryKind.ANSWERED, statement.index, head, cost(head) * _REQUEST_PER_BYTE, units)
+
+
+def _is_ruled(line: str, rules: Sequence[str]) -> bool:
+    """Whether a line says hardly more than the rules in it, which stand by themselves."""
+    rest = line
+    for rule in rules:
+        rest = rest.replace(rule, "")
+    return len(rest) <= len(line) * _REST_PART
 
 
 def _quote_question(statement: Statement, most: int = _QUESTION_CHARS) -> str:
@@ -89,6 +98,6 @@ def _request_units(words: Words, found: Sequence[str], said: set[str]) -> list[U
         *(
             Unit(line, _REQUEST_LINE_WEIGHT * max(weight, weigh_sentence(line)))
             for line, weight in words.lines
-            if line not in said and line not in rules
+            if line not in said and line not in rules and not _is_ruled(line, found)
         ),
     ]

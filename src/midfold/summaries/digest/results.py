@@ -45,6 +45,7 @@ _CAME_BACK_EMPTY = "came back empty"
 _MARGIN = compile_late(r"^(?:[E>|*]\s+|-+>\s*)+")
 """what a test runner puts before the lines of a cause"""
 _SHORTEST_REPEATED = 12
+_ECHO_CHARS = 8
 _AT_LINE = compile_late(r"([^\s:]{1,200}):\d{1,6}[:-]\s*(\S.*)")
 """a line that a search found in a file"""
 _SHORTEST_FRAGMENT = 8
@@ -140,7 +141,9 @@ class ResultQuotes:
         is_record = not run.kind and run.output.startswith("{")
         is_state = run.invocations[-1].program in STATE_PROGRAMS
         for number, (line, weight) in enumerate(lines):
-            if line in self.seen or self._is_replaced(line, position) or _is_said(line, told):
+            if line in self.seen or _repeats(line, run.subject) or _is_said(line, told):
+                continue
+            if self._is_replaced(line, position):
                 continue
             self.seen.add(line)
             is_commit = COMMIT.match(line) is not None
@@ -174,7 +177,7 @@ class ResultQuotes:
         """Quote what an action was given at length; a line that names something is a result of the work."""
         subject, index = action.run.subject, action.index
         factor *= _SCRIPT_LINE if action.run.kind == "shell" and not action.run.changes else 1.0
-        said = [each for each in lines if not is_idle(each[0]) and each[0] not in subject]
+        said = [each for each in lines if not is_idle(each[0]) and not _repeats(each[0], subject)]
         for number, (line, weight) in enumerate(said):
             if line not in self.seen:
                 self.seen.add(line)
@@ -182,6 +185,13 @@ class ResultQuotes:
                 defines = DEFINITION.match(line) is not None
                 by_position *= _DEFINED if defines else 1.0
                 yield Unit(line, by_position * weight * factor, index, is_conclusion=defines)
+
+
+def _repeats(line: str, subject: str) -> bool:
+    """Whether a line only says again what a call is about, as a terminal that echoes its command does."""
+    return len(line) >= _ECHO_CHARS and (
+        line in subject or (len(subject) >= _ECHO_CHARS and subject in line and len(line) < 2 * len(subject))
+    )
 
 
 def _is_said(line: str, told: Sequence[Unit]) -> bool:

@@ -5,7 +5,7 @@ sentences count: nothing that is fenced as code or quoted, and never the text of
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 
 from midfold.late_patterns import compile_late
@@ -59,7 +59,22 @@ _ORDERING = compile_late(
     r"|remove|exactly|without|everything|all|nothing)\b"
 )
 _NO_START = compile_late(
-    r"no (?!(?:i|it|we|this|that|the|you|he|she|they|there|problem|worries|idea|one|response)\b)\w"
+    r"no (?!\w+ (?:is|was|are|were|means)\b)"
+    r"(?!(?:i|it|we|this|that|the|you|he|she|they|there|problem|worries|idea|one|response)\b)\w"
+)
+_POINTING = compile_late(
+    r"(?:but |and |also )?(?:this|that|these|those|it)\b(?! (?:file|project|repo|branch|task|session|time)\b)"
+    r"|das (?:soll|darf|muss|ist)|ça |cela |ceci |eso |esto |isso |isto |это "
+    r"|这(?:个|样)?[不别应必要]|それ|これは|이건|그건"
+)
+"""how a sentence begins whose subject stands in the one before it"""
+_FORBIDDING = compile_late(
+    r"\b(?:never|not|no|stop|avoid|without|nicht|kein\w*|nie|niemals|pas|jamais|aucun\w*|nunca|não|non|mai"
+    r"|не|нельзя|никогда)\b|n't\b|不|别|勿|禁止|ない|ません|않|마세요|말고|말아|금지"
+)
+_INSTEAD = compile_late(
+    r"\b(?:instead|rather|only use|stattdessen|sondern|lieber|plutôt|en su lugar|mejor|em vez|invece|вместо"
+    r"|лучше)\b|而是|改用|改为|代わりに|かわりに|대신"
 )
 _HEADING = compile_late(r"^#{1,4} \S", re.MULTILINE)
 _DOCUMENT_HEADINGS = 3
@@ -90,13 +105,41 @@ def find_rules(text: str) -> list[str]:
     bare = "\n".join(_FENCES.split(text)[::2])
     # A whole document describes: there, only what is bound or listed among rules is one.
     is_document = len(_HEADING.findall(bare)) >= _DOCUMENT_HEADINGS
-    return list(
-        dict.fromkeys(
-            sentence
-            for sentence, listed in _sentences(bare)
-            if is_rule(sentence, listed, is_described=is_document)
-        )
-    )
+    sentences = list(_sentences(bare))
+    rules = [is_rule(each, listed, is_described=is_document) for each, listed in sentences]
+    return list(dict.fromkeys(_join_rules([each for each, _ in sentences], rules)))
+
+
+def _join_rules(sentences: Sequence[str], rules: Sequence[bool]) -> Iterator[str]:
+    """Yield rules; what one points back to stands with it, and what to do in place of what it forbids."""
+    for at, (sentence, is_one) in enumerate(zip(sentences, rules, strict=True)):
+        following = sentences[at + 1] if at + 1 < len(sentences) else ""
+        if not is_one or (following and rules[at + 1] and _points_back(following)):
+            continue
+        said = sentence
+        if at and _points_back(sentence) and len(sentences[at - 1]) + len(said) < LONGEST_RULE_CHARS:
+            said = _join(sentences[at - 1], said)
+        if following and not rules[at + 1] and _is_alternative(sentence, following):
+            said = _join(said, following) if len(said) + len(following) < LONGEST_RULE_CHARS else said
+        yield said
+
+
+def _join(one: str, other: str) -> str:
+    if one[-1] in "。！？":
+        return f"{one}{other}"
+    return f"{one} {other}" if one[-1] in ".!?…:;," else f"{one}; {other}"
+
+
+def _points_back(sentence: str) -> bool:
+    return _POINTING.match(_plain(sentence)) is not None
+
+
+def _is_alternative(rule: str, following: str) -> bool:
+    """Whether a sentence says what to do in place of what the one before it forbids."""
+    said = _plain(following)
+    if _FORBIDDING.search(_plain(rule)) is None or said.endswith(_QUESTION_MARKS):
+        return False
+    return _INSTEAD.search(said) is not None or bool(_matter(rule) & _matter(following))
 
 
 def find_project_rules(text: str) -> list[str]:

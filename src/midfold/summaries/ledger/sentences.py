@@ -95,12 +95,15 @@ def _sentences(text: str) -> Iterator[tuple[str, str, bool]]:
     """Yield sentences line by line, each with its lead, and whether it is code."""
     lead = header = ""
     is_code = False
-    for line in text.split("\n"):
+    lines = text.split("\n")
+    fences = sum(map(_is_fence, lines)) if "```" in text or "~~~" in text else 0
+    for line in lines:
         bare = line.strip()
         if not bare:
             continue
-        if bare.startswith(_FENCES) and bare.count(bare[:3]) == 1:
-            is_code = not is_code
+        if fences and _is_fence(bare):
+            fences -= 1
+            is_code = not is_code and fences > 0  # one that nothing closes opens nothing
             continue
         if is_code:
             if len(bare) >= _SHORTEST_SENTENCE_CHARS and not is_tag(bare):
@@ -121,6 +124,11 @@ def _sentences(text: str) -> Iterator[tuple[str, str, bool]]:
             title = bare.strip(_EMPHASIS)
             leads = title.endswith((":", "：")) or (bare[0] in "#*" and bare[-1] == "*") or bare[0] == "#"
             lead = _shorten(title.rpartition(". ")[2]) if leads else ""
+
+
+def _is_fence(line: str) -> bool:
+    bare = line.strip()
+    return bare.startswith(_FENCES) and bare.count(bare[:3]) == 1
 
 
 def _shorten(title: str) -> str:
