@@ -25,9 +25,9 @@ from midfold.summaries.digest.surprise import weigh_surprise
 from midfold.summaries.digest.weights import Outlook
 from midfold.summaries.ledger.collection import LedgerCache, collect
 from midfold.summaries.ledger.commands import read_invocations
-from midfold.summaries.ledger.exchanges import Exchanges
 from midfold.summaries.ledger.names import NameReader
 from midfold.summaries.ledger.open_failures import BrokenRun, Course
+from midfold.summaries.ledger.pending import is_taken_up
 from midfold.summaries.ledger.rules import is_lifted
 from midfold.summaries.ledger.shell import read_commands
 from midfold.summaries.ledger.values import Ledger, Rule
@@ -148,7 +148,7 @@ def gather_sources(job: SummaryJob, *, choose_rules: ChooseRules | None = None) 
     room = job.body_tokens * _BYTES_PER_TOKEN / max(reading.names.chars, 1)
     entries += list_names(reading.names.uses, job.kept, reading.outlook, room=room)
     settle_failures(earlier, ledger.course)
-    close_requests(earlier, ledger.exchanges)
+    close_requests(earlier, ledger)
     merged = merge(
         earlier,
         entries,
@@ -245,10 +245,14 @@ def _as_pinned(job: SummaryJob, text: str) -> str:
     return job.redact(" ".join(text.split()))
 
 
-def close_requests(earlier: Sequence[DigestEntry], exchanges: Exchanges) -> None:
+def close_requests(earlier: Sequence[DigestEntry], ledger: Ledger) -> None:
     """Ask what became of requests that an earlier summary calls open."""
+    exchanges, after = ledger.exchanges, ledger.after or Ledger()
+    said, done = (*ledger.statements, *after.statements), (*ledger.actions, *after.actions)
     for entry in earlier:
         label = LABEL.match(entry.head)
+        if entry.kind is EntryKind.OPEN_REQUEST and is_taken_up(entry.subject, said, done):
+            entry.kind = EntryKind.ANSWERED
         if entry.kind is EntryKind.REQUEST and label is not None and entry.head.startswith("["):
             answer = exchanges.find_answer(int(label[1].partition(",")[0]))
             if answer is not None:

@@ -36,7 +36,7 @@ def carry_on(job: SummaryJob, earlier: str, sources: Sequence[Sources]) -> str:
         ledger = each.ledger
         rules += ledger.rules
         settle_failures(entries, ledger.course)
-        close_requests(entries, ledger.exchanges)
+        close_requests(entries, ledger)
         has_new_steps = bool(ledger.steps or (ledger.after and ledger.after.steps))
         entries = merge(_standing(entries), _standing(each.entries), has_new_steps=has_new_steps)
     pins = choose_pins(job, rules)

@@ -2,11 +2,15 @@
 
 import json
 
+import pytest
+
 from midfold.messages import Message, Text, ToolCall, ToolResult, pair_calls
 from midfold.summaries.digest import compose
 from midfold.summaries.digest.entries import EntryKind
 from midfold.summaries.digest.factors import WeightFactors
+from midfold.summaries.digest.layers import read_entries
 from midfold.summaries.ledger import collect
+from midfold.summaries.sources import close_requests
 
 
 def user(words):
@@ -110,3 +114,19 @@ def test_a_long_question_is_quoted_by_its_end_in_whole_words():
     quoted = head.partition("(answers: … ")[2].partition(")")[0]
     assert quoted.endswith("Which reservation shall I change?")
     assert question.endswith(f" {quoted}")
+
+
+@pytest.mark.parametrize(
+    ("later", "kind"),
+    [
+        ("The mail to the harbour office about the fees is written.", EntryKind.ANSWERED),
+        ("Four ferries sail on Sunday.", EntryKind.OPEN_REQUEST),
+    ],
+)
+def test_a_wish_that_earlier_notes_call_open_is_closed_by_what_takes_it_up(later, kind):
+    [entry] = read_entries(
+        "## Pending User Asks\n- [3] Please write a mail to the harbour office about the fees."
+    )
+    messages = [Message("user", (Text("ok"),)), Message("assistant", (Text(later),))]
+    close_requests([entry], collect(messages, range(2), pair_calls(messages), redact=str))
+    assert entry.kind is kind

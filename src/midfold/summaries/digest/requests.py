@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from midfold.provenance import Author
 from midfold.summaries.digest.entries import DigestEntry, EntryKind, Unit, answered_at, cost
+from midfold.summaries.ledger.pending import find_pending
 from midfold.summaries.ledger.sentences import weigh_sentence
 from midfold.summaries.ledger.values import Ledger, Statement
 from midfold.summaries.ledger.words import Words, weigh_lines
@@ -11,6 +12,7 @@ from midfold.summaries.sections import cut_at_break
 
 _REQUEST_PER_BYTE, _RULING_REQUEST_PER_BYTE = 1.0, 3.0
 _RULE_IN_REQUEST_WEIGHT = 30.0
+_OPEN_PER_BYTE = 4.0
 _REQUEST_LINE_WEIGHT = 4.0
 _ANSWERED_LINE_WEIGHT = 4.0
 _ANSWERED_CHARS, _WHOLE_ANSWERED_CHARS = 240, 560
@@ -27,10 +29,19 @@ def quote_requests(ledger: Ledger, said: set[str]) -> Iterator[DigestEntry]:
     for rule in ledger.rules:
         rules.setdefault(rule.index, []).append(rule.text)
     said |= _asked_again(ledger)
+    after = ledger.after or Ledger()
+    pending = find_pending((*ledger.statements, *after.statements), (*ledger.actions, *after.actions))
     for statement in ledger.statements:
-        if statement.role != "user" or statement.author is not Author.PERSON or statement.text in said:
+        key = f"{statement.text}{statement.question}"  # two questions may have the same answer
+        if statement.role != "user" or statement.author is not Author.PERSON or key in said:
             continue
-        said.add(statement.text)
+        said.add(key)
+        wishes = pending.get(statement.index, ())
+        for wish in wishes:
+            head = f"[{statement.index}] {wish}"
+            yield DigestEntry(EntryKind.OPEN_REQUEST, statement.index, head, cost(head) * _OPEN_PER_BYTE)
+        if statement.text in wishes:
+            continue
         answer = ledger.exchanges.find_answer(statement.index)
         if answer is not None:
             yield _answered(statement, answer, rules.get(statement.index, []), said)
