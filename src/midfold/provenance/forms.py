@@ -46,6 +46,12 @@ _TOKEN = compile_late(
 )
 _LONGEST_TOKEN_CHARS = 60
 _RAN = compile_late(r"\S{2,20} `[^`\n]{1,2000}`:?[ \t]*\n[ \t]{0,4}```")
+_RAN_AND_GOT = compile_late(
+    r"[^\n:.]{2,40}\bcommand\b[^\n:.]{0,20}:[ \t]*\n{1,3}[^\n]{1,2000}\n{1,3}"
+    r"[^\n:.]{2,40}\boutput\b[^\n:.]{0,20}:[ \t]*\n",
+    re.IGNORECASE,
+)
+"""a command and its output, both under a line that announces them"""
 _ENVIRONMENT = compile_late(
     r"^[^\n]{0,60}?\b(?:date|time|platform|operating system|os version|os|shell"
     r"|(?:working |current |project |root )?(?:temporary )?director(?:y|ies)"
@@ -167,6 +173,8 @@ def _read_block(bare: str, first_line: str) -> Opening | None:
         return Opening(Author.AGENT, "loop")
     if _EDITOR_HEADING.match(first_line):
         return Opening(Author.HOST, EDITOR)
+    if _RAN_AND_GOT.match(bare):
+        return Opening(Author.TOOL)
     if _RAN.match(bare):
         return Opening(Author.HOST, COMMAND)
     opening = bare[:_OPENING_CHARS]

@@ -60,6 +60,10 @@ def is_go_ahead(words: str) -> bool:
     return all(word.strip("!.,…。！，").lower() in _GO_AHEADS for word in words.split())
 
 
+_TAG = compile_late(r"</?[a-z_]{2,30}>")
+"""what a question stands in where tools are called in words"""
+
+
 def question_before(messages: Sequence[Message], index: int, words: str) -> str:
     """Return the question and options that the few `words` of the message at `index` answer, if any."""
     if not is_short(words) or words.rstrip().endswith(("?", "？")):
@@ -104,7 +108,8 @@ def find_question(text: str, *, is_choice: bool = False, is_agreed: bool = False
         first = asked if is_agreed else first
         first = _reach_subject(lines, first, last)
         shown = list(range(first, last + 1))
-    return "\n".join(lines[at] for at in shown if lines[at].strip())[-_MOST_CHARS:]
+    asked_words = "\n".join(lines[at] for at in shown if lines[at].strip())[-_MOST_CHARS:]
+    return _TAG.sub("", asked_words).strip()
 
 
 def _reach_subject(lines: Sequence[str], first: int, last: int) -> int:

@@ -17,7 +17,7 @@ from midfold.summaries.digest.entries import AGENT_LABEL, TOLD_LABEL, DigestEntr
 from midfold.summaries.digest.factors import WeightFactors
 from midfold.summaries.digest.freshness import Freshness, read_words
 from midfold.summaries.ledger.open_failures import claimed_aims
-from midfold.summaries.ledger.sentences import Tone
+from midfold.summaries.ledger.sentences import Tone, count_words, names_something
 from midfold.summaries.ledger.values import Ledger, Statement
 from midfold.summaries.tool_calls.output import find_names
 
@@ -50,6 +50,7 @@ _TONES = {
     Tone.SHOWS: 0.0,
 }
 """what a sentence weighs once the talk went on: a question was answered, a guess and a wait are over"""
+_LEAST_WORDS = 4
 _CONCLUDING = 0.6
 """So much of a sentence must be new for a conclusion."""
 _TOLD_TONES = {Tone.DOUBTS: 0.7, Tone.ANNOUNCES: 1.0, Tone.SHOWS: 0.6}
@@ -226,6 +227,8 @@ def _weigh_tones(
         tones = {**tones, Tone.WAITS: 1.0, Tone.ASKS: tones[Tone.DOUBTS]}
     leads = {each[-1] for each in news}
     factors = [0.0 if _opens(each[0], leads, is_final=statement.is_told) else tones[each[3]] for each in news]
+    if not statement.is_told:
+        factors = [0.0 if _is_idle(each[0]) else factor for each, factor in zip(news, factors, strict=True)]
     failed = ledger.course.failed_aims
     if max(failed.values(), default=-1) < statement.index:
         return factors
@@ -233,6 +236,13 @@ def _weigh_tones(
         if any(failed.get(aim, -1) > statement.index for aim in claimed_aims(each[0])):
             factors[at] *= _REFUTED
     return factors
+
+
+def _is_idle(sentence: str) -> bool:
+    """Whether a sentence on the way is too short to say what was found, and claims nothing."""
+    return (
+        count_words(sentence) < _LEAST_WORDS and not names_something(sentence) and not claimed_aims(sentence)
+    )
 
 
 def _opens(sentence: str, leads: Collection[str], *, is_final: bool) -> bool:

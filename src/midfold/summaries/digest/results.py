@@ -49,6 +49,8 @@ _ECHO_CHARS = 8
 _AT_LINE = compile_late(r"([^\s:]{1,200}):\d{1,6}[:-]\s*(\S.*)")
 """a line that a search found in a file"""
 _SHORTEST_FRAGMENT = 8
+_EDGE = "│|>+- \t"
+"""what a search draws before the lines that it found"""
 
 
 @dataclass(slots=True)
@@ -155,7 +157,7 @@ class ResultQuotes:
 
     def _is_replaced(self, line: str, position: int) -> bool:
         """Whether a later change took this line out of its file."""
-        if self.replaced.get(line, -1) > position:
+        if self.replaced.get(line.lstrip(_EDGE), -1) > position:
             return True
         found = _AT_LINE.match(line) if self.fragments else None
         if found is None:

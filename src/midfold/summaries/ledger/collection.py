@@ -35,6 +35,7 @@ from midfold.provenance import (
 )
 from midfold.redact import redact
 from midfold.summaries.ledger.exchanges import ends_turn
+from midfold.summaries.ledger.plan_steps import STEP_STATES, STEP_TEXTS, read_step
 from midfold.summaries.ledger.requests import UserRequest, read_user_message
 from midfold.summaries.ledger.rules import (
     find_project_rules,
@@ -44,7 +45,13 @@ from midfold.summaries.ledger.rules import (
     takes_back,
 )
 from midfold.summaries.ledger.spoken import read_spoken, unwrap_reply
-from midfold.summaries.ledger.text_commands import CommandProtocol, find_protocol, place_edit
+from midfold.summaries.ledger.text_commands import (
+    CommandProtocol,
+    find_protocol,
+    observed_text,
+    place_edit,
+    split_edits,
+)
 from midfold.summaries.ledger.tool_runs import read_tool_run
 from midfold.summaries.ledger.values import Action, Ledger, PlanStep, Rule, Statement, ToolRun
 from midfold.summaries.ledger.words import Words, read_words
@@ -59,8 +66,6 @@ LONG_CHARS = 50_000
 _SHORTEST_RULING_ANSWER = 24
 _TASK_NUMBER = compile_late(r"[Tt]ask #?(\w{1,20})\b")
 _TASK_KEYS = ("taskId", "task_id", "id")
-_STEP_TEXTS = ("subject", "content", "description", "step", "title", "text", "task")
-_STEP_STATES = ("status", "state")
 
 
 @dataclass(slots=True, repr=False)  # the messages' own texts are in it, secrets and all
@@ -258,17 +263,17 @@ class _Reader:
         request = known or read_user_message(message, segments, self.redact)
         for author, words in request.others:
             self.statements.append(Statement(number, "user", words, author))
-        found = [Rule(number, rule.text, rule.author, rule.source) for rule in request.rules]
-        self._add_rules(found)
+        words = request.words or Words("")
+        question = question_before(self.messages, index, words.text)
+        if not (question and len(words.text.encode()) < _SHORTEST_RULING_ANSWER):
+            self._add_rules([Rule(number, rule.text, rule.author, rule.source) for rule in request.rules])
         if main_author(segments) not in (Author.PERSON, None):
             return
         # What a person says in several messages stands before the model together: it takes up all or none.
         if request.words and takes_back(request.words.text):
             self.rules = [rule for rule in self.rules if rule.index != self.last_spoken]
         self.last_request, self.last_spoken = index, number
-        words = request.words or Words("")
         self.rules = [it for it in self.rules if it.index == number or not is_lifted(it.text, words.text)]
-        question = question_before(self.messages, index, words.text)
         question = self.redact(question) if question else ""
         is_reply = bool(question) or is_go_ahead(words.text)
         self.statements.append(Statement(number, "user", words, question=question, is_reply=is_reply))
@@ -281,9 +286,10 @@ class _Reader:
     def _read_words(self, index: int, part: Text) -> None:
         self.last_request = None
         spoken, command = self.protocol.split(index, part.text)
+        spoken, edits = split_edits(spoken)
         said = unwrap_reply(spoken)
         if spoken.strip():
-            known = None if command or said is not spoken else self.cache.find_words(part)
+            known = None if said is not part.text else self.cache.find_words(part)
             words = known or read_words(said, self.redact)
             role = self.messages[index].role
             author = Author.MODEL if role == "assistant" else Author.HOST
@@ -292,9 +298,21 @@ class _Reader:
             is_final = author is Author.MODEL and ends_turn(self.messages, index, self.protocol)
             self.statements.append(Statement(self.numbers[index], role, words, author, is_final=is_final))
         if command:
+            self._read_command(index, command)
+        for edit in edits:
+            self._add_action(index, edit, None)
+
+    def _read_command(self, index: int, command: ToolCall) -> None:
+        """Read a command that the model gave in words; what it asks a person stands with the answer."""
+        is_answered = index + 1 in self.protocol.observations
+        result = ToolResult("", observed_text(self.messages, index + 1)) if is_answered else None
+        if spoken := read_spoken(command, result):
+            words, is_sent = read_words(spoken.text, self.redact), spoken.is_sent
+            is_final = is_sent and not is_answered
+            statement = Statement(self.numbers[index], "assistant", words, Author.MODEL, is_final=is_final)
+            self.statements.append(replace(statement, is_sent=is_sent))
+        elif is_answered or family_of(command.name) != "ask":
             command = place_edit(command, self.messages[index - 1].text if index else "")
-            is_answered = index + 1 in self.protocol.observations
-            result = ToolResult("", self.messages[index + 1].text) if is_answered else None
             self._add_action(index, command, result, index + 1 if is_answered else None)
 
     def _read_call(self, index: int, location: Location, call: ToolCall) -> None:
@@ -321,11 +339,11 @@ class _Reader:
     def _read_task(self, number: int, verb: str, call: ToolCall, result: ToolResult | None) -> None:
         """Read a call that makes or updates one item of the to-do list."""
         arguments = arguments_of(call)
-        state = first_of(arguments, _STEP_STATES)
+        state = first_of(arguments, STEP_STATES)
         if verb == "create":
             named = _TASK_NUMBER.search(result.text) if result else None
             key = named[1] if named else str(len(self.tasks) + 1)
-            text = first_of(arguments, _STEP_TEXTS)
+            text = first_of(arguments, STEP_TEXTS)
             if isinstance(text, str):
                 self.tasks[key] = PlanStep(number, self.redact(text), str(state or ""), key)
         elif isinstance(state, str):
@@ -377,24 +395,13 @@ class _Reader:
         for number, call in reversed(self.plans):
             items = first_of(arguments_of(call), STEPS)
             if isinstance(items, list):
-                steps = (_step(number, item, self.redact) for item in items)
+                steps = (read_step(number, item, self.redact) for item in items)
                 return tuple(step for step in steps if step is not None)
         return ()
 
 
 def _is_superseded(rule: Rule, newer: Sequence[str]) -> bool:
     return rule.author is Author.PERSON and any(is_same_matter(rule.text, text) for text in newer)
-
-
-def _step(number: int, item: object, redact: Callable[[str], str]) -> PlanStep | None:
-    if isinstance(item, str):
-        return PlanStep(number, redact(item), "")
-    if not isinstance(item, Mapping):
-        return None
-    text, state = first_of(item, _STEP_TEXTS), first_of(item, _STEP_STATES)
-    if not isinstance(text, str):
-        return None
-    return PlanStep(number, redact(text), state if isinstance(state, str) else "")
 
 
 def _unknown_call(result: ToolResult) -> ToolCall:

@@ -13,7 +13,7 @@ from functools import cache
 
 from midfold.late_patterns import compile_late
 from midfold.provenance import Author
-from midfold.summaries.ledger.rules import sentences_of, takes_back
+from midfold.summaries.ledger.rules import is_rule, sentences_of, takes_back
 from midfold.summaries.ledger.values import Action, Statement
 from midfold.texts import read_text
 
@@ -23,7 +23,8 @@ _APPROVAL = compile_late(r"\bgo ahead\b|\bproceed\b|\bnur zu\b|\badelante\b|\bva
 """a yes to what the model offered"""
 _STEM_CHARS = 5
 _QUESTION_ENDS = ("?", "？", "؟")
-_LEAST_WORDS = 4
+_LEAST_WORDS, _LEAST_QUESTION_WORDS = 3, 5
+"""A short question may be answered in other words."""
 _TAKEN_UP, _LEFT = 0.5, 0.2
 """the part of a wish's words that came back: of one that was taken up for sure, and of one that was not"""
 _LONGEST_WISH = 300
@@ -33,12 +34,14 @@ _OUTPUT_CHARS = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """A sentence in which a person asks for something, and the part of its words that came back."""
+    """A sentence of a person who asks for something, and the part of its words that came back."""
 
     index: int
     text: str
     words: int
     taken_up: float
+    asks: bool
+    """else it is a sentence beside a wish, which shows that the model read the message"""
 
 
 def find_pending(statements: Sequence[Statement], actions: Sequence[Action]) -> dict[int, tuple[str, ...]]:
@@ -52,8 +55,9 @@ def find_pending(statements: Sequence[Statement], actions: Sequence[Action]) -> 
     groups = _group_messages(people, statements, actions)
     taken_up = {groups[wish.index] for wish in wishes if wish.taken_up >= _TAKEN_UP}
     pending: dict[int, tuple[str, ...]] = {}
-    for wish in wishes:
-        is_left = wish.taken_up <= _LEFT and wish.words >= _LEAST_WORDS and wish.index < last_final
+    for wish in (each for each in wishes if each.asks):
+        least = _LEAST_QUESTION_WORDS if _is_question(wish.text) else _LEAST_WORDS
+        is_left = wish.taken_up <= _LEFT and wish.words >= least and wish.index < last_final
         if is_left and groups[wish.index] in taken_up and not _is_settled(wish, people):
             pending[wish.index] = (*pending.get(wish.index, ()), wish.text)
     return pending
@@ -81,7 +85,7 @@ def _weigh_wishes(
 ) -> Iterator[Wish]:
     """Yield the wishes, the newest first; what was said and done after each is gathered on the way back."""
     wishes = [(each, list(_find_wishes(each.text))) for each in people if not each.is_reply]
-    wishes = [(each, found) for each, found in wishes if found]
+    wishes = [(each, found) for each, found in wishes if any(asks for _, asks in found)]
     if not wishes:
         return
     first = wishes[0][0].index
@@ -92,20 +96,23 @@ def _weigh_wishes(
     for statement, found in reversed(wishes):
         while waiting and waiting[0][0] > statement.index:
             seen |= _stems(waiting.popleft()[1][:_TEXT_CHARS])
-        for text in found:
+        for text, asks in found:
             words = _stems(_cues().sub(" ", text.lower()))
             if words:
-                yield Wish(statement.index, text, len(words), len(words & seen) / len(words))
+                yield Wish(statement.index, text, len(words), len(words & seen) / len(words), asks)
 
 
-def _find_wishes(text: str) -> Iterator[str]:
+def _find_wishes(text: str) -> Iterator[tuple[str, bool]]:
+    """Yield sentences, and whether each asks for something."""
     cues = _cues()
     for sentence in sentences_of(text[:_TEXT_CHARS]):
-        is_question = sentence.rstrip("*_)\"' ").endswith(_QUESTION_ENDS)
-        if _APPROVAL.search(sentence.lower()):
-            continue
-        if len(sentence) <= _LONGEST_WISH and (is_question or cues.search(sentence.lower())):
-            yield sentence
+        said = sentence.lower()
+        is_wish = len(sentence) <= _LONGEST_WISH and _APPROVAL.search(said) is None and not is_rule(sentence)
+        yield sentence, is_wish and (_is_question(sentence) or cues.search(said) is not None)
+
+
+def _is_question(sentence: str) -> bool:
+    return sentence.rstrip("*_)\"' ").endswith(_QUESTION_ENDS)
 
 
 def _is_settled(wish: Wish, people: Sequence[Statement]) -> bool:

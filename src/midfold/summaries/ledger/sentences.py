@@ -184,6 +184,11 @@ def weigh_sentence(sentence: str) -> float:
     return full * (_SHORT_FACTOR if words < _SHORT_SENTENCE_WORDS else 1.0)
 
 
+def names_something(sentence: str) -> bool:
+    """Whether a sentence holds a figure, code or a joined name."""
+    return _NAMING_SIGN.search(sentence) is not None
+
+
 def count_words(text: str) -> int:
     """Count words, in any script about as many to a token."""
     return len((_PLAIN_WORD if text.isascii() else _WORD).findall(text))

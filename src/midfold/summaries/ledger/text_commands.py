@@ -12,6 +12,7 @@ from itertools import islice
 
 from midfold.late_patterns import compile_late
 from midfold.messages import Message, ToolCall
+from midfold.provenance import Author, read_segments, segments_at
 
 _FENCE = "```"
 _LAST_TAG = compile_late(r"</([A-Za-z_][\w.-]{0,60})>\s{0,20}$")
@@ -34,6 +35,14 @@ COMMAND = "command"
 _MIN_EXCHANGES = 4
 _LABEL_CHARS = 40
 _PROMPT_CHARS = 6
+_PERSON_MARKS = ("<feedback>", "<answer>", "<user_message>")
+_MOST_EDITS = 40
+_WORDED_EDIT = compile_late(
+    r"^([^\s`<>]{1,200}\.\w{1,10})\n(?:```[^\n]{0,40}\n)?<{5,9} SEARCH\n(.{0,20000}?)^={5,9}\n"
+    r"(.{0,20000}?)^>{5,9} REPLACE\n?(?:```)?",
+    re.MULTILINE | re.DOTALL,
+)
+"""an edit among a model's words: the file, what to look for and what to put in its place"""
 _SIGNS = ("[", "<", "{")
 _TOOL_WORD = compile_late(r"observ|result|output|stdout|response|return|execut", re.IGNORECASE)
 _OPENING_CHARS = 40
@@ -53,7 +62,10 @@ class CommandProtocol:
 
     def split(self, index: int, text: str) -> tuple[str, ToolCall | None]:
         """Part a model's message into its words and the call it made in them."""
-        found = _find_command(text) if index + 1 in self.observations else None
+        if index + 1 in self.observations:
+            found = _find_command(text)
+        else:  # a call that a person answered
+            found = _tagged(text) if self.observations else None
         if found is None:
             return text, None
         return f"{text[: found.start]}{text[found.stop :]}", found.call
@@ -86,7 +98,38 @@ def find_protocol(messages: Sequence[Message], *, was_found: bool = False) -> Co
     texts = {index: text for index, text in texts.items() if not text.lstrip().startswith(opening)}
     if was_found and len(texts) < _MIN_EXCHANGES:
         return CommandProtocol(frozenset(index for index, text in texts.items() if any(_forms(text))))
-    return CommandProtocol(_in_one_form(texts))
+    people = {index for index in texts if _speaks(messages[index])}
+    return CommandProtocol(_in_one_form(texts) - people)
+
+
+def _speaks(message: Message) -> bool:
+    """Whether a client hands on a person's words where a tool's answer is expected."""
+    if not any(mark in message.text for mark in _PERSON_MARKS):
+        return False
+    authors = {segment.author for segment in read_segments(message)}
+    return Author.PERSON in authors and Author.TOOL not in authors
+
+
+def observed_text(messages: Sequence[Message], index: int) -> str:
+    """Return what a tool gave back in a user message, without what the client adds behind it."""
+    text = messages[index].text
+    if not text.rstrip().endswith(">"):
+        return text
+    segments = list(segments_at(messages, index))
+    while segments and segments[-1].author is Author.HOST and segments[-1].source:
+        text = text[: segments.pop().start]
+    return text
+
+
+def split_edits(text: str) -> tuple[str, list[ToolCall]]:
+    """Part a model's words from the edits that it writes in them, each below the name of its file."""
+    if "SEARCH" not in text or "REPLACE" not in text:
+        return text, []
+    edits = [
+        _call("edit", {"path": found[1], "old_text": found[2], "new_text": found[3]})
+        for found in islice(_WORDED_EDIT.finditer(text), _MOST_EDITS)
+    ]
+    return (_WORDED_EDIT.sub("", text), edits) if edits else (text, [])
 
 
 def _in_one_form(texts: Mapping[int, str]) -> frozenset[int]:

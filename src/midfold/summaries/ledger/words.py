@@ -91,8 +91,8 @@ def weigh_output(
 
     Of a file, the numbers of its lines are left out, and lines that only import.
     """
-    is_json = output.startswith(("{", "["))
-    text = read_outcome(output).text if is_json else unframe(output)
+    output = unframe(output)
+    text = read_outcome(output).text if output.startswith(("{", "[")) else output
     reach = most * _READ_CHARS_PER_LINE
     if len(text) > 2 * reach:
         text = f"{text[:reach]}\n{text[-reach:]}"

@@ -10,6 +10,8 @@ from midfold.late_patterns import compile_late
 _LABELLED = compile_late(r"[A-Z][\w ]{1,30}:(?:\s|$)|[A-Z]\w{2,20} exited with (?:code|status) \d|-{3,}$")
 """a line of a frame before an output: `Wall time: 0.4 seconds`"""
 _OPENS_OUTPUT = compile_late(r"(?:Output|Stdout|STDOUT|Result):[ \t]*")
+_RESULT_LABEL = compile_late(r"\[[\w.-]{1,60}(?: for '[^\n]{0,400}')?\] Result:\s*")
+"""how a client announces what a tool gave back"""
 _MOST_FRAME_LINES = 10
 _NOTE_CHARS = 100
 _FRAME_CHARS = 2_000
@@ -42,6 +44,8 @@ def unframe(text: str) -> str:
     """Return an output without the labels before and behind it; nothing of a mere note in brackets."""
     if text[:1] == "(" and len(text) <= _NOTE_CHARS and text.rstrip()[-1:] == ")":
         return ""
+    label = _RESULT_LABEL.match(text)
+    text = text[label.end() :] if label else text
     lines = text[:_FRAME_CHARS].split("\n", _MOST_FRAME_LINES)
     for number, line in enumerate(lines[:_MOST_FRAME_LINES]):
         opening = _OPENS_OUTPUT.match(line)
