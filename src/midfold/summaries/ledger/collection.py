@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
-from midfold.late_patterns import compile_late
 from midfold.messages import (
     Location,
     Message,
@@ -35,7 +34,7 @@ from midfold.provenance import (
 )
 from midfold.redact import redact
 from midfold.summaries.ledger.exchanges import ends_turn
-from midfold.summaries.ledger.plan_steps import STEP_STATES, STEP_TEXTS, read_step
+from midfold.summaries.ledger.plan_steps import PlanReader
 from midfold.summaries.ledger.requests import UserRequest, read_user_message
 from midfold.summaries.ledger.rules import (
     find_project_rules,
@@ -53,9 +52,9 @@ from midfold.summaries.ledger.text_commands import (
     split_edits,
 )
 from midfold.summaries.ledger.tool_runs import read_tool_run
-from midfold.summaries.ledger.values import Action, Ledger, PlanStep, Rule, Statement, ToolRun
+from midfold.summaries.ledger.values import Action, Ledger, Rule, Statement, ToolRun
 from midfold.summaries.ledger.words import Words, read_words
-from midfold.summaries.tool_calls.families import STEPS, TASK_TOOL, arguments_of, family_of, first_of
+from midfold.summaries.tool_calls.families import family_of
 from midfold.summaries.tool_calls.output import read_outcome
 
 _RECENT_MESSAGES = 16
@@ -64,8 +63,6 @@ _RECENT_RULES = 60
 LONG_CHARS = 50_000
 """Nothing is remembered that would be a copy of a longer text."""
 _SHORTEST_RULING_ANSWER = 24
-_TASK_NUMBER = compile_late(r"[Tt]ask #?(\w{1,20})\b")
-_TASK_KEYS = ("taskId", "task_id", "id")
 
 
 @dataclass(slots=True, repr=False)  # the messages' own texts are in it, secrets and all
@@ -209,10 +206,7 @@ class _Reader:
     actions: list[Action] = field(default_factory=list)
     statements: list[Statement] = field(default_factory=list)
     rules: list[Rule] = field(default_factory=list)
-    plans: list[tuple[int, ToolCall]] = field(default_factory=list)
-    tasks: dict[str, PlanStep] = field(default_factory=dict)
-    """items of a to-do list that is kept one by one"""
-    step_states: dict[str, str] = field(default_factory=dict)
+    plans: PlanReader = field(default_factory=PlanReader)
     open_requests: set[int] = field(default_factory=set)
     last_spoken: int | None = None
     """the number of the last message in which a person spoke"""
@@ -251,8 +245,8 @@ class _Reader:
             actions=tuple(self.actions),
             statements=tuple(self.statements),
             rules=tuple(self.rules),
-            steps=self._newest_steps(),
-            step_states=dict(self.step_states),
+            steps=self.plans.newest_steps(self.redact),
+            step_states=dict(self.plans.states),
             open_requests=frozenset(self.open_requests),
         )
 
@@ -330,27 +324,7 @@ class _Reader:
         said = find_answer(call, found)
         if answer and said:
             self._read_answer(answer.message, said)
-        if family_of(call.name) == "plan":
-            self.plans.append((self.numbers[index], call))
-            self.tasks.clear()
-        elif (verb := TASK_TOOL.search(call.name)) is not None:
-            self._read_task(self.numbers[index], verb[1].lower(), call, found)
-
-    def _read_task(self, number: int, verb: str, call: ToolCall, result: ToolResult | None) -> None:
-        """Read a call that makes or updates one item of the to-do list."""
-        arguments = arguments_of(call)
-        state = first_of(arguments, STEP_STATES)
-        if verb == "create":
-            named = _TASK_NUMBER.search(result.text) if result else None
-            key = named[1] if named else str(len(self.tasks) + 1)
-            text = first_of(arguments, STEP_TEXTS)
-            if isinstance(text, str):
-                self.tasks[key] = PlanStep(number, self.redact(text), str(state or ""), key)
-        elif isinstance(state, str):
-            key = str(first_of(arguments, _TASK_KEYS) or "")
-            self.step_states[key] = state
-            if key in self.tasks:
-                self.tasks[key] = replace(self.tasks[key], index=number, state=state)
+        self.plans.read(self.numbers[index], call, found, self.redact)
 
     def _read_project_rules(self, index: int) -> None:
         """Read the rules of a file that the project keeps for agents, when a tool read it."""
@@ -387,17 +361,6 @@ class _Reader:
         run = self.cache.find_run(call, result) or read_tool_run(call, result, self.redact)
         number = None if answered is None else self.numbers[answered]
         self.actions.append(Action(self.numbers[index], run, number))
-
-    def _newest_steps(self) -> tuple[PlanStep, ...]:
-        """Read the newest to-do list; the older ones have been replaced by it."""
-        if self.tasks:
-            return tuple(self.tasks.values())
-        for number, call in reversed(self.plans):
-            items = first_of(arguments_of(call), STEPS)
-            if isinstance(items, list):
-                steps = (read_step(number, item, self.redact) for item in items)
-                return tuple(step for step in steps if step is not None)
-        return ()
 
 
 def _is_superseded(rule: Rule, newer: Sequence[str]) -> bool:
