@@ -10,6 +10,14 @@ _WORD = compile_late(r"\w+")
 _WHOLE_WORD = compile_late(r"(?<=\W)\w+(?=\W)")
 
 
+_MATTER_WORD = compile_late(r"[^\W\d_\u2e80-\uffff]{4,}|\d{2,}|[\u2e80-\u9fff\uac00-\ud7af]{2}")
+
+
+def matter_words(text: str) -> frozenset[str]:
+    """Return the words of a text that can tell one matter from another; pairs where words are not parted."""
+    return frozenset(_MATTER_WORD.findall(text.lower()))
+
+
 class Phrases:
     """Phrases known by the piece of each that the fewest others have."""
 

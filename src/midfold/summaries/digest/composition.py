@@ -20,12 +20,14 @@ from midfold.summaries.digest.entries import (
     format_indices,
 )
 from midfold.summaries.digest.factors import WeightFactors
+from midfold.summaries.digest.freshness import Freshness
 from midfold.summaries.digest.kept import as_kept
 from midfold.summaries.digest.quotations import quote_words
 from midfold.summaries.digest.requests import quote_requests
 from midfold.summaries.digest.results import ResultQuotes
 from midfold.summaries.ledger.file_states import FileState, live_lines, trace_files
 from midfold.summaries.ledger.invocations import Aim, RunEnd
+from midfold.summaries.ledger.pending import find_pending
 from midfold.summaries.ledger.values import FINISHED, Action, Ledger, Rule, ToolRun
 from midfold.summaries.ledger.words import LEAST_LINES
 from midfold.summaries.tool_calls.families import is_task_call
@@ -80,10 +82,12 @@ def compose(
 ) -> list[DigestEntry]:
     """Write down everything a digest of this ledger could say."""
     writer = _Writer(ledger, factors, most_lines)
+    after = ledger.after or Ledger()
+    pending = find_pending((*ledger.statements, *after.statements), (*ledger.actions, *after.actions))
     return [
         *(_pin(number, rule) for number, rule in enumerate(pins)),
-        *quote_requests(ledger, {rule.text for rule in pins}),
-        *quote_words(ledger, factors, writer.seen),
+        *quote_requests(ledger, {rule.text for rule in pins}, pending),
+        *quote_words(ledger, factors, writer.seen, Freshness(ledger).weigh),
         *_steps(ledger),
         *writer.actions(),
     ]
@@ -205,7 +209,7 @@ class _Writer:
         about = [position for position in state.positions if _is_about_files(actions[position].run)]
         about = [] if state.is_gone else about  # how it came about says nothing about what is not there
         over = _find_overcome(actions, about)
-        changed = self.quotes.last_change(state)
+        changed = self.quotes.last_change(state.path, state.changed)
         told = [
             self.quotes.quote(position, live[position], is_older=position < changed)
             for position in reversed(about)

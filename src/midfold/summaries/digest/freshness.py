@@ -8,11 +8,10 @@ from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
-from midfold.late_patterns import compile_late
 from midfold.provenance import Author
 from midfold.summaries.ledger.values import Action, Ledger, Statement
+from midfold.summaries.phrases import matter_words
 
-_WORD = compile_late(r"[^\W\d_\u2e80-\uffff]{4,}|\d{2,}|[\u2e80-\u9fff\uac00-\ud7af]{2}")
 _FIRST_WIDE = "\u2e80"
 _WIDE_PART = 1 / 3
 """of a word: what a pair of letters counts where words are not parted"""
@@ -27,18 +26,13 @@ _USUAL_PART, _USUAL_LEAST = 0.06, 4
 _SUBJECT_CHARS = 400
 
 
-def read_words(text: str) -> frozenset[str]:
-    """Return the words of a text that can tell one matter from another."""
-    return frozenset(_WORD.findall(text.lower()))
-
-
 class Freshness:
     """What is known when a model speaks; asked about statements in their order."""
 
     def __init__(self, ledger: Ledger) -> None:
         """Find out how this model talks."""
         self._told = [
-            read_words(each.text) if _is_on_the_way(each) else frozenset() for each in ledger.statements
+            matter_words(each.text) if _is_on_the_way(each) else frozenset() for each in ledger.statements
         ]
         self._usual = _find_usual(self._told)
         self._calls = _Calls(ledger.actions)
@@ -48,12 +42,12 @@ class Freshness:
     def weigh(self, ordinal: int, statement: Statement, sentences: Iterable[str]) -> list[float]:
         """Say how much of each sentence is new; of a person's words and the last ones of a turn, all is."""
         if statement.author is Author.PERSON:
-            self._asked = read_words(statement.text)
+            self._asked = matter_words(statement.text)
         if not _is_on_the_way(statement):
             return [1.0 for _ in sentences]
         known = self._usual.union(self._asked, self._calls.around(statement.index), *self._before)
         self._before.append(self._told[ordinal])
-        return [_weigh(read_words(each) - known) for each in sentences]
+        return [_weigh(matter_words(each) - known) for each in sentences]
 
 
 def _is_on_the_way(statement: Statement) -> bool:
@@ -95,4 +89,4 @@ class _Calls:
 def _words_of(action: Action) -> frozenset[str]:
     run = action.run
     given = " ".join((run.subject[:_SUBJECT_CHARS], *run.details, *run.reads, *run.changes))
-    return read_words(given)
+    return matter_words(given)

@@ -7,7 +7,7 @@ earlier.
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import TypeAlias
@@ -15,10 +15,10 @@ from typing import TypeAlias
 from midfold.provenance import Author
 from midfold.summaries.digest.entries import AGENT_LABEL, TOLD_LABEL, DigestEntry, EntryKind, Unit, cost
 from midfold.summaries.digest.factors import WeightFactors
-from midfold.summaries.digest.freshness import Freshness, read_words
 from midfold.summaries.ledger.open_failures import claimed_aims
 from midfold.summaries.ledger.sentences import Tone, count_words, names_something
 from midfold.summaries.ledger.values import Ledger, Statement
+from midfold.summaries.phrases import matter_words
 from midfold.summaries.tool_calls.output import find_names
 
 _FIRST_SENTENCE_WEIGHT = 1.5
@@ -64,15 +64,20 @@ _NOT_QUOTED = (Author.PERSON, Author.PROJECT, Author.HOST, Author.TOOL)
 _SPEAKERS = {Author.AGENT: AGENT_LABEL, Author.SUMMARY: "(an earlier summary) "}
 
 
-def quote_words(ledger: Ledger, factors: WeightFactors, seen: set[str]) -> list[DigestEntry]:
+WeighFreshness: TypeAlias = Callable[[int, Statement, Sequence[str]], list[float]]
+"""Says of each sentence of a statement, by its ordinal, how much of it is new."""
+
+
+def quote_words(
+    ledger: Ledger, factors: WeightFactors, seen: set[str], weigh_freshness: WeighFreshness
+) -> list[DigestEntry]:
     """Quote the model and whoever speaks in its place; sentences that were `seen` say nothing again."""
     standings, turns = find_standings(ledger), _Turns.of(ledger)
-    freshness = Freshness(ledger)
     entries = []
     told = []
     for ordinal, statement in enumerate(ledger.statements):
         news = [] if statement.author in _NOT_QUOTED else _find_news(statement, seen)
-        fresh = freshness.weigh(ordinal, statement, [each[0] for each in news])
+        fresh = weigh_freshness(ordinal, statement, [each[0] for each in news])
         if news:
             tones = _weigh_tones(statement, news, ledger, is_over=turns.are_over(statement))
             tones = [tone * part for tone, part in zip(tones, fresh, strict=True)]
@@ -103,7 +108,7 @@ def pair_matters(turns: Sequence[Sequence[Unit]]) -> None:
 
     Where only one of them has room, it is the later. Both meet in the middle.
     """
-    words = [[read_words(unit.text) for unit in units] for units in turns]
+    words = [[matter_words(unit.text) for unit in units] for units in turns]
     usual = _find_usual(words)
     units = [unit for each in turns for unit in each]
     said = [found - usual for sentences in words for found in sentences]

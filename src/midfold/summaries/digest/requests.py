@@ -1,10 +1,9 @@
 """Entries of requests: what is open in a person's words, and what is over with the message that ended it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from midfold.provenance import Author
 from midfold.summaries.digest.entries import DigestEntry, EntryKind, Unit, answered_at, cost
-from midfold.summaries.ledger.pending import find_pending
 from midfold.summaries.ledger.sentences import weigh_sentence
 from midfold.summaries.ledger.values import Ledger, Statement
 from midfold.summaries.ledger.words import Words, weigh_lines
@@ -23,14 +22,17 @@ _LEAST_SAME_CHARS = 20
 _QUESTION_CHARS, _ANSWERED_QUESTION_CHARS = 400, 160
 
 
-def quote_requests(ledger: Ledger, said: set[str]) -> Iterator[DigestEntry]:
-    """Quote what the user said: a short message whole, a long one by its start, its rules, its lines."""
+def quote_requests(
+    ledger: Ledger, said: set[str], pending: Mapping[int, Sequence[str]]
+) -> Iterator[DigestEntry]:
+    """Quote what the user said: a short message whole, a long one by its start, its rules, its lines.
+
+    `pending` are wishes by their messages that nobody took up.
+    """
     rules: dict[int | None, list[str]] = {}
     for rule in ledger.rules:
         rules.setdefault(rule.index, []).append(rule.text)
     said |= _asked_again(ledger)
-    after = ledger.after or Ledger()
-    pending = find_pending((*ledger.statements, *after.statements), (*ledger.actions, *after.actions))
     for statement in ledger.statements:
         key = f"{statement.text}{statement.question}"  # two questions may have the same answer
         if statement.role != "user" or statement.author is not Author.PERSON or key in said:

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 
 from midfold.late_patterns import compile_late
 from midfold.summaries.digest.entries import Unit
-from midfold.summaries.ledger.file_states import FileState
 from midfold.summaries.ledger.invocations import Aim, RunEnd
 from midfold.summaries.ledger.values import STATE_PROGRAMS, Action, Ledger
 from midfold.summaries.ledger.words import COMMIT, DEFINITION, WeightedLines, weigh_lines
@@ -83,11 +82,11 @@ class ResultQuotes:
                 for path in run.changes:
                     self.fragments.setdefault(_last_name(path), []).extend(pieces)
 
-    def last_change(self, state: FileState) -> int:
+    def last_change(self, path: str, changed: Sequence[int]) -> int:
         """Return the position of the last change of a file; what was read before it may be outdated."""
-        if _last_name(state.path) in self.changed_after:
+        if _last_name(path) in self.changed_after:
             return len(self.ledger.actions)
-        return state.changed[-1] if state.changed else -1
+        return changed[-1] if changed else -1
 
     def quote(
         self, position: int, content: Sequence[str] | None = None, *, is_older: bool = False

@@ -10,7 +10,6 @@ from enum import IntEnum
 from functools import cache
 
 from midfold.late_patterns import compile_late
-from midfold.summaries.tool_calls.output import cut_at_word
 from midfold.texts import read_text
 
 _FULL_SENTENCE_WORDS = 12
@@ -24,7 +23,7 @@ _NAMING_SIGN = compile_late(r"[0-9_/`]|[a-z][A-Z]|\w\.\w|\(\)")
 _SHORT_SENTENCE_WORDS, _SHORT_FACTOR = 5, 0.5
 """Fewer words that name nothing only keep a talk going."""
 _SENTENCE_END = compile_late(r"(?<=[.!?])\s+|(?<=[。！？])")
-_SENTENCE_CHARS = 320
+_SENTENCE_CHARS, _WORD_CHARS = 320, 40
 _SHORTEST_SENTENCE_CHARS = 4
 # How a sentence ends that only says what comes next.
 _ANNOUNCING_ENDS = (":", "：", "...", "…")
@@ -107,7 +106,7 @@ def _sentences(text: str) -> Iterator[tuple[str, str, bool]]:
             continue
         if is_code:
             if len(bare) >= _SHORTEST_SENTENCE_CHARS and not is_tag(bare):
-                yield cut_at_word(bare, _SENTENCE_CHARS), "", True
+                yield _cut(bare, _SENTENCE_CHARS), "", True
             continue
         is_row = bare[0] == "|"
         is_item = is_row or _ITEM.match(line) is not None
@@ -117,13 +116,21 @@ def _sentences(text: str) -> Iterator[tuple[str, str, bool]]:
         header = header if is_row else ""
         above = (header if is_row else lead) if is_item else ""
         for piece in _SENTENCE_END.split(bare):
-            said = cut_at_word(piece.strip(), _SENTENCE_CHARS)
+            said = _cut(piece.strip(), _SENTENCE_CHARS)
             if len(said) >= _SHORTEST_SENTENCE_CHARS and not is_tag(said):
                 yield said, above, False
         if not is_item:
             title = bare.strip(_EMPHASIS)
             leads = title.endswith((":", "：")) or (bare[0] in "#*" and bare[-1] == "*") or bare[0] == "#"
             lead = _shorten(title.rpartition(". ")[2]) if leads else ""
+
+
+def _cut(text: str, most: int) -> str:
+    """Cut a sentence after a whole word, with a mark."""
+    if len(text) <= most:
+        return text
+    stop = text.rfind(" ", most - _WORD_CHARS, most)
+    return f"{text[: stop if stop > 0 else most - 1].rstrip()}…"
 
 
 def _is_fence(line: str) -> bool:
