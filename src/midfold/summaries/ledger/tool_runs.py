@@ -98,20 +98,13 @@ def read_tool_run(call: ToolCall, result: ToolResult | None, redact: Callable[[s
     edit = _read_edit(leaves) if kind in ("edit", "write") or (kind == "shell" and changes) else None
     lead = _introduce(told or "".join(long_texts[:1]), is_script=bool(commands) and kind == "shell")
     output = redact(result.text) if result else ""
-    failures = _failures(call, result, output)
-    has_failed = bool(failures) or (result is not None and result.is_error)
     retry_key = _retry_key(call, kind, subject, (*reads, *changes))
     invocations = _invocations(call, kind, told, commands, (*reads, *changes), retry_key)
     looks = _ends_in_look(kind, invocations[-1], commands)
-    end = _read_end(result, output, has_failed=has_failed, looks=looks)
-    if end is RunEnd.LOOKED and not find_failures(read_outcome(output).text, 1):
-        failures, has_failed = (), False  # it found nothing, or a difference
-    if end is RunEnd.PASSED and _proves_nothing(commands, output):
-        end = RunEnd.UNCLEAR
-    if commands and not has_failed and not changes and (shown := shown_files(commands)):
+    ending = _read_ending(call, result, output, commands, looks=looks)
+    details = () if commands and told is not subject else read_details(leaves, call.name, kind, subject)
+    if commands and not ending.has_failed and not changes and (shown := shown_files(commands)):
         kind, reads = "read", tuple(shown)
-    is_told = bool(commands) and told is not subject
-    details = () if is_told else read_details(leaves, call.name, kind, subject)
     return ToolRun(
         tool=call.name or "tool",
         kind=kind,
@@ -125,13 +118,35 @@ def read_tool_run(call: ToolCall, result: ToolResult | None, redact: Callable[[s
         undone=undone_files(commands),
         reads=reads,
         changes=changes,
-        status=_status(output) if kind in ("shell", "") and end is not RunEnd.LOOKED else "",
-        failures=failures,
+        status=_status(output) if kind in ("shell", "") and ending.end is not RunEnd.LOOKED else "",
+        failures=ending.failures,
         output=output,
-        has_failed=has_failed,
-        end=end,
+        has_failed=ending.has_failed,
+        end=ending.end,
         invocations=invocations,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Ending:
+    """How a call ended, and what went wrong; `has_failed` is what its output looks like."""
+
+    end: RunEnd
+    failures: tuple[str, ...]
+    has_failed: bool
+
+
+def _read_ending(
+    call: ToolCall, result: ToolResult | None, output: str, commands: Sequence[ShellCommand], *, looks: bool
+) -> _Ending:
+    failures = _failures(call, result, output)
+    has_failed = bool(failures) or (result is not None and result.is_error)
+    end = _read_end(result, output, has_failed=has_failed, looks=looks)
+    if end is RunEnd.LOOKED and not find_failures(read_outcome(output).text, 1):
+        return _Ending(end, (), has_failed=False)  # it found nothing, or a difference
+    if end is RunEnd.PASSED and _proves_nothing(commands, output):
+        end = RunEnd.UNCLEAR
+    return _Ending(end, failures, has_failed)
 
 
 def _has_parts(commands: Sequence[ShellCommand], output: str) -> bool:
