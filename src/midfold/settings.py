@@ -156,15 +156,15 @@ class FoldSettings:
     protect_last_n: Annotated[int, whole("messages"), "newest messages that are not pruned"] = 20
     protect_first_n: Annotated[int, whole("messages", least=0), "first messages that are kept"] = 3
     strategy: Annotated[Strategy, choice(Strategy), "how much is folded"] = Strategy.STAGED
-    style: Annotated[Style, choice(Style), "what stays of an old tool result"] = Style.STUB
+    style: Annotated[Style, choice(Style), "what remains of an old tool result"] = Style.STUB
     template: Annotated[Template, choice(Template), "headings of a summary"] = Template.HANDOFF
-    pins: Annotated[bool, SWITCH, "whether the user's rules are kept word for word"] = True
-    budget: Annotated[Budget, choice(Budget), "how room is shared out"] = Budget.RATIO
+    pins: Annotated[bool, SWITCH, "keep the user's rules word for word"] = True
+    budget: Annotated[Budget, choice(Budget), "how the budget is divided"] = Budget.RATIO
     head_tokens: Annotated[int, TOKENS, "first messages, with `budget: fixed`"] = 4_000
     tail_tokens: Annotated[int, TOKENS, "newest messages, with `budget: fixed`"] = 16_000
     summary_tokens: Annotated[int, TOKENS, "summary, with `budget: fixed`"] = 4_000
     wait_until_it_pays: Annotated[
-        bool, SWITCH, "whether a fold waits while a warm cache makes it cost more than it saves"
+        bool, SWITCH, "delay a fold while a warm cache makes it cost more than it saves"
     ] = False
 
 

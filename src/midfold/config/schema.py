@@ -105,9 +105,9 @@ class ContextSettings:
     """The engine that decides what stays in the context."""
 
     engine: Annotated[str, _ENGINE, "the context engine"] = "compressor"
-    prune_tools: Annotated[bool, SWITCH, "whether tools that nothing used for long are left out"] = False
+    prune_tools: Annotated[bool, SWITCH, "leave out tools that went unused for long"] = False
     answers_by_model: Annotated[
-        bool, SWITCH, "whether the model for summaries answers lcm_expand_query, at its price"
+        bool, SWITCH, "let the summary model answer lcm_expand_query, at its price"
     ] = False
 
 
@@ -116,7 +116,9 @@ class ModelSettings:
     """The model of the conversation."""
 
     name: Annotated[str | None, or_null(_NAME), "model of the conversation"] = None
-    context_length: Annotated[int | None, or_null(TOKENS), "its window; null is what is known of it"] = None
+    context_length: Annotated[
+        int | None, or_null(TOKENS), "context window; null asks the server or the table"
+    ] = None
     cache_ttl: Annotated[CacheTtl, choice(CacheTtl), "life of a cached prefix"] = CacheTtl.FIVE_MINUTES
     fallback: Annotated[str | None, or_null(_MODEL), "model that takes over when that one fails"] = None
 
@@ -139,7 +141,7 @@ class SummarizerSettings:
 class AuxiliarySettings:
     """The model that works beside the conversation."""
 
-    mode: Annotated[AuxiliaryMode, choice(AuxiliaryMode), "which model does side work"] = AuxiliaryMode.AUTO
+    mode: Annotated[AuxiliaryMode, choice(AuxiliaryMode), "which model writes summaries"] = AuxiliaryMode.AUTO
     custom: CustomModels = CustomModels()
     compression: SummarizerSettings = SummarizerSettings()
 
@@ -148,10 +150,10 @@ class AuxiliarySettings:
 class ToolOutputSettings:
     """Limits of tool output in the context."""
 
-    result_chars: Annotated[int, _CHARS, "a longer result is offloaded"] = 100_000
-    turn_chars: Annotated[int, _CHARS, "when a turn holds more, its largest results are offloaded"] = 200_000
-    preview_chars: Annotated[int, _CHARS, "what is shown of an offloaded result"] = 1_500
-    per_tool: Annotated[Mapping[str, float], _CHARS_BY_TOOL, "`result_chars` of single tools"] = field(
+    result_chars: Annotated[int, _CHARS, "longer results are offloaded"] = 100_000
+    turn_chars: Annotated[int, _CHARS, "limit of a turn; its largest results are offloaded"] = 200_000
+    preview_chars: Annotated[int, _CHARS, "length of the preview of an offloaded result"] = 1_500
+    per_tool: Annotated[Mapping[str, float], _CHARS_BY_TOOL, "`result_chars` for single tools"] = field(
         default_factory=lambda: MappingProxyType({"read_file": math.inf})
     )
 
@@ -160,23 +162,23 @@ class ToolOutputSettings:
 class RecallSettings:
     """Recall without being asked."""
 
-    auto: Annotated[bool, SWITCH, "whether earlier words that resemble a request are shown beside it"] = False
-    max_tokens: Annotated[int, TOKENS, "how much of them is shown at most"] = 1_000
+    auto: Annotated[bool, SWITCH, "show related earlier messages beside a request"] = False
+    max_tokens: Annotated[int, TOKENS, "limit of what `auto` shows"] = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class StoreSettings:
     """Where sessions are kept. The URL may hold a password."""
 
-    url: Annotated[str | None, or_null(_URL), "where sessions are kept; null is `MIDFOLD_HOME`"] = field(
-        default=None, repr=False
-    )
-    redact: Annotated[bool, SWITCH, "whether placeholders are stored in place of credentials"] = True
-    quota_bytes: Annotated[int | None, or_null(_BYTES), "what sessions may take; null is no limit"] = None
+    url: Annotated[
+        str | None, or_null(_URL), "address of the session store; null is a file in `MIDFOLD_HOME`"
+    ] = field(default=None, repr=False)
+    redact: Annotated[bool, SWITCH, "store placeholders in place of credentials"] = True
+    quota_bytes: Annotated[int | None, or_null(_BYTES), "limit for stored messages; null sets none"] = None
     keep_days: Annotated[
         int | None,
         or_null(_DAYS),
-        "untouched for longer, a conversation may be pruned; null keeps it",
+        "unused for longer, a conversation may be pruned; null keeps all",
     ] = None
 
 
@@ -202,36 +204,40 @@ class GatewaySettings:
 
     host: Annotated[str, _HOST, "address to listen on; beyond loopback it needs a key"] = "127.0.0.1"
     port: Annotated[int, _PORT, "port to listen on; 0 is any free one"] = 8787
-    allowed_hosts: Annotated[tuple[str, ...], _HOSTS, "further names by which clients may call it"] = ()
-    key_env: Annotated[str, _NAME, "environment variable with the key that clients must bring"] = (
+    allowed_hosts: Annotated[tuple[str, ...], _HOSTS, "other host names that clients may use"] = ()
+    key_env: Annotated[str, _NAME, "environment variable with the key that clients must send"] = (
         "MIDFOLD_GATEWAY_KEY"
     )
     key_file: Annotated[str | None, or_null(_NAME), "file with that key"] = None
-    upstreams: Annotated[Mapping[str, object], _ANYTHING, "address and keys of openai and anthropic"] = field(
-        default_factory=lambda: MappingProxyType({}), repr=False
+    upstreams: Annotated[Mapping[str, object], _ANYTHING, "addresses and keys of openai and anthropic"] = (
+        field(default_factory=lambda: MappingProxyType({}), repr=False)
     )
-    hygiene: Annotated[float, _HYGIENE, "part of the window from which a request is always folded"] = 0.85
-    report_usage: Annotated[ReportedUsage, choice(ReportedUsage), "prompt tokens that clients see"] = (
+    hygiene: Annotated[float, _HYGIENE, "part of the window above which a request is always folded"] = 0.85
+    report_usage: Annotated[ReportedUsage, choice(ReportedUsage), "whose prompt tokens clients see"] = (
         ReportedUsage.PROVIDER
     )
-    offload: Annotated[bool, SWITCH, "whether long tool results are offloaded, see `tool_output`"] = False
-    recall: Annotated[bool, SWITCH, "whether models get tools to read what was folded or offloaded"] = False
+    offload: Annotated[bool, SWITCH, "offload long tool results, see `tool_output`"] = False
+    recall: Annotated[bool, SWITCH, "give models tools to read folded and offloaded messages"] = False
     keep_days: Annotated[
-        int | None, or_null(_DAYS), "untouched for longer, a conversation is deleted; null keeps it"
+        int | None, or_null(_DAYS), "unused for longer, a conversation is deleted; null keeps all"
     ] = 30
-    idle_minutes: Annotated[int, whole("minutes"), "an idle conversation leaves the memory after"] = 60
-    ping_seconds: Annotated[int, whole("seconds"), "silence after which a stream is kept alive"] = 15
-    stall_seconds: Annotated[int, whole("seconds"), "a client that reads nothing for so long is cut"] = 60
-    header_seconds: Annotated[int, whole("seconds"), "a client whose headers take longer is cut"] = 20
-    stop_seconds: Annotated[int, whole("seconds"), "time that answers under way have when it stops"] = 20
+    idle_minutes: Annotated[
+        int, whole("minutes"), "idle time after which a conversation leaves the memory"
+    ] = 60
+    ping_seconds: Annotated[int, whole("seconds"), "silence after which a stream gets a keep-alive"] = 15
+    stall_seconds: Annotated[
+        int, whole("seconds"), "a client that reads nothing for this long is disconnected"
+    ] = 60
+    header_seconds: Annotated[int, whole("seconds"), "a client whose headers take longer is disconnected"] = (
+        20
+    )
+    stop_seconds: Annotated[int, whole("seconds"), "time for open answers when the gateway stops"] = 20
     log_format: Annotated[LogFormat, choice(LogFormat), "lines for people, or one JSON object each"] = (
         LogFormat.TEXT
     )
-    tracing: Annotated[bool, SWITCH, "whether calls are reported to OpenTelemetry, with the extra `otel`"] = (
-        False
-    )
+    tracing: Annotated[bool, SWITCH, "report calls to OpenTelemetry, with the extra `otel`"] = False
     max_body_bytes: Annotated[int, _BYTES, "largest request"] = 64 * 1024 * 1024
-    max_requests: Annotated[int, whole("requests"), "at the same time; more have to wait"] = 512
+    max_requests: Annotated[int, whole("requests"), "limit of requests at the same time"] = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +252,7 @@ class Settings:
     recall: RecallSettings = RecallSettings()
     store: StoreSettings = StoreSettings()
     gateway: GatewaySettings = GatewaySettings()
-    providers: Annotated[Mapping[str, object], _ANYTHING, "endpoints and keys of providers"] = field(
+    providers: Annotated[Mapping[str, object], _ANYTHING, "addresses and keys of other providers"] = field(
         default_factory=lambda: MappingProxyType({}), repr=False
     )
     origins: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
