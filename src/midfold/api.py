@@ -43,31 +43,31 @@ class CompressOptions(TypedDict, total=False):
     max_tokens: int | None
     """a hard ceiling for system, tools and messages together"""
     context_length: int | None
-    """instead of a ceiling: fold as `/compress` would with this window"""
+    """instead of a ceiling: fold as `/compress` does for this window"""
     model: str | None
-    """the model that the messages are for: its tokens count; by default the dialect decides"""
+    """the model that reads the messages; it decides how tokens are counted. Default: by dialect"""
     system: object
-    """the system prompt, where it is kept beside the messages"""
+    """the system prompt, if it is not among the messages"""
     tools: Sequence[object] | None
-    """the tools offered with the request: their schemas take room, too"""
+    """the tools of the request: their schemas take room, too"""
     strategy: str
     """how much is folded, as in the setting `compression.strategy`"""
     style: str
-    """what stays of an old result, as in `compression.style`"""
+    """form of an old tool result, as in `compression.style`"""
     template: str
     """the headings of the summary, as in `compression.template`"""
     focus: str | None
     """a topic that gets most of the summary"""
     pin: Sequence[str]
-    """sentences to keep word for word, whatever else is folded"""
+    """sentences to keep word for word"""
     pins: bool
-    """whether sentences in which the user sets a rule are kept that way, too, as in `compression.pins`"""
+    """whether the user's rules are kept word for word, too, as in `compression.pins`"""
     summary_model: str | None
     """`provider/model` that writes the summary; it needs the extra `models`"""
     base_url: str | None
-    """where the summary model is, if not at its provider's own address"""
+    """address of the summary model; default: its provider's"""
     summarizer_window: int | None
-    """how many tokens the summariser can take at once; by default what is known of `summary_model`"""
+    """context window of the summariser; default: that of `summary_model`"""
     tokenizer: str | None
     """the older name of `model`"""
 
@@ -85,25 +85,25 @@ def compress(
         context_length: fold as `/compress` would with this window
 
     What the request is:
-        model: the model that the messages are for: its tokens count; by default the dialect decides
-        system: the system prompt, where it is kept beside the messages
-        tools: the tools offered with the request: their schemas take room, too
+        model: the model that reads the messages; it decides how tokens are counted. Default: by dialect
+        system: the system prompt, if it is not among the messages
+        tools: the tools of the request: their schemas take room, too
 
     What stays:
         strategy: staged, fold or prune
-        style: what stays of an old tool result: stub, excerpt or placeholder
+        style: form of an old tool result: stub, excerpt or placeholder
         template: the headings of the summary: handoff, progress or brief
         focus: a topic that gets most of the summary
         pin: sentences to keep word for word
-        pins: false to let go of the user's own rules as of anything else
+        pins: false to stop keeping the user's rules word for word
 
-    Who writes the summary; without either, the built-in digest does, which needs no model and no network:
+    The writer of the summary; the default is the built-in digest, without a model:
         summary_model: provider/model; it needs the extra `models`
-        base_url: where that model is, if not at its provider's own address
+        base_url: the address of that model; default: its provider's
         summarizer: a function of a `SummaryRequest` that returns text
-        summarizer_window: how many tokens the summariser can take at once
+        summarizer_window: the context window of the summariser
 
-    Raises `ConfigError` for an option that cannot be used, `DialectError` for what is no list of messages.
+    Raises `ConfigError` for a wrong option, `DialectError` if `messages` is not a list of messages.
     """
     request = _read_list(messages, options)
     return cast("Compression[M]", _compress(request, summarizer, options))
@@ -115,7 +115,7 @@ async def acompress(
     summarizer: Callable[[SummaryRequest], Awaitable[str]] | None = None,
     **options: Unpack[CompressOptions],
 ) -> Compression[M]:
-    """Compress as `compress` does, with a summariser that is awaited."""
+    """Compress as `compress` does, in async code; the summariser is awaited."""
     request = _read_list(messages, options)
     flow = plan_compression(request, use_model=_uses_model(summarizer, options), **options)
     async with _aopened(summarizer, options) as summarize:
@@ -128,7 +128,7 @@ def compress_request(
     summarizer: Callable[[SummaryRequest], str] | None = None,
     **options: Unpack[CompressOptions],
 ) -> B:
-    """Compress the body of a request, of any API: the same body comes back, with fewer messages in it.
+    """Compress the body of a request of any API: returns the same body with fewer messages.
 
     System prompt, tools and model are read from the body and stay as they are; the other options are those
     of `compress`. A body that needs no compression, or goes on from a history that the provider keeps, comes

@@ -65,7 +65,7 @@ class ExtraMissing(MidfoldError, ImportError):
 
 
 class DialectError(MidfoldError):
-    """Messages could not be read as any provider's format."""
+    """The messages are in no known format."""
 
 
 class UnknownDialect(DialectError):
@@ -77,7 +77,7 @@ class UnknownDialect(DialectError):
 
 
 class MalformedMessage(DialectError):
-    """One message of an otherwise known dialect cannot be read, or its edit cannot be written."""
+    """A message of a known dialect cannot be read, or its edit cannot be written."""
 
     def __init__(self, index: int, reason: str) -> None:
         super().__init__(f"message {index}: {reason}")
@@ -118,7 +118,7 @@ class EngineContractError(EngineError):
 
 
 class EngineUnable(EngineError):
-    """A context engine is asked for something that engines need not be able to do."""
+    """A context engine does not support an optional operation."""
 
     def __init__(self, engine: str, what: str) -> None:
         super().__init__(f"the engine {engine!r} cannot {what}")
@@ -127,11 +127,11 @@ class EngineUnable(EngineError):
 
 
 class CompressionError(MidfoldError):
-    """A compression could not be done."""
+    """A compression failed."""
 
 
 class SummaryUnavailable(CompressionError):
-    """The summariser gave nothing usable; the built-in digest stands in for it."""
+    """The summariser returned nothing usable; the built-in digest stands in."""
 
     def __init__(self, reason: str, retry_after: float | None = None) -> None:
         super().__init__(f"no summary: {reason}")
@@ -140,7 +140,7 @@ class SummaryUnavailable(CompressionError):
 
 
 class StillTooLarge(CompressionError):
-    """Everything was folded that may be, and the request is still above the limit.
+    """The request is above the limit although everything possible was folded.
 
     `breakdown` says where the tokens are, by what holds them.
     """
@@ -158,14 +158,14 @@ class StillTooLarge(CompressionError):
 
 
 class StaleFold(CompressionError):
-    """A fold was made for other messages than these."""
+    """The fold belongs to other messages."""
 
     def __init__(self) -> None:
         super().__init__("the fold does not belong to these messages; they changed since it was made")
 
 
 class NoteNotFound(CompressionError):
-    """A note was to be corrected that is not there; without a number, nothing is folded yet."""
+    """There is no note with this number; without a number, nothing is folded yet."""
 
     def __init__(self, number: int | None = None, last: int = 0) -> None:
         text = "nothing is folded yet, so there are no notes"
@@ -186,7 +186,7 @@ class ProviderFacts(TypedDict, total=False):
 
 
 class ProviderError(MidfoldError):
-    """A model provider answered with a failure, or did not answer.
+    """A provider failed or did not answer.
 
     `message` is one printable line with keys masked, fit for logs and people. `retry_after` is in seconds.
     `body` is what came from the provider, to be passed on or classified; it is in no text of this error.
@@ -207,7 +207,7 @@ class ProviderError(MidfoldError):
 
 
 class ProviderAuthError(ProviderError):
-    """The provider refuses the key, or the key may not use this model."""
+    """The provider rejects the key, or the key may not use this model."""
 
 
 class RateLimited(ProviderError):
@@ -215,11 +215,11 @@ class RateLimited(ProviderError):
 
 
 class ProviderUnavailable(ProviderError):
-    """The provider cannot be reached, is overloaded, broke off, or answered what is no answer."""
+    """The provider is unreachable or overloaded, broke off, or sent an unreadable answer."""
 
 
 class ContextOverflow(ProviderError):
-    """The prompt is too long for the model; `limit` where the provider says how long it may be."""
+    """The prompt is too long for the model; `limit` if the provider states it."""
 
     def __init__(
         self,
@@ -235,7 +235,7 @@ class ContextOverflow(ProviderError):
 
 
 class OutputCapTooLarge(ProviderError):
-    """The prompt fits, but not together with the output that was asked for.
+    """The prompt fits, but not together with the requested output.
 
     `available` is the most output that can be asked for, where the provider says enough to know it.
     """
@@ -271,11 +271,11 @@ def _make_safe(message: str) -> str:
 
 
 class StoreError(MidfoldError):
-    """The session store could not do what was asked."""
+    """The session store failed."""
 
 
 class SessionNotFound(StoreError):
-    """There is no such session, or it belongs to another owner: the two look alike on purpose."""
+    """There is no such session, or it belongs to another tenant; the two look alike on purpose."""
 
     def __init__(self, session: str) -> None:
         super().__init__(f"there is no session {_make_safe(session)[:80]!r}")
@@ -283,7 +283,7 @@ class SessionNotFound(StoreError):
 
 
 class SessionBusy(StoreError):
-    """Another process is folding this session, or was quicker."""
+    """Another process is folding this session, or has just folded it."""
 
     def __init__(self, session: str, holder: str = "") -> None:
         by = f" by {_make_safe(holder)}" if holder else ""
@@ -293,7 +293,7 @@ class SessionBusy(StoreError):
 
 
 class SessionEnded(StoreError):
-    """A session that ended takes no more messages; `tip` is the one that goes on, where there is one."""
+    """The session has ended; `tip` is the session that continues it, if any."""
 
     def __init__(self, session: str, tip: str | None = None) -> None:
         onward = f"; it goes on in {tip}" if tip else ""
@@ -303,7 +303,7 @@ class SessionEnded(StoreError):
 
 
 class SessionGrew(StoreError):
-    """The session changed since its caller read it; `count` is how many messages of its own it has."""
+    """The session changed since you read it; `count` is its number of messages."""
 
     def __init__(self, session: str, count: int) -> None:
         name = _make_safe(session)
@@ -315,7 +315,7 @@ class SessionGrew(StoreError):
 
 
 class StoreUnavailable(StoreError):
-    """The store cannot write for now: the disk is full or read-only, or the file is locked."""
+    """The store cannot write: the disk is full or read-only, or the file is locked."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"the session store cannot be used: {reason}")
@@ -323,7 +323,7 @@ class StoreUnavailable(StoreError):
 
 
 class StoreFull(StoreError):
-    """A quota is used up."""
+    """The quota of the store is used up."""
 
     def __init__(self, what: str, limit: int) -> None:
         super().__init__(f"{what} reached its quota of {limit:,} bytes; prune or delete old sessions")

@@ -44,7 +44,7 @@ def load_transcript(path: str | Path, *, row: int | None = None, dialect: str | 
     """Read a transcript from a file, or from standard input when `path` is `-`.
 
     `row` picks one conversation of a JSONL file that holds many. Raises `UnreadableTranscript` when there is
-    no JSON in it, and other `DialectError`s when there is but no messages.
+    no JSON in it, and other `DialectError`s when the JSON holds no messages.
     """
     source = "standard input" if str(path) == "-" else str(path)
     try:

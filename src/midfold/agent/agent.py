@@ -57,7 +57,7 @@ class Agent:
 
     @classmethod
     def from_settings(cls, settings: Settings, **options: Unpack[Options]) -> Self:
-        """Make an agent as the settings say; options win. Raises `ConfigError` where no model is set."""
+        """Make an agent from the settings; options win. Raises `ConfigError` if no model is set."""
         model = main_model(settings)
         agent = cls.__new__(cls)
         agent._open(model, {**options_from(settings), **options}, open_agent_store(options, settings))
@@ -79,7 +79,7 @@ class Agent:
     # A turn
 
     def run(self, prompt: str | None = None, *, inject: str | None = None) -> Iterator[Event]:
-        """Say `prompt`, and yield what happens until the model is done; the last event is `Done`.
+        """Send `prompt`, and yield events until the model is done; the last one is `Done`.
 
         Without a prompt it goes on where the session stopped. The model reads `inject` next to the newest
         request, in this run only; it is never stored. Raises `ProviderError`, `StillTooLarge` and
@@ -99,14 +99,14 @@ class Agent:
     async def arun(
         self, prompt: str | None = None, *, inject: str | None = None
     ) -> AsyncGenerator[Event, None]:
-        """Run as `run` does, awaited."""
+        """The async form of `run`."""
         async with aclosing(self._batches(prompt, inject)) as batches:
             async for batch in batches:
                 for event in batch:
                     yield event
 
     def interrupt(self) -> bool:
-        """Stop what is under way, from any thread or signal handler; a run ends with `Interrupted`."""
+        """Stop the current work, from any thread or signal handler; a run ends with `Interrupted`."""
         return self._runner.interrupt()
 
     async def _batches(self, prompt: str | None, inject: str | None) -> AsyncGenerator[list[Event], None]:
@@ -124,13 +124,13 @@ class Agent:
     def compress(
         self, focus: str | None = None, *, keep_last: int | None = None, on_event: Emit = ignore
     ) -> Compression[object]:
-        """Fold now, whatever the threshold says, and say what came of it; see `acompress`."""
+        """Fold now, whatever the threshold, and return the result; see `acompress`."""
         return self._wait(self.acompress(focus, keep_last=keep_last, on_event=on_event))
 
     async def acompress(
         self, focus: str | None = None, *, keep_last: int | None = None, on_event: Emit = ignore
     ) -> Compression[object]:
-        """Fold now, with most of the summary on `focus`, or leaving the last exchanges as they are.
+        """Fold now: `focus` gets most of the summary; `keep_last` exchanges stay.
 
         `on_event` receives the events meanwhile. Raises `StoreError`. An interrupted one changes nothing.
         """
@@ -142,21 +142,21 @@ class Agent:
             return unchanged(self._core, INTERRUPTED)
 
     def preview(self, focus: str | None = None, *, keep_last: int | None = None) -> Preview:
-        """Say what `compress` would do; no model is asked, and nothing changes."""
+        """Return what `compress` would do, without a model and without a change."""
         self._runner.check()
         return report_preview(self._core, focus, keep_last)
 
     def undo(self) -> bool:
-        """Take the newest fold of the conversation back; false where there is none. Raises `StoreError`."""
+        """Undo the newest fold of the conversation; false if there is none. Raises `StoreError`."""
         self._runner.check()
         return undo_fold(self._core)
 
     def notes(self) -> tuple[Note, ...]:
-        """List the notes that stand for what was folded, numbered; none before the first fold."""
+        """List the numbered notes of the folds; none before the first fold."""
         return list_notes(self.messages)
 
     def correct_notes(self, change: NoteChange) -> tuple[Note, ...]:
-        """Correct the notes at once and for all later folds, and return them; `undo` takes it back.
+        """Correct the notes now and for all later folds, and return them; `undo` reverts it.
 
         Raises `NoteNotFound`, `ConfigError` and `StoreError`.
         """
@@ -166,12 +166,12 @@ class Agent:
 
     @property
     def pins(self) -> tuple[str, ...]:
-        """The sentences that the user pinned: every fold keeps them word for word."""
+        """The pinned sentences: every fold keeps them word for word."""
         return self._core.engine.pins
 
     @property
     def rules(self) -> tuple[Rule, ...]:
-        """The rules that were found in the user's words: a fold keeps them as it keeps pins."""
+        """The rules found in the user's messages: a fold keeps them like pins."""
         return list_rules(self.messages, self._core.engine.state)
 
     def pin(self, text: str) -> None:
@@ -185,23 +185,23 @@ class Agent:
         self._change_pins(self._core.engine.pin, text)
 
     def unpin(self, text: str) -> bool:
-        """Let go of a sentence; false where it was only found as a rule, which it no longer is."""
+        """Unpin a sentence; false if it was a rule that was found, which is dropped, too."""
         self._runner.check()
         was_pinned = text.strip() in self.pins
         self._change_pins(self._core.engine.unpin, text)
         return was_pinned
 
     def attach(self, path: str) -> str:
-        """Let a file go with the next prompt and return its name; raises `ToolFailed`."""
+        """Attach a file to the next prompt and return its name; raises `ToolFailed`."""
         self._runner.check()
         return attach(self._core, path)
 
     def run_command(self, command: str) -> str:
-        """Run a command of the user's own; see `arun_command`."""
+        """Run a command for the user; see `arun_command`."""
         return self._wait(self.arun_command(command))
 
     async def arun_command(self, command: str) -> str:
-        """Run a command of the user's own, unasked; the model reads its output with the next prompt.
+        """Run a command for the user, without asking; the model reads its output with the next prompt.
 
         Raises `ToolFailed` for an agent without the tool `terminal`.
         """
@@ -214,7 +214,7 @@ class Agent:
     # Edits of files
 
     def undo_edit(self, path: str | None = None, *, force: bool = False) -> str:
-        """Take the newest edit of this conversation back, or the newest of one file; return its name.
+        """Undo the newest edit of this conversation, or of one file; return its name.
 
         The model is told with the next prompt. Raises `NoEditToUndo`; `FileChangedSince` where the file is
         not as the edit left it, unless forced; and `ToolFailed` where it cannot be written.
@@ -239,7 +239,7 @@ class Agent:
         context_length: int | None = None,
         on_event: Emit = ignore,
     ) -> bool:
-        """Go on with another model; see `aset_model`."""
+        """Switch to another model; see `aset_model`."""
         work = self.aset_model(name, base_url=base_url, context_length=context_length, on_event=on_event)
         return self._wait(work)
 
@@ -251,7 +251,7 @@ class Agent:
         context_length: int | None = None,
         on_event: Emit = ignore,
     ) -> bool:
-        """Go on with another model; where its window is too small, the old one folds the conversation first.
+        """Switch to another model; if its window is too small, the conversation is folded first.
 
         Raises `ConfigError`, `StillTooLarge` and `StoreError`; then, and when it is interrupted, which is
         false, the old model stays.
@@ -274,14 +274,14 @@ class Agent:
     # Sessions
 
     def new_session(self) -> str:
-        """End this session and begin another, with a system prompt as things are now; return its id."""
+        """End this session and start another with a new system prompt; return its id."""
         self._runner.check()
         self._core.conversation.end()
         self._core.begin()
         return self.session_id
 
     def resume(self, session_id: str) -> Status:
-        """Go on with another session, at the tip of its conversation; raises `SessionNotFound`."""
+        """Continue another session, at the tip of its conversation; raises `SessionNotFound`."""
         self._runner.check()
         if self._core.store.get_compression_tip(session_id) != self.session_id:
             self._core.conversation.end()
@@ -290,7 +290,7 @@ class Agent:
 
     @property
     def session_id(self) -> str:
-        """The session that is going on; a fold changes it, the conversation stays the same."""
+        """The current session; a fold starts a new one in the same conversation."""
         return self._core.conversation.id
 
     @property
@@ -305,12 +305,12 @@ class Agent:
 
     @property
     def store(self) -> Store:
-        """Where sessions are kept: to list them, to search, to ask what was used."""
+        """The session store: lists, searches and reports usage."""
         return self._core.store
 
     @property
     def memory(self) -> Memory:
-        """The facts that outlive sessions."""
+        """The memory that outlives sessions."""
         return self._core.memory
 
     @property
@@ -337,14 +337,14 @@ class Agent:
     # The end
 
     def close(self) -> None:
-        """Stop what is under way, end the session, and close all that was opened; it can be resumed."""
+        """Stop the current work, end the session, and close everything; the session can be resumed."""
         if not self._is_closed:
             self._wait(self.aclose())
         if self._thread is not None:
             self._thread.close()
 
     async def aclose(self) -> None:
-        """Close as `close` does, awaited."""
+        """The async form of `close`."""
         if self._is_closed:
             return
         self._is_closed = True

@@ -179,7 +179,7 @@ def _emit_approach(core: Core, emit: Emit) -> None:
 
 
 def undo_fold(core: Core) -> bool:
-    """Take the newest fold of the conversation back; false where there is none. Raises `StoreError`."""
+    """Undo the newest fold of the conversation; false if there is none. Raises `StoreError`."""
     conversation, engine = core.conversation, core.engine
     stored = core.store.folds(conversation.id) if conversation.is_stored else []
     if not stored:

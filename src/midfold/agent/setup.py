@@ -39,70 +39,70 @@ if TYPE_CHECKING:
 
 
 class Options(TypedDict, total=False):
-    """The options of an agent beside its model; all of them may be left out."""
+    """The options of an agent; all are optional."""
 
     base_url: str | None
-    """where the model is, if not at its provider's own address"""
+    """address of the model; default: its provider's"""
     key: str | ApiKey | None
     api: str | None
-    """openai_chat, openai_responses or anthropic, where it is not the provider's usual one"""
+    """openai_chat, openai_responses or anthropic; default: the provider's usual API"""
     fallback: str | None
-    """provider/model that takes over where the model cannot be reached, or turns the call away"""
+    """provider/model that takes over if the model fails"""
     context_length: int | None
-    """the window; by default what is known of the model"""
+    """context window; default: that of the model"""
     asks_server: bool
-    """whether a server of one's own is asked for its window; one that says nothing has 8,192 tokens"""
+    """whether to ask a local server for its window; without an answer it counts as 8,192 tokens"""
     max_output: int | None
     """the longest reply, in tokens"""
     workspace: Path | str
-    """where tools work; the current directory if not given"""
+    """folder for tools; default: the current directory"""
     allow: Sequence[Path | str]
-    """further folders that file tools may use"""
+    """other folders for file tools"""
     home: Path | str
-    """where sessions, memory and long output are kept; `MIDFOLD_HOME` if not given"""
+    """folder for sessions, memory and long output; default: `MIDFOLD_HOME`"""
     store: Store | Path | str
-    """where sessions are kept; one that is given open is not closed"""
+    """session store; an open store is not closed"""
     session: str | None
     """the session to go on with"""
     source: str
-    """the program that runs it, as sessions are listed: chat, if not given"""
+    """source in lists of sessions; default: chat"""
     tools: Sequence[Tool]
     """beside the built-in ones"""
     built_in_tools: bool
     shown_variables: Collection[str]
-    """environment variables that commands may see although they are named like a credential"""
+    """environment variables to pass to commands although they look like credentials"""
     approve: Approve | None
     """answers whether a tool may write, or run a command; without it, the event has to be answered, and what
     nobody answers is denied"""
     instructions: str | None
-    """instead of our own words at the start of the system prompt"""
+    """first part of the system prompt, in place of the built-in one"""
     policy: CompressionPolicy | None
-    """for compression; the window is filled in"""
+    """settings of compressions; the window is filled in"""
     enabled: bool
-    """whether to compress without being asked"""
+    """whether to compress automatically"""
     engine: str | ContextEngine
-    """the context engine: its name, or one that is made"""
+    """the context engine: a name or an object"""
     summary_model: str | None
-    """provider/model that writes summaries; the model of the conversation, if not given"""
+    """provider/model that writes summaries; default: the model of the conversation"""
     summarizer: Summarizer | str | None
-    """instead of a model: a callable; `None` is the digest"""
+    """a callable in place of a model; `None` is the digest"""
     budgets: Budgets | None
     """limits of tool output in the context"""
     recall_tokens: int
-    """how much of earlier conversations is shown beside a request that resembles it; by default none"""
+    """most tokens of related earlier messages to show beside a request; default: none"""
     prune_tools: bool
-    """whether the schemas of tools that nothing used for long are left out of requests; by default not"""
+    """whether to leave out the schemas of tools that went unused for long; default: no"""
     answers_by_model: bool
-    """whether the writer of summaries also answers what `lcm_expand_query` is asked; by default not"""
+    """whether the summary model answers `lcm_expand_query`; default: no"""
     cache_ttl: str
     """5m or 1h, for providers that cache prompts"""
     max_steps: int
     """calls of the model in one turn"""
     before_fold: Sequence[BeforeContinue]
-    """called with session and messages before each fold"""
+    """called before each fold with session and messages"""
     providers: Mapping[str, Provider]
     transport: "Transport"
-    """the connections to the model; those that are given are not closed"""
+    """connections to the model; given ones are not closed"""
 
 
 def options_from(settings: Settings) -> Options:

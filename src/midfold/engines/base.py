@@ -50,29 +50,29 @@ class ContextEngine(ABC):
 
     @abstractmethod
     def should_compress(self, prompt_tokens: int | None = None) -> bool:
-        """Say whether to compress now; without a figure, by the last reported one."""
+        """Return whether to compress now, by the given or the last reported count."""
 
     @abstractmethod
     def compress(
         self, messages: Sequence[M], current_tokens: int | None = None, focus_topic: str | None = None
     ) -> list[M]:
-        """Return a shorter list that is legal for its provider, or the messages as they are."""
+        """Return a shorter list that its provider accepts, or the same messages."""
 
     def should_compress_preflight(
         self, messages: Sequence[object], *, system: object = None, tools: Sequence[object] | None = None
     ) -> bool:
-        """Say whether to compress before a request is sent, by an estimate of it."""
+        """Return whether to compress before a request is sent, by its estimated size."""
         return False
 
     def has_content_to_compress(self, messages: Sequence[object]) -> bool:
-        """Say whether there is anything to fold; hosts ask before they bother a model."""
+        """Return whether there is anything to fold; hosts ask before they call a model."""
         return True
 
     def on_session_start(self, session_id: str, **info: object) -> None:
         """A session starts, or a compression opened its continuation (`boundary_reason="compression"`)."""
 
     def on_session_end(self, session_id: str, messages: Sequence[object]) -> None:
-        """A session really ends: exit, reset or expiry. Never called at a compression."""
+        """A session ends: exit, reset or expiry. Not called at a compression."""
 
     def on_session_reset(self) -> None:
         """Forget the conversation: counters go back to zero."""
@@ -82,10 +82,10 @@ class ContextEngine(ABC):
         self.compression_count = 0
 
     def cancel_preparation(self) -> None:
-        """Give up a fold that is prepared beside the conversation, if there is one."""
+        """Discard the prepared fold, if there is one."""
 
     def undo(self, messages: Sequence[object] | None = None) -> list[object] | None:
-        """Take the last compression back, where the engine can: the list before it and what came since."""
+        """Undo the last compression, if possible: return the old list and the newer messages."""
         return None
 
     def get_tool_schemas(self) -> list[dict[str, object]]:
@@ -110,7 +110,7 @@ class ContextEngine(ABC):
     def update_model(
         self, model: str, context_length: int, base_url: str = "", api_key: str = "", provider: str = ""
     ) -> None:
-        """Another model takes over: its window sets the threshold anew."""
+        """Switch to another model: its window sets the threshold."""
         self.context_length = context_length
         self.threshold_tokens = int(context_length * self.threshold_percent)
 
@@ -142,7 +142,7 @@ class EngineSetup:
     store: EngineStore | None = None
     """for engines that keep more of a conversation than their state"""
     enabled: bool = True
-    """whether to compress without being asked"""
+    """whether to compress automatically"""
     prepare_ahead: bool = True
     patience: Patience | None = None
     cache: MessageCache | None = None

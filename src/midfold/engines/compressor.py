@@ -103,12 +103,12 @@ class ContextCompressor(MeteredEngine):
 
     @property
     def setup(self) -> EngineSetup:
-        """The value that another engine is built from which goes on as this one would."""
+        """The setup of this engine, to build an equal one from."""
         own = (self.policy, self.model, self._summarizer, self._key, self.state, self.store)
         return EngineSetup(*own, self.enabled, self.prepare_ahead, self._caller.patience, self._cache)
 
     def adopt(self, state: CompressionState, *, key: bytes | None = None) -> None:
-        """Go on with the state of a conversation; a fold that was prepared with other pins is given up."""
+        """Adopt the state of a conversation; a fold prepared with other pins is discarded."""
         if (state.pins, state.unpinned) != (self.state.pins, self.state.unpinned):
             self._background.discard("the pins changed")
         self.state = state
@@ -130,7 +130,7 @@ class ContextCompressor(MeteredEngine):
         self._summarizer = summarizer
 
     def update_from_response(self, usage: object) -> None:
-        """Take in what a call used, and how far our own count was off; `None` changes nothing."""
+        """Record the usage of a call and calibrate the count; `None` changes nothing."""
         if usage is None:
             return
         self._note_usage(normalize_usage(usage))
@@ -138,7 +138,7 @@ class ContextCompressor(MeteredEngine):
         self._prepare_next(self.last_prompt_tokens)
 
     def should_compress(self, prompt_tokens: int | None = None) -> bool:
-        """Say whether to compress now, by the last report or a given figure."""
+        """Return whether to compress now, by the last report or a given figure."""
         if self._is_requested or not self.enabled:
             return self._is_requested
         tokens = self.last_prompt_tokens if prompt_tokens is None else prompt_tokens
@@ -150,7 +150,7 @@ class ContextCompressor(MeteredEngine):
     def should_compress_preflight(
         self, messages: Sequence[object], *, system: object = None, tools: Sequence[object] | None = None
     ) -> bool:
-        """Say whether to compress before this request is sent, by an estimate of the whole of it.
+        """Return whether to compress before this request is sent, by an estimate of its size.
 
         From 80 % of the threshold on the next fold is prepared meanwhile; while it is, and the request still
         fits, the answer is no.
@@ -166,7 +166,7 @@ class ContextCompressor(MeteredEngine):
         return self.should_compress(tokens)
 
     def has_content_to_compress(self, messages: Sequence[object]) -> bool:
-        """Say whether there is a middle to fold."""
+        """Return whether there is a middle to fold."""
         self._meter.reader.read(messages)
         return self._make_run(0).has_middle
 
@@ -184,7 +184,7 @@ class ContextCompressor(MeteredEngine):
         keep_last: int | None = None,
         most_tokens: int | None = None,
     ) -> Compression[M]:
-        """Compress, and report what was done; interrupting it leaves everything as it was.
+        """Compress and return the result; an interrupted compression changes nothing.
 
         A fold that was prepared ahead is applied at once; its `reason` says so. With `keep_last`, that
         many exchanges (a request and all that follows it) stay as they are, and what is before them is
@@ -204,7 +204,7 @@ class ContextCompressor(MeteredEngine):
         keep_last: int | None = None,
         most_tokens: int | None = None,
     ) -> Compression[M]:
-        """Compress in async code, and report what was done."""
+        """The async form of `compress_result`."""
         run = self._open(messages, current_tokens, focus_topic, keep_last, most_tokens)
         ask = self._caller.for_fold_async(self._summarizer or no_summary)
         result = self._skip_flow(run) or self._explain_digest(await folding.arun(self._flow(run), ask), run)
@@ -226,11 +226,11 @@ class ContextCompressor(MeteredEngine):
             self._background.receive(prepared)
 
     def cancel_preparation(self) -> None:
-        """Give up the fold that is prepared or ready; an answer that still comes is ignored."""
+        """Discard the prepared fold; a late answer is ignored."""
         self._background.discard("it was cancelled")
 
     def undo(self, messages: Sequence[object] | None = None) -> list[object] | None:
-        """Take the last compression back, and give up a fold that was prepared after it."""
+        """Undo the last compression, and discard the fold prepared after it."""
         restored = super().undo(messages)
         if restored is not None:
             self._asks_ahead = False
@@ -240,7 +240,7 @@ class ContextCompressor(MeteredEngine):
     def rehearse(
         self, messages: Sequence[object], focus_topic: str | None = None, *, keep_last: int | None = None
     ) -> Rehearsal[Message]:
-        """Say what a compression by hand would do; no model is asked, and nothing changes."""
+        """Return what a manual compression would do, without a model and without a change."""
         run = self._open(messages, None, focus_topic, keep_last, None)
         if run.refusal:
             return Rehearsal((), run.unchanged(run.refusal).with_messages(list(run.messages)))
@@ -253,13 +253,13 @@ class ContextCompressor(MeteredEngine):
         return super().get_status() | own
 
     def on_session_start(self, session_id: str, **info: object) -> None:
-        """Leave the last conversation behind, unless this one continues it."""
+        """Drop the last conversation, unless this one continues it."""
         if info.get("boundary_reason") != "compression":
             self._background.discard("another session started")
             self._undo_point = None
 
     def on_session_end(self, session_id: str, messages: Sequence[object]) -> None:
-        """Prepare nothing more, and let go of what an undo would need."""
+        """Stop preparing folds, and drop the undo point."""
         self._background.discard("the session ended")
         self._undo_point = None
 
@@ -275,7 +275,7 @@ class ContextCompressor(MeteredEngine):
     def update_model(
         self, model: str, context_length: int, base_url: str = "", api_key: str = "", provider: str = ""
     ) -> None:
-        """Another model takes over: its window sets the budgets, its vocabulary counts."""
+        """Switch to another model: its window sets the budgets, its tokenizer counts."""
         if (model, context_length) != (self.model, self.context_length):
             self._background.discard("another model took over")
             self._use_model(model, context_length)

@@ -47,7 +47,7 @@ class Compression(Generic[M_co]):
     system_note: str | None = None
     """for callers that keep the system prompt beside the messages"""
     is_rehearsal: bool = False
-    """whether this only says what a compression would do"""
+    """whether this is only a preview"""
 
     @staticmethod
     def unchanged(
@@ -86,7 +86,7 @@ class Compression(Generic[M_co]):
 
     @property
     def over_budget(self) -> bool:
-        """Whether the result is larger than what was asked for."""
+        """Whether the result is larger than `budget_tokens`."""
         return self.tokens_after > self.budget_tokens
 
     @property
@@ -95,12 +95,12 @@ class Compression(Generic[M_co]):
 
     @property
     def folded(self) -> tuple[Span, ...]:
-        """The ranges of the old list that the summary stands for."""
+        """The ranges of the old list that the summary replaces."""
         return self.fold.spans if self.fold else ()
 
     @property
     def summary(self) -> str | None:
-        """The words of the summary, as the next model reads them."""
+        """The text of the summary, as the next model reads it."""
         return self.fold.summary.text if self.fold and self.fold.summary else None
 
     @property
@@ -129,7 +129,7 @@ class Compression(Generic[M_co]):
         return [cast("M_co", message.raw) for message in self.before]
 
     def restore(self) -> list[M_co]:
-        """Take the compression back: the list as it was, every item the same object."""
+        """Undo the compression: return the old list, with the same objects."""
         return self.originals
 
     def with_messages(self, messages: list[N]) -> "Compression[N]":
@@ -138,7 +138,7 @@ class Compression(Generic[M_co]):
         return replace(cast("Compression[N]", self), messages=messages)
 
     def find(self, text: str) -> "list[OriginalMatch]":
-        """Find a text in what is no longer in the context as it was, or what answers a question.
+        """Search the messages that left the context, for a text or a question.
 
         Messages that have the text itself come first, whatever its case; of a question, or where none has it,
         those that answer best follow. Quotes, `AND`, `NOT` and `begin*` hold as in every search.

@@ -30,9 +30,9 @@ class Loss:
 
 
 def list_losses(result: Compression[object], most: int = 20) -> list[Loss]:
-    """List what a compression took out of the context, the most important first.
+    """List what left the context, the most important first.
 
-    Nothing of it is gone: `index` is where it stands in `result.before`, and `result.find` searches it.
+    `index` is its position in `result.before`; `result.find` searches the text.
     """
     if result.fold is None:
         return []

@@ -43,23 +43,23 @@ _POLL_SECONDS = 0.005
 
 
 class WrapOptions(TypedDict, total=False):
-    """The options of `wrap`; all of them may be left out."""
+    """The options of `wrap`; all are optional."""
 
     context_length: int | None
-    """the window; by default what is known of the model that a request names"""
+    """context window; default: that of the model in the request"""
     policy: CompressionPolicy
-    """when to compress, and what stays; the window is filled in"""
+    """threshold, target and the like; the window is filled in"""
     summary_model: str | None
     """`provider/model` that writes summaries, beside the conversation; it needs the extra `models`"""
     base_url: str | None
-    """where the summary model is, if not at its provider's own address"""
+    """address of the summary model; default: its provider's"""
     summarizer: Summarizer | None
     """instead of a model: any callable; without either, the built-in digest"""
     prepare_ahead: bool
-    """whether a summary is asked for beside the conversation, from 80 % of the threshold on, so that no call
-    waits for it; by default it is, and where it is not ready in time, the digest stands in"""
+    """whether a summary is prepared in the background from 80 % of the threshold on (the default); if it is
+    not ready in time, the digest stands in"""
     store: Store | None
-    """where calls are recorded, with what they used and cost"""
+    """store that records calls, usage and cost"""
     on_compression: Callable[[Compression[object]], None] | None
     """called with each compression, for a log"""
 
@@ -84,9 +84,9 @@ def wrap(client: C, **options: Unpack[WrapOptions]) -> C:
     """Return a client of the same type whose requests fit the window of their model.
 
     It takes the official clients of openai and anthropic, sync and async. Before each call of chat
-    completions, responses or messages, streamed or not, the history is recognised and its folds are applied;
-    one that is too long is folded. A request that is refused as too long is folded and sent again. The given
-    client is not changed; both share their connections. Raises `ConfigError`.
+    completions, responses or messages, streamed or not, it recognises the history, applies its folds, and
+    folds again if it is too long. A request that the provider rejects as too long is folded and sent again.
+    The given client is not changed; both share their connections. Raises `ConfigError`.
     """
     unknown = sorted(set(options) - set(WrapOptions.__annotations__))
     if unknown:
@@ -102,7 +102,7 @@ def wrap(client: C, **options: Unpack[WrapOptions]) -> C:
 
 
 def client_report(client: object) -> ClientReport:
-    """Report what a wrapped client did and used so far; raises `ConfigError` for one that is not wrapped."""
+    """Report the calls, usage and savings of a wrapped client; raises `ConfigError` if it is not wrapped."""
     owner = getattr(client, _OWNER, None)
     if not isinstance(owner, _Owner):
         raise ConfigError("client", type(client).__name__, hint="a client that wrap returned")

@@ -61,18 +61,18 @@ Flow: TypeAlias = Generator[Step, object, object]
 
 @dataclass(frozen=True, slots=True)
 class ClientReport:
-    """The work of a wrapped client so far."""
+    """What a wrapped client did so far."""
 
     calls: int = 0
     usage: CanonicalUsage = field(default_factory=CanonicalUsage)
     """as the provider reported it"""
     unreported: int = 0
-    """calls whose usage nobody reported, such as chat streams without `include_usage`"""
+    """calls without reported usage, such as chat streams without `include_usage`"""
     compressions: int = 0
     saved_tokens: int = 0
     """taken out of requests by compressions, as counted; each request after them is shorter by as much"""
     recoveries: int = 0
-    """requests that were refused as too long, and sent again with less"""
+    """requests that were rejected as too long, folded and sent again"""
 
 
 @dataclass(slots=True)

@@ -18,7 +18,7 @@ _MEMORY_URL = "sqlite::memory:"
 
 @dataclass(frozen=True)
 class RecallTool:
-    """A tool with which a model finds what left its context.
+    """A tool with which a model searches its folded messages.
 
     Put `schema()` among the tools of a request, and answer a call of `name` with `handle(arguments)`.
     """
@@ -36,7 +36,7 @@ class RecallTool:
         return dict(written) if isinstance(written, Mapping) else {}
 
     def handle(self, arguments: Mapping[str, object] | str) -> str:
-        """Answer a call, given a mapping or JSON; what is wrong is said in words to the model."""
+        """Answer a call, given a mapping or JSON; an error is text for the model."""
         try:
             given = json.loads(arguments or "{}") if isinstance(arguments, str) else arguments
         except ValueError:

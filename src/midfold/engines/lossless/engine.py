@@ -51,7 +51,7 @@ class LosslessEngine(ContextCompressor):
 
     @property
     def setup(self) -> EngineSetup:
-        """The value that another engine is built from which goes on as this one would."""
+        """The setup of this engine, to build an equal one from."""
         return replace(super().setup, answers_by_model=self.answers_by_model)
 
     @cached_property
