@@ -140,7 +140,7 @@ def test_worker_that_dies_as_it_starts_is_never_taken_for_success(rows, tmp_path
         )
         assert (done.returncode, done.stdout) == (2, "")
         assert done.stderr.startswith("midfold: no worker can be started: it ")
-        assert done.stderr.endswith("; go on with --resume\n")
+        assert done.stderr.endswith("; continue with --resume\n")
         assert done.stderr.count("\n") == 1
         assert not out.exists()
 

@@ -268,7 +268,7 @@ def test_failure_leaves_the_old_output_and_work_to_resume(tmp_path):
     with pytest.raises(OSError, match="the disk is gone"):
         compress_files(Batch(source, CONFIG), out, engine=fail_after(1))
     assert out.read_text() == "old"
-    with pytest.raises(ConfigError, match="go on with --resume, or remove that folder"):
+    with pytest.raises(ConfigError, match="continue with --resume, or remove that folder"):
         compress_files(Batch(source, CONFIG), out)
     compress_files(Batch(source, CONFIG), out, resume=True)
     assert out.read_bytes() == source.read_bytes()

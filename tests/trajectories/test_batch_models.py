@@ -58,7 +58,7 @@ def test_rows_whose_model_fails_are_written_as_they_were_and_listed(source, tmp_
     assert (result.totals.metrics.kept, result.totals.written) == (4, 12)
 
 
-IN_VAIN = r"all 6 calls failed: openai/gpt-5-mini.* go on with --resume"
+IN_VAIN = r"all 6 calls failed: openai/gpt-5-mini.* continue with --resume"
 
 
 def test_run_whose_model_turns_every_call_away_stops_and_asks_again_when_resumed(tmp_path):

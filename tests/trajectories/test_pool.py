@@ -109,5 +109,5 @@ def test_file_that_changes_while_it_is_read_ends_the_run(tmp_path):
     def watch(_progress):
         os.truncate(path, 100)
 
-    with pytest.raises(MidfoldError, match=r"the file has changed while it was read; go on with --resume"):
+    with pytest.raises(MidfoldError, match=r"the file has changed while it was read; continue with --resume"):
         compress_files(Batch(path, CONFIG), tmp_path / "out.jsonl", engine=LocalEngine(2), watch=watch)

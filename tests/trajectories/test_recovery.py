@@ -209,7 +209,7 @@ def test_machine_on_which_every_worker_dies_ends_the_run_and_leaves_it_to_be_res
 ):
     out = tmp_path / "out.jsonl"
     inject(fault)
-    with pytest.raises(MidfoldError, match=f"{said}.*go on with --resume"):
+    with pytest.raises(MidfoldError, match=f"{said}.*continue with --resume"):
         compress_files(Batch(clean / "in.jsonl", CONFIG), out, engine=LocalEngine(2))
     assert active_children() == []
     assert not out.exists()
@@ -338,7 +338,7 @@ def test_run_that_is_stopped_while_a_worker_hangs_leaves_no_process_and_can_be_r
     left, said = stop_when_a_worker_sleeps(source, out, point, number)
     assert left == status
     assert "Traceback" not in said
-    assert ("interrupted; nothing that is done is lost" in said) == (number == signal.SIGINT)
+    assert ("interrupted; finished rows are kept" in said) == (number == signal.SIGINT)
     inject(POISONOUS.format("kill"))
     compress_files(Batch(source, CONFIG), out, engine=LocalEngine(2), resume=True)
     assert_all_but(out, {700})

@@ -200,7 +200,7 @@ def test_part_with_bytes_that_nobody_committed_is_never_put_in_place(folder, exp
                 with (tmp_path / "out.work" / "00000.part").open("ab") as part:
                     part.write(b"stray")
 
-    with pytest.raises(MidfoldError, match=r"00000\.part holds .* go on with --resume"):
+    with pytest.raises(MidfoldError, match=r"00000\.part holds .* continue with --resume"):
         compress_files(Batch(folder, CONFIG), out, engine=engine)
     assert not out.exists()
     compress_files(Batch(folder, CONFIG), out, resume=True)
@@ -272,6 +272,6 @@ def test_interrupt_leaves_work_and_says_how_to_go_on(folder, tmp_path):
         process.send_signal(signal.SIGINT)
         said = process.stderr.read()
         assert process.wait() == 130
-    assert "interrupted; nothing that is done is lost, go on with: midfold trajectories " in said
+    assert "interrupted; finished rows are kept; continue with: midfold trajectories " in said
     assert said.rstrip().endswith("--workers 2 --resume")
     assert compress_files(Batch(folder, CONFIG), out, resume=True).resumed_rows >= 512

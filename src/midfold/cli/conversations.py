@@ -45,7 +45,7 @@ class NoSessions(SessionNotFound):
         super().__init__(LATEST)
 
     def __str__(self) -> str:
-        return "no conversations yet; midfold sessions import FILE brings one in"
+        return "no conversations yet; midfold sessions import FILE imports one"
 
 
 def read_text(text: str) -> str:

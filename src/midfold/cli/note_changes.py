@@ -28,7 +28,7 @@ def read_change(words: Sequence[str]) -> NoteChange:
                 raise ValueError("add needs the text of a note")
             return NoteChange.add(rest)
         case _:
-            raise ValueError(f"{printable(verb, _MOST_CHARS)!r} is no way to change notes: {WAYS}")
+            raise ValueError(f"{printable(verb, _MOST_CHARS)!r} is no change of notes; use {WAYS}")
 
 
 def describe_change(change: NoteChange, texts: dict[int, str]) -> list[str]:

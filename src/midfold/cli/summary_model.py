@@ -92,7 +92,7 @@ class CallRecorder:
             self._store.record_call(self._session, call)
         except StoreError as error:
             self._has_failed = True
-            say(f"what summaries cost could not be recorded: {error}")
+            say(f"the cost of the summaries could not be recorded: {error}")
 
     def __enter__(self) -> Self:
         return self

@@ -151,7 +151,7 @@ class _Run:
         self._calls += finished.bill.calls
         if finished.turned_away and _MOST_IN_VAIN <= self._calls == self._turned_away:
             reason = f"all {self._calls:,} calls failed: {finished.turned_away[0]}"
-            raise MidfoldError(f"{reason}; nothing that is done is lost, go on with --resume")
+            raise MidfoldError(f"{reason}; finished rows are kept; continue with --resume")
 
     def progress(self) -> BatchProgress:
         seconds = max(time.monotonic() - self._started, 1e-6)

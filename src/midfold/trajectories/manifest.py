@@ -129,7 +129,7 @@ def check_sizes(manifest: Path, parts: Callable[[int], Path], listed: Path) -> N
     for path, size in sizes.items():
         held = path.stat().st_size
         if held != size:
-            raise MidfoldError(f"{path} holds {held:,} bytes, not {size:,}; go on with --resume")
+            raise MidfoldError(f"{path} holds {held:,} bytes, not {size:,}; continue with --resume")
 
 
 def check_header(manifest: Path, header: Header) -> None:

@@ -100,7 +100,7 @@ def _next_row(rows: Iterator[dict[str, bytes]]) -> dict[str, bytes] | None:
         return next(rows, None)
     except ray.exceptions.RayError as error:
         reason = " ".join(str(error).split())[-_REASON_CHARS:]
-        raise MidfoldError(f"a worker failed: …{reason}; go on with --resume") from error
+        raise MidfoldError(f"a worker failed: …{reason}; continue with --resume") from error
 
 
 def _read(files: "pa.Table", *, selection: Selection) -> Iterator["pa.Table"]:

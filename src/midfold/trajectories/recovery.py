@@ -96,7 +96,7 @@ class _FailedChunk:
             rows = f"{self.chunk.name}:{extent.first_row}-{self.next_row - 1}"
             raise MidfoldError(
                 f"{rows}: these rows end their worker together, though none does alone: {how}; "
-                "go on with --resume, with fewer --workers or more memory"
+                "continue with --resume, with fewer --workers or more memory"
             )
 
 

@@ -70,7 +70,7 @@ class WorkFolder:
     def begin(self, header: Header) -> None:
         """Start; `ConfigError` where unfinished work is in the way."""
         if self.is_complete or (self.is_begun and add_up(self._path / _MANIFEST).position != START):
-            hint = "no unfinished work there: go on with --resume, or remove that folder to start over"
+            hint = "no unfinished work there: continue with --resume, or remove that folder to start over"
             raise ConfigError("OUT", str(self._path), hint=hint)
         # A run that was killed within the first chunk leaves rows that are in no manifest.
         for left in (*self._path.glob("*.part"), *self._path.glob("*.sealed")):

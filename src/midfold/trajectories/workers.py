@@ -208,7 +208,7 @@ MOST_ROWS_IN_A_ROW = 5
 """Rows that may end their workers with no other row in between that a worker gets through."""
 SPARE_DEATHS = 100
 """Workers that may die beyond one for every chunk that is answered; a row that ends workers ends three."""
-_RESUME = "go on with --resume"
+_RESUME = "continue with --resume"
 
 
 @dataclass(slots=True)

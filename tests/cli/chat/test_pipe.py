@@ -63,7 +63,7 @@ def test_words_go_to_standard_output_and_the_rest_to_standard_error(chat):
     assert first.startswith("scripted  window 30,000 (as set) · caching off · session ")
     assert any(line.startswith("→ read_file notes.txt") for line in rest)
     assert rest[-2].endswith("tokens, cost unknown, 0 folds")
-    assert rest[-1].startswith("go on with it: midfold chat --resume ")
+    assert rest[-1].startswith("continue: midfold chat --resume ")
 
 
 def test_words_of_the_model_cannot_steer_the_terminal(chat):

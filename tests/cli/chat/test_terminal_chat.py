@@ -54,7 +54,7 @@ def test_conversation_folds_at_the_threshold(chat):
         chat.enter(f"say 700 words {number}")
     chat.expect(r"Compressed: \d+ → \d+ messages  \(.*threshold")
     chat.expect(r"Request size: ~[\d,]+ → ~[\d,]+ tokens")
-    chat.expect(r"goes on in session \w{8}, folded once")
+    chat.expect(r"continues in session \w{8}, folded once")
     chat.expect(r"So\s+much\s+for\s+700\s+words\s+7\.")
 
 
@@ -62,7 +62,7 @@ def test_conversation_folds_by_command_with_a_focus(chat, model):
     fill(chat, 5)
     chat.enter("/compress lamp number twelve")
     chat.expect(r"Compressed: \d+ → \d+ messages  \(as you asked\)")
-    chat.expect(r"goes on in session \w{8}, folded once")
+    chat.expect(r"continues in session \w{8}, folded once")
     assert "lamp number twelve" in json.dumps(model.requests[-1])
     chat.enter("after the fold")
     chat.expect("You said: after the fold")
@@ -165,9 +165,9 @@ def test_fold_can_be_taken_back(chat):
     chat.enter("/compress")
     chat.expect("folded once")
     chat.enter("/undo")
-    chat.expect(r"The newest fold or correction was taken back: 10 messages")
+    chat.expect(r"Undone: the newest fold or correction: 10 messages")
     chat.enter("/undo")
-    chat.expect("there is no fold to take back")
+    chat.expect("there is no fold to undo")
 
 
 @pytest.mark.slow

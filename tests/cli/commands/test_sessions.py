@@ -133,7 +133,7 @@ def test_history_has_more_than_the_tip_says(run, folded):
     history = json.loads(run("sessions", "show", tip, "--all", "--history", "--json")[1])
     assert tip_says["total"] < history["total"]
     assert tip_says["folds"] == 1
-    assert "it goes on in" in run("sessions", "show", folded[0])[1]
+    assert "it continues in" in run("sessions", "show", folded[0])[1]
 
 
 def test_a_chain_is_listed_and_a_fold_taken_back(run, folded):

@@ -151,7 +151,7 @@ def test_full_disk_is_named_with_the_way_to_go_on(run, source, tmp_path):
     status, _, errors = run("trajectories", source, "-o", tmp_path / "out.jsonl", *SMALL)
     arm(None)
     assert status == 2
-    assert f"{tmp_path / 'out.jsonl'}: No space left on device; nothing that is done is lost" in errors
+    assert f"{tmp_path / 'out.jsonl'}: No space left on device; finished rows are kept" in errors
 
 
 def test_rows_over_the_target_are_told_apart_from_the_compressed_ones(run, tmp_path):

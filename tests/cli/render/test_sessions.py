@@ -54,7 +54,7 @@ def test_numbers_beyond_all_bounds_are_only_large(run, session, command):
 def test_without_conversations_the_latest_says_how_to_bring_one_in(run):
     status, out, err = run("sessions", "show", "latest")
     assert (status, out) == (2, "")
-    assert err == "midfold: no conversations yet; midfold sessions import FILE brings one in\n"
+    assert err == "midfold: no conversations yet; midfold sessions import FILE imports one\n"
 
 
 def test_advice_follows_a_sentence(run, session):

@@ -79,7 +79,7 @@ class Chat:
             if self._has_warned:
                 return None
             self._has_warned = True
-            self.context.view.say(remark("Ctrl-C once more, or Ctrl-D, leaves"))
+            self.context.view.say(remark("press Ctrl-C again, or Ctrl-D, to leave"))
             return ""
         self._has_warned = False
         return line

@@ -66,4 +66,4 @@ def _correct(store: Store, session: Session, words: tuple[str, ...]) -> None:
     session_id = correct_session_notes(store, session.id, change)
     for line in describe_change(change, {note.number: note.text for note in before}):
         click.echo(line)
-    click.echo(f"goes on in session {session_id}")
+    click.echo(f"continues in session {session_id}")

@@ -79,7 +79,7 @@ def prune_command(
     if older_than is None and keep_bytes is None:
         older_than = oldest_to_keep(load_settings(), time.time())
         if older_than is None:
-            raise click.UsageError("say --older-than or --keep-bytes, or set store.keep_days.")
+            raise click.UsageError("give --older-than or --keep-bytes, or set store.keep_days.")
     with own_store() as store:
         doomed = store.prune(older_than=older_than, keep_bytes=keep_bytes, dry_run=True)
         if doomed.session_ids and not as_json:

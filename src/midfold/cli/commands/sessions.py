@@ -67,7 +67,7 @@ def list_command(limit: int, source: str | None, as_json: bool) -> None:
     if as_json:
         print_json([asdict(each) for each in shown])
     elif not shown:
-        click.echo("no conversations; midfold sessions import FILE brings one in")
+        click.echo("no conversations; midfold sessions import FILE imports one")
     else:
         console = make_console()
         print_conversations(shown, console)

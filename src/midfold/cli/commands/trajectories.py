@@ -230,7 +230,7 @@ def _say_how_to_resume(flags: Flags) -> str:
     if flags["dry_run"]:
         return ""
     arguments = [argument for argument in sys.argv[1:] if argument != "--resume"]
-    return f"; nothing that is done is lost, go on with: {shlex.join(['midfold', *arguments, '--resume'])}"
+    return f"; finished rows are kept; continue with: {shlex.join(['midfold', *arguments, '--resume'])}"
 
 
 def _print(result: BatchResult, flags: Flags) -> None:

@@ -98,7 +98,7 @@ def print_losses(losses: "Sequence[Loss]", console: Console) -> None:
     for loss in losses:
         table.add_row(str(loss.index), loss.kind, Text(printable(loss.what)))
     console.print(table)
-    console.print("all of it is in the input, at these messages", style="dim")
+    console.print("all of it is still in the input, at these messages", style="dim")
 
 
 def index_bar(result: Compression[object]) -> Text:

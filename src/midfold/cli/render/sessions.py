@@ -21,7 +21,7 @@ _MOST_TITLE_CELLS = 48
 _MOST_NAME_CELLS = 24
 _WIDE_CELLS = 100
 _UNTITLED = "(empty)"
-_NOTHING = "nothing found; other words or fewer filters may help"
+_NOTHING = "nothing found; try other words or fewer filters"
 _ROLE_STYLES = {"user": "green", "assistant": "cyan", "tool": "yellow", "system": "magenta"}
 
 
@@ -171,9 +171,9 @@ def print_excerpt(view: SessionView, console: Console, *, full: bool) -> None:
     console.print(Text(printable(view.words, _MOST_TITLE_CHARS) or "(empty)", style="bold"), soft_wrap=True)
     console.print(Text(" · ".join(_facts(view)), style="dim"), soft_wrap=True)
     if view.tip != session.id:
-        console.print(Text(f"it goes on in {view.tip[:ID_CHARS]}", style="dim"))
+        console.print(Text(f"it continues in {view.tip[:ID_CHARS]}", style="dim"))
     if any(record.is_redacted for record in view.records):
-        console.print(Text("credentials were replaced by placeholders when this was stored", style="dim"))
+        console.print(Text("credentials are stored as placeholders", style="dim"))
     for line in _damage_lines(view):
         console.print(Text(line, style="bold red"), soft_wrap=True)
     console.print()

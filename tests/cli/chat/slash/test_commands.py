@@ -128,8 +128,8 @@ def test_compress_folds_and_undo_takes_it_back(desk, told):
     assert "Compressed: 16 → " in shown
     assert "Request size: ~" in shown
     assert len(desk.agent.messages) < 16
-    assert "The newest fold or correction was taken back: 16 messages" in told("/undo")
-    assert "there is no fold to take back" in told("/undo")
+    assert "Undone: the newest fold or correction: 16 messages" in told("/undo")
+    assert "there is no fold to undo" in told("/undo")
 
 
 def test_compress_keeps_the_exchanges_that_are_asked_for(desk, told):
@@ -149,7 +149,7 @@ def test_compress_says_why_nothing_is_folded(desk, told):
 
 
 def test_pins_are_listed_and_let_go_by_number(desk, told):
-    assert "nothing is pinned" in told("/pins")
+    assert "no pins" in told("/pins")
     assert "pinned: never lower the lamp" in told("/pin never lower the lamp")
     assert told("/pins") == "1  never lower the lamp\n"
     assert "no longer pinned: never lower the lamp" in told("/unpin 1")
@@ -165,7 +165,7 @@ def test_command_that_needs_more_says_what(desk, line):
 
 
 def test_usage_and_insights_tell_what_was_spent(desk, told):
-    assert "nothing was said yet" in told("/usage")
+    assert "there are no messages yet" in told("/usage")
     talk(desk, 2)
     assert "in 2 calls" in told("/usage")
     assert "in 2 calls" in told("/insights")
@@ -323,7 +323,7 @@ def test_sessions_and_search_look_through_everything(desk, told):
 
 
 def test_memory_is_shown_with_its_files(desk, told):
-    assert "nothing is remembered yet" in told("/memory")
+    assert "the memory is empty" in told("/memory")
     (desk.agent.memory.files[0]).parent.mkdir(exist_ok=True)
     desk.agent.memory.files[0].write_text("- the lamp is \x1b[31mgreen\n")
     shown = told("/memory")
@@ -403,8 +403,8 @@ def test_a_plain_engine_compresses_and_says_what_it_cannot_do(upstream, tmp_path
         shown = console.file.getvalue()
     assert "cannot keep a number of exchanges" in " ".join(shown.split())
     assert "Compressed: 6 → 2 messages" in shown
-    assert "The newest fold or correction was taken back: 6 messages" in shown
-    assert "there is no fold to take back" in shown
+    assert "Undone: the newest fold or correction: 6 messages" in shown
+    assert "there is no fold to undo" in shown
 
 
 def test_export_writes_a_file_that_can_be_imported_and_replaces_none(desk, told, tmp_path):
@@ -416,7 +416,7 @@ def test_export_writes_a_file_that_can_be_imported_and_replaces_none(desk, told,
 
 
 def test_export_needs_something_that_was_said(desk):
-    with pytest.raises(UsageProblem, match="nothing was said"):
+    with pytest.raises(UsageProblem, match="there are no messages yet"):
         run_command(desk, "/export")
 
 

@@ -76,14 +76,14 @@ def test_a_tool_whose_result_was_put_aside_says_so():
     ("tier", "words"),
     [
         (Tier.NOTED, []),
-        (Tier.LARGE, ["warning: the context is getting large: 76% of the window, 76 of 100 tokens"]),
+        (Tier.LARGE, ["warning: the context is growing large: 76% of the window, 76 of 100 tokens"]),
         (
             Tier.COMPRESS,
             ["warning: the context is at 76% of the window, 76 of 100 tokens: it is compressed now"],
         ),
         (
             Tier.EMERGENCY,
-            ["warning: the window is nearly full: 76%, 76 of 100 tokens; less of the newest messages stays"],
+            ["warning: the window is nearly full: 76%, 76 of 100 tokens; fewer of the newest messages stay"],
         ),
     ],
 )
@@ -122,8 +122,8 @@ def test_a_fold_that_was_prepared_says_that_nobody_waited():
 
 
 def test_the_next_session_is_named_with_the_number_of_folds():
-    assert said(Continued("a" * 32, "b" * 32, 1)) == ["goes on in session bbbbbbbb, folded once"]
-    assert said(Continued("a" * 32, "b" * 32, 3)) == ["goes on in session bbbbbbbb, folded 3 times"]
+    assert said(Continued("a" * 32, "b" * 32, 1)) == ["continues in session bbbbbbbb, folded once"]
+    assert said(Continued("a" * 32, "b" * 32, 3)) == ["continues in session bbbbbbbb, folded 3 times"]
 
 
 def test_warnings_are_marked_and_remarks_are_not():
@@ -186,5 +186,5 @@ def test_a_full_window_stays_inside_the_bar():
 def test_leaving_says_what_it_came_to_and_how_to_go_on():
     assert [line.plain for line in farewell(STATUS, SPENDING)] == [
         "session 3f2a90c1: 102,000 tokens, $0.0421, 2 folds",
-        "go on with it: midfold chat --resume 3f2a90c1",
+        "continue: midfold chat --resume 3f2a90c1",
     ]

@@ -48,11 +48,9 @@ COMMANDS: tuple[SlashCommand, ...] = (
     *reports.COMMANDS,
     *model.COMMANDS,
     *sessions.COMMANDS,
-    SlashCommand(
-        "continue", (CommandForm("", "go on with a turn that was not finished"),), lambda *_: NextStep.GO_ON
-    ),
+    SlashCommand("continue", (CommandForm("", "continue an unfinished turn"),), lambda *_: NextStep.GO_ON),
     SlashCommand("help", (CommandForm("", "list the commands"),), show_help, aliases=("?",)),
-    SlashCommand("quit", (CommandForm("", "leave"),), lambda *_: NextStep.QUIT, aliases=("exit",)),
+    SlashCommand("quit", (CommandForm("", "leave the chat"),), lambda *_: NextStep.QUIT, aliases=("exit",)),
 )
 _BY_NAME = {name: command for command in COMMANDS for name in (command.name, *command.aliases)}
 
@@ -66,7 +64,7 @@ def run_command(chat: ChatContext, line: str) -> NextStep:
     """Run a command; raises `UsageProblem` where it is unknown or not given what it needs."""
     found = _COMMAND.fullmatch(line.strip())
     if found is None:
-        raise UsageProblem("a command is a slash and a name; /help lists them")
+        raise UsageProblem("write a slash and a name; /help lists the commands")
     name, argument = found[1].lower(), (found[2] or "").strip()
     command = _BY_NAME.get(name)
     if command is None:

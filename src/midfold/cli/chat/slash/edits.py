@@ -29,7 +29,7 @@ def undo_edit(chat: ChatContext, argument: str) -> None:
 def diff(chat: ChatContext, _argument: str) -> None:
     changes = chat.agent.file_changes()
     if not changes:
-        chat.say(remark("no file differs from before this conversation"))
+        chat.say(remark("this conversation changed no files"))
     rows = [row for change in changes for row in diff_rows(change)]
     chat.say(*rows[:_MOST_ROWS])
     if len(rows) > _MOST_ROWS:
@@ -37,10 +37,10 @@ def diff(chat: ChatContext, _argument: str) -> None:
 
 
 COMMANDS = (
-    SlashCommand("diff", (CommandForm("", "show what the agent changed in files"),), diff),
+    SlashCommand("diff", (CommandForm("", "show the changes to files"),), diff),
     SlashCommand(
         "undo-edit",
-        (CommandForm("[FILE] [--force]", "take the newest edit back"),),
+        (CommandForm("[FILE] [--force]", "undo the newest edit"),),
         undo_edit,
         choices=lambda _chat: (Suggestion(_FORCE, "also where the file changed since"),),
     ),

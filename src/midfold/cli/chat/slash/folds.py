@@ -57,19 +57,19 @@ def compress(chat: ChatContext, argument: str) -> None:
 
 def undo(chat: ChatContext, _argument: str) -> None:
     if not chat.agent.undo():
-        chat.say(remark("there is no fold to take back"))
+        chat.say(remark("there is no fold to undo"))
         return
     status = chat.agent.status()
     size = f"{status.messages:,} messages, ~{status.tokens:,} tokens"
     chat.say(
-        Text(f"The newest fold or correction was taken back: {size}", style="magenta"),
-        remark(f"goes on in session {status.session_id[:ID_CHARS]}"),
+        Text(f"Undone: the newest fold or correction: {size}", style="magenta"),
+        remark(f"continues in session {status.session_id[:ID_CHARS]}"),
     )
 
 
 def pin(chat: ChatContext, argument: str) -> None:
     if not argument:
-        raise UsageProblem("/pin needs a sentence, which is then kept word for word through every fold")
+        raise UsageProblem("/pin needs a sentence; every fold keeps it word for word")
     chat.agent.pin(argument)
     chat.say(Text(f"pinned: {printable(argument, _MOST_PIN_CHARS)}"))
 
@@ -86,12 +86,12 @@ def unpin(chat: ChatContext, argument: str) -> None:
 def pins(chat: ChatContext, _argument: str) -> None:
     found = chat.agent.pins
     if not found:
-        chat.say(remark("nothing is pinned by hand; /pin SENTENCE keeps one through every fold"))
+        chat.say(remark("no pins; /pin SENTENCE keeps a sentence through every fold"))
     for number, text in enumerate(found, 1):
         chat.say(Text(f"{number}  {printable(text, _MOST_PIN_CHARS)}"))
     rules = chat.agent.rules
     if rules:
-        chat.say(remark("rules found in your words, which are kept as well; /unpin lets go of one:"))
+        chat.say(remark("rules found in your messages, kept as well; /unpin drops one:"))
     for rule in rules:
         where = "" if rule.index is None else f" [{rule.index}]"
         chat.say(Text(f"-  {printable(rule.text, _MOST_PIN_CHARS)}{where}"))
@@ -124,20 +124,23 @@ COMMANDS = (
     SlashCommand(
         "compress",
         (
-            CommandForm("[FOCUS]", "fold now, with most of the summary about FOCUS"),
-            CommandForm("here N [FOCUS]", "the same, but the last N exchanges stay"),
-            CommandForm("--preview", "show what would be folded, its price and time"),
+            CommandForm("[FOCUS]", "fold now; FOCUS gets most of the summary"),
+            CommandForm("here N [FOCUS]", "fold, but keep the last N exchanges"),
+            CommandForm("--preview", "show the plan, its price and time"),
         ),
         compress,
         choices=lambda _chat: (
-            Suggestion("--preview", "show what would be folded, its price and time"),
+            Suggestion("--preview", "show the plan, its price and time"),
             Suggestion("here ", "keep the last N exchanges"),
         ),
     ),
-    SlashCommand("undo", (CommandForm("", "take the newest fold back"),), undo),
-    SlashCommand("pin", (CommandForm("SENTENCE", "keep it word for word through every fold"),), pin),
+    SlashCommand("undo", (CommandForm("", "undo the newest fold"),), undo),
+    SlashCommand("pin", (CommandForm("SENTENCE", "keep a sentence word for word through every fold"),), pin),
     SlashCommand(
-        "unpin", (CommandForm("SENTENCE", "let go of it; its number will do"),), unpin, choices=_list_pins
+        "unpin",
+        (CommandForm("SENTENCE", "unpin a sentence, by its text or number"),),
+        unpin,
+        choices=_list_pins,
     ),
-    SlashCommand("pins", (CommandForm("", "list what is pinned, and the rules found"),), pins),
+    SlashCommand("pins", (CommandForm("", "list pins, and the rules found"),), pins),
 )

@@ -52,7 +52,7 @@ def read_model_target(argument: str) -> ModelTarget:
 def switch(chat: ChatContext, argument: str) -> None:
     agent = chat.agent
     if not argument:
-        chat.say(start_line(agent.status()), remark(f"{_USAGE} goes on with another one"))
+        chat.say(start_line(agent.status()), remark(f"{_USAGE} switches to another one"))
         return
     wanted = read_model_target(argument)
     reference = _resolve_model(chat, wanted)
@@ -109,5 +109,5 @@ def _list_models(chat: ChatContext) -> list[Suggestion]:
 
 
 COMMANDS = (
-    SlashCommand("model", (CommandForm("NAME", "go on with another model"),), switch, choices=_list_models),
+    SlashCommand("model", (CommandForm("NAME", "switch to another model"),), switch, choices=_list_models),
 )

@@ -37,7 +37,7 @@ def _correct(chat: ChatContext, argument: str) -> None:
     before = {note.number: note.text for note in chat.agent.notes()}
     chat.agent.correct_notes(change)
     chat.say(*map(Text, describe_change(change, before)))
-    chat.say(remark("the model reads it next, and later folds keep to it; /undo takes it back"))
+    chat.say(remark("the model reads it with the next request, and later folds keep it; /undo reverts it"))
 
 
 COMMANDS = (
@@ -45,14 +45,14 @@ COMMANDS = (
         "notes",
         (
             CommandForm("[N]", "show the notes of a fold; N opens one"),
-            CommandForm("strike N...", "take notes back: they do not hold"),
-            CommandForm("edit N TEXT", "let a note say something else"),
+            CommandForm("strike N...", "mark notes as wrong"),
+            CommandForm("edit N TEXT", "replace the text of a note"),
             CommandForm("add TEXT", "add a note"),
         ),
         notes,
         choices=lambda _chat: (
             Suggestion("strike ", "take notes back"),
-            Suggestion("edit ", "let a note say something else"),
+            Suggestion("edit ", "replace the text of a note"),
             Suggestion("add ", "add a note"),
         ),
     ),

@@ -29,7 +29,7 @@ def usage(chat: ChatContext, _argument: str) -> None:
     try:
         report = read_session_usage(chat.agent.store, chat.agent.session_id, whole_chain=True)
     except SessionNotFound:
-        chat.say(remark("nothing was said yet"))
+        chat.say(remark("there are no messages yet"))
         return
     print_session_usage(report, chat.console)
 
@@ -90,7 +90,7 @@ def memory(chat: ChatContext, _argument: str) -> None:
         for line in render(words, chat.console):
             chat.console.print(Text.assemble(*((part.text, part.style or "") for part in line)))
     else:
-        chat.say(remark("nothing is remembered yet; ask the agent to remember something"))
+        chat.say(remark("the memory is empty; ask the agent to remember something"))
     chat.say(*(remark(str(path)) for path in found.files))
 
 
@@ -134,11 +134,11 @@ def _format_threshold(status: Status) -> str:
 
 
 COMMANDS = (
-    SlashCommand("usage", (CommandForm("", "show what this conversation used and cost"),), usage),
+    SlashCommand("usage", (CommandForm("", "show usage and cost of this conversation"),), usage),
     SlashCommand(
-        "insights", (CommandForm("[DAYS]", "show what the last days used, cost and saved"),), insights
+        "insights", (CommandForm("[DAYS]", "show usage, cost and savings of the last days"),), insights
     ),
-    SlashCommand("status", (CommandForm("", "show how things stand"),), status),
+    SlashCommand("status", (CommandForm("", "show model, session and window"),), status),
     SlashCommand("context", (CommandForm("", "show what fills the window"),), context),
-    SlashCommand("memory", (CommandForm("", "show what is remembered between sessions"),), memory),
+    SlashCommand("memory", (CommandForm("", "show the memory"),), memory),
 )

@@ -63,7 +63,7 @@ def recall(messages: Sequence[Message]) -> list[Text]:
     if asked:
         lines.append(remark(f"you said: {show_line(asked.text, _MOST_WORDS_CHARS)}"))
     if is_unfinished(messages):
-        lines.append(Text("the last turn was not finished; /continue goes on with it", style="yellow"))
+        lines.append(Text("the last turn is unfinished; /continue finishes it", style="yellow"))
     elif messages and messages[-1].text:
         lines.append(remark(f"answered: {show_line(messages[-1].text, _MOST_WORDS_CHARS)}"))
     return lines
@@ -88,7 +88,7 @@ def export(chat: ChatContext, argument: str) -> None:
     """Write the conversation to a file, which must not be there yet."""
     session = chat.agent.session_id
     if not chat.agent.messages:
-        raise UsageProblem("nothing was said yet")
+        raise UsageProblem("there are no messages yet")
     path = Path(argument).expanduser() if argument else Path(f"midfold-{session[:ID_CHARS]}.json")
     path = chat.agent.status().workspace / path
     if path.exists():
@@ -102,7 +102,7 @@ def export(chat: ChatContext, argument: str) -> None:
 def resume(chat: ChatContext, argument: str) -> None:
     if not argument:
         sessions(chat, "")
-        chat.say(remark("/resume ID goes on with one of them; /resume latest with the one used last"))
+        chat.say(remark("/resume ID continues one of them; /resume latest continues the last one used"))
         return
     status = chat.agent.resume(find_chat(chat.agent.store, argument).id)
     chat.say(start_line(status), *recall(chat.agent.messages))
@@ -137,16 +137,14 @@ def _list_sessions(chat: ChatContext) -> list[Suggestion]:
 
 
 COMMANDS = (
-    SlashCommand("new", (CommandForm("", "begin another session"),), new, aliases=("reset",)),
-    SlashCommand("clear", (CommandForm("", "begin another session on an empty screen"),), clear),
+    SlashCommand("new", (CommandForm("", "start a new session"),), new, aliases=("reset",)),
+    SlashCommand("clear", (CommandForm("", "start a new session on an empty screen"),), clear),
     SlashCommand(
-        "resume", (CommandForm("[ID]", "go on with an earlier one"),), resume, choices=_list_sessions
+        "resume", (CommandForm("[ID]", "continue an earlier session"),), resume, choices=_list_sessions
     ),
     SlashCommand("sessions", (CommandForm("", "list conversations"),), sessions),
     SlashCommand(
         "export", (CommandForm("[FILE]", "write the conversation to a .json or .jsonl file"),), export
     ),
-    SlashCommand(
-        "search", (CommandForm("TEXT [--since WHEN]", "find what was said, in every conversation"),), search
-    ),
+    SlashCommand("search", (CommandForm("TEXT [--since WHEN]", "search all conversations"),), search),
 )

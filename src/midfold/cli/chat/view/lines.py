@@ -59,7 +59,7 @@ def event_lines(event: Event) -> Iterator[Text]:
             yield from compression_lines(compression, why, was_prepared=event.was_prepared)
         case Continued(_, new_id, folds):
             done = f"folded {format_times(folds)}" if folds else "old output shortened, nothing folded"
-            yield remark(f"goes on in session {new_id[:ID_CHARS]}, {done}")
+            yield remark(f"continues in session {new_id[:ID_CHARS]}, {done}")
         case Interrupted():
             yield Text("interrupted", style="yellow")
         case (
@@ -133,13 +133,13 @@ def _pressure_lines(event: Pressure) -> Iterator[Text]:
     figures = f"{event.tokens:,} of {event.window_tokens:,} tokens"
     percent = f"{event.tokens / max(event.window_tokens, 1):.0%}"
     if event.tier is Tier.LARGE:
-        yield warning(f"the context is getting large: {percent} of the window, {figures}")
+        yield warning(f"the context is growing large: {percent} of the window, {figures}")
     elif event.tier > Tier.LARGE and not event.is_automatic:
         yield warning(f"the context is at {percent} of the window, {figures}; /compress makes room")
     elif event.tier is Tier.COMPRESS:
         yield warning(f"the context is at {percent} of the window, {figures}: it is compressed now")
     elif event.tier is Tier.EMERGENCY:
-        yield warning(f"the window is nearly full: {percent}, {figures}; less of the newest messages stays")
+        yield warning(f"the window is nearly full: {percent}, {figures}; fewer of the newest messages stay")
 
 
 _BAR_CELLS = 12
@@ -196,7 +196,7 @@ def farewell(status: Status, spending: Spending) -> list[Text]:
     short = status.session_id[:ID_CHARS]
     return [
         Text(f"session {short}: {tokens}, {format_cost(spending.cost)}, {folds}"),
-        Text(f"go on with it: midfold chat --resume {short}", style="dim"),
+        Text(f"continue: midfold chat --resume {short}", style="dim"),
     ]
 
 
