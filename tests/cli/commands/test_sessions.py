@@ -334,3 +334,25 @@ assert bad == [], bad
         text=True,
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_results_in_user_messages_are_output_of_a_tool(run, store):
+    call = {"type": "tool_use", "id": "t1", "name": "Read", "input": {"path": "lamp.txt"}}
+    result = {"type": "tool_result", "tool_use_id": "t1", "content": "the lamp is green"}
+    session = store.create_session(dialect="anthropic").id
+    messages = [
+        {"role": "user", "content": "which colour has the lamp?"},
+        {"role": "assistant", "content": [call]},
+        {"role": "user", "content": [result]},
+        {"role": "assistant", "content": "The lamp is green."},
+    ]
+    store.append(session, messages)
+    found = {
+        role: [
+            hit["seq"]
+            for hit in json.loads(run("sessions", "search", "lamp", "--role", role, "--json")[1])["hits"]
+        ]
+        for role in ("user", "assistant", "tool")
+    }
+    assert (found["user"], found["tool"], sorted(found["assistant"])) == ([0], [2], [1, 3])
+    assert f"{session[:8]} #2  tool" in run("sessions", "search", "green", "--role", "tool")[1]

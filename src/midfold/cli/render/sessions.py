@@ -111,7 +111,8 @@ def print_hits(found: SearchResults, console: Console) -> None:
 
 def _hit_heading(hit: Hit) -> Text:
     line = Text.assemble((f"{hit.session_id[:ID_CHARS]}", "bold"), (f" #{hit.seq}", "bold"), "  ")
-    line.append_text(Text("summary", style="dim") if hit.origin is Origin.SUMMARY else role_text(hit.role))
+    speaker = "tool" if hit.origin is Origin.TOOL_OUTPUT else hit.role
+    line.append_text(Text("summary", style="dim") if hit.origin is Origin.SUMMARY else role_text(speaker))
     if hit.tools:
         line.append(f" {show_line(' '.join(hit.tools), _MOST_NAME_CELLS)}", style="yellow")
     line.append(f"  {format_time(hit.created_at)}", style="dim")

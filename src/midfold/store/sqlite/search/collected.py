@@ -8,6 +8,7 @@ from dataclasses import replace
 from midfold.documents import read_document
 from midfold.search import Document, Key, Origin
 from midfold.store.codec import DamagedRow, read_body
+from midfold.store.rows import SUMMARY
 from midfold.store.sqlite.search.conditions import ROW_CONDITIONS, SearchConditions, match_keys
 from midfold.store.sqlite.search.deadline import Deadline, time_limit
 from midfold.store.sqlite.search.found import COLUMNS, FoundMessage
@@ -103,7 +104,7 @@ def _to_document(row: FoundMessage) -> Document:
         message = None
     if message is None:
         return Document((), row.role, row.kind)
-    origin = Origin.SUMMARY if row.kind is Origin.SUMMARY else None
+    origin = Origin.SUMMARY if row.origin == SUMMARY else None
     read = read_document(message, row.tools.split(), origin=origin)
     said = (*read.texts, *read.carried)
     # The same output of several calls is one find; two people who say yes say it twice.

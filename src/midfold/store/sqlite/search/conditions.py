@@ -23,12 +23,17 @@ ROW_CONDITIONS = """
     AND (:sessions IS NULL OR m.session IN (SELECT value FROM json_each(:sessions)))
     AND (:bounds IS NULL OR
         NOT EXISTS (SELECT 1 FROM json_each(:bounds) WHERE key = m.session AND m.seq >= value))
-    AND (:role IS NULL OR m.role = :role)
+    AND (:role IS NULL OR :role = CASE
+        WHEN m.role = 'user' AND instr(m.body, '"type":"tool_result"') AND json_valid(m.body) AND NOT EXISTS (
+            SELECT 1 FROM json_each(m.body, '$.content') part
+            WHERE part.type <> 'object' OR json_extract(part.value, '$.type') <> 'tool_result'
+        ) THEN 'tool' ELSE m.role END)
     AND (:tool IS NULL OR instr(' ' || m.tools || ' ', ' ' || :tool || ' ') > 0)
     AND (:since IS NULL OR m.created_at >= :since) AND (:until IS NULL OR m.created_at < :until)
 """
 """The conditions whose values `read_conditions` gives. A shortened copy and a stub say nothing that the
-message they stand for does not say, nor does a summary that a later one took up; nobody said a summary."""
+message they stand for does not say, nor does a summary that a later one took up; nobody said a summary.
+Anthropic sends results in messages of the user; one that holds nothing else is output of a tool."""
 
 _SESSIONS_BY_ID = """
     SELECT key, NULL FROM sessions WHERE tenant = :tenant AND id IN (SELECT value FROM json_each(:ids))

@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass
 
+from midfold.messages import ToolResult
 from midfold.search import Origin
+from midfold.store.codec import DamagedRow, read_body
 from midfold.store.rows import SUMMARY
 from midfold.store.sqlite.checksums import is_intact
 
@@ -37,7 +39,18 @@ class FoundMessage:
         """What it is."""
         if self.origin == SUMMARY:
             return Origin.SUMMARY
-        return Origin.TOOL_OUTPUT if self.role == "tool" else Origin.MESSAGE
+        return Origin.TOOL_OUTPUT if self.speaker == "tool" else Origin.MESSAGE
+
+    @property
+    def speaker(self) -> str:
+        """The role, but `tool` for a user message that holds nothing but results, as Anthropic sends them."""
+        if self.role != "user" or '"type":"tool_result"' not in str(self.body):
+            return self.role
+        try:
+            parts = read_body(self.dialect, self.body).parts
+        except DamagedRow:
+            return self.role
+        return "tool" if all(isinstance(part, ToolResult) for part in parts) else self.role
 
     @property
     def is_sound(self) -> bool:

@@ -103,7 +103,7 @@ def _search_damaged(connection: sqlite3.Connection, tenant: str, request: Search
     for row in _read_singly(connection, tenant, to_match(query.tree)):
         is_wanted = (
             (conversation is None or row.conversation_id == conversation)
-            and (request.role is None or row.role == request.role)
+            and (request.role is None or row.speaker == request.role)
             and (request.tool is None or request.tool in row.tools.split())
             and (request.since is None or row.created_at >= request.since)
             and (request.until is None or row.created_at < request.until)
