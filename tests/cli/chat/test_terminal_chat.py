@@ -183,7 +183,7 @@ def test_chat_that_was_killed_goes_on_where_it_stopped(open_chat):
 
     resumed = open_chat("--resume", "latest")
     resumed.expect("you said: run sleep 30")
-    resumed.expect("the last turn was not finished; /continue")
+    resumed.expect("the last turn is unfinished; /continue")
     resumed.enter("/continue")
     resumed.expect(r"The tool said: \[")
     resumed.enter("/search green")
@@ -202,7 +202,7 @@ def test_ctrl_c_twice_leaves_and_the_store_is_whole(open_chat, tmp_path):
     chat.expect("You said: hello")
     chat.expect(">")
     chat.type("\x03")
-    chat.expect("once more")
+    chat.expect("press Ctrl-C again")
     chat.expect(">")
     chat.type("\x03")
     chat.expect("midfold chat --resume")
