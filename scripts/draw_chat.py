@@ -113,9 +113,9 @@ SCENES = [
         [
             *WALK,
             ("never switch lamp 7 off. how far are you?", "Ten lamps are lit"),
-            ("/compress", "goes on in session"),
+            ("/compress", "continues in session"),
             ("so what about lamp 7?", "Lamp 7 stays on"),
-            ("/undo", "taken back"),
+            ("/undo", "Undone"),
         ],
         ("--context-length", "20k"),
         unseen=len(WALK),
