@@ -1,12 +1,13 @@
 """Times and sizes, as people write and read them."""
 
 import time
+from decimal import Decimal
 
 import click
 import pytest
 
 from midfold.cli.options import read_moment, read_size
-from midfold.cli.render.format import format_size, format_time
+from midfold.cli.render.format import format_dollars, format_size, format_time
 
 NOW = 1_800_000_000.0
 
@@ -83,3 +84,9 @@ def test_yesterday_is_a_time():
     midnight = time.mktime((*time.localtime()[:3], 0, 0, 0, 0, 0, -1))
     assert read_moment("today") == midnight
     assert 23 * 3_600 <= midnight - read_moment("Yesterday") <= 25 * 3_600
+
+
+def test_a_price_too_small_to_show_is_not_nothing():
+    assert format_dollars(Decimal("0.000012")) == "<$0.0001"
+    assert format_dollars(Decimal("0")) == "$0.00"
+    assert format_dollars(Decimal("0.00011")) == "$0.0001"

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from midfold.tokens import Cost
 
 _RECENT_DAYS = 14
+_LEAST_SHOWN = Decimal("0.0001")
 # The first words say what a text is about; nobody reads megabytes of it in a table.
 READ_CHARS = 2_000
 
@@ -65,7 +66,7 @@ def format_cost(cost: "Cost") -> str:
         return "cost unknown"
     if not cost.dollars:
         return "$0"
-    return f"${cost.dollars:,.2f}" if cost.dollars >= 1 else f"${cost.dollars:.4f}"
+    return format_dollars(cost.dollars)
 
 
 def format_dollars(dollars: Decimal | None) -> str:
@@ -73,4 +74,6 @@ def format_dollars(dollars: Decimal | None) -> str:
     if dollars is None:
         return "unknown"
     sign, amount = ("-" if dollars < 0 else ""), abs(dollars)
+    if 0 < amount < _LEAST_SHOWN:
+        return f"{sign}<${_LEAST_SHOWN}"
     return f"{sign}${amount:,.2f}" if amount >= 1 or not amount else f"{sign}${amount:.4f}"
