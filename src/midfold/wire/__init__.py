@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from midfold.late_names import find_late
 from midfold.wire import validate
+from midfold.wire.anthropic import RESULT_BLOCK
 from midfold.wire.dialect import Evidence, Unreadable, describe, describe_keys, plain
 from midfold.wire.dialects import (
     DEFAULT_DIALECT,
@@ -43,6 +44,7 @@ __all__ = [
     "DEFAULT_DIALECT",
     "DIALECTS",
     "MESSAGE_BREAKPOINTS",
+    "RESULT_BLOCK",
     "Conversion",
     "ConversionLoss",
     "Evidence",

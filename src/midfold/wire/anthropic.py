@@ -40,7 +40,9 @@ from midfold.wire.dialect import (
 )
 from midfold.wire.media import is_file_id, is_text, is_url, media_from_data
 
-_OWN_BLOCKS = frozenset({"tool_use", "tool_result", "redacted_thinking"})
+RESULT_BLOCK = "tool_result"
+"""The type of a block in a message of the user that holds the result of a call."""
+_OWN_BLOCKS = frozenset({"tool_use", RESULT_BLOCK, "redacted_thinking"})
 _SERVER_TOOL_SUFFIXES = ("_tool_use", "_tool_result")
 _SHARED_BLOCKS = frozenset({"search_result", "container_upload"})
 _PLAIN_TEXT = "text/plain"

@@ -13,6 +13,7 @@ from typing import assert_never
 
 from midfold.search import AllOf, AnyOf, Key, Node, Phrase, Without, prefix_terms, word_terms
 from midfold.store.codec import clean_text
+from midfold.wire import RESULT_BLOCK
 
 LAST_ID = (1 << 63) - 1
 ROW_CONDITIONS = """
@@ -24,9 +25,9 @@ ROW_CONDITIONS = """
     AND (:bounds IS NULL OR
         NOT EXISTS (SELECT 1 FROM json_each(:bounds) WHERE key = m.session AND m.seq >= value))
     AND (:role IS NULL OR :role = CASE
-        WHEN m.role = 'user' AND instr(m.body, '"type":"tool_result"') AND json_valid(m.body) AND NOT EXISTS (
+        WHEN m.role = 'user' AND instr(m.body, :result_block) AND json_valid(m.body) AND NOT EXISTS (
             SELECT 1 FROM json_each(m.body, '$.content') part
-            WHERE part.type <> 'object' OR json_extract(part.value, '$.type') <> 'tool_result'
+            WHERE part.type <> 'object' OR json_extract(part.value, '$.type') <> :result_block
         ) THEN 'tool' ELSE m.role END)
     AND (:tool IS NULL OR instr(' ' || m.tools || ' ', ' ' || :tool || ' ') > 0)
     AND (:since IS NULL OR m.created_at >= :since) AND (:until IS NULL OR m.created_at < :until)
@@ -120,6 +121,7 @@ def read_conditions(connection: sqlite3.Connection, filters: MessageFilters) -> 
         "sessions": scope.sessions,
         "bounds": scope.bounds,
         "role": _clean(filters.role),
+        "result_block": RESULT_BLOCK,
         "tool": _clean(filters.tool),
         "since": filters.since,
         "until": filters.until,

@@ -7,6 +7,7 @@ from midfold.search import Origin
 from midfold.store.codec import DamagedRow, read_body
 from midfold.store.rows import SUMMARY
 from midfold.store.sqlite.checksums import is_intact
+from midfold.wire import RESULT_BLOCK
 
 COLUMNS = (
     "m.id, s.id, s.conversation, s.title, m.seq, m.role, m.tools, m.created_at, m.dialect, m.body,"
@@ -44,7 +45,7 @@ class FoundMessage:
     @property
     def speaker(self) -> str:
         """The role, but `tool` for a user message that holds nothing but results, as Anthropic sends them."""
-        if self.role != "user" or '"type":"tool_result"' not in str(self.body):
+        if self.role != "user" or RESULT_BLOCK not in str(self.body):
             return self.role
         try:
             parts = read_body(self.dialect, self.body).parts
