@@ -84,12 +84,12 @@ def compress(
         max_tokens: a hard ceiling for system, tools and messages together
         context_length: fold as `/compress` would with this window
 
-    What the request is:
+    The request:
         model: the model that reads the messages; it decides how tokens are counted. Default: by dialect
         system: the system prompt, if it is not among the messages
         tools: the tools of the request: their schemas take room, too
 
-    What stays:
+    The result:
         strategy: staged, fold or prune
         style: form of an old tool result: stub, excerpt or placeholder
         template: the headings of the summary: handoff, progress or brief

@@ -1,4 +1,4 @@
-"""What became of a request, told from the conversation itself: whether a model answered it."""
+"""Outcomes of requests, read from the conversation itself: whether a model answered them."""
 
 from collections.abc import Sequence
 

@@ -22,7 +22,7 @@ LEAST_WINDOW_TOKENS = 8_000
 
 @dataclass(frozen=True, slots=True)
 class EngineRun:
-    """What is left at the end of one conversation."""
+    """The probes that are left at the end of one conversation."""
 
     conversation: str
     window: int

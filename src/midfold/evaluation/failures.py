@@ -1,4 +1,4 @@
-"""What became of a failure, told from the conversation itself: whether the same command ran well later."""
+"""Outcomes of failures, read from the conversation itself: whether the same command ran well later."""
 
 import re
 from collections.abc import Iterator, Sequence

@@ -66,7 +66,7 @@ _ALL_CAPS = (*CAPS, *TRUTH_CAPS, *CEILINGS)
 
 
 class Study(StrEnum):
-    """What has to be measured for a figure."""
+    """The measurement that a figure needs."""
 
     PROBES = "probes"
     CHAINS = "chains"

@@ -61,7 +61,7 @@ class ClientRequest:
 
 @dataclass(frozen=True, slots=True)
 class GatewayParts:
-    """What every exchange works with."""
+    """The parts that every exchange works with."""
 
     settings: Settings
     cache: MessageCache

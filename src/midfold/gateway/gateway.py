@@ -85,7 +85,7 @@ class Gateway:
 
     @property
     def parts(self) -> GatewayParts:
-        """What exchanges work with, once it is open."""
+        """The parts that exchanges work with, once the gateway is open."""
         if self._parts is None:
             raise RuntimeError("the gateway is not open")
         return self._parts

@@ -1,4 +1,4 @@
-"""What happens right now, for those who watch: facts about requests and changes, never what they say."""
+"""Live events: facts about requests and changes, never their text."""
 
 import asyncio
 import itertools

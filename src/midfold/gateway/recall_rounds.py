@@ -99,7 +99,7 @@ class RecallRounds:
 
     @property
     def outcome(self) -> Outcome:
-        """What came of it: the answer as the client has seen it, with the usage of the last round."""
+        """The result: the answer as the client has seen it, with the usage of the last round."""
         *earlier, last = self._observations or [Observation()]
         seen = self._seen.finish(broken=self._broken).completion
         if seen is not None and last.completion is not None:

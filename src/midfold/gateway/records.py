@@ -1,4 +1,4 @@
-"""What the store keeps of conversations: every message as the client sent it, and what each call used.
+"""Records of conversations: every message as the client sent it, and the usage of each call.
 
 Messages are recorded beside the request, not before it: a client sends its history again, so that nothing is
 lost with a gateway that dies in between. What it says after the newest reply, and the answer to it, are kept
@@ -33,7 +33,7 @@ _MOST_REPEATED = 16
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of a request: the answer as the client has it, and the rounds before its last one."""
+    """The result of a request: the answer as the client has it, and the rounds before its last one."""
 
     observation: Observation = field(default_factory=Observation)
     earlier: tuple[Observation, ...] = ()

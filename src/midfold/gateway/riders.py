@@ -23,7 +23,7 @@ _MOST_MOVED = 8
 
 @dataclass(frozen=True, slots=True)
 class RiderShape:
-    """What a message is known again by: how it begins, since the rest may change."""
+    """The beginning of a message, by which it is recognised, since the rest may change."""
 
     role: str
     opening: bytes

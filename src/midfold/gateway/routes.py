@@ -18,7 +18,7 @@ class RoutePolicy(Enum):
 
 
 class RouteAction(Enum):
-    """What becomes of a request."""
+    """The handling of a request."""
 
     CONVERSE = "a turn of a conversation: recorded, and folded when it is due"
     COUNT = "a count of a conversation: folds that were made for it are applied"
@@ -40,7 +40,7 @@ class Route:
 
 
 PREFIX = "/v1"
-"""What clients put before a path; it belongs to the base URL of an upstream."""
+"""Prefix that clients put before a path; it belongs to the base URL of an upstream."""
 
 _POST = frozenset({"POST"})
 _READ = frozenset({"GET", "HEAD"})

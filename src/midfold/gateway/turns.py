@@ -18,7 +18,7 @@ _MOST_HINT_CHARS = 256
 
 @dataclass(frozen=True, slots=True)
 class ClientHistory:
-    """What a client sends, as far as it identifies the conversation."""
+    """The part of a request that identifies the conversation."""
 
     hint: str
     dialect: str
@@ -103,7 +103,7 @@ class ClientTurn:
 
 @dataclass(frozen=True, slots=True)
 class PreparedRequest:
-    """What is sent upstream. Sizes are in tokens, estimated, system prompt and tools included."""
+    """A request for the upstream. Sizes are estimated tokens, system prompt and tools included."""
 
     body: bytes = field(repr=False)
     items: list[object] = field(repr=False)

@@ -43,7 +43,7 @@ _ALLOWED = (
 )
 """Beginnings of the headers that clients of these APIs send; no other goes out with a key of ours."""
 _FORWARDED = (b"forwarded", b"x-forwarded-", b"x-real-ip", b"via", b"origin", b"referer")
-"""What tells of the way between a client and the gateway is nobody else's business."""
+"""Headers about the connection between a client and the gateway, which are not passed on."""
 
 
 class Upstreams:

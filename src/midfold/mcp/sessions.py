@@ -40,7 +40,7 @@ class BadRequest(MidfoldError):
 
 @dataclass(frozen=True, slots=True)
 class SessionTools:
-    """What a client may ask of a store; `changes` says whether it may fold and pin."""
+    """The requests of a client to a store; `changes` says whether it may fold and pin."""
 
     store: Store
     policy: CompressionPolicy = field(default_factory=CompressionPolicy)

@@ -173,7 +173,7 @@ class Element:
 
 @dataclass(frozen=True, slots=True)
 class NameReading:
-    """What a name says about the words inside."""
+    """The meaning of a name for the words inside."""
 
     author: Author
     is_quoted: bool = False

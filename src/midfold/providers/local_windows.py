@@ -17,7 +17,7 @@ from midfold.providers.endpoint import Endpoint
 UNSTATED_WINDOW = 8_192
 """The window of a local server that says nothing: what most are started with, and none refuses."""
 _OLLAMA_WINDOW = 4_096
-"""What Ollama loads a model with where neither the model nor the user says otherwise."""
+"""The default window with which Ollama loads a model."""
 _TIMEOUT_SECONDS = 2.0
 _MOST_BYTES = 2_000_000
 _LEAST, _MOST = 256, 100_000_000

@@ -1,4 +1,4 @@
-"""What a query says about the message that is looked for, beside its words: who said it, and when."""
+"""Hints of a query about the message beside its words: who said it, and when."""
 
 import re
 from enum import Enum

@@ -1,4 +1,4 @@
-"""What a search goes through: documents, and a collection of them with an index of their terms."""
+"""Documents to search, and a collection of them with an index of their terms."""
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ SEARCH_TOOLS = frozenset({"recall", "lcm_grep", "lcm_describe", "lcm_expand", "l
 
 
 class Origin(StrEnum):
-    """What a document is."""
+    """The kind of a document."""
 
     MESSAGE = "message"
     SUMMARY = "summary"

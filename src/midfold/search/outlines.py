@@ -1,4 +1,4 @@
-"""What the index alone knows about documents, to choose those that are worth reading."""
+"""Outlines of documents from the index alone, to choose the ones that are worth reading."""
 
 import math
 from collections.abc import Collection, Iterable, Sequence
@@ -18,7 +18,7 @@ _WITH_NEIGHBOURS = 16
 
 
 class Outlines:
-    """What the index alone says about each document: the weight of the terms that it has."""
+    """The index entry of each document: the weight of its terms."""
 
     def __init__(self, query: Query, collected: Collected, within: Collection[int] | None) -> None:
         self._collected = collected

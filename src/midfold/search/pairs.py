@@ -5,7 +5,7 @@ rare by accident, so its rarity alone would count for more than that of the word
 """
 
 FAINT = 0.1
-"""What a pair counts that lies across two words: as much as a word that is in every question."""
+"""The weight of a pair that lies across two words: that of a word in every question."""
 
 _FULL = 1.0
 # Every pair of 프로젝트를 is looked for, but the last one has a particle.

@@ -29,7 +29,7 @@ MAX_QUERY_WORDS = 32
 
 LEAST_ASKED = 3
 STOP_WEIGHT = 0.1
-"""What a word counts that is in every question."""
+"""The weight of a word that is in every question."""
 
 _MAX_DEPTH = 8
 _LEXEME = compile_late(r'(?P<minus>-(?=["(\w]))?(?:"(?P<phrase>[^"]*)"|(?P<open>\()|(?P<word>[^\s"]+))|"')

@@ -43,7 +43,7 @@ _Places = list[tuple[int, str]]
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What was read in a document."""
+    """The terms read in a document."""
 
     own: float
     """how well it answers by itself"""

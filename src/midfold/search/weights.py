@@ -1,9 +1,9 @@
-"""What a term counts in a document of some length."""
+"""Weights of terms in a document of some length."""
 
 SATURATION = 1.2
 """From which count on it says little more that a document has a term again."""
 RELATED_WEIGHT = 0.35
-"""What a word counts that may mean the same."""
+"""The weight of a word that may mean the same."""
 
 _LENGTH_SHARE = 0.75
 _USUAL_TERMS = 60

@@ -1,4 +1,4 @@
-"""What reports on a period ask of a store: calls added up, and the figures that are kept of conversations.
+"""Figures for reports on a period: calls added up, and figures kept for each conversation.
 
 A report works out figures from all that a conversation says. They hold until the conversation grows, is
 folded, or its fold is taken back: its `mark` is another one then.
@@ -45,7 +45,7 @@ class CallSum:
 
 @dataclass(frozen=True, slots=True)
 class ConversationFigures:
-    """What a report worked out about a conversation, as a JSON value."""
+    """The figures of a conversation, as a JSON value."""
 
     conversation_id: str
     mark: str

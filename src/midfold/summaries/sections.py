@@ -14,7 +14,7 @@ CORRECTIONS_HEADING = "Corrections by the User"
 _BREAKS = ("\n", ". ", "。", "! ", "? ", " ")
 _LEAST_PART = 0.6
 NOTED = " (noted)"
-"""What a heading ends with where a model wrote the lines under it."""
+"""The end of a heading where a model wrote the lines under it."""
 
 
 HEADINGS: dict[Template, tuple[str, ...]] = {

@@ -85,7 +85,7 @@ class SummaryJob:
 
 @dataclass(frozen=True, slots=True)
 class TurnFacts:
-    """What the folded turns say, with what stays behind them, and the names that they use."""
+    """The texts of the folded turns and of those behind them, and the names that they use."""
 
     ledger: Ledger
     names: NameReader

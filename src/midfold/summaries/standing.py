@@ -1,4 +1,4 @@
-"""What must stand however often summaries are condensed: rules, the goal, changed files, what is still open.
+"""Facts that stand however often summaries are condensed: rules, goal, changed files, open work.
 
 It is carried from fold to fold beside the summaries, so that it never depends on what one of them left out.
 """

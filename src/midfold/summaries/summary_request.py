@@ -1,4 +1,4 @@
-"""What a summariser is asked: all that it needs to know, so that any function can be one."""
+"""The request to a summariser, complete, so that any function can be one."""
 
 from dataclasses import dataclass
 

@@ -17,7 +17,7 @@ _FORM = 1
 
 @dataclass(frozen=True, slots=True)
 class CallEffect:
-    """What folds saved and cost on a call, which is counted elsewhere."""
+    """The savings and costs of folds on a call, which is counted elsewhere."""
 
     at: float
     source: str
@@ -42,7 +42,7 @@ class CallEffect:
 
 @dataclass(frozen=True, slots=True)
 class KeptFigures:
-    """What was worked out about a conversation. `tools` is `None` where its messages were not read."""
+    """The figures of a conversation. `tools` is `None` where its messages were not read."""
 
     tools: tuple[ToolShare, ...] | None
     effects: tuple[CallEffect, ...]

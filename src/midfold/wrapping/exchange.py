@@ -61,7 +61,7 @@ Flow: TypeAlias = Generator[Step, object, object]
 
 @dataclass(frozen=True, slots=True)
 class ClientReport:
-    """What a wrapped client did so far."""
+    """The calls, usage and savings of a wrapped client."""
 
     calls: int = 0
     usage: CanonicalUsage = field(default_factory=CanonicalUsage)
@@ -77,7 +77,7 @@ class ClientReport:
 
 @dataclass(slots=True)
 class ClientLedger:
-    """What a client used: added up, and recorded where there is a store."""
+    """The usage of a client: added up, and recorded where there is a store."""
 
     store: Store | None = None
     on_compression: Callable[[Compression[object]], None] | None = None

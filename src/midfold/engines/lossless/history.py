@@ -57,7 +57,7 @@ class HistoryHits(Protocol):
 
 
 class HistorySession(Protocol):
-    """What a store says of a session."""
+    """The record of a session in a store."""
 
     @property
     def message_count(self) -> int: ...

@@ -31,7 +31,7 @@ _MOST_BODIES = 64
 
 @dataclass(slots=True)
 class LosslessMemory:
-    """What an engine can look up: summaries by id, messages by number or by what they say."""
+    """Lookups of an engine: summaries by id, messages by number or by text."""
 
     store: EngineStore | None = None
     session_id: str = ""

@@ -136,7 +136,7 @@ def write_frame(
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What the message behind earlier summaries says, but for the active task and the map."""
+    """The text of the message behind earlier summaries, without the active task and the map."""
 
     numbers: FoldedNumbers
     standing: str

@@ -1,4 +1,4 @@
-"""What a compression of the lossless engine folds: the plans that are tried, and the chunks of one."""
+"""Plans of the lossless engine: which chunks a compression folds."""
 
 from collections.abc import Iterator, Sequence
 

@@ -1,4 +1,4 @@
-"""What the admin API answers, as JSON Schema by operation: what `openapi` describes, and tests check."""
+"""Answers of the admin API, as JSON Schema by operation: `openapi` describes them, and tests check them."""
 
 from collections.abc import Mapping
 from typing import TypeAlias

@@ -65,7 +65,7 @@ class PeopleRequest:
 
 @dataclass(frozen=True, slots=True)
 class AdminParts:
-    """What the admin API works with, once the gateway is open."""
+    """The parts that the admin API works with, once the gateway is open."""
 
     store: Store
     reader: AdminReader

@@ -1,4 +1,4 @@
-"""What is stored, as JSON values for pages and scripts. Texts are shown with credentials replaced."""
+"""Stored conversations as JSON values for pages and scripts. Credentials are replaced."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime

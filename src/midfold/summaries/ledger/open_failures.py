@@ -1,4 +1,4 @@
-"""What became of failures: closed by a later success, by the model's word, by removal of the cause, by age.
+"""Outcomes of failures: closed by a later success, by the model's word, by removal of the cause, by age.
 
 A conversation is read once into the newest success of each kind; then each failure is asked about. So the
 notes of an earlier fold, which only know the number of a message, can be asked about as well.

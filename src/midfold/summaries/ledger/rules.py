@@ -40,7 +40,7 @@ _RULE_WORD = compile_late(r"\w+(?:['’]\w+)?")
 _BOUND, _SOFT, _LISTED = 1.0, 1.0, 1.0
 _ONCE, _ASKED, _REPORTED, _TO_DO = -0.75, -1.5, -1.5, -1.5
 _ENOUGH = 1.0
-"""What a sentence must come to, all its cues together, to set a rule."""
+"""The least sum of cues with which a sentence sets a rule."""
 _RULE_LIST = compile_late(
     r"\b(?:rules?|requirements?|constraints?|boundar\w+|guidelines?|conventions?|conditions?|preferences?|remember"
     r"|details|regeln|anforderungen|règles|contraintes|reglas|requisitos|правила|требования)\b"

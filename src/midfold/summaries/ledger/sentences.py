@@ -46,7 +46,7 @@ _TRIM = str.maketrans(dict.fromkeys(",.!;:*()", " "))
 
 
 class Tone(IntEnum):
-    """What a sentence does."""
+    """The kind of a sentence."""
 
     STATES = 0
     ANNOUNCES = 1

@@ -199,7 +199,7 @@ class Ledger:
 
     @cached_property
     def course(self) -> Course:
-        """What happened that can close a failure, to the end of the conversation."""
+        """The events that can close a failure, to the end of the conversation."""
         course = Course()
         after = self.after or Ledger()
         for action in chain(self.actions, after.actions):

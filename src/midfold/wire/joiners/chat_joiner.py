@@ -9,7 +9,7 @@ from midfold.wire.sse import SseEvent, is_done
 _CALLED = ("tool_calls", "function_call")
 _STOPPED = "stop"
 _BETWEEN = "\n\n"
-"""What keeps the words of two answers apart, as there are no blocks."""
+"""Separator between the texts of two answers, as there are no blocks."""
 
 
 @dataclass(slots=True)
@@ -24,7 +24,7 @@ class _Call:
 
 @dataclass(slots=True)
 class _Ending:
-    """What ends an answer; it is held until it is known that no other follows."""
+    """The end of an answer; it is held until it is known that no other follows."""
 
     choice: tuple[bytes, Item] | None = None
     others: list[tuple[bytes, Item | None]] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""What all joiners share: which tools are hidden, how events are read and written, and sums of usage."""
+"""The base of all joiners: hidden tools, reading and writing of events, sums of usage."""
 
 import json
 from collections.abc import Sequence

@@ -84,7 +84,7 @@ class _Entry:
 
     @property
     def name(self) -> str:
-        """What a line that is not read is called in a note."""
+        """The name of a skipped line in a note."""
         return str(self.payload["type"]) if self.kind == "response_item" else self.kind
 
 

@@ -159,7 +159,7 @@ def _newest_matches(
 
 
 class _Match(NamedTuple):
-    """What the index gives, with the message where it has to be read."""
+    """An index row, with the message where it has to be read."""
 
     id: int
     dialect: str | None

@@ -37,7 +37,7 @@ class FoundMessage:
 
     @property
     def kind(self) -> Origin:
-        """What it is."""
+        """The kind of the message."""
         if self.origin == SUMMARY:
             return Origin.SUMMARY
         return Origin.TOOL_OUTPUT if self.speaker == "tool" else Origin.MESSAGE
