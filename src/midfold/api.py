@@ -19,7 +19,7 @@ from midfold.folding import (
     run,
 )
 from midfold.pipeline import compress_request as plan_request
-from midfold.stub_plugins import load_stub_writers
+from midfold.stub_writers import load_stub_writers
 from midfold.tokens import TokenCounter
 from midfold.wire import DEFAULT_DIALECT, Request, describe, plain, read_request
 from midfold.wire.validate import continues_stored_history

@@ -2,7 +2,7 @@
 
 Blocking callers run coroutines with `LoopThread`; coroutines run blocking work with `run_in_thread`, and what
 must not be left half done with `shield_until_done`; `start_thread` is for work that nobody has to wait for; a
-`Turnstile` lets one of either kind through at a time.
+`FairLock` lets one of either kind through at a time.
 All threads are daemons: work that hangs keeps neither a loop nor the end of the program.
 """
 
@@ -79,7 +79,7 @@ def start_on_loop(loop: asyncio.AbstractEventLoop, work: Awaitable[_T]) -> "Futu
     return asyncio.run_coroutine_threadsafe(_await(work), loop)
 
 
-class Turnstile:
+class FairLock:
     """A lock that threads try and coroutines wait for; it lets one through at a time, in the order they came.
 
     A worker thread that finds it free goes through at once, which saves the way back to the event loop.

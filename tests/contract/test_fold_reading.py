@@ -11,7 +11,7 @@ from midfold.folding.run import run
 from midfold.folding.state import CompressionState
 from midfold.messages import chain_digests
 from midfold.pipeline import render_compression
-from midfold.testing import Dirt, transcript
+from midfold.testing import Defect, transcript
 from midfold.tokens import TokenCounter
 from midfold.wire import DIALECTS, Request, parse, render
 from support.clients import Habit, resend
@@ -28,7 +28,7 @@ shapes = st.fixed_dictionaries(
         "thinking": st.booleans(),
         "images": st.booleans(),
         "system": st.booleans(),
-        "dirt": st.frozensets(st.sampled_from(sorted(Dirt)), max_size=3),
+        "defects": st.frozensets(st.sampled_from(sorted(Defect)), max_size=3),
     }
 )
 policies = st.builds(
@@ -43,7 +43,7 @@ policies = st.builds(
 )
 
 
-UNANSWERED = {"seed": 2, "turns": 8, "result_chars": 3_000, "dirt": frozenset({Dirt.UNANSWERED_CALL})}
+UNANSWERED = {"seed": 2, "turns": 8, "result_chars": 3_000, "defects": frozenset({Defect.UNANSWERED_CALL})}
 PRUNED = CompressionPolicy(context_length=8_000, strategy=Strategy.PRUNE)
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from midfold.folding import CompressionPolicy, Strategy, Style
-from midfold.testing import Dirt
+from midfold.testing import Defect
 from support.clients import Habit, resend
 from support.simulation import Summarizer, find_requests
 
@@ -56,10 +56,15 @@ def test_empty_texts_in_the_blocks_of_results_cost_no_fold(client, history, dial
     assert one.figures.folds >= 2
 
 
-@pytest.mark.parametrize("dirt", [Dirt.UNANSWERED_CALL, Dirt.ORPHAN_RESULT, Dirt.DUPLICATE_ID, Dirt.NUL])
+@pytest.mark.parametrize(
+    "defects", [Defect.UNANSWERED_CALL, Defect.ORPHAN_RESULT, Defect.DUPLICATE_ID, Defect.NUL]
+)
 @pytest.mark.parametrize("dialect", DIALECTS[:3])
-def test_a_dirty_history_keeps_its_folds(client, history, dialect, dirt):
-    items = [*history(dialect, turns=3, dirt=frozenset({dirt})), *history(dialect, suffix="_b", turns=6)]
+def test_a_dirty_history_keeps_its_folds(client, history, dialect, defects):
+    items = [
+        *history(dialect, turns=3, defects=frozenset({defects})),
+        *history(dialect, suffix="_b", turns=6),
+    ]
     with client(dialect, policy=TIGHT) as one:
         for length in find_requests(items, dialect)[::2]:
             one.request(items[:length], [Habit.REWORDS_SYSTEM, Habit.SWITCHES_BLOCKS])
@@ -76,7 +81,7 @@ shapes = st.fixed_dictionaries(
         "thinking": st.booleans(),
         "images": st.booleans(),
         "system": st.booleans(),
-        "dirt": st.frozensets(st.sampled_from(sorted(Dirt)), max_size=2),
+        "defects": st.frozensets(st.sampled_from(sorted(Defect)), max_size=2),
     }
 )
 policies = st.builds(

@@ -84,11 +84,11 @@ def test_a_rehearsal_changes_nothing_and_asks_nobody():
     asked = []
     engine = ContextCompressor(60_000, policy=FOLD, summarizer=asked.append)
     items = session()
-    rehearsal = engine.rehearse(items)
-    assert rehearsal.result.changed
-    assert rehearsal.requests
+    planned = engine.dry_run(items)
+    assert planned.result.changed
+    assert planned.requests
     assert (asked, engine.state) == ([], CompressionState())
-    assert "before the last 500" in engine.rehearse(items, keep_last=500).result.reason
+    assert "before the last 500" in engine.dry_run(items, keep_last=500).result.reason
 
 
 class Plain(FoldingEngine):
@@ -105,7 +105,7 @@ def test_what_an_engine_need_not_do_is_refused_in_one_sentence():
     engine = Plain()
     assert isinstance(engine, ContextEngine)
     with pytest.raises(EngineUnable, match="the engine 'plain' cannot say beforehand"):
-        engine.rehearse([])
+        engine.dry_run([])
     for change in (engine.pin, engine.unpin):
         with pytest.raises(EngineUnable, match="cannot keep sentences word for word"):
             change("Only metric units.")

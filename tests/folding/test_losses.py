@@ -53,8 +53,8 @@ def test_what_is_lost_is_listed_with_the_message_that_has_it():
 
 
 def test_the_most_important_losses_come_first_and_no_more_than_asked_for():
-    worths = [loss.worth for loss in list_losses(FOLDED, most=500)]
-    assert worths == sorted(worths, reverse=True)
+    weights = [loss.weight for loss in list_losses(FOLDED, most=500)]
+    assert weights == sorted(weights, reverse=True)
     assert len(list_losses(FOLDED, most=3)) == 3
     assert list_losses(FOLDED, most=0) == []
 

@@ -9,7 +9,7 @@ import pytest
 
 from midfold.errors import ConfigError
 from midfold.gateway import create_app
-from midfold.keys import AUDIT_FILE, BudgetBook, KeyRing, Purse
+from midfold.keys import AUDIT_FILE, BudgetBook, KeyBudget, KeyRing
 from midfold.testing import Reply, Upstream
 from midfold.tokens import CanonicalUsage
 
@@ -181,7 +181,9 @@ def test_a_hundred_requests_at_once_overshoot_by_no_reservation(gateway, ring, h
         running.settle()
     assert set(statuses) <= {200, 402}
     assert 0 < statuses.count(200) < 100
-    one = Purse(made.key, BudgetBook(home / "elsewhere")).reserve("openai/gpt-5-mini", 1_000, 1_000).dollars
+    one = (
+        KeyBudget(made.key, BudgetBook(home / "elsewhere")).reserve("openai/gpt-5-mini", 1_000, 1_000).dollars
+    )
     assert BudgetBook(home).spent(made.key) <= Decimal("0.02") + one
 
 

@@ -9,7 +9,7 @@ from decimal import Decimal
 import pytest
 
 from midfold.errors import ConfigError
-from midfold.keys import BudgetBook, BudgetPeriod, KeyRing, OverBudget, Purse
+from midfold.keys import BudgetBook, BudgetPeriod, KeyBudget, KeyRing, OverBudget
 from midfold.tokens import CanonicalUsage, price
 
 MODEL = "openai/gpt-5-mini"
@@ -57,26 +57,26 @@ def test_processes_share_one_book(tmp_path, key, book):
 
 
 def test_a_call_is_booked_at_its_price_in_place_of_its_reservation(key, book):
-    reservation = Purse(key, book).reserve(MODEL, 10_000, 2_000)
+    reservation = KeyBudget(key, book).reserve(MODEL, 10_000, 2_000)
     assert book.spent(key) >= reservation.dollars > 0
     reservation.settle(USED)
     assert float(book.spent(key)) == pytest.approx(float(price(USED, MODEL).dollars))
 
 
 def test_a_call_without_an_answer_costs_nothing_and_one_without_a_report_all_of_it(key, book):
-    purse = Purse(key, book)
-    purse.reserve(MODEL, 10_000, 2_000).release()
+    key_budget = KeyBudget(key, book)
+    key_budget.reserve(MODEL, 10_000, 2_000).release()
     assert book.spent(key) == 0
-    reservation = purse.reserve(MODEL, 10_000, 2_000)
+    reservation = key_budget.reserve(MODEL, 10_000, 2_000)
     reservation.settle(None)
     assert book.spent(key) == pytest.approx(reservation.dollars)
-    purse.reserve(MODEL, 10, 10).settle(None, Decimal("0.02"))
+    key_budget.reserve(MODEL, 10, 10).settle(None, Decimal("0.02"))
     assert book.spent(key) == pytest.approx(reservation.dollars + Decimal("0.02"))
 
 
 def test_a_model_without_a_price_cannot_be_paid(key, book):
     with pytest.raises(OverBudget, match="the price of openai/nobody-knows is not known"):
-        Purse(key, book).reserve("openai/nobody-knows", 10, 10)
+        KeyBudget(key, book).reserve("openai/nobody-knows", 10, 10)
 
 
 def test_what_a_dead_gateway_put_aside_counts_as_spent(tmp_path, key):

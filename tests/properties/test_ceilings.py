@@ -10,7 +10,7 @@ from midfold.folding import CompressionPolicy
 from midfold.folding.flow import compress
 from midfold.folding.run import run
 from midfold.messages import Message, Text
-from midfold.testing import Dirt, transcript
+from midfold.testing import Defect, transcript
 from midfold.tokens import TokenCounter
 from midfold.wire import DIALECTS, parse, render
 from midfold.wire.validate import find_errors
@@ -30,7 +30,7 @@ shapes = st.fixed_dictionaries(
         "thinking": st.booleans(),
         "images": st.booleans(),
         "last": st.sampled_from([None, "run the tests", "go on"]),
-        "dirt": st.frozensets(st.sampled_from(sorted(Dirt))),
+        "defects": st.frozensets(st.sampled_from(sorted(Defect))),
     }
 )
 ladders = st.lists(st.integers(50, 6_000), min_size=2, max_size=6, unique=True)

@@ -27,7 +27,7 @@ from midfold.messages import (
     pair_calls,
 )
 from midfold.summaries.sections import Template
-from midfold.testing import Dirt, conversation, transcript
+from midfold.testing import Defect, conversation, transcript
 from midfold.tokens import TokenCounter
 from midfold.wire import DIALECTS, convert, parse, render
 from midfold.wire.cache_control import count_markers
@@ -90,9 +90,9 @@ def test_what_was_legal_stays_legal_in_its_own_dialect_and_in_the_others(
         assert find_errors(convert(parse(out, dialect), to).messages, dialect=to) == []
 
 
-@given(dialects, shapes, policies, st.frozensets(st.sampled_from(sorted(Dirt))))
-def test_dirty_conversations_never_get_worse(dialect, shape, policy, dirt):
-    items = transcript(dialect, **shape, dirt=dirt)
+@given(dialects, shapes, policies, st.frozensets(st.sampled_from(sorted(Defect))))
+def test_dirty_conversations_never_get_worse(dialect, shape, policy, defects):
+    items = transcript(dialect, **shape, defects=defects)
     out = render(fold(parse(items, dialect), policy).messages, dialect)
     assert len(find_errors(out, dialect=dialect)) <= len(find_errors(items, dialect=dialect))
 

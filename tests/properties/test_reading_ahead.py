@@ -12,7 +12,7 @@ from midfold.folding.flow import compress
 from midfold.folding.run import run
 from midfold.messages import Message, Text, ToolCall, ToolResult, digest_messages
 from midfold.summaries.ledger import LedgerCache
-from midfold.testing import Dirt, conversation, transcript
+from midfold.testing import Defect, conversation, transcript
 from midfold.tokens import TokenCounter
 from midfold.transcripts import load_transcript
 from midfold.wire import parse
@@ -27,7 +27,7 @@ shapes = st.fixed_dictionaries(
         "parallel": st.integers(0, 3),
         "result_chars": st.sampled_from([0, 300, 3000]),
         "thinking": st.booleans(),
-        "dirt": st.frozensets(st.sampled_from(list(Dirt)), max_size=3),
+        "defects": st.frozensets(st.sampled_from(list(Defect)), max_size=3),
     }
 )
 policies = st.builds(

@@ -22,7 +22,7 @@ from midfold.messages import (
     digest,
     pair_calls,
 )
-from midfold.testing import Dirt, transcript
+from midfold.testing import Defect, transcript
 from midfold.wire import DIALECTS, convert, detect, parse, read_request, render
 from midfold.wire.validate import validate
 
@@ -39,7 +39,7 @@ shapes = st.fixed_dictionaries(
         "images": st.booleans(),
     }
 )
-dirt = st.frozensets(st.sampled_from(sorted(Dirt)))
+defects = st.frozensets(st.sampled_from(sorted(Defect)))
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
@@ -58,9 +58,9 @@ near_messages = st.lists(
 )
 
 
-@given(dialects, shapes, dirt)
-def test_unedited_messages_come_back_as_the_same_objects(dialect, shape, soiled):
-    items = transcript(dialect, **shape, dirt=soiled)
+@given(dialects, shapes, defects)
+def test_unedited_messages_come_back_as_the_same_objects(dialect, shape, faulty):
+    items = transcript(dialect, **shape, defects=faulty)
     before = copy.deepcopy(items)
     rendered = render(parse(items, dialect), dialect)
     assert len(rendered) == len(items)
@@ -74,9 +74,9 @@ def test_a_clean_conversation_is_legal_for_its_provider(dialect, shape):
     assert [fault for fault in validate(items, dialect=dialect) if fault.severity == "error"] == []
 
 
-@given(dialects, shapes, dirt, dialects)
-def test_a_conversion_is_legal_in_its_target(dialect, shape, soiled, to):
-    messages = parse(transcript(dialect, **shape, dirt=soiled, last="go on"), dialect)
+@given(dialects, shapes, defects, dialects)
+def test_a_conversion_is_legal_in_its_target(dialect, shape, faulty, to):
+    messages = parse(transcript(dialect, **shape, defects=faulty, last="go on"), dialect)
     conversion = convert(messages, to)
     assert [fault for fault in validate(conversion.messages, dialect=to) if fault.severity == "error"] == []
 
@@ -191,9 +191,9 @@ def _told(parts):
     return words, calls, sorted(rest, key=lambda part: type(part).__name__)
 
 
-@given(dialects, shapes, dirt)
-def test_every_call_is_answered_or_open_and_every_result_an_answer_or_an_orphan(dialect, shape, soiled):
-    messages = parse(transcript(dialect, **shape, dirt=soiled), dialect)
+@given(dialects, shapes, defects)
+def test_every_call_is_answered_or_open_and_every_result_an_answer_or_an_orphan(dialect, shape, faulty):
+    messages = parse(transcript(dialect, **shape, defects=faulty), dialect)
     pairing = pair_calls(messages)
     assert len(pairing.answers) + len(pairing.open_calls) == sum(len(list(m.calls)) for m in messages)
     assert len(pairing.answers) + len(pairing.orphans) == sum(len(list(m.results)) for m in messages)

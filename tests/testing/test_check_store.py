@@ -191,7 +191,7 @@ class ForgetsNoFold(SqliteStore):
         (LosesTheFolded, "a history has all that was said"),
         (GivesLeasesToAnybody, "names its session and holder"),
         (ImportsBitByBit, "what is known of an import is kept"),
-        (PrunesNothing, "a rehearsal says what would go"),
+        (PrunesNothing, "a dry run says what would go"),
         (ForgetsNoFold, "taken back is not found"),
     ],
 )

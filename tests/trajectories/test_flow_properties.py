@@ -5,13 +5,13 @@ from hypothesis import strategies as st
 
 from midfold.folding.layout import legal_cuts
 from midfold.messages import pair_calls
-from midfold.testing import Dirt, transcript
+from midfold.testing import Defect, transcript
 from midfold.trajectories import CompressionConfig, TrajectoryCompressor
 from midfold.trajectories.plan import find_protected
 from midfold.wire import parse
 from midfold.wire.validate import validate
 
-DIRT = st.frozensets(st.sampled_from([kind for kind in Dirt if kind is not Dirt.UNKNOWN_KEY]), max_size=3)
+DIRT = st.frozensets(st.sampled_from([kind for kind in Defect if kind is not Defect.UNKNOWN_KEY]), max_size=3)
 
 
 @st.composite
@@ -24,7 +24,7 @@ def runs(draw):
         result_chars=draw(st.sampled_from([50, 400, 2_000])),
         system=draw(st.booleans()),
         thinking=draw(st.booleans()),
-        dirt=draw(DIRT),
+        defects=draw(DIRT),
     )
     return [dict(turn) for turn in made]  # a turn said twice is the same object twice there
 

@@ -72,5 +72,5 @@ def test_worker_has_chunks_enough_for_its_requests_and_one_at_a_time_without_a_m
         for requests in (1, 50, 9_999)
     ]
     assert lanes == [2, 3, 20]
-    assert count_lanes(Task(CONFIG, (), is_rehearsal=True)) == 1
+    assert count_lanes(Task(CONFIG, (), is_dry_run=True)) == 1
     assert count_lanes(Task(CompressionConfig(), ())) == 1

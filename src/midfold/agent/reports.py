@@ -157,15 +157,13 @@ def report_preview(core: Core, focus: str | None, keep_last: int | None) -> Prev
     """
     conversation, engine = core.conversation, core.engine
     core.estimate()  # what travels beside the messages counts, too
-    rehearsal = engine.rehearse(conversation.items, focus, keep_last=keep_last)
+    planned = engine.dry_run(conversation.items, focus, keep_last=keep_last)
     writer = core.summary_writer.model
-    result = rehearsal.result
+    result = planned.result
     expected = None
-    if writer is not None and rehearsal.requests:
+    if writer is not None and planned.requests:
         providers = core.model.providers
-        expected = forecast(
-            rehearsal.requests, writer, measured=core.summary_writer.calls, providers=providers
-        )
+        expected = forecast(planned.requests, writer, measured=core.summary_writer.calls, providers=providers)
     return Preview(
         messages_before=len(result.before),
         messages_after=len(result.messages),

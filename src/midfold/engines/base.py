@@ -13,7 +13,7 @@ from typing import Protocol, Self, TypeVar
 
 from midfold.engines.summarizer_call import Patience, Summarizer
 from midfold.errors import EngineUnable
-from midfold.folding import Compression, CompressionPolicy, CompressionState, Rehearsal
+from midfold.folding import Compression, CompressionPolicy, CompressionState, DryRun
 from midfold.messages import Message, MessageCache
 
 M = TypeVar("M")
@@ -230,9 +230,9 @@ class FoldingEngine(ContextEngine):
         """Compress in async code; the event loop never waits for the summariser."""
         return (await self.acompress_result(messages, current_tokens, focus_topic)).messages
 
-    def rehearse(
+    def dry_run(
         self, messages: Sequence[object], focus_topic: str | None = None, *, keep_last: int | None = None
-    ) -> Rehearsal[Message]:
+    ) -> DryRun[Message]:
         """Return what a compression by hand would do; no model is asked, and nothing changes.
 
         Raises `EngineUnable` where the engine cannot say.

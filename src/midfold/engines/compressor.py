@@ -29,7 +29,7 @@ from midfold.engines.reports import log_pressure
 from midfold.engines.run import Run
 from midfold.engines.summarizer_call import Patience, Summarizer, SummarizerCaller, no_summary
 from midfold.errors import StaleFold
-from midfold.folding import DIGEST, Compression, CompressionPolicy, CompressionState, Flow, Rehearsal
+from midfold.folding import DIGEST, Compression, CompressionPolicy, CompressionState, DryRun, Flow
 from midfold.messages import Message, MessageCache
 from midfold.pipeline import render_compression, render_flow
 from midfold.wire import normalize_usage, parse
@@ -237,15 +237,15 @@ class ContextCompressor(MeteredEngine):
             self._background.discard("a compression was taken back")
         return restored
 
-    def rehearse(
+    def dry_run(
         self, messages: Sequence[object], focus_topic: str | None = None, *, keep_last: int | None = None
-    ) -> Rehearsal[Message]:
+    ) -> DryRun[Message]:
         """Return what a manual compression would do, without a model and without a change."""
         run = self._open(messages, None, focus_topic, keep_last, None)
         if run.refusal:
-            return Rehearsal((), run.unchanged(run.refusal).with_messages(list(run.messages)))
+            return DryRun((), run.unchanged(run.refusal).with_messages(list(run.messages)))
         run = replace(run, state=folding.reopen(run.state), is_manual=True, is_emergency=False)
-        return folding.rehearse(self._begin(run, use_model=self._summarizer is not None))
+        return folding.dry_run(self._begin(run, use_model=self._summarizer is not None))
 
     def get_status(self) -> dict[str, object]:
         """Return the figures of a status line, the phase of the next fold, and why it waits if it does."""

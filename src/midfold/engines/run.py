@@ -22,7 +22,7 @@ from midfold.folding import (
 )
 from midfold.messages import Message, is_request
 from midfold.ports import Count
-from midfold.stub_plugins import load_stub_writers
+from midfold.stub_writers import load_stub_writers
 from midfold.wire import Request
 
 

@@ -53,7 +53,7 @@ from midfold.folding.summary_message import (
     read_summary,
 )
 from midfold.folding.tail import MIN_TAIL_MESSAGES, FoldPlan, make_ceiling_plan, make_plan
-from midfold.late_names import find_late
+from midfold.lazy_exports import lazy_getattr
 from midfold.settings import FOLD_SETTINGS, Budget, FoldSettings, Strategy, Style
 from midfold.summaries import DIGEST, SummaryRequest
 
@@ -66,7 +66,7 @@ if TYPE_CHECKING:
         list_rules,
         number_of_messages,
     )
-    from midfold.folding.preview import Rehearsal, rehearse
+    from midfold.folding.preview import DryRun, dry_run
 
 __all__ = [
     "DIGEST",
@@ -81,6 +81,7 @@ __all__ = [
     "CompressionJob",
     "CompressionPolicy",
     "CompressionState",
+    "DryRun",
     "Edit",
     "Fate",
     "Flow",
@@ -91,7 +92,6 @@ __all__ = [
     "Insert",
     "Loss",
     "MessageSource",
-    "Rehearsal",
     "Replacement",
     "Span",
     "Strategy",
@@ -106,6 +106,7 @@ __all__ = [
     "count_head",
     "count_leading_system",
     "decide",
+    "dry_run",
     "find_summary",
     "frame_summary",
     "group_around",
@@ -128,7 +129,6 @@ __all__ = [
     "reach_head",
     "read_folded_numbers",
     "read_summary",
-    "rehearse",
     "reopen",
     "replace_spans",
     "run",
@@ -142,11 +142,11 @@ __all__ = [
 ]
 
 # A fold has no use for these.
-__getattr__ = find_late(
+__getattr__ = lazy_getattr(
     __name__,
     {
         "losses": "Loss list_losses",
         "notes": "NOTES_CORRECTED correct_notes list_notes list_rules number_of_messages",
-        "preview": "Rehearsal rehearse",
+        "preview": "DryRun dry_run",
     },
 )

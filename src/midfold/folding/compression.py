@@ -46,7 +46,7 @@ class Compression(Generic[M_co]):
     warning: str | None = None
     system_note: str | None = None
     """for callers that keep the system prompt beside the messages"""
-    is_rehearsal: bool = False
+    is_dry_run: bool = False
     """whether this is only a preview"""
 
     @staticmethod
@@ -107,7 +107,7 @@ class Compression(Generic[M_co]):
     def headline(self) -> str:
         """One line for people."""
         before, after = len(self.before), len(self.messages)
-        if self.is_rehearsal:
+        if self.is_dry_run:
             return _plan_headline(before, after, changed=self.changed)
         return _headline(before, after, changed=self.changed)
 

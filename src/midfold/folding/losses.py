@@ -26,7 +26,7 @@ class Loss:
     """the message of the old list that has it: `result.before[index]`, `result.originals[index]`"""
     kind: str
     what: str
-    worth: float
+    weight: float
 
 
 def list_losses(result: Compression[object], most: int = 20) -> list[Loss]:
@@ -52,7 +52,7 @@ def list_losses(result: Compression[object], most: int = 20) -> list[Loss]:
         # The call of a result that was shortened is still there itself.
         if fates[loss.index] is not Fate.KEPT
     ]
-    return sorted(losses, key=lambda loss: -loss.worth)[:most]
+    return sorted(losses, key=lambda loss: -loss.weight)[:most]
 
 
 def _changed_indices(result: Compression[object], pairing: Pairing) -> list[int]:

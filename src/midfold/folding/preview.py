@@ -11,14 +11,14 @@ M = TypeVar("M")
 
 
 @dataclass(frozen=True, slots=True)
-class Rehearsal(Generic[M]):
+class DryRun(Generic[M]):
     """The questions of a flow, and its result with other words instead of the model's."""
 
     requests: tuple[SummaryRequest, ...]
     result: Compression[M]
 
 
-def rehearse(flow: Flow[M]) -> Rehearsal[M]:
+def dry_run(flow: Flow[M]) -> DryRun[M]:
     """Run a flow to its end without a model.
 
     Each answer is made of the facts that should survive, which is what the fold makes sure of anyway.
@@ -30,4 +30,4 @@ def rehearse(flow: Flow[M]) -> Rehearsal[M]:
         return "\n".join(["## Critical Context", *(f"- {fact}" for fact in request.facts or ("None.",))])
 
     result = run(flow, stand_in)
-    return Rehearsal(tuple(asked), replace(result, is_rehearsal=True))
+    return DryRun(tuple(asked), replace(result, is_dry_run=True))

@@ -26,7 +26,7 @@ from midfold.folding import SummaryRequest, state_from_json
 from midfold.gateway.session import GatewaySession
 from midfold.gateway.shared_folds import SharedFolds
 from midfold.gateway.turns import ClientTurn
-from midfold.keys import OverBudget, Purse, Reservation
+from midfold.keys import KeyBudget, OverBudget, Reservation
 from midfold.messages import MessageCache
 from midfold.providers import PROVIDERS, Provider
 from midfold.providers.summarizers import ModelSummarizer
@@ -135,13 +135,13 @@ class SummaryWriters:
             return None
         return SessionSummaries(self, session)
 
-    def ask(self, request: SummaryRequest, session_id: str, purse: Purse | None = None) -> str:
+    def ask(self, request: SummaryRequest, session_id: str, key_budget: KeyBudget | None = None) -> str:
         """Ask for a summary, and record what it cost; raises `SummaryUnavailable`.
 
-        It is paid from `purse`, the one that pays for the conversation, where there is one.
+        It is paid from `key_budget`, the one that pays for the conversation, where there is one.
         """
         if self._summarizer is None:
-            return self._open_thread().run(self._ask_model(request, session_id, purse))
+            return self._open_thread().run(self._ask_model(request, session_id, key_budget))
         answer = self._summarizer(request)
         if not isinstance(answer, str):
             raise SummaryUnavailable("the gateway's summariser has to answer with a text")
@@ -152,8 +152,8 @@ class SummaryWriters:
         if self._thread is not None:
             self._thread.close()
 
-    async def _ask_model(self, request: SummaryRequest, session_id: str, purse: Purse | None) -> str:
-        reservation = await run_in_thread(_reserve, purse, self.model or "", request)
+    async def _ask_model(self, request: SummaryRequest, session_id: str, key_budget: KeyBudget | None) -> str:
+        reservation = await run_in_thread(_reserve, key_budget, self.model or "", request)
         # One for each question, so that its calls are those of this conversation; folds are rare.
         async with ModelSummarizer(self.model, providers=self._providers) as model:
             try:
@@ -205,7 +205,7 @@ class SessionSummaries:
 
     def _ask(self, request: SummaryRequest, prompt: bytes, model: str) -> str:
         store, session = self._writers.store, self._session
-        words = self._writers.ask(request, session.id, session.purse)
+        words = self._writers.ask(request, session.id, session.key_budget)
         with suppress(StoreError):  # it is good, whatever becomes of the copy
             store.remember_summary(prompt, model, "", {"text": words})
             paid = {"session": session.id, "holder": self._writers.holder, "at": time.time()}
@@ -223,12 +223,12 @@ class SessionSummaries:
             raise SummaryUnavailable("another gateway has prepared the next fold of this conversation")
 
 
-def _reserve(purse: Purse | None, model: str, request: SummaryRequest) -> Reservation | None:
+def _reserve(key_budget: KeyBudget | None, model: str, request: SummaryRequest) -> Reservation | None:
     """Put aside the money for a summary; raises `SummaryUnavailable` where the key has none left."""
-    if purse is None:
+    if key_budget is None:
         return None
     try:
-        return purse.reserve(model, TokenCounter(model).count_text(request.prompt), request.max_tokens)
+        return key_budget.reserve(model, TokenCounter(model).count_text(request.prompt), request.max_tokens)
     except OverBudget as error:
         raise SummaryUnavailable(str(error)) from None
 

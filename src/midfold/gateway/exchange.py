@@ -17,12 +17,12 @@ from midfold.gateway.engines import EngineFactory
 from midfold.gateway.identity import SessionIndex
 from midfold.gateway.live import LiveFeed
 from midfold.gateway.metrics import GatewayMetrics
-from midfold.gateway.payment import PaidRequest, pay
 from midfold.gateway.pipeline import RequestPipeline
 from midfold.gateway.recall import RecallTools
 from midfold.gateway.recall_rounds import RecallRounds, RoundWay
 from midfold.gateway.records import Outcome, Records
 from midfold.gateway.recovery import RequestRecovery
+from midfold.gateway.reserved_requests import ReservedRequest, pay
 from midfold.gateway.rewriting import Rewrite
 from midfold.gateway.routes import Route, RouteAction
 from midfold.gateway.session import GatewaySession
@@ -31,7 +31,7 @@ from midfold.gateway.streaming import ClientLine, Header, deliver
 from midfold.gateway.tracing import CallTracer
 from midfold.gateway.turns import ClientTurn, PreparedRequest, UnreadableRequest, read_turn
 from midfold.gateway.upstream import Upstreams, headers_for, target_of
-from midfold.keys import BudgetBook, Purse
+from midfold.keys import BudgetBook, KeyBudget
 from midfold.messages import MessageCache
 from midfold.providers import KeySource, RelayAnswer, RelayRequest
 from midfold.wire.failures import judge_reply
@@ -86,11 +86,11 @@ class GatewayParts:
         async with self.slots:
             return await shield_until_done(run_in_thread(work, *args, **kwargs))
 
-    def purse_of(self, caller: Caller) -> Purse | None:
+    def purse_of(self, caller: Caller) -> KeyBudget | None:
         """Return the money of a caller, where it is limited."""
         key = caller.key
         is_limited = key is not None and key.budget_dollars is not None
-        return Purse(key, self.book) if key is not None and is_limited and self.book is not None else None
+        return KeyBudget(key, self.book) if key is not None and is_limited and self.book is not None else None
 
     def tell(
         self, turn: ClientTurn, session: GatewaySession, prepared: PreparedRequest, seconds: float
@@ -122,7 +122,7 @@ class RequestExchange:
         self._request = request
         self._line = line
         self._upstream = upstream
-        self._purse = parts.purse_of(request.caller)
+        self._key_budget = parts.purse_of(request.caller)
 
     @property
     def dialect(self) -> str:
@@ -185,7 +185,7 @@ class RequestExchange:
         """Read a request, find its conversation, and prepare it, unless another of it is being prepared."""
         session, turn = self._parts.index.claim(self._read())
         session.active += 1
-        session.purse = self._purse
+        session.key_budget = self._key_budget
         if not session.turnstile.try_enter():
             return turn, session, None
         try:
@@ -240,11 +240,11 @@ class RequestExchange:
         )
         cap = prepared.output_cap if prepared is not None else None
         sending = self._parts.upstreams.relay_to(self._upstream).send(relayed, output_cap=cap)
-        if self._purse is None or request.method != "POST" or request.route.action is RouteAction.COUNT:
+        if self._key_budget is None or request.method != "POST" or request.route.action is RouteAction.COUNT:
             return sending
         tokens = prepared.tokens if prepared is not None else 0
-        asked = PaidRequest(self._upstream.provider, request.body, tokens)
-        return pay(self._purse, asked, sending, self._parts.work)
+        asked = ReservedRequest(self._upstream.provider, request.body, tokens)
+        return pay(self._key_budget, asked, sending, self._parts.work)
 
     def _open_rounds(self, session: GatewaySession, prepared: PreparedRequest) -> RecallRounds | None:
         """Return what answers the model's questions for what was folded, where it can ask them."""

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 from heapq import nlargest
 
-from midfold.gateway.riders import learn_riders, read_blocks, set_aside
+from midfold.gateway.moved_messages import learn_moved, read_blocks, set_aside
 from midfold.gateway.session import CLIENT_STATE, GatewaySession
 from midfold.gateway.turns import OWN_HEADER, ClientHistory, ClientTurn
 from midfold.store import KnownHistory, Store
@@ -60,7 +60,7 @@ class SessionIndex:
         with self._lock:
             expired = self._sweep()
             session = self._recognise(turn) or self._look_up(turn)
-            turn = set_aside(turn, session.riders)
+            turn = set_aside(turn, session.moved)
             self._keep(session, turn.history)
         for each in expired:
             self._on_expired(each)
@@ -70,7 +70,7 @@ class SessionIndex:
         """Return the conversation that a request is part of, without counting it as one of it."""
         with self._lock:
             session = self._recognise(turn)
-            return session, set_aside(turn, session.riders) if session is not None else turn
+            return session, set_aside(turn, session.moved) if session is not None else turn
 
     def _recognise(self, turn: ClientTurn) -> GatewaySession | None:
         """Find it in memory, also where the client has moved messages that are no part of its history."""
@@ -78,13 +78,13 @@ class SessionIndex:
         if session is not None or not turn.history.settled_length:
             return session
         for session in self._newest_of(turn.history.hint):
-            history = set_aside(turn, session.riders)
-            if session.riders and self._find(history.history) is session:
+            history = set_aside(turn, session.moved)
+            if session.moved and self._find(history.history) is session:
                 return session
             last = session.known
-            moved = learn_riders(last.messages, last.settled, history.messages)
+            moved = learn_moved(last.messages, last.settled, history.messages)
             if moved is not None:
-                session.riders = (*session.riders, *moved)
+                session.moved = (*session.moved, *moved)
                 return session
         return None
 
@@ -133,7 +133,7 @@ class SessionIndex:
         session = GatewaySession(
             known.session_id, history.hint, stored.dialect or history.dialect, conversation_id=conversation
         )
-        session.riders = session.saved_riders = read_blocks(state.get("riders"))
+        session.moved = session.saved_moved = read_blocks(state.get("riders"))
         return session
 
     def _load_client(self, session_id: str) -> Mapping[str, object]:

@@ -147,7 +147,7 @@ class RequestPipeline:
             if not found.folds:
                 return turn.body
             items = render(found.messages, turn.request.dialect)
-            items = turn.with_riders(found.messages, items, found.kept)
+            items = turn.with_moved(found.messages, items, found.kept)
             offer = self._offer(turn, session.engine if session is not None else None)
             return encode_body(_body_with(turn, items, offer.tools))
         except Exception as error:  # noqa: BLE001 - as above
@@ -280,7 +280,7 @@ class RequestPipeline:
     ) -> PreparedRequest:
         """Encode what is sent; what nobody edited are the client's own bytes."""
         cap = output_cap or turn.output_cap
-        items = turn.with_riders(draft.messages, draft.items, draft.kept) if turn.riders else draft.items
+        items = turn.with_moved(draft.messages, draft.items, draft.kept) if turn.moved else draft.items
         if not draft.is_edited:
             return PreparedRequest(
                 turn.body, items, False, tokens, tokens, output_cap=cap, warning=draft.warning
@@ -346,9 +346,9 @@ def _body_with(turn: ClientTurn, items: Sequence[object], tools: Sequence[object
 
 def _beside(turn: ClientTurn) -> object:
     """Return what is sent beside the history, to be counted: the system prompt, and what was set aside."""
-    if not turn.riders:
+    if not turn.moved:
         return turn.request.system
-    return "\n".join([turn.request.system_text, *(rider.message.text for rider in turn.riders)])
+    return "\n".join([turn.request.system_text, *(moved.message.text for moved in turn.moved)])
 
 
 def _settled_part(result: Compression[object], unsettled: int) -> Compression[object]:

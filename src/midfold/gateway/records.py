@@ -63,7 +63,7 @@ class Records:
 
     def _record_all(self, turn: ClientTurn, session: GatewaySession) -> None:
         self._record(turn, session)
-        if session.is_stored and session.riders != session.saved_riders:
+        if session.is_stored and session.moved != session.saved_moved:
             self._save_client(session)
 
     def _record(self, turn: ClientTurn, session: GatewaySession) -> None:
@@ -114,7 +114,7 @@ class Records:
         if known.length >= turn.history.settled_length:
             return  # an earlier request once more
         old_id = session.id
-        is_replaced = bool(session.riders) and self._is_repeated(old_id, turn, session)
+        is_replaced = bool(session.moved) and self._is_repeated(old_id, turn, session)
         session.branch_of = "" if is_replaced else old_id
         session.is_stored = False  # until it is, requests beside this one find nothing by its id
         session.id = session.conversation_id = secrets.token_hex(16)
@@ -128,7 +128,7 @@ class Records:
             return False
         said = {own_digest(message) for message in turn.messages}
         words = tuple(message.text for message in turn.messages if message.role == "user" and message.text)
-        shapes = [shape for block in session.riders for shape in block.shapes]
+        shapes = [shape for block in session.moved for shape in block.shapes]
         items = [record.item for record in self.store.history(session_id)]
         return all(
             own_digest(message) in said
@@ -159,9 +159,9 @@ class Records:
         self._save_client(session)
 
     def _save_client(self, session: GatewaySession) -> None:
-        session.saved_riders = session.riders
-        riders = [block.to_json() for block in session.riders]
-        facts = {"hint": session.hint, "branch_of": session.branch_of, "riders": riders}
+        session.saved_moved = session.moved
+        moved = [block.to_json() for block in session.moved]
+        facts = {"hint": session.hint, "branch_of": session.branch_of, "riders": moved}
         known = {name: value for name, value in facts.items() if value}
         if known:
             self.store.save_state(session.id, CLIENT_STATE, known)

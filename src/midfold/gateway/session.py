@@ -8,13 +8,13 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from midfold.concurrency import Turnstile
+from midfold.concurrency import FairLock
 from midfold.engines import FoldingEngine
-from midfold.keys import Purse
+from midfold.keys import KeyBudget
 from midfold.messages import Message
 
 if TYPE_CHECKING:
-    from midfold.gateway.riders import RiderBlock
+    from midfold.gateway.moved_messages import MovedBlock
 
 CLIENT_STATE = "client"
 """The name by which the store keeps what a client calls its conversation."""
@@ -44,7 +44,7 @@ class GatewaySession:
         self.branch_of = ""
         """the session that its history goes off from, where it is a branch"""
         self.engine: FoldingEngine | None = None
-        self.turnstile = Turnstile()
+        self.turnstile = FairLock()
         self.known = KnownItems()
         self.write_lock = threading.Lock()
         """held while messages and usage are written"""
@@ -54,13 +54,13 @@ class GatewaySession:
         """the chained digest of its newest reply: what comes after it the client may still take back"""
         self.tail: list[Message] = []
         """what the client said since, and has not confirmed by going on"""
-        self.riders: tuple[RiderBlock, ...] = ()
+        self.moved: tuple[MovedBlock, ...] = ()
         """what its client was seen to move with each request"""
-        self.saved_riders: tuple[RiderBlock, ...] = ()
+        self.saved_moved: tuple[MovedBlock, ...] = ()
         """those that the store knows"""
         self.reply: tuple[Message, ...] = ()
         """the answer to that"""
-        self.purse: Purse | None = None
+        self.key_budget: KeyBudget | None = None
         """the money of the key that asked last, where that is limited"""
         self.active = 0
         """requests under way"""

@@ -45,7 +45,7 @@ class ClientHistory:
 
 
 @dataclass(frozen=True, slots=True)
-class Rider:
+class MovedMessage:
     """A message beside the history of a request."""
 
     message: Message
@@ -65,7 +65,7 @@ class ClientTurn:
     """of what each item of the request says"""
     asked_window: int | None = None
     """the window that the client asks for beyond the model's usual one"""
-    riders: tuple[Rider, ...] = field(default=(), repr=False)
+    moved: tuple[MovedMessage, ...] = field(default=(), repr=False)
     """the messages that were set aside: they are in the body alone"""
 
     @property
@@ -84,16 +84,16 @@ class ClientTurn:
         request = replace(self.request, messages=[message.raw for message in messages])
         return replace(self, request=request, messages=messages)
 
-    def with_riders(self, messages: Sequence[Message], items: Sequence[object], kept: int) -> list[object]:
+    def with_moved(self, messages: Sequence[Message], items: Sequence[object], kept: int) -> list[object]:
         """Put what was set aside back where it stood among `items`.
 
         The last `kept` of them are the client's; what stood before those comes behind the summary.
         """
         lead = count_leading_system(messages)
         placed = list(items)
-        for rider in reversed(self.riders):
-            at = lead if rider.behind is None else max(len(items) - min(rider.behind, kept), lead)
-            placed.insert(at, rider.message.raw)
+        for moved in reversed(self.moved):
+            at = lead if moved.behind is None else max(len(items) - min(moved.behind, kept), lead)
+            placed.insert(at, moved.message.raw)
         return placed
 
     @property

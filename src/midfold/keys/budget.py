@@ -114,7 +114,7 @@ class BudgetBook:
 
 
 @dataclass(frozen=True, slots=True)
-class Purse:
+class KeyBudget:
     """The money of one key, for requests and for the summaries that they need."""
 
     key: VirtualKey
@@ -148,7 +148,7 @@ class Purse:
 class Reservation:
     """Money that is put aside for one call."""
 
-    purse: Purse
+    key_budget: KeyBudget
     model: str
     dollars: Decimal
     name: str
@@ -158,11 +158,11 @@ class Reservation:
         cost = charged
         if cost is None and usage is not None:
             cost = price(usage, self.model).dollars
-        self.purse.book.settle(self.purse.key, self.name, self.dollars if cost is None else cost)
+        self.key_budget.book.settle(self.key_budget.key, self.name, self.dollars if cost is None else cost)
 
     def release(self) -> None:
         """Give all of it back: nothing was answered."""
-        self.purse.book.settle(self.purse.key, self.name, Decimal(0))
+        self.key_budget.book.settle(self.key_budget.key, self.name, Decimal(0))
 
 
 def _whole(dollars: Decimal) -> int:

@@ -7,7 +7,7 @@ answers which call.
 
 from typing import TYPE_CHECKING
 
-from midfold.late_names import find_late
+from midfold.lazy_exports import lazy_getattr
 from midfold.messages.digests import (
     EMPTY_CHAIN,
     SILENT,
@@ -74,7 +74,7 @@ __all__ = [
 ]
 
 # A fold has no use for these.
-__getattr__ = find_late(
+__getattr__ = lazy_getattr(
     __name__,
     {
         "cache": "NO_HASH MessageCache",

@@ -8,10 +8,10 @@ queries over agents' sessions in five languages; see docs/search.md for what the
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 
-from midfold.search.asked_for import Ordinal
 from midfold.search.documents import Collected, Document, Origin, Ranked
 from midfold.search.outlines import CHOSEN_BY_LENGTH, Outlines
 from midfold.search.query import Query
+from midfold.search.query_hints import Ordinal
 from midfold.search.scoring import Asked, Reading
 from midfold.search.weights import estimate
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from midfold.late_patterns import compile_late
-from midfold.search.asked_for import find_author, find_ordinal
 from midfold.search.documents import Document, Origin
 from midfold.search.matching import matches, words_in
 from midfold.search.query import Query
+from midfold.search.query_hints import find_author, find_ordinal
 from midfold.search.terms import terms_in
 from midfold.search.weights import RELATED_WEIGHT, SATURATION, estimate, room
 

@@ -6,7 +6,7 @@ checked against it, and where there is no model the digest is made of it alone.
 
 from typing import TYPE_CHECKING
 
-from midfold.late_names import find_late
+from midfold.lazy_exports import lazy_getattr
 from midfold.settings import Template
 from midfold.summaries.draft import DIGEST, Draft, draft_summary
 from midfold.summaries.ledger import Rule
@@ -77,7 +77,7 @@ __all__ = [
 ]
 
 # A fold has no use for these.
-__getattr__ = find_late(
+__getattr__ = lazy_getattr(
     __name__,
     {
         "condensing": "condense_with_model join_bodies",

@@ -4,13 +4,13 @@ Conversations made to order, proofs that an engine or a store keeps its promises
 request.
 """
 
-from midfold.testing.conversations import Dirt, conversation, transcript
+from midfold.testing.conversations import Defect, conversation, transcript
 from midfold.testing.engines import check_engine
 from midfold.testing.stores import StoreContractError, check_store
 from midfold.testing.upstream import HttpStatus, Reply, Upstream
 
 __all__ = [
-    "Dirt",
+    "Defect",
     "HttpStatus",
     "Reply",
     "StoreContractError",

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from enum import StrEnum
 
 from midfold.messages import Media, Message, Part, Reasoning, Text, ToolCall, ToolResult
-from midfold.testing.dirt import Dirt, soil
+from midfold.testing.defects import Defect, add_defects
 from midfold.wire import DIALECTS, parse
 
-__all__ = ["Dirt", "conversation", "transcript"]
+__all__ = ["Defect", "conversation", "transcript"]
 
 # One grey pixel, as a real PNG.
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg=="
@@ -60,12 +60,12 @@ def transcript(
     thinking: bool = False,
     images: bool = False,
     last: str | None = None,
-    dirt: frozenset[Dirt] = frozenset(),
+    defects: frozenset[Defect] = frozenset(),
 ) -> list[object]:
     """Return a conversation as wire items.
 
     Each of `turns` user requests is worked on in up to `steps` rounds of up to `parallel` tool calls, with
-    results of about `result_chars`. It is legal for its provider unless `dirt` is asked for. `last` adds a
+    results of about `result_chars`. It is legal for its provider unless `defects` is asked for. `last` adds a
     closing user request with these words.
     """
     chance = random.Random(seed)  # noqa: S311 - made to be repeated
@@ -76,7 +76,7 @@ def transcript(
     if last is not None:
         messages.append(Message("user", (Text(last),)))
     items = [item for message in messages for item in DIALECTS[dialect].build(message)]
-    return soil(items, dirt, chance) if dirt else items
+    return add_defects(items, defects, chance) if defects else items
 
 
 def _open(system: bool) -> Iterator[Message]:

@@ -5,7 +5,7 @@ Importing this loads no tokenizer and no table; both are read on the first quest
 
 from typing import TYPE_CHECKING
 
-from midfold.late_names import find_late
+from midfold.lazy_exports import lazy_getattr
 from midfold.tokens.counting import TokenCounter, count_tokens, estimate_tokens, serialize_tools
 from midfold.tokens.tokenizers import approximate_tokens, find_family, load_counter
 
@@ -79,7 +79,7 @@ __all__ = [
 ]
 
 # A fold has no use for these.
-__getattr__ = find_late(
+__getattr__ = lazy_getattr(
     __name__,
     {
         "breakdown": "Breakdown ToolShare break_down share_by_tool",

@@ -111,7 +111,7 @@ def measure_files(
     _check(replace(batch, config=replace(batch.config, summary_model=None, base_url=None)), sources, forms)
     selection = _select(batch, sources)
     run = _Run(selection, RunTotals(), watch)
-    for finished in run.follow(engine(Task(batch.config, forms, is_rehearsal=True), selection)):
+    for finished in run.follow(engine(Task(batch.config, forms, is_dry_run=True), selection)):
         make_entry(finished).add_to(run.totals)
     return run.conclude((), None)
 

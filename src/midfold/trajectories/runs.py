@@ -24,17 +24,17 @@ class Batch:
 class Task:
     """The work to be done with every chunk. `forms` says how the output of each file is packed.
 
-    A rehearsal measures what would be done; no model is asked and nothing is written.
+    A dry run measures what would be done; no model is asked and nothing is written.
     """
 
     config: CompressionConfig
     forms: tuple[FileForm, ...]
-    is_rehearsal: bool = False
+    is_dry_run: bool = False
 
     @property
     def asks_model(self) -> bool:
         """Whether a model writes the summaries."""
-        return self.config.summary_model is not None and not self.is_rehearsal
+        return self.config.summary_model is not None and not self.is_dry_run
 
     def shared_by(self, workers: int) -> "Task":
         """Return the task of one of several workers, which divide the requests that may be under way."""

@@ -59,7 +59,7 @@ def process(task: Task, chunk: Chunk) -> ChunkResult:
         slots = asyncio.Semaphore(task.config.max_concurrent_requests)
         return _finish(task, chunk, rows, asyncio.run(_answer_together(task.config, rows, slots)))
     with TrajectoryCompressor(task.config) as compressor:
-        act = compressor.measure_row if task.is_rehearsal else compressor.compress_row
+        act = compressor.measure_row if task.is_dry_run else compressor.compress_row
         answers = _Answers([_answer_one(act, row) for row in rows], ())
     return _finish(task, chunk, rows, answers)
 
@@ -71,7 +71,7 @@ async def process_awaited(task: Task, chunk: Chunk, slots: asyncio.Semaphore) ->
 
 
 def _finish(task: Task, chunk: Chunk, rows: Sequence[object], answers: _Answers) -> ChunkResult:
-    if task.is_rehearsal:
+    if task.is_dry_run:
         results, output = answers.results, b""
     elif isinstance(chunk.payload, Columns):
         written_rows = _write_columns(chunk.payload, answers.results)

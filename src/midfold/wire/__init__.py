@@ -7,7 +7,7 @@ Provider formats live here alone; every other package asks about the parts of a 
 
 from typing import TYPE_CHECKING
 
-from midfold.late_names import find_late
+from midfold.lazy_exports import lazy_getattr
 from midfold.wire import validate
 from midfold.wire.anthropic import RESULT_BLOCK
 from midfold.wire.dialect import Evidence, Unreadable, describe, describe_keys, plain
@@ -81,7 +81,7 @@ __all__ = [
 ]
 
 # A fold has no use for these.
-__getattr__ = find_late(
+__getattr__ = lazy_getattr(
     __name__,
     {
         "cache_control": "MESSAGE_BREAKPOINTS System apply_cache_control caching_applies count_markers "

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from midfold.testing import Dirt, transcript
+from midfold.testing import Defect, transcript
 
 ROOT = Path(__file__).parents[3]
 OWN = ROOT / "tests" / "transcripts"
@@ -77,7 +77,9 @@ def test_an_unknown_model_has_no_window(run, session):
 
 def test_faults_are_listed_and_strict_makes_them_count(run, tmp_path):
     path = tmp_path / "dirty.json"
-    path.write_text(json.dumps(transcript(turns=4, dirt=frozenset({Dirt.UNANSWERED_CALL}), last="go on")))
+    path.write_text(
+        json.dumps(transcript(turns=4, defects=frozenset({Defect.UNANSWERED_CALL}), last="go on"))
+    )
     status, out, _ = run("inspect", path)
     assert status == 0
     assert "OC14" in out

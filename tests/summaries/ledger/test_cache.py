@@ -8,7 +8,7 @@ from midfold.messages import Message, Text, ToolCall, ToolResult, pair_calls
 from midfold.redact import redact
 from midfold.summaries.ledger import LedgerCache, collect
 from midfold.summaries.ledger.collection import LONG_CHARS
-from midfold.testing import Dirt, conversation
+from midfold.testing import Defect, conversation
 
 KEY = b"key"
 SECRET = "AK" + "IA" + "IOSFODNN7QWERTYU"
@@ -46,9 +46,9 @@ def find(cache, messages):
 
 
 @pytest.mark.parametrize("dialect", ["openai_chat", "openai_responses", "anthropic", "sharegpt"])
-@pytest.mark.parametrize("dirt", [None, *Dirt])
-def test_a_ledger_is_the_same_with_and_without_a_memory(dialect, dirt):
-    messages = conversation(dialect, turns=6, parallel=2, dirt={dirt} if dirt else set())
+@pytest.mark.parametrize("defects", [None, *Defect])
+def test_a_ledger_is_the_same_with_and_without_a_memory(dialect, defects):
+    messages = conversation(dialect, turns=6, parallel=2, defects={defects} if defects else set())
     assert ledger_of(messages, memory_of(messages)) == ledger_of(messages)
 
 

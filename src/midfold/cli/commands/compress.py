@@ -225,11 +225,11 @@ def _run(
 def _dry_run(loaded: Transcript, options: CompressOptions) -> CompressionOutcome:
     """Find out what would be done, and what a model would be asked; nothing is sent."""
     started = time.perf_counter()
-    from midfold.folding import rehearse
+    from midfold.folding import dry_run
 
-    rehearsal = rehearse(_plan(loaded, options))
+    planned = dry_run(_plan(loaded, options))
     elapsed_ms = (time.perf_counter() - started) * 1000
-    return CompressionOutcome(rehearsal.result, elapsed_ms, requests=rehearsal.requests)
+    return CompressionOutcome(planned.result, elapsed_ms, requests=planned.requests)
 
 
 def _plan(loaded: Transcript, options: CompressOptions) -> Flow[object]:

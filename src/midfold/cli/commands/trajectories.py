@@ -237,4 +237,4 @@ def _print(result: BatchResult, flags: Flags) -> None:
     if flags["as_json"]:
         click.echo(json.dumps(as_values(result)))
         return
-    print_result(result, make_console(), is_rehearsal=flags["dry_run"], report=flags["report"])
+    print_result(result, make_console(), is_dry_run=flags["dry_run"], report=flags["report"])

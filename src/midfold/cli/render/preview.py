@@ -111,7 +111,7 @@ def _lines(
         yield "cost", f"about {format_cost(expected.cost)}" if expected.cost.is_complete else "unknown"
         source = "as measured" if expected.is_measured else "by a table; nothing was measured yet"
         yield "time", f"about {max(expected.seconds, 1):,.0f} s ({source})"
-    # A model may leave out what the rehearsal has it say.
+    # A model may leave out what the dry run has it say.
     yield "kept", _kept(result, is_sure=expected is None or not expected.calls)
 
 

@@ -56,9 +56,9 @@ def describe_progress(progress: BatchProgress) -> str:
     return ", ".join(words)
 
 
-def print_result(result: BatchResult, console: Console, *, is_rehearsal: bool, report: Path | None) -> None:
+def print_result(result: BatchResult, console: Console, *, is_dry_run: bool, report: Path | None) -> None:
     """Print what became of the rows, how many tokens there were and are, and where everything is."""
-    for name, words in _lines(result, is_rehearsal=is_rehearsal):
+    for name, words in _lines(result, is_dry_run=is_dry_run):
         line = Text.assemble((f"{name:<{_NAME_CELLS}}", "dim"), printable(words, _PATH_CHARS))
         console.print(line, soft_wrap=True)
     console.print()
@@ -115,9 +115,9 @@ def _log_progress(console: Console) -> Callable[[BatchProgress], None]:
     return watch
 
 
-def _lines(result: BatchResult, *, is_rehearsal: bool) -> Iterator[tuple[str, str]]:
+def _lines(result: BatchResult, *, is_dry_run: bool) -> Iterator[tuple[str, str]]:
     metrics, progress = result.totals.metrics, result.progress
-    would = "would be " if is_rehearsal else ""
+    would = "would be " if is_dry_run else ""
     yield "rows", f"{metrics.rows:,} in {_count_of(result.files, 'file')}"
     if result.resumed_rows:
         yield "resumed", f"{_count_of(result.resumed_rows, 'row')} done before"

@@ -11,11 +11,11 @@ from midfold.engines.lossless.answers import CountText
 from midfold.engines.lossless.chunks import LayerSizes
 from midfold.engines.lossless.flow import LosslessCompression, LosslessJob, compress_lossless
 from midfold.engines.lossless.layers import list_nodes, read_layers
-from midfold.engines.lossless.least import compress_to_least
 from midfold.engines.lossless.memory import LosslessMemory
-from midfold.engines.lossless.paid import reuse_paid
+from midfold.engines.lossless.paid_summaries import reuse_paid
 from midfold.engines.lossless.questions import QuestionReader
 from midfold.engines.lossless.schemas import SCHEMAS
+from midfold.engines.lossless.single_summary import compress_to_least
 from midfold.engines.lossless.tools import LosslessTools
 from midfold.engines.run import Run
 from midfold.folding import (

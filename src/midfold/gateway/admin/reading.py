@@ -177,7 +177,7 @@ class AdminReader:
             "is_newest": number == len(folds),
             "rows": rows[:_MOST_ROWS],
             "rows_left_out": max(0, len(rows) - _MOST_ROWS),
-            "losses": [{**asdict(loss), "worth": round(loss.worth, 3)} for loss in losses],
+            "losses": [{**asdict(loss), "weight": round(loss.weight, 3)} for loss in losses],
             "notes": self._notes(stored.child_id, tip),
         }
 

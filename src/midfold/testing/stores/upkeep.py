@@ -133,7 +133,7 @@ def check_pruning(store: Store) -> None:
     nothing = pruned.prune(older_than=0.0)
     promise("what is younger stays", (nothing.session_ids, nothing.messages) == ((), 0))
     would = pruned.prune(keep_bytes=0, dry_run=True)
-    promise("a rehearsal says what would go", set(would.session_ids) == {old, new} and would.messages == 2)
+    promise("a dry run says what would go", set(would.session_ids) == {old, new} and would.messages == 2)
     promise("and deletes nothing", len(pruned.sessions()) == 2)
     future = pruned.records(new)[0].created_at + 1e9
     gone = pruned.prune(older_than=future)

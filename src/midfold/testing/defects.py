@@ -1,4 +1,4 @@
-"""The defects that real transcripts have, to soil clean ones with."""
+"""The defects that real transcripts have, for tests."""
 
 import random
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from typing import Any
 Items = list[Any]
 
 
-class Dirt(StrEnum):
+class Defect(StrEnum):
     """A defect of a transcript that can still be read."""
 
     UNANSWERED_CALL = "unanswered_call"
@@ -22,33 +22,33 @@ class Dirt(StrEnum):
     UNKNOWN_KEY = "unknown_key"
 
 
-def soil(items: list[object], dirt: frozenset[Dirt], chance: random.Random) -> list[object]:
-    """Return the items with one defect of each kind in `dirt`, as far as they have room for it."""
-    for kind in sorted(dirt):
-        items = _soil_once(list(items), kind, chance)
+def add_defects(items: list[object], defects: frozenset[Defect], chance: random.Random) -> list[object]:
+    """Return the items with one defect of each kind in `defects`, as far as they have room for it."""
+    for kind in sorted(defects):
+        items = _add_defect(list(items), kind, chance)
     return items
 
 
-def _soil_once(items: Items, kind: Dirt, chance: random.Random) -> Items:
+def _add_defect(items: Items, kind: Defect, chance: random.Random) -> Items:
     turn = _plain_turn(items)
     match kind:
-        case Dirt.UNANSWERED_CALL:
+        case Defect.UNANSWERED_CALL:
             return _drop_one(items, chance, _is_result)
-        case Dirt.ORPHAN_RESULT:
+        case Defect.ORPHAN_RESULT:
             return _drop_one(items, chance, _calls)
-        case Dirt.DUPLICATE_ID:
+        case Defect.DUPLICATE_ID:
             return [_with_id(item, "call_again") for item in items]
-        case Dirt.EMPTY_ID:
+        case Defect.EMPTY_ID:
             return [_with_id(item, "") for item in items]
-        case Dirt.EMPTY_TURN:
+        case Defect.EMPTY_TURN:
             return [*items, _with_words(turn, "")]
-        case Dirt.SAME_ROLE:
+        case Defect.SAME_ROLE:
             return [*items, turn, turn]
-        case Dirt.SURROGATE:
+        case Defect.SURROGATE:
             return [*items, _with_words(turn, "half an emoji: \ud83d")]
-        case Dirt.NUL:
+        case Defect.NUL:
             return [*items, _with_words(turn, "binary:\x00\x01")]
-        case Dirt.UNKNOWN_KEY:
+        case Defect.UNKNOWN_KEY:
             return [*items[:-1], {**items[-1], "x_vendor": {"trace": [1, 2]}}]
 
 

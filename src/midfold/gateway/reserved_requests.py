@@ -6,7 +6,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import ParamSpec, Protocol, TypeVar
 
-from midfold.keys import Purse, Reservation
+from midfold.keys import KeyBudget, Reservation
 from midfold.providers import RelayAnswer
 from midfold.transcripts import decode_json
 
@@ -27,14 +27,14 @@ class SideWork(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class PaidRequest:
+class ReservedRequest:
     """A request, as far as its price goes. `tokens` is 0 where they were not counted."""
 
     provider: str
     body: bytes = field(repr=False)
     tokens: int = 0
 
-    def reserve(self, purse: Purse) -> Reservation:
+    def reserve(self, key_budget: KeyBudget) -> Reservation:
         """Put aside the most that it may cost; raises `OverBudget`."""
         body = self._read_body()
         model = body.get("model")
@@ -42,7 +42,7 @@ class PaidRequest:
         tokens = self.tokens or len(self.body) // _BYTES_PER_TOKEN
         # Of several caps the upstream may heed any.
         cap, answers = _largest(body, _CAPS), _largest(body, _ANSWERS)
-        return purse.reserve(name, tokens, cap, answers=answers or 1)
+        return key_budget.reserve(name, tokens, cap, answers=answers or 1)
 
     def _read_body(self) -> Mapping[str, object]:
         try:
@@ -54,10 +54,13 @@ class PaidRequest:
 
 @asynccontextmanager
 async def pay(
-    purse: Purse, asked: PaidRequest, sending: AbstractAsyncContextManager[RelayAnswer], work: SideWork
+    key_budget: KeyBudget,
+    asked: ReservedRequest,
+    sending: AbstractAsyncContextManager[RelayAnswer],
+    work: SideWork,
 ) -> AsyncIterator[RelayAnswer]:
     """Send a request once its money is put aside; raises `OverBudget` before anything is sent."""
-    reservation = await work(asked.reserve, purse)
+    reservation = await work(asked.reserve, key_budget)
     answer: RelayAnswer | None = None
     has_left = False
     try:

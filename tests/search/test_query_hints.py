@@ -3,7 +3,7 @@
 import pytest
 
 from midfold.search import Document, SearchIndex
-from midfold.search.asked_for import Ordinal, find_author, find_ordinal
+from midfold.search.query_hints import Ordinal, find_author, find_ordinal
 
 
 @pytest.mark.parametrize(

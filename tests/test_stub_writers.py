@@ -6,7 +6,7 @@ import pytest
 
 import midfold
 from midfold.engines import ContextCompressor
-from midfold.stub_plugins import load_stub_writers
+from midfold.stub_writers import load_stub_writers
 from midfold.testing import transcript
 
 POINTS = """[midfold.stubs]

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from midfold.gateway.riders import learn_riders, read_blocks
+from midfold.gateway.moved_messages import learn_moved, read_blocks
 from midfold.testing import Reply, Upstream
 from midfold.wire import parse
 from midfold.wire.validate import find_errors
@@ -136,7 +136,7 @@ def test_a_beginning_that_is_reworded_is_no_part_of_the_history(gateway, store):
     ],
 )
 def test_another_history_goes_on_from_nothing(old, settled, new):
-    assert learn_riders(parsed(old), settled, parsed(new)) is None
+    assert learn_moved(parsed(old), settled, parsed(new)) is None
 
 
 def parsed(words):
@@ -149,7 +149,7 @@ def test_blocks_that_cannot_be_read_are_none():
 
 
 def test_blocks_survive_the_store():
-    blocks = learn_riders(parse([user("r"), user("a")], "openai_chat"), 0, parsed_items("a", "ok", "r"))
+    blocks = learn_moved(parse([user("r"), user("a")], "openai_chat"), 0, parsed_items("a", "ok", "r"))
     assert blocks
     assert read_blocks([block.to_json() for block in blocks]) == blocks
 

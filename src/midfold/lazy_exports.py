@@ -8,7 +8,7 @@ from importlib import import_module
 from sys import modules
 
 
-def find_late(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:
+def lazy_getattr(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:
     """Return a `__getattr__` for `package`; `homes` are its modules, each with the names in it."""
     home_of = {home: home for home in homes}
     home_of |= {name: home for home, names in homes.items() for name in names.split()}

@@ -1,4 +1,4 @@
-"""Riders: messages that a client sends anew near the place it works at, and that are no part of its history.
+"""Messages that a client moves with each request: they are no part of its history.
 
 A reminder that always stands last, notes before the newest reply, the files that a coding client works on
 with an answer of its own behind them: with each request they have moved, and often say something else. As a
@@ -13,7 +13,7 @@ from hashlib import sha256
 from itertools import groupby
 
 from midfold.folding import count_leading_system
-from midfold.gateway.turns import ClientHistory, ClientTurn, Rider
+from midfold.gateway.turns import ClientHistory, ClientTurn, MovedMessage
 from midfold.messages import SYSTEM_ROLES, Message, Text, own_digest
 
 _OPENING_CHARS = 40
@@ -22,7 +22,7 @@ _MOST_MOVED = 8
 
 
 @dataclass(frozen=True, slots=True)
-class RiderShape:
+class MovedShape:
     """The beginning of a message, by which it is recognised, since the rest may change."""
 
     role: str
@@ -31,7 +31,7 @@ class RiderShape:
     """the digest of all that it said when it was seen to move"""
 
     @classmethod
-    def of(cls, message: Message) -> "RiderShape":
+    def of(cls, message: Message) -> "MovedShape":
         """Take the shape of a message."""
         opening = message.text[:_OPENING_CHARS].encode("utf-8", "surrogatepass")
         return cls(message.role, sha256(opening).digest()[:16], own_digest(message))
@@ -40,14 +40,14 @@ class RiderShape:
         """Whether a message is of this shape; one with calls or results never is."""
         if message.role != self.role or not all(isinstance(part, Text) for part in message.parts):
             return False
-        return RiderShape.of(message).opening == self.opening
+        return MovedShape.of(message).opening == self.opening
 
 
 @dataclass(frozen=True, slots=True)
-class RiderBlock:
+class MovedBlock:
     """Messages that move together."""
 
-    shapes: tuple[RiderShape, ...]
+    shapes: tuple[MovedShape, ...]
     is_fixed: bool = False
     """whether it stands at the beginning, and only its words change"""
 
@@ -72,13 +72,13 @@ class RiderBlock:
         return {"shapes": shapes, "is_fixed": self.is_fixed}
 
 
-def read_blocks(state: object) -> tuple[RiderBlock, ...]:
+def read_blocks(state: object) -> tuple[MovedBlock, ...]:
     """Read what `to_json` wrote; nothing where that is something else."""
     try:
         return tuple(
-            RiderBlock(
+            MovedBlock(
                 tuple(
-                    RiderShape(role, bytes.fromhex(opening), bytes.fromhex(own))
+                    MovedShape(role, bytes.fromhex(opening), bytes.fromhex(own))
                     for role, opening, own in each["shapes"]
                 ),
                 bool(each["is_fixed"]),
@@ -89,22 +89,22 @@ def read_blocks(state: object) -> tuple[RiderBlock, ...]:
         return ()
 
 
-def find_riders(messages: Sequence[Message], blocks: Sequence[RiderBlock]) -> frozenset[int]:
-    """Return the indices of riders; none where nothing else would be left."""
+def find_riders(messages: Sequence[Message], blocks: Sequence[MovedBlock]) -> frozenset[int]:
+    """Return the indices of moved messages; none where nothing else would be left."""
     found = frozenset(index for block in blocks for index in block.find(messages))
     rest = (message for index, message in enumerate(messages) if index not in found)
     return found if any(message.role == "user" for message in rest) else frozenset()
 
 
-def set_aside(turn: ClientTurn, blocks: Sequence[RiderBlock]) -> ClientTurn:
+def set_aside(turn: ClientTurn, blocks: Sequence[MovedBlock]) -> ClientTurn:
     """Return the turn with its history alone: what the client moves with each request is set aside."""
     aside = find_riders(turn.messages, blocks) if blocks else frozenset()
     if not aside:
         return turn
     kept = [index for index in range(len(turn.messages)) if index not in aside]
     first = next(index for index in kept if turn.messages[index].role not in SYSTEM_ROLES)
-    riders = [
-        Rider(turn.messages[index], None if index < first else sum(1 for each in kept if each > index))
+    moved = [
+        MovedMessage(turn.messages[index], None if index < first else sum(1 for each in kept if each > index))
         for index in sorted(aside)
     ]
     messages = [turn.messages[index] for index in kept]
@@ -114,13 +114,13 @@ def set_aside(turn: ClientTurn, blocks: Sequence[RiderBlock]) -> ClientTurn:
         messages=messages,
         history=ClientHistory.of(messages, turn.history.hint, turn.history.dialect),
         hashes=[turn.hashes[index] for index in kept],
-        riders=tuple(riders),
+        moved=tuple(moved),
     )
 
 
-def learn_riders(
+def learn_moved(
     old: Sequence[Message], settled: int, new: Sequence[Message]
-) -> tuple[RiderBlock, ...] | None:
+) -> tuple[MovedBlock, ...] | None:
     """Return what moved between two requests; `None` where the second one does not go on from the first.
 
     It goes on where it has everything that the first one had, but for what moved, and a reply behind that.
@@ -135,7 +135,7 @@ def learn_riders(
             reached += 1
             newest = message.role != "assistant"
         elif reached == place and reached < len(after) and _is_reworded(message, after[reached]):
-            reworded.append(RiderBlock((RiderShape.of(message),), is_fixed=True))
+            reworded.append(MovedBlock((MovedShape.of(message),), is_fixed=True))
             reached += 1
             newest = False
         else:
@@ -153,7 +153,7 @@ def learn_riders(
 
 def _find_moved(
     moved: Sequence[tuple[int, Message, bool]], behind: Sequence[Message]
-) -> list[RiderBlock] | None:
+) -> list[MovedBlock] | None:
     """Find what moved behind the reply, in blocks; `None` where something is gone that was settled."""
     blocks = []
     runs = groupby(enumerate(moved), key=lambda each: each[1][0] - each[0])
@@ -161,7 +161,7 @@ def _find_moved(
         rest = [each for _, each in run]
         while rest:
             for length in range(len(rest), 0, -1):
-                block = RiderBlock(tuple(RiderShape.of(message) for _, message, _ in rest[:length]))
+                block = MovedBlock(tuple(MovedShape.of(message) for _, message, _ in rest[:length]))
                 if block.find(behind):
                     blocks.append(block)
                     break
@@ -187,4 +187,4 @@ def _is_same(old: Message, new: Message, *, is_loose: bool) -> bool:
 
 
 def _is_reworded(old: Message, new: Message) -> bool:
-    return len(old.text) >= _OPENING_CHARS and RiderShape.of(old).fits(new)
+    return len(old.text) >= _OPENING_CHARS and MovedShape.of(old).fits(new)
