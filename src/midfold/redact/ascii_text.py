@@ -100,7 +100,7 @@ _SAME = (
     *((blank, " ") for blank in "\u00a0\u2009\u202f\u3000，。、\uff1b！？（）"),
 )
 REPLACED = (*_AIRY_QUOTES, *_SAME, *_WORDS, *_SPOKEN_SIGNS, *_SPACED_IS, *_ESCAPED_WORDS.items())
-"""What is written in another way, and how it is looked at."""
+"""Characters that are written in another way, and their ASCII form."""
 INVISIBLE = (
     *("\u00ad", "\u034f", "\u061c", "\u180e", "\u200b", "\u200c", "\u200d", "\u200e", "\u200f", "\ufeff"),
     *(chr(code) for code in (*range(0x202A, 0x202F), *range(0x2060, 0x2065), *range(0x2066, 0x206A))),
@@ -159,7 +159,7 @@ _WORDS_BY_PAIR = {
 
 @dataclass(frozen=True, slots=True)
 class _Replacement:
-    """What is looked at in another way, and the character that gives it away."""
+    """Text that is read in another form, and the character that gives it away."""
 
     word: bytes
     same: bytes
