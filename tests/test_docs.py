@@ -22,6 +22,8 @@ PAGES = [
 ]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)")
+ANCHOR = re.compile(r"\]\((?!https?:)([^)#]*)#([^)]+)\)")
+HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 
 
 def blocks(page, *languages):
@@ -124,6 +126,19 @@ def test_every_block_says_what_it_is_and_every_link_leads_somewhere(page):
     assert {language for language, _ in BLOCK.findall(page.read_text("utf-8"))} <= known
     for target in LINK.findall(page.read_text("utf-8")):
         assert (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_link_to_a_heading_finds_it(page):
+    missing = []
+    for target, anchor in ANCHOR.findall(BLOCK.sub("", page.read_text("utf-8"))):
+        text = ((page.parent / target) if target else page).read_text("utf-8")
+        headings = {
+            re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+            for heading in HEADING.findall(BLOCK.sub("", text))
+        }
+        missing += [f"{target}#{anchor}"] * (anchor not in headings)
+    assert missing == []
 
 
 def test_every_command_has_a_heading():
