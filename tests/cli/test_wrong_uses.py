@@ -198,3 +198,11 @@ def test_a_check_lists_unknown_names_beside_values_that_are_wrong(run, folder):
     status, _, err = run("config", "check", "--path", "many.yaml")
     named = [line.split()[1] for line in err.splitlines()]
     assert (status, named) == (2, ["compression.threshold", "context.engine", "model.fallback"])
+
+
+def test_a_key_with_a_line_break_names_its_variable(run, folder, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-one\ntwo")
+    status, out, err = run("chat", "--model", "openai/gpt-5", "-p", "hi")
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert "OPENAI_API_KEY is ApiKey(***)" in err
+    assert "sk-one" not in err

@@ -21,16 +21,14 @@ _MAX_KEY_CHARS = 16_384
 
 
 class ApiKey:
-    """A key. Its text is had by `reveal()` alone: no repr, no formatting, no pickle gives it away."""
+    """A key. Only `reveal()` returns its text: no repr, formatting or pickle does. `name` is for errors."""
 
     __slots__ = ("_text",)
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, *, name: str = "key") -> None:
         cleaned = text.strip()
         if not _USABLE.fullmatch(cleaned) or len(cleaned) > _MAX_KEY_CHARS:
-            raise ConfigError(
-                "key", self, hint="visible characters without spaces, as the provider issued it"
-            )
+            raise ConfigError(name, self, hint="visible characters without spaces, as the provider issued it")
         self._text = cleaned
 
     def reveal(self) -> str:
@@ -89,7 +87,7 @@ def read_key_file(path: Path | str) -> ApiKey:
             open_to_read(Path(path).expanduser()) as handle,
             os.fdopen(handle, encoding="utf-8", closefd=False) as file,
         ):
-            return ApiKey(file.read(_MAX_KEY_CHARS + 2))
+            return ApiKey(file.read(_MAX_KEY_CHARS + 2), name=str(path))
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not text"
         raise ConfigError("key_file", str(path), hint=f"a readable file with a key ({reason})") from None
@@ -98,4 +96,4 @@ def read_key_file(path: Path | str) -> ApiKey:
 def key_from_environment(name: str, environ: Mapping[str, str]) -> ApiKey | None:
     """Return the key in the variable `name`, or `None` where it is unset or empty."""
     text = environ.get(name, "").strip()
-    return ApiKey(text) if text else None
+    return ApiKey(text, name=name) if text else None
