@@ -214,7 +214,7 @@ const losses = (found) => found.losses.length === 0
     el("td", null, tag(loss.kind)), el("td", { class: "wide" }, loss.what), el("td", { class: "num dim" }, `#${loss.index}`))), "What left the context");
 
 function rows(found) {
-  const box = table([["Before", "num"], ["After", "num"], ["Fate", "first"], ["Message", "wide"]], [], "Before and after");
+  const box = table([["Before", "num"], ["After", "num"], ["Fate", "first"], ["Message", "wide most"]], [], "Before and after");
   const more = inPages(box.querySelector("tbody"), found.rows.map(compared), ROWS);
   const left = found.rows_left_out > 0 && el("p", { class: "dim" }, `${number(found.rows_left_out)} more are not shown.`);
   return [el("p", { class: "dim small" }, "Each message by its number in the context, before the fold and after it."), box, el("p", null, more), left];
@@ -224,4 +224,4 @@ const FATES = { old: "kept" };
 const compared = (each) => named([["before", "num"], ["after", "num"], ["", ""], ["", ""]], el("tr", { class: each.fate === "folded" ? "folded" : each.fate === "summary" ? "summary" : null },
   el("td", { class: "num dim" }, each.before ?? "–"), el("td", { class: "num dim" }, each.after ?? "–"),
   el("td", null, tag(FATES[each.fate] ?? each.fate, each.fate), el("div", { class: "small dim" }, each.role)),
-  el("td", { class: "wide" }, el("div", { class: "cell" }, each.new_text ?? each.text))));
+  el("td", { class: "wide most" }, el("div", { class: "cell" }, each.fate === "summary" ? `${each.new_text.slice(0, 240)}… (the notes above)` : each.new_text ?? each.text))));

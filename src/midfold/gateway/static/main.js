@@ -67,13 +67,13 @@ async function usage(_, query) {
   const found = await get(`/usage?days=${days}`);
   const choose = el("p", { class: "jumps" }, [7, 30, 90].map((each) => el("a", { href: `#/usage?days=${each}`, "aria-current": each === days && "true" }, `${each} days`)));
   if (!found.calls) return [el("h1", null, "Usage"), choose, empty("No calls in this time", "What clients use through the gateway is counted here.")];
-  const amount = (words, each, sign = "", kind = null) => el("tr", { class: kind }, el("td", { class: "first" }, words), el("td", { class: "num" }, `${each.tokens ? sign : ""}${compact(each.tokens)}`), el("td", { class: "num" }, `${each.dollars ? sign : ""}${dollars(each.dollars)}`));
+  const amount = (words, each, sign = "", kind = null) => el("tr", { class: kind }, el("td", { class: "wide" }, words), el("td", { class: "num" }, `${each.tokens ? sign : ""}${compact(each.tokens)}`), el("td", { class: "num" }, `${each.dollars ? sign : ""}${dollars(each.dollars)}`));
   return [el("h1", null, "Usage"), choose,
     el("div", { class: "tiles" }, tile(compact(found.tokens.total_tokens), "tokens"), tile(dollars(found.cost.dollars), found.cost.complete ? "spent" : "spent, where prices are known"),
       tile(dollars(found.savings.net.dollars), "saved by folds, net"), tile(percent(found.cache.hit_rate), "of prompts from the cache"), tile(number(found.compressions), "folds in these conversations")),
     bars(found.by_day, (day) => day.tokens.total_tokens, "Tokens by day"),
     el("h2", null, "What folds saved"),
-    table([["What", "first"], ["Tokens", "num"], ["Money", "num"]], [amount("Left out of requests", found.savings.left_out), amount("Cold cache after folds", found.savings.cache_loss, "−"),
+    table([["What", "wide"], ["Tokens", "num"], ["Money", "num"]], [amount("Left out of requests", found.savings.left_out), amount("Cold cache after folds", found.savings.cache_loss, "−"),
       amount("Summaries", found.savings.summaries, "−"), amount("Read again", found.savings.read_again, "−"), amount("Net", found.savings.net, "", "sum")], "What folds saved"),
     el("h2", null, "By model"),
     table([["Model", "wide"], ["Calls", "num"], ["Tokens", "num"], ["Cache", "num"], ["Cost", "num"]], found.by_model.map((group) => el("tr", null, el("td", { class: "wide" }, group.name),
