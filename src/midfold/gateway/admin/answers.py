@@ -119,7 +119,7 @@ ANSWERS: Mapping[str, Schema] = {
         is_newest=_FLAG,
         rows=_list(_ROW),
         rows_left_out=_WHOLE,
-        losses=_list(_object(index=_WHOLE, kind=_TEXT, what=_TEXT, worth=_NUMBER)),
+        losses=_list(_object(index=_WHOLE, kind=_TEXT, what=_TEXT, weight=_NUMBER)),
         notes=_list(_NOTE),
     ),
     "notes": _object(notes=_list(_NOTE)),
