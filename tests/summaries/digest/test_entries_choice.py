@@ -232,12 +232,22 @@ def test_a_digest_of_values_parsed_elsewhere_is_the_same():
 def test_conclusions_have_a_share_of_their_own():
     traces = [DigestEntry(EntryKind.ACTION, n, f"[{n}] bash: step {n} of many", 20.0) for n in range(200)]
     told = [
-        DigestEntry(EntryKind.WORDS, n, f"[{n}] told: the cause of {n} is a race", 1.0, is_conclusion=True)
+        DigestEntry(EntryKind.WORDS, n, f"[{n}] told: the cause of {n} is a race", 18.0, is_conclusion=True)
         for n in range(200)
     ]
     chosen = choose_entries(list_offers([*traces, *told]), 2_000)
     share = sum(len(each.entry.head) for each in chosen if each.entry.is_conclusion) / 2_000
     assert 0.25 < share < 0.4
+
+
+def test_no_share_is_kept_for_conclusions_that_say_far_less_than_what_they_displace():
+    errors = [DigestEntry(EntryKind.ACTION, n, f"[{n}] bash: step {n} of many", 20.0) for n in range(200)]
+    idle = [
+        DigestEntry(EntryKind.WORDS, n, f"[{n}] told: so that is how {n} is", 2.0, is_conclusion=True)
+        for n in range(200)
+    ]
+    chosen = choose_entries(list_offers([*errors, *idle]), 2_000)
+    assert not any(each.entry.is_conclusion for each in chosen)
 
 
 def test_what_conclusions_do_not_need_goes_to_the_rest():

@@ -75,14 +75,27 @@ def test_the_last_run_of_a_command_decides():
     assert entry.endswith("[1] IndexError: list index out of range (settled) · [3] tree printed")
 
 
-def test_an_edit_that_was_refused_and_then_worked_is_told_without_the_refusal():
-    first = call(
-        1, "edit", "Error: File has not been read yet.", path="/a/b.py", old_string="x", new_string="y"
+def test_a_refusal_of_an_edit_that_then_worked_is_told_once_as_overcome():
+    refused, edit = "Error: File has not been read yet.", {"old_string": "x", "new_string": "y"}
+    edits = [
+        call(number, "edit", output, path=path, **edit)
+        for number, (path, output) in enumerate(
+            (path, output) for path in ("/a/b.py", "/a/c.py") for output in (refused, "Replaced 1 line.")
+        )
+    ]
+    first, second = render([message for each in edits for message in each])
+    assert first.startswith(
+        "- /a/b.py (changed): edit [2] · [1] Error: File has not been read yet. (settled)"
     )
-    then = call(2, "edit", "Replaced 1 line.", path="/a/b.py", old_string="x", new_string="y")
-    [entry] = render([*first, *then])
-    assert "not been read" not in entry
-    assert entry.startswith("- /a/b.py (changed): edit [2]")
+    assert "not been read" not in second
+
+
+def test_the_status_of_what_was_overcome_is_told_once():
+    failed = "Error: no such table\n[exit code: 3]"
+    runs = [bash(1, "make a", failed), bash(2, "make a"), bash(3, "make b", failed), bash(4, "make b")]
+    first, second = render([message for run in runs for message in run])
+    assert "[exit code: 3] (settled)" in first
+    assert "exit code" not in second
 
 
 def test_the_same_call_again_and_again_is_told_as_such():

@@ -30,6 +30,8 @@ _BYTES_PER_TOKEN = 3.3
 _BYTES_PER_PIECE = 4
 _FIRM_DENSITY = 0.75  # weight per byte from which on nothing comes before a piece
 _CONCLUSIONS_PART = 0.4  # of what is left after that: what conclusions may take before the rest is weighed
+_CONCLUSIONS_LEAD = 1.5
+"""A conclusion comes before things that weigh at most so many times as much."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,12 +169,23 @@ def choose_entries(offers: Offers, budget_bytes: int) -> list[ChosenEntry]:
     firm = bisect_left(offers.order, -_FIRM_DENSITY, key=lambda piece: -offers.densities[piece])
     left = choice.take(offers.order[:firm], budget_bytes)
     reserved = int(left * _CONCLUSIONS_PART)
-    left -= reserved - choice.take((p for p in offers.order[firm:] if offers.conclusions[p]), reserved)
+    least = _find_price(offers, firm, left) / _CONCLUSIONS_LEAD
+    stop = bisect_left(offers.order, -least, key=lambda piece: -offers.densities[piece])
+    left -= reserved - choice.take((p for p in offers.order[firm:stop] if offers.conclusions[p]), reserved)
     choice.take(offers.order[firm:], left)
     return [
         ChosenEntry(offers.entries[owner], _in_order(offers.entries[owner], choice.taken[owner]))
         for owner in sorted(choice.taken)
     ]
+
+
+def _find_price(offers: Offers, start: int, budget_bytes: int) -> float:
+    """Return the weight per byte at which a budget is spent if nothing has a share of its own."""
+    for piece in offers.order[start:]:
+        budget_bytes -= offers.sizes[piece]
+        if budget_bytes < 0:
+            return offers.densities[piece]
+    return 0.0
 
 
 @dataclass(slots=True)

@@ -211,9 +211,10 @@ class _Writer:
         over = _find_overcome(actions, about)
         changed = self.quotes.last_change(state.path, state.changed)
         told = [
-            self.quotes.quote(position, live[position], is_older=position < changed)
+            self.quotes.quote_overcome(position)
+            if position in over
+            else self.quotes.quote(position, live[position], is_older=position < changed)
             for position in reversed(about)
-            if position not in over  # an edit that was refused and then worked
         ]
         units = [unit for each in reversed(told) for unit in each]
         if state.fate or state.is_changed:

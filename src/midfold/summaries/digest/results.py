@@ -15,8 +15,6 @@ from midfold.summaries.ledger.words import COMMIT, DEFINITION, WeightedLines, we
 from midfold.summaries.tool_calls.frames import is_idle
 
 _STATUS_WEIGHT = 6.0
-_OVERCOME, _MOST_OVERCOME = 0.5, 3
-"""for what went wrong and was overcome"""
 _FAILURE_WEIGHTS = (20.0, 14.0, 9.0, 5.0, 3.0)
 _READ_LINE_FACTOR = 0.15
 """what a file says can be read again"""
@@ -120,16 +118,17 @@ class ResultQuotes:
         return [*units, *self._given(given, action, factor)]
 
     def quote_overcome(self, position: int) -> list[Unit]:
-        """Say what went wrong before it went well: a successor may meet it again."""
-        action = self.ledger.actions[position]
-        causes = [cause for cause in action.run.failures[:_MOST_OVERCOME] if cause not in self.seen]
-        self.seen.update(causes)
-        factor = self.factors[position] * _OVERCOME
-        weights = [weight * factor for weight in _FAILURE_WEIGHTS]
-        return [
-            Unit(f"{cause} (settled)", weight, action.answered)
-            for cause, weight in zip(causes, weights, strict=False)
+        """Say what went wrong before it went well: a successor may meet it again. The same is told once."""
+        action, factor = self.ledger.actions[position], self.factors[position]
+        told = dict(zip(action.run.failures, _FAILURE_WEIGHTS, strict=False))
+        told |= {action.run.status: _STATUS_WEIGHT} if action.run.status else {}
+        units = [
+            Unit(f"{what} (settled)", weight * factor, action.answered)
+            for what, weight in told.items()
+            if what not in self.seen
         ]
+        self.seen.update(told)
+        return units
 
     def _printed(self, position: int, factor: float, told: Sequence[Unit]) -> Iterator[Unit]:
         """Quote lines of the output that are not told yet and still hold."""
