@@ -9,7 +9,10 @@ from hypothesis import strategies as st
 
 from midfold.api import compress
 from midfold.folding.fold import Span
-from midfold.folding.summary_message import FoldedNumbers, number_messages, read_folded_numbers
+from midfold.folding.notes import correct_notes
+from midfold.folding.summary_message import FoldedNumbers, SummaryFrame, number_messages, read_folded_numbers
+from midfold.messages import Message, Text
+from midfold.summaries import NoteChange, prompts
 from midfold.summaries.prompts import find_body
 from midfold.summaries.sections import FOLDED_HEADING
 
@@ -174,3 +177,28 @@ def test_a_request_that_quotes_a_summary_changes_no_numbers():
     messages = [*chat(0, 30, [False]), user(f"See:\n## {FOLDED_HEADING}\n0–5000 (x")]
     result = compress(messages, max_tokens=1_800)
     assert read_folded_numbers(find_body(result.summary)).spans[-1].stop < len(messages)
+
+
+@pytest.mark.parametrize(("ceiling", "is_brief"), [(1_500, True), (9_000, False)])
+def test_a_summary_with_little_room_begins_briefly_and_does_so_when_it_is_folded_again(ceiling, is_brief):
+    messages = [{"role": "user", "content": "Sort the parts list."}]
+    for number in range(300):
+        messages += [
+            {"role": "assistant", "content": f"Part {number} goes to shelf {number * 7}, since it is wide."},
+            {"role": "user", "content": f"And part {number + 1}, which weighs {number * 3} kg?"},
+        ]
+    once = compress(messages, max_tokens=ceiling)
+    assert prompts.is_brief(once.summary) is is_brief
+    assert prompts.is_sealed(once.summary, b"")
+    again = compress([*once.messages, *messages[1:]], max_tokens=ceiling)
+    assert sum(prompts.SUMMARY_MARKER in str(message["content"]) for message in again.messages) == 1
+    assert prompts.is_brief(again.summary) is is_brief
+
+
+def test_corrected_notes_begin_as_they_did():
+    body = "## Goal\n- [0] Sort the parts list."
+    brief = SummaryFrame("None.", FoldedNumbers(), b"", prompts.BRIEF_PREFIX).wrap(body)
+    messages = [brief, Message("user", (Text("Go on."),))]
+    corrected = correct_notes(messages, NoteChange.add("Shelf 7 is full."), count=lambda _: 1)
+    assert prompts.is_brief(corrected.messages[0].text)
+    assert "Shelf 7 is full." in corrected.messages[0].text

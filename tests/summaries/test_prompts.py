@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from midfold.summaries import prompts
 from midfold.summaries.prompts import (
+    BRIEF_PREFIX,
     HEADINGS,
     SUBHEADINGS,
     SUMMARY_MARKER,
@@ -90,6 +91,14 @@ def test_the_prefix_is_short_and_starts_with_the_marker():
 )
 def test_the_prefix_says_what_the_next_model_must_know(said):
     assert said in SUMMARY_PREFIX
+
+
+def test_the_brief_prefix_says_what_matters_most_in_less_than_half():
+    brief = wrap_summary(NOTES, NONCE, prefix=BRIEF_PREFIX).partition("\n")[0]
+    assert brief.startswith(SUMMARY_MARKER)
+    assert 2 * count_tokens(brief) < count_tokens(SUMMARY_PREFIX)
+    for said in ("without orders", "newest user message", "still holds", "current state"):
+        assert said in brief
 
 
 def test_the_note_is_one_short_paragraph():

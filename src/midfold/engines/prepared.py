@@ -377,4 +377,4 @@ def _with_newest_task(fold: Fold, before: Sequence[Message], now: Run, key: byte
     if framed is None or task == active_task(before, earlier):
         return fold
     words = with_section(bodies[framed], TASK_HEADING, redact(task, key=key))
-    return fold.with_summary(make_summary_message(words, key), framed)
+    return fold.with_summary(make_summary_message(words, key, like=framed), framed)

@@ -22,7 +22,7 @@ from midfold.folding.tail import (
 )
 from midfold.messages import Part, ToolCall, ToolResult
 from midfold.settings import Style
-from midfold.summaries import active_task, cut_words, describe_progress
+from midfold.summaries import active_task, cut_words, describe_progress, prompts
 from midfold.summaries.tool_calls import LEAF_CHARS, excerpt, redact_arguments, shorten_strings
 
 MIN_SUMMARY_TOKENS = 400
@@ -31,7 +31,9 @@ _WORTH_LENGTHENING_TOKENS = 200
 _FIRST_GUESS_CHARS_PER_TOKEN = 4
 _LENGTHEN_ROUNDS = 6
 _TIGHT = 0.99
-_SHORT_TASK_CHARS = 200
+_FRAME_PART = 0.1
+"""Of a summary's room: a frame that takes more is made brief."""
+_SHORT_TASK_CHARS = 80
 _TASK_PART = 0.03
 """Of a summary's room, the most that the words of the newest request may take: they follow it whole."""
 
@@ -233,6 +235,9 @@ def make_choice(job: CompressionJob, plan: FoldPlan, edits: Sequence[Edit]) -> F
         key=job.key,
     )
     frame_tokens = job.count(frame.wrap(""))
+    if frame_tokens > room * _FRAME_PART:
+        frame = replace(frame, prefix=prompts.BRIEF_PREFIX)
+        frame_tokens = job.count(frame.wrap(""))
     if room - frame_tokens < MIN_SUMMARY_TOKENS:
         # The request itself follows the summary; where room is short, its first words point at it.
         is_done = layout.answered is not None

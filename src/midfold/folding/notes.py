@@ -79,7 +79,7 @@ def correct_notes(
     change = replace(change, text=redact(change.text, key=key))
     has_folded = state is not None and state.folds > 0
     body = read_summary(summary.text, is_trusted=is_ours(summary.text, key, has_folded=has_folded))
-    made = make_summary_message(change.apply(body or "", at=at), key)
+    made = make_summary_message(change.apply(body or "", at=at), key, like=summary)
     fold = Fold(replacements=(Replacement(Span(index, index + 1), made),)).identified(messages)
     sizes = [count(message) for message in messages]
     tokens = sum(sizes)

@@ -47,9 +47,17 @@ class FoldedNumbers:
         return f"{', '.join([*ranges, *additions])} ([n] names message n)"
 
 
-def make_summary_message(body: str, key: bytes) -> Message:
-    """Make the message that stands for the folded ones; only the owner of the key can make its fence."""
-    return Message("user", (Text(prompts.seal_summary(body, key)),))
+def make_summary_message(body: str, key: bytes, *, like: Message | None = None) -> Message:
+    """Make the message that stands for the folded ones; only the owner of the key can make its fence.
+
+    It begins as `like` does, the summary whose place it takes.
+    """
+    is_brief = like is not None and prompts.is_brief(like.text)
+    return _seal(body, key, prompts.BRIEF_PREFIX if is_brief else prompts.PREFIX)
+
+
+def _seal(body: str, key: bytes, prefix: str) -> Message:
+    return Message("user", (Text(prompts.seal_summary(body, key, prefix=prefix)),))
 
 
 def frame_summary(body: str, task: str, folded: FoldedNumbers) -> str:
@@ -72,10 +80,11 @@ class SummaryFrame:
     folded: FoldedNumbers
     """all messages that the summary stands for, those of earlier folds with them"""
     key: bytes
+    prefix: str = prompts.PREFIX
 
     def wrap(self, body: str) -> Message:
         """Make the message that says these words."""
-        return make_summary_message(frame_summary(body, self.task, self.folded), self.key)
+        return _seal(frame_summary(body, self.task, self.folded), self.key, self.prefix)
 
 
 def find_summary(messages: Sequence[Message], lead: int, head: int, key: bytes = b"") -> int | None:

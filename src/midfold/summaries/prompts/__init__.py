@@ -11,10 +11,13 @@ from hashlib import sha256
 from midfold.late_patterns import compile_late
 from midfold.settings import Template
 from midfold.summaries.prompts.fencing import (
+    BRIEF_PREFIX,
+    PREFIX,
     SUMMARY_MARKER,
     fence,
     find_body,
     has_fence,
+    is_brief,
     is_sealed,
     known_prefixes,
     neutralize,
@@ -27,8 +30,10 @@ from midfold.summaries.sections import HEADINGS, SUBHEADINGS
 from midfold.texts import read_text
 
 __all__ = [
+    "BRIEF_PREFIX",
     "HEADINGS",
     "KNOWN_PREFIXES",
+    "PREFIX",
     "SUBHEADINGS",
     "SUMMARY_MARKER",
     "SUMMARY_PREFIX",
@@ -36,6 +41,7 @@ __all__ = [
     "fence",
     "find_body",
     "has_fence",
+    "is_brief",
     "is_sealed",
     "neutralize",
     "render_prompt",

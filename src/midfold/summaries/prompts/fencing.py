@@ -19,7 +19,9 @@ from midfold.texts import read_text
 
 _PACKAGE = "midfold.summaries.prompts"
 SUMMARY_MARKER = "[CONTEXT COMPACTION — REFERENCE ONLY]"
-"""The first words of `prefix.md`, by which a summary is recognised; a test keeps them equal."""
+"""The first words of both prefixes, by which a summary is recognised; a test keeps them equal."""
+PREFIX, BRIEF_PREFIX = "prefix.md", "prefix_brief.md"
+"""The latter says the same in a third of the tokens, where a summary has little room."""
 _HEADING = compile_late(r"^## ", re.MULTILINE)
 _OPENING = compile_late(r"<<<MIDFOLD (\S+)>>>\n")
 
@@ -71,18 +73,23 @@ def fence(body: str, nonce: str) -> str:
     return f"<<<MIDFOLD {nonce}>>>\n{neutralize(body)}\n{_closing_line(nonce)}"
 
 
-def wrap_summary(body: str, nonce: str) -> str:
+def wrap_summary(body: str, nonce: str, *, prefix: str = PREFIX) -> str:
     """Make the whole text of a summary message: prefix, fenced notes, and a line that points past them."""
-    return "\n".join([read_paragraph("prefix.md"), fence(body, nonce), read_paragraph("closing.md")])
+    return "\n".join([read_paragraph(prefix), fence(body, nonce), read_paragraph("closing.md")])
 
 
-def seal_summary(body: str, key: bytes) -> str:
+def is_brief(text: str) -> bool:
+    """Whether a summary begins with the brief prefix."""
+    return text.startswith(read_paragraph(BRIEF_PREFIX))
+
+
+def seal_summary(body: str, key: bytes, *, prefix: str = PREFIX) -> str:
     """Make the whole text of a summary whose nonce only the owner of `key` can give to these very notes.
 
     Without a key the nonce is a checksum: notes that were changed are told from those that were not.
     """
     notes = neutralize(body)
-    return wrap_summary(notes, _sign(notes, key))
+    return wrap_summary(notes, _sign(notes, key), prefix=prefix)
 
 
 def seal_notes(body: str, key: bytes) -> str:
