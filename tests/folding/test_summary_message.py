@@ -107,7 +107,7 @@ def chat(first, turns, kinds):
     return messages
 
 
-WORD = re.compile(r"(?:^- |· )\[(\d+)[\],][^·\n]*?word(\d+)x", re.MULTILINE)
+WORD = re.compile(r"(?:^- |[·—] )\[(\d+)[\],][^·—\n]*?word(\d+)x", re.MULTILINE)
 
 
 def misnumbered(summary):
