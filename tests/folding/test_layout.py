@@ -1,5 +1,6 @@
 """Legal cuts: a call is never parted from its results, and a request is what the user says."""
 
+from midfold.api import compress
 from midfold.folding.fold import Span, count_leading_system
 from midfold.folding.layout import group_around, legal_cuts, waiting_from
 from midfold.messages import (
@@ -74,3 +75,29 @@ def test_a_group_is_the_smallest_span_with_legal_ends():
 
 def test_the_system_prompt_may_take_several_messages():
     assert count_leading_system([Message("system", ()), Message("developer", ()), USER]) == 2
+
+
+def led_by_words(first, exchanges):
+    """Exchanges of a model whose commands stand in its words, and whose output comes as user messages."""
+    said = []
+    for number in range(first, first + exchanges):
+        said += [
+            {"role": "assistant", "content": f"Now file {number}.\n```\ncat part{number}.py\n```"},
+            {
+                "role": "user",
+                "content": f"{f'value_{number} = {number}' * 40}\n(Current directory: /app)\nbash-$",
+            },
+        ]
+    return said
+
+
+def test_output_of_a_command_in_words_never_becomes_the_task_however_few_follow_a_fold():
+    task = {"role": "user", "content": "Sort the parts by their values. Work in /app."}
+    messages = [{"role": "system", "content": "One command at a time."}, task, *led_by_words(0, 60)]
+    for fold in range(1, 6):
+        result = compress(messages, max_tokens=2_500)
+        assert f"## Active Task\n{task['content']}" in result.summary
+        assert task in result.messages
+        roles = [message["role"] for message in result.messages[result.messages.index(task) + 1 :]]
+        assert roles == ["assistant", "user"] * (len(roles) // 2)
+        messages = [*result.messages, *led_by_words(60 * fold, 1 + fold)]

@@ -4,6 +4,7 @@ A call and its results belong together, and so do the thinking and the items tha
 sends them apart. Legal cuts are computed once; a plan chooses from them and repairs nothing afterwards.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -18,6 +19,7 @@ from midfold.folding.summary_message import (
     read_folded_numbers,
     read_summary,
 )
+from midfold.late_patterns import compile_late
 from midfold.messages import Message, Pairing, Reasoning, ToolResult, is_request, newest_request, pair_calls
 from midfold.provenance import newest_asked
 from midfold.settings import Budget
@@ -71,6 +73,10 @@ class Layout:
         return self.sums[span.stop] - self.sums[span.start] if len(span) else 0
 
 
+_ACTION = compile_late(r"^- \[[\d, ]{1,80}\] [^\s:]{1,80}: ", re.MULTILINE)
+"""how notes tell of what was done; without a call in sight, commands were given in words"""
+
+
 def lay_out(
     messages: Sequence[Message],
     sizes: Sequence[int],
@@ -92,10 +98,12 @@ def lay_out(
         # The only words of the user may start like somebody's summary; only ours is sure to be one.
         is_fenced = messages[newest].text.startswith(prompts.SUMMARY_MARKER)
         newest, summary = (None, summary) if is_fenced else (newest, None)
-    protocol = find_protocol(messages)
-    observations = protocol.observations
-    asked = _find_asked(messages, observations, summary, newest)
     previous = _read_previous(messages, summary, key, has_folded=has_folded)
+    protocol = find_protocol(messages, was_found=_ACTION.search(previous or "") is not None)
+    observations = protocol.observations
+    # A command in words and its output belong together as a call and its result do.
+    cuts = [is_legal and index not in observations for index, is_legal in enumerate(cuts)]
+    asked = _find_asked(messages, observations, summary, newest)
     folded_before = read_folded_numbers(previous or "")
     return Layout(
         messages=messages,
