@@ -130,3 +130,28 @@ def test_a_wish_that_earlier_notes_call_open_is_closed_by_what_takes_it_up(later
     messages = [Message("user", (Text("ok"),)), Message("assistant", (Text(later),))]
     close_requests([entry], collect(messages, range(2), pair_calls(messages), redact=str))
     assert entry.kind is kind
+
+
+def test_of_a_long_request_the_persons_own_words_weigh_more_than_what_was_pasted():
+    own = "Consider whether the first figure should stay as it was or be worked out again when it is needed"
+    pasted = "at Object.<anonymous> (/srv/app/src/tariff.ts:34:11) { code: 'E_RANGE', value: [1, 2] }"
+    paste = "\n".join(f"{pasted[:-1]} {number}}}" for number in range(12))
+    messages = [
+        user(f"This came up in the night.\n{paste}\n{own}"),
+        *work(1),
+        assistant("Done."),
+        user("Next?"),
+    ]
+    ledger = collect(messages, range(len(messages)), pair_calls(messages), redact=str)
+    request = compose(ledger, pins=(), factors=WeightFactors(), most_lines=20)[0]
+    weights = {unit.text: unit.weight / len(unit.text) for unit in request.units}
+    assert weights.pop(own) > 2 * max(weights.values())
+
+
+def test_what_a_person_said_long_ago_weighs_as_much_as_what_they_said_since():
+    body = "## Earlier Requests\n" + "\n".join(
+        f"- [{at}] Add the tariff of zone {at}. (answered at [{at + 1}])" for at in range(10, 90, 10)
+    )
+    first, *others = read_entries(body)
+    assert first.weight > max(entry.weight for entry in others)
+    assert len({entry.weight / len(entry.head) for entry in others}) == 1

@@ -30,6 +30,7 @@ from midfold.summaries.digest.entries import (
     kind_of_item,
     split_item,
 )
+from midfold.summaries.digest.requests import weigh_request_line
 from midfold.summaries.ledger.rules import find_rules, is_rule
 from midfold.summaries.ledger.sentences import decides, weigh_sentence
 from midfold.summaries.ledger.values import Rule
@@ -48,15 +49,13 @@ _WEIGHTS = {
     EntryKind.EARLIER: 6.0,
 }
 _FIRST_REQUEST_WEIGHT = MUST / 100
-_OLD_REQUEST_PER_BYTE, _NEW_REQUEST_PER_BYTE = 0.3, 0.8
-"""Requests of long ago are thinned like everything else, but for the first."""
+_REQUEST_PER_BYTE = 1.0
 _FAILURE_WEIGHT = 6.0
 _SENTENCE_WEIGHT, _TOLD, _DECIDED = 1.8, 2.5, 1.6
 """a little less than what the same words weigh in the fold that quotes them first"""
 _UNIT_WEIGHT = 1.5
 _NAME_WEIGHT = 1.0
 _PROSE_WEIGHT = 3.0
-_REQUEST_UNIT_WEIGHT = 4.0
 _RULE_UNIT_WEIGHT = 30.0
 _RULE_FACTOR = 3.0
 _LONG_HEAD_CHARS = 300
@@ -110,7 +109,7 @@ def _read_rule(index: int, text: str) -> Rule:
 def request_entries(rules: Iterable[Rule]) -> list[DigestEntry]:
     """Quote rules as what the user said."""
     heads = [(rule, rule.text if rule.index is None else f"[{rule.index}] {rule.text}") for rule in rules]
-    per_byte = _NEW_REQUEST_PER_BYTE * _RULE_FACTOR
+    per_byte = _REQUEST_PER_BYTE * _RULE_FACTOR
     return [
         DigestEntry(EntryKind.REQUEST, float(rule.index or 0), head, cost(head) * per_byte)
         for rule, head in heads
@@ -214,18 +213,16 @@ def _weigh_words(text: str) -> float:
 
 
 def _weigh_requests(requests: Sequence[DigestEntry]) -> None:
-    """Let the first request stay; of the others, the newer ones weigh more."""
-    ordered = sorted(requests, key=lambda entry: entry.order)
-    span = _NEW_REQUEST_PER_BYTE - _OLD_REQUEST_PER_BYTE
-    for position, entry in enumerate(ordered):
-        per_byte = _OLD_REQUEST_PER_BYTE + span * position / len(ordered)
-        per_byte *= _RULE_FACTOR if find_rules(entry.head) else 1.0
-        entry.weight = cost(entry.head) * per_byte if position else _FIRST_REQUEST_WEIGHT
+    """Let the first request stay; what a person said is thinned after what came of it."""
+    first = min(requests, key=lambda entry: entry.order, default=None)
+    for entry in requests:
+        per_byte = _REQUEST_PER_BYTE * (_RULE_FACTOR if find_rules(entry.head) else 1.0)
+        entry.weight = _FIRST_REQUEST_WEIGHT if entry is first else cost(entry.head) * per_byte
 
 
 def _unit_weight(kind: EntryKind, piece: str) -> float:
     if kind in REQUEST_KINDS:
-        return _RULE_UNIT_WEIGHT if is_rule(piece) else _REQUEST_UNIT_WEIGHT * weigh_line(piece)
+        return _RULE_UNIT_WEIGHT if is_rule(piece) else weigh_request_line(piece, weigh_line(piece))
     if kind is EntryKind.EARLIER:
         return _PROSE_WEIGHT * weigh_sentence(piece)
     label = LABEL.match(piece)

@@ -12,8 +12,9 @@ from midfold.summaries.sections import cut_at_break
 _REQUEST_PER_BYTE, _RULING_REQUEST_PER_BYTE = 1.0, 3.0
 _RULE_IN_REQUEST_WEIGHT = 30.0
 _OPEN_PER_BYTE = 4.0
-_REQUEST_LINE_WEIGHT = 4.0
-_ANSWERED_LINE_WEIGHT = 4.0
+_LINE_WEIGHT = 4.0
+_PROSE_PER_BYTE, _PROSE_LETTERS = 0.3, 0.85
+"""Lines of letters and blanks are a person's own words; what has many signs was pasted."""
 _ANSWERED_CHARS, _WHOLE_ANSWERED_CHARS = 240, 560
 """of a request whose work has ended, what is quoted first; a shorter one is quoted whole"""
 _MOST_LINES = 40
@@ -77,11 +78,18 @@ def _answered(statement: Statement, answer: int, found: Sequence[str], said: set
     )
     units = [Unit(rule, _RULE_IN_REQUEST_WEIGHT) for rule in rules]
     units += [
-        Unit(line, _ANSWERED_LINE_WEIGHT * max(weight, weigh_sentence(line)))
+        Unit(line, weigh_request_line(line, weight))
         for line, weight in rest
         if line not in said and line not in rules and not _is_ruled(line, found)
     ]
     return DigestEntry(EntryKind.ANSWERED, statement.index, head, cost(head) * _REQUEST_PER_BYTE, units)
+
+
+def weigh_request_line(line: str, weight: float) -> float:
+    """Weigh a line of a request by what it says; a person's own words weigh by their size at least."""
+    own = sum(map(str.isalpha, line)) + line.count(" ")
+    least = cost(line) * _PROSE_PER_BYTE if own >= _PROSE_LETTERS * len(line) else 0.0
+    return max(least, _LINE_WEIGHT * max(weight, weigh_sentence(line)))
 
 
 def _is_ruled(line: str, rules: Sequence[str]) -> bool:
@@ -109,7 +117,7 @@ def _request_units(words: Words, found: Sequence[str], said: set[str]) -> list[U
     return [
         *(Unit(rule, _RULE_IN_REQUEST_WEIGHT) for rule in rules),
         *(
-            Unit(line, _REQUEST_LINE_WEIGHT * max(weight, weigh_sentence(line)))
+            Unit(line, weigh_request_line(line, weight))
             for line, weight in words.lines
             if line not in said and line not in rules and not _is_ruled(line, found)
         ),
