@@ -32,7 +32,7 @@ _FIRST_GUESS_CHARS_PER_TOKEN = 4
 _LENGTHEN_ROUNDS = 6
 _TIGHT = 0.99
 _FRAME_PART = 0.1
-"""Of a summary's room: a frame that takes more is made brief."""
+"""Of the room that a ceiling leaves a summary: a frame that takes more is made brief."""
 _SHORT_TASK_CHARS = 80
 _TASK_PART = 0.03
 """Of a summary's room, the most that the words of the newest request may take: they follow it whole."""
@@ -235,7 +235,7 @@ def make_choice(job: CompressionJob, plan: FoldPlan, edits: Sequence[Edit]) -> F
         key=job.key,
     )
     frame_tokens = job.count(frame.wrap(""))
-    if frame_tokens > room * _FRAME_PART:
+    if job.has_ceiling and frame_tokens > room * _FRAME_PART:
         frame = replace(frame, prefix=prompts.BRIEF_PREFIX)
         frame_tokens = job.count(frame.wrap(""))
     if room - frame_tokens < MIN_SUMMARY_TOKENS:
