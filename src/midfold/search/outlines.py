@@ -13,7 +13,7 @@ KNOWN_MATCHES = 3_000
 CHOSEN_BY_LENGTH = 500
 """So many are chosen from by their lengths."""
 
-_KNOWN_RELATED = 800
+_KNOWN_RELATED = 400
 _WITH_NEIGHBOURS = 16
 
 

@@ -13,6 +13,7 @@ from midfold.search.matching import matches, words_in
 from midfold.search.query import Query
 from midfold.search.query_hints import find_author, find_ordinal
 from midfold.search.terms import terms_in
+from midfold.search.time_words import says_when
 from midfold.search.weights import RELATED_WEIGHT, SATURATION, estimate, room
 
 _READ_CHARS = 20_000
@@ -30,13 +31,7 @@ _WHEN_WEIGHT = 1.1
 _WHEN = compile_late(
     r"\b(?:when|what (?:date|day|month|year|time)|cuándo|quand|wann)\b|什么时候|何时|いつ|何日|언제", re.I
 )
-_TIME = compile_late(
-    r"\b(?:yesterday|today|tomorrow|tonight|ago|(?:last|next|this|past) (?:week|month|year|night|summer"
-    r"|winter|spring|fall|weekend|\w+day)|(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|may"
-    r"|june|july|august|september|october|november|december|ayer|hoy|mañana|(?:19|20)\d\d|\d{1,2}:\d\d)\b"
-    r"|昨天|今天|明天|上周|下周|去年|昨日|今日|明日|先週|来週|어제|오늘|내일|지난|다음 주|\d+[年月日년월일]",
-    re.I,
-)
+_DATE = compile_late(r"\b(?:(?:19|20)\d\d|\d{1,2}:\d\d)\b|\d[年月日년월일]")
 
 _Places = list[tuple[int, str]]
 
@@ -90,7 +85,7 @@ class Asked:
         own = self._own(said_terms, carried_terms, distinct)
         if chars > _READ_CHARS:  # what stands further down is known to the index alone
             own = max(own, estimate(known, int(distinct)))
-        return Reading(own, self._weight(document, said), distinct, terms)
+        return Reading(own, self._weight(document, said, terms), distinct, terms)
 
     def _fits(self, document: Document) -> bool:
         tree = self._query.loose
@@ -172,12 +167,12 @@ class Asked:
             for term in seen
         )
 
-    def _weight(self, document: Document, text: str) -> float:
+    def _weight(self, document: Document, text: str, terms: frozenset[str]) -> float:
         weight = _ROLE_WEIGHTS.get(document.role, 1.0)
         if document.origin is Origin.SUMMARY:
             return _SUMMARY_WEIGHT
         if document.role == self._author:
             weight *= _AUTHOR_WEIGHTS.get(self._author, 1.0)
-        if self._asks_when and _TIME.search(text[:_DATED_CHARS]):
+        if self._asks_when and (says_when(terms) or _DATE.search(text, 0, _DATED_CHARS)):
             weight *= _WHEN_WEIGHT
         return weight

@@ -7,6 +7,9 @@ meaning; two words that meet by accident cost less than a form that is not found
 
 from midfold.late_patterns import compile_late
 
+MAX_TERM_CHARS = 40
+"""So much of a word is told apart from others."""
+
 _SHORTEST_STEM = 3
 _SHORTEST_STEMMED = 4
 _MOST_STEMS = 1 << 17
@@ -107,5 +110,5 @@ class Stems(dict[str, str]):
     def __missing__(self, word: str) -> str:
         if len(self) >= _MOST_STEMS:
             self.clear()
-        found = self[word] = stem(word)
+        found = self[word] = stem(word)[:MAX_TERM_CHARS]
         return found

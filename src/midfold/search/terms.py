@@ -9,10 +9,8 @@ from collections.abc import Iterable
 from itertools import chain
 
 from midfold.late_patterns import compile_late
-from midfold.search.stems import Stems
+from midfold.search.stems import MAX_TERM_CHARS, Stems
 from midfold.search.words import MAX_INDEXED_CHARS, UNSPACED, find_identifiers, fold, plain, split_identifier
-
-MAX_TERM_CHARS = 40
 
 _SHORTEST_STEM = 2
 _ASCII_WORD = compile_late("[a-z0-9]+")
@@ -38,8 +36,6 @@ def terms_in(text: str) -> list[str]:
         found = list(chain.from_iterable(map(_token_terms, _TOKEN.findall(fold(text)))))
     for word in find_identifiers(text):
         found += [STEMS[part] for part in split_identifier(word).lower().split()]
-    if max(map(len, found), default=0) > MAX_TERM_CHARS:
-        found = [term[:MAX_TERM_CHARS] for term in found]
     return found
 
 
@@ -49,7 +45,7 @@ def word_terms(word: str) -> list[str]:
     for token in _TOKEN.findall(fold(plain(word))):
         terms = _token_terms(token)
         found += terms[:-1] if len(terms) > 1 else terms
-    return [term[:MAX_TERM_CHARS] for term in found]
+    return found
 
 
 def prefix_terms(prefix: str) -> list[str]:

@@ -1,0 +1,39 @@
+"""Messages that say when something happens, in several languages."""
+
+import pytest
+
+from midfold.search import Document, SearchIndex
+from midfold.search.terms import terms_in
+from midfold.search.time_words import says_when
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "We leave on Friday.",
+        "la reunión es mañana",
+        "am Dienstag",
+        "à partir de février",
+        "во вторник",
+        "昨天到的",
+        "来週です",
+        "어제는 쉬었다",
+    ],
+)
+def test_a_word_for_a_time_is_known_by_its_terms(text):
+    assert says_when(frozenset(terms_in(text)))
+
+
+def test_other_words_name_no_time():
+    assert not says_when(frozenset(terms_in("You may run the tests; they march on.")))
+
+
+def test_a_question_for_a_time_prefers_the_message_that_has_one():
+    index = SearchIndex(
+        [
+            Document(("The parcel with the red lamp comes on Tuesday.",), role="user"),
+            Document(("The parcel with the red lamp comes by truck.",), role="user"),
+        ]
+    )
+    assert [each.number for each in index.search("When does the parcel with the lamp come?")] == [0, 1]
+    assert [each.number for each in index.search("Does the parcel with the lamp come?")] == [1, 0]
