@@ -61,3 +61,15 @@ def test_a_summary_comes_behind_what_it_tells_of():
     index = SearchIndex(read_documents([told, Message("user", (Text(SUMMARY),))]))
 
     assert index.search("who repaired the pump of the harbour")[0].number == 0
+
+
+def test_long_output_that_comes_again_is_one_find_and_two_short_answers_are_two():
+    listing = "\n".join(f"harbour/pump_{number}.py" for number in range(9))
+    messages = [call("bash", "{}"), result(listing), call("bash", "{}"), result(listing)]
+    index = SearchIndex(
+        read_documents(
+            [*messages, Message("user", (Text("harbour yes"),)), Message("user", (Text("harbour yes"),))]
+        )
+    )
+
+    assert sorted(found.number for found in index.search("harbour")) == [3, 4, 5]

@@ -1,10 +1,14 @@
 """A message as a search sees it: what it says, what it only passes on, and who speaks."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from midfold.messages import Message, Text, ToolCall, ToolResult, texts_of
 from midfold.provenance import Author, find_answer, is_summary, main_author, split_text
 from midfold.search import SEARCH_TOOLS, Document, Origin
+
+LEAST_REPEATED_CHARS = 80
+"""From so many characters on, two messages that say the same are one find; two people who say yes say it twice."""
 
 _NOBODY = ""
 _HEAD_CHARS = 2_000
@@ -25,7 +29,9 @@ def read_document(message: Message, tools: Iterable[str] = (), *, origin: Origin
     carried = [call.name for call in calls]
     carried += texts_of(Message(message.role, tuple(calls)))
     speaker, found = _read_speaker(message, results, names)
-    return Document(tuple(said), speaker, origin or found, carried=tuple(carried))
+    document = Document(tuple(said), speaker, origin or found, carried=tuple(carried))
+    whole = (*document.texts, *document.carried)
+    return document if sum(map(len, whole)) < LEAST_REPEATED_CHARS else replace(document, identity=whole)
 
 
 def read_documents(messages: Iterable[Message]) -> list[Document]:

@@ -1,7 +1,7 @@
 """Finds what a fold took out of the context: word for word, or by a question that it answers."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
 from midfold.documents import read_document, read_documents
@@ -57,8 +57,8 @@ class Originals:
         read = read_documents(self.before)
         for index in self.touched:
             each = read[index]
-            said = (*each.texts, *each.carried)
-            yield replace(each, identity=said) if said else Document(("",), each.role, each.origin)
+            is_empty = not (each.texts or each.carried)
+            yield Document(("",), each.role, each.origin) if is_empty else each
 
     def _find_exact(self, wanted: str) -> Iterator[OriginalMatch]:
         for index in self.touched:

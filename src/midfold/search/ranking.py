@@ -15,7 +15,7 @@ from midfold.search.query_hints import Ordinal
 from midfold.search.scoring import Asked, Reading
 from midfold.search.weights import estimate
 
-COMPARED = 48
+COMPARED = 64
 """So many documents are read to answer a query."""
 
 _RECENCY = 0.05
@@ -41,7 +41,7 @@ def rank(
     asked = Asked(query, outlines.rarities)
     readings: dict[int, Reading] = {}
     documents: dict[int, Document] = {}
-    count = max(COMPARED, 3 * limit)
+    count = max(COMPARED, limit)  # the order of the first does not hang on how many are shown
     chosen = outlines.choose(count if query.asks else max(count, CHOSEN_BY_LENGTH))
     # What an operator requires is known when a document was read, so more may have to be.
     for first in range(0, len(chosen), 2 * count):

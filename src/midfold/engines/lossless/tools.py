@@ -12,7 +12,7 @@ from midfold.engines.lossless.answers import CountText, fill_page, split_text, t
 from midfold.engines.lossless.history import NumberedMessage, SearchedMessage
 from midfold.engines.lossless.memory import LosslessMemory
 from midfold.engines.lossless.nodes import SummaryNode
-from midfold.engines.lossless.passages import rank_texts
+from midfold.engines.lossless.passages import rank_messages, rank_texts
 from midfold.engines.lossless.questions import FoundPassage, QuestionReader
 from midfold.engines.lossless.regex import Finder, PatternRefused, compile_pattern
 from midfold.engines.lossless.schemas import SCHEMAS
@@ -118,7 +118,7 @@ class LosslessTools:
                 **self._where(originals[at].number, originals[at].created_at),
                 "text": self._snippet(query, find, texts[at]),
             }
-            for at in self._match(query, find, texts, [each.message.role for each in originals])
+            for at in self._match(query, find, texts, [each.message for each in originals])
         ]
 
     def _find(self, query: str, filters: "_Filters", most: int = _MOST_FOUND) -> list[SearchedMessage] | None:
@@ -127,10 +127,10 @@ class LosslessTools:
         )
 
     def _match(
-        self, query: str, find: Finder | None, texts: Sequence[str], roles: Sequence[str] = ()
+        self, query: str, find: Finder | None, texts: Sequence[str], messages: Sequence[Message] = ()
     ) -> Sequence[int]:
         if find is None:
-            return rank_texts(query, texts, roles)
+            return rank_messages(query, messages) if messages else rank_texts(query, texts)
         return [at for at, text in enumerate(texts) if find(text) is not None]
 
     def _snippet(self, query: str, find: Finder | None, text: str) -> str:

@@ -14,7 +14,6 @@ from midfold.store.sqlite.search.deadline import Deadline, time_limit
 from midfold.store.sqlite.search.found import COLUMNS, FoundMessage
 
 _FETCHED = 100
-_LEAST_REPEATED_CHARS = 80
 _TOTAL = "SELECT coalesce(max(id), 0) FROM message_words_docsize"
 _TOTAL_OF_SESSIONS = """
     SELECT count(*) FROM messages
@@ -106,9 +105,7 @@ def _to_document(row: FoundMessage) -> Document:
         return Document((), row.role, row.kind)
     origin = Origin.SUMMARY if row.origin == SUMMARY else None
     read = read_document(message, row.tools.split(), origin=origin)
-    said = (*read.texts, *read.carried)
-    # The same output of several calls is one find; two people who say yes say it twice.
-    known = said if sum(map(len, said)) >= _LEAST_REPEATED_CHARS else row.digest
+    known = read.identity or row.digest
     return replace(read, identity=(row.conversation_id, known) if known else None)
 
 
