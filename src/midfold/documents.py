@@ -8,7 +8,7 @@ from midfold.provenance import Author, find_answer, is_summary, main_author, spl
 from midfold.search import SEARCH_TOOLS, Document, Origin
 
 LEAST_REPEATED_CHARS = 80
-"""From so many characters on, two messages that say the same are one find; two people who say yes say it twice."""
+"""From here on two messages that say the same are one find; two people who say yes say it twice."""
 
 _NOBODY = ""
 _HEAD_CHARS = 2_000

@@ -62,9 +62,11 @@ def test_the_plain_index_takes_any_word_and_the_best_first():
     assert search_plainly(texts, ["harbour meter", "?!"], 5) == [[1, 0], []]
 
 
-def test_questions_about_a_chat_of_two_friends_are_answered_better_than_by_a_plain_index():
-    [score] = score_locomo(Path(__file__).with_name("two_friends.json"))
+# In two_cities hardly a question has a word of its answer.
+@pytest.mark.parametrize(("chat", "least", "lead"), [("two_friends.json", 34, 8), ("two_cities.json", 12, 6)])
+def test_questions_about_a_chat_of_two_friends_are_answered_better_than_by_a_plain_index(chat, least, lead):
+    [score] = score_locomo(Path(__file__).with_name(chat))
 
     assert score.found.asked == 48
-    assert score.found.kept >= 32
-    assert score.found.kept >= score.plainly.kept + 6
+    assert score.found.kept >= least
+    assert score.found.kept >= score.plainly.kept + lead

@@ -12,7 +12,6 @@ from midfold.evaluation.labels import (
     Labels,
     NonRuleLabel,
     OpenLabel,
-    QueryLabel,
     RuleLabel,
 )
 from midfold.evaluation.truth import judge_truth
@@ -48,7 +47,6 @@ LABELS = Labels(
     changes=(ChangeLabel("How many boxes?", "44 boxes in the hall", "41 boxes in the hall", 3),),
     open=(OpenLabel(5, "Box 17 has no owner yet", "Box 17 still has no owner"),),
     closed=(ClosedLabel(1, "The printer jammed", "paper jam in tray 2", 3),),
-    queries=(QueryLabel(3, "printer repaired"), QueryLabel(5, "box without owner")),
 )
 
 
@@ -60,11 +58,11 @@ def conversation():
 
 @pytest.fixture
 def judge(conversation):
-    def judge(notes, kept=(6,), find=None):
+    def judge(notes, kept=(6,)):
         items = [{"role": "user", "content": notes}, *(conversation.request.messages[at] for at in kept)]
 
         def method(_conversation, _ceiling):
-            return MethodOutcome(items=items, tokens=50, cpu_ms=0, summary=notes, find=find)
+            return MethodOutcome(items=items, tokens=50, cpu_ms=0, summary=notes)
 
         return judge_truth(conversation, LABELS, 0.5, method)
 
@@ -141,13 +139,6 @@ def test_open_work_counts_by_its_evidence_or_most_of_its_words(judge):
 def test_blocked_entries_are_true_wrong_or_unknown(judge):
     score = judge("## Blocked\n- [5] Box 17 still has no owner\n- [1] paper jam in tray 2\n- [3] the light")
     assert (score.blocked.shown, score.blocked.true, score.blocked.wrong) == (3, 1, 1)
-
-
-def test_a_query_is_answered_within_five_matches_and_only_about_what_left(judge):
-    found = judge("## Goal\n- [0] x", kept=(5, 6), find=lambda _words: [0, 1, 2, 4, 3, 3])
-    assert (found.queries.kept, found.queries.asked) == (1, 1)
-    late = judge("## Goal\n- [0] x", kept=(5, 6), find=lambda _words: [0, 1, 2, 4, 6, 3])
-    assert late.queries.part == 0
 
 
 def test_figures_add_up_over_conversations(judge):

@@ -194,3 +194,17 @@ def test_a_query_for_a_request_prefers_the_person_in_any_language(question, wish
     work = Document(("…",), "assistant", carried=("edit", "export.py"))
     index = SearchIndex([Document((answer,), "assistant"), work, Document((wish,), "user")])
     assert index.search(question)[0].number == 2
+
+
+def test_standing_instructions_come_behind_what_was_said_and_lend_it_nothing():
+    manual = "Refunds are refused when a ticket is used. Refund rules: a refund takes a week."
+    index = SearchIndex(
+        [
+            Document((manual,), role="system"),
+            Document(("Hello, how can I help you?",), role="assistant"),
+            Document(("Thursday would suit me.",), role="user"),
+            Document(("Your refund was refused, for the ticket was used.",), role="assistant"),
+        ]
+    )
+    first = [found.number for found in index.search("why was the refund refused")]
+    assert first == [3, 0, 2]

@@ -29,11 +29,12 @@ def test_other_words_name_no_time():
 
 
 def test_a_question_for_a_time_prefers_the_message_that_has_one():
-    index = SearchIndex(
-        [
-            Document(("The parcel with the red lamp comes on Tuesday.",), role="user"),
-            Document(("The parcel with the red lamp comes by truck.",), role="user"),
-        ]
-    )
-    assert [each.number for each in index.search("When does the parcel with the lamp come?")] == [0, 1]
-    assert [each.number for each in index.search("Does the parcel with the lamp come?")] == [1, 0]
+    said = [
+        "The parcel with the red lamp comes on Tuesday.",
+        "Wonderful.",
+        "Shall we eat?",
+        "The parcel with the red lamp comes by truck.",
+    ]
+    index = SearchIndex(Document((text,), role="user") for text in said)
+    assert index.search("When does the parcel with the lamp come?")[0].number == 0
+    assert index.search("Does the parcel with the lamp come?")[0].number == 3

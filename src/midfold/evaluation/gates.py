@@ -43,7 +43,6 @@ TRUTH_FLOORS = (
     "facts_3",
     "facts_2",
     "facts_1",
-    "recall_at_5",
 )
 TRUTH_CAPS = ("wrong_per_100", "non_rules_shown", "overcome_shown", "outdated_alone")
 FUTURE = ("future", "future_macro", "future_lead")

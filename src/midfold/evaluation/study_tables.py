@@ -82,7 +82,6 @@ _TRUTH_ROWS: tuple[tuple[str, Callable[[TruthFigures], str]], ...] = (
     ("3, newest messages", lambda one: write_percent(one.facts_3_newest)),
     ("3, no output", lambda one: write_percent(one.facts_3_bare)),
     ("size of no output", lambda one: write_percent(one.bare_size)),
-    ("recall at 5 of queries", lambda one: write_percent(one.recall_at_5)),
     ("over the ceiling", lambda one: f"{one.over_ceiling:,}"),
 )
 
@@ -200,7 +199,7 @@ def _write_engine(studies: Studies) -> StudySection:
 
 
 def _write_search(studies: Studies) -> StudySection:
-    headings = ("family", "queries", "found among five", "by a plain index")
+    headings = ("family", "queries", "recall at 5", "by a plain index")
     rows = tuple(
         (
             figures.family or "all",

@@ -17,9 +17,8 @@ from midfold.evaluation.labels import ChangeLabel, ClosedLabel, FactLabel, Label
 from midfold.evaluation.matching import covers, flatten, part_of_words, quotes, says_same
 from midfold.evaluation.notes import NoteEntry, NoteKind, read_notes
 from midfold.evaluation.origins import Origins
-from midfold.evaluation.retention import SEARCH_HITS
 from midfold.evaluation.tallies import SectionTally, Tally
-from midfold.evaluation.texts import SEPARATOR, Find, index_context
+from midfold.evaluation.texts import SEPARATOR, index_context
 from midfold.evaluation.truth_figures import IMPORTANCES, FactVerdict, NoteFault, TruthScore, WrongEntry
 from midfold.provenance import Author
 from midfold.wire import parse
@@ -61,7 +60,7 @@ def judge_truth(
         flat=flatten(context.joined.replace(SEPARATOR, "\n")),
     )
     judge = _Judge(conversation, labels, ratio, notes)
-    return judge.score(outcome.tokens, ceiling, outcome.find)
+    return judge.score(outcome.tokens, ceiling)
 
 
 def find_facts(facts: Sequence[FactLabel], flat: str) -> tuple[FactVerdict, ...]:
@@ -82,7 +81,7 @@ class _Judge:
         self._origins = Origins(conversation, labels)
         self._failures = FailureHistory(conversation)
 
-    def score(self, tokens: int, ceiling: int, find: Find | None) -> TruthScore:
+    def score(self, tokens: int, ceiling: int) -> TruthScore:
         labels, notes = self._labels, self._notes
         wrong = [
             *self._wrong_rules(),
@@ -119,7 +118,6 @@ class _Judge:
             bare_facts=_tally_vital(labels, bare),
             tokens_before=self._conversation.tokens,
             bare_tokens=bare.tokens,
-            queries=self._answer_queries(find),
         )
 
     def _wrong(self, entry: NoteEntry, fault: NoteFault, why: str) -> WrongEntry:
@@ -252,7 +250,7 @@ class _Judge:
         texts = [*(entry.text for entry in self._notes.entries), *self._notes.kept]
         return quotes(self._notes.flat, label.evidence) or covers(texts, label.text, _COVERED_WORDS)
 
-    # Changes, facts, queries
+    # Changes, facts
 
     def _outdated(self) -> Iterator[WrongEntry]:
         for change in self._labels.changes:
@@ -269,18 +267,6 @@ class _Judge:
         return not quotes(self._notes.flat, change.current) and not covers(
             texts, change.current, _CURRENT_WORDS, besides=change.outdated
         )
-
-    def _answer_queries(self, find: Find | None) -> Tally:
-        if find is None:
-            return Tally()
-        kept = Tally()
-        for label in self._labels.queries:
-            text = flatten(self._conversation.source.texts[label.index])
-            if text and text in self._notes.flat:
-                continue  # it stayed, so nobody needs to search for it
-            first = list(dict.fromkeys(find(label.query)))[:SEARCH_HITS]
-            kept += Tally(int(label.index in first), 1)
-        return kept
 
 
 def _tally_vital(labels: Labels, context: ReadableContext) -> Tally:

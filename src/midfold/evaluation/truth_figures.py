@@ -73,8 +73,6 @@ class TruthScore:
     """facts of importance 3 that everything but tool output has"""
     tokens_before: int
     bare_tokens: int
-    queries: Tally
-    """labelled queries about messages that left, and those that a search answers in its first matches"""
 
     @property
     def wrong_entries(self) -> int:
@@ -120,8 +118,6 @@ class TruthFigures:
     """what all text without tool output has"""
     bare_size: float
     """its part of the tokens before"""
-    recall_at_5: float | None
-    queries: int
 
 
 def summarize_truth(scores: Sequence[TruthScore]) -> tuple[TruthFigures, ...]:
@@ -138,7 +134,6 @@ def _figures(scores: Sequence[TruthScore]) -> TruthFigures:
     by_importance = {one: _tally_facts(facts, importance=one).part for one in IMPORTANCES}
     entries = sum(score.entries for score in scores)
     wrong = sum(score.wrong_entries for score in scores)
-    queries = _total(scores, lambda score: score.queries)
     return TruthFigures(
         ratio=scores[0].ratio,
         conversations=len(scores),
@@ -172,8 +167,6 @@ def _figures(scores: Sequence[TruthScore]) -> TruthFigures:
         facts_3_bare=_total(scores, lambda score: score.bare_facts).part,
         bare_size=sum(score.bare_tokens for score in scores)
         / max(1, sum(score.tokens_before for score in scores)),
-        recall_at_5=queries.part,
-        queries=queries.asked,
     )
 
 

@@ -13,7 +13,7 @@ from midfold.gateway.session import GatewaySession
 from midfold.gateway.turns import ClientTurn
 from midfold.messages import ToolCall, texts_of
 from midfold.offload import READER, FileSession, FileSink, OutputReader, read_tool_schema
-from midfold.search import Origin
+from midfold.search import ANSWER_CHARS, Origin
 from midfold.store import Hit, Store
 from midfold.texts import read_text
 from midfold.wire import parse
@@ -94,7 +94,7 @@ class RecallTools:
         query = given.get("query")
         if not isinstance(query, str) or not query.strip():
             return "Error: give a query, or the id of a message."
-        found = self.store.search(query, session_id=session.id, limit=_MOST_HITS)
+        found = self.store.search(query, session_id=session.id, limit=_MOST_HITS, snippet_chars=ANSWER_CHARS)
         hits = [hit for hit in found.hits if hit.origin is not Origin.SUMMARY]
         return "\n".join(map(_show_hit, hits)) or "[nothing was found]"
 

@@ -25,6 +25,8 @@ _SHORT_TERMS = 100
 # and the output of a tool is known by its call.
 _NEAR = {"user": (0.6, 0.6), "tool": (0.7, 0.12), "assistant": (0.2, 0.1)}
 _NEAR_OTHERS = (0.5, 0.2)
+# In a chat without tools two people talk, and each answers what the other one just said.
+_NEAR_IN_CHAT = (0.5, 0.2)
 # Where a model works with tools, it says what it found when it calls none. A chat without any has only words.
 _CONCLUSION_WEIGHT = 1.5
 _ALIKE = 0.7
@@ -71,7 +73,7 @@ def _compare(
     lengths = collected.lengths([number for number in unread if outlines.weigh(number)])
 
     def worth(number: int | None) -> float:
-        if number is None:
+        if number is None or (number in documents and documents[number].role == "system"):
             return 0.0
         reading = readings.get(number)
         return reading.own if reading else estimate(outlines.weigh(number), lengths.get(number, 0))
@@ -80,7 +82,7 @@ def _compare(
     for place, number in enumerate(sorted(readings)):
         reading, document = readings[number], documents[number]
         before, after = map(worth, near.get(number, (None, None)))
-        before_share, after_share = _near_shares(document)
+        before_share, after_share = _near_shares(document) if works else _NEAR_IN_CHAT
         near_by = (before_share * before + after_share * after) * _SHORT_TERMS
         score = (reading.own + near_by / (_SHORT_TERMS + reading.distinct)) * reading.weight
         if works and document.role == "assistant" and not document.carried:

@@ -17,6 +17,8 @@ from midfold.search.terms import STEMS
 from midfold.search.words import UNSPACED, fold
 
 SNIPPET_CHARS = 160
+ANSWER_CHARS = (*[1_200] * 5, 300)
+"""How long the pieces are that a model reads; twenty of them fit into 4,000 tokens."""
 
 _LEAD_FRACTION = 0.25
 # A message of many megabytes is looked at up to here, and a word that is everywhere so many times.

@@ -8,6 +8,7 @@ as `Sessions` and `Upkeep` are full without them.
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol, Self, TypeAlias
 
+from midfold.search import SNIPPET_CHARS
 from midfold.store.figures import Figures
 from midfold.store.values import (
     Call,
@@ -243,12 +244,15 @@ class Search(Protocol):
         until: float | None = None,
         order: Order = Order.RELEVANCE,
         limit: int = 20,
+        snippet_chars: Sequence[int] = (SNIPPET_CHARS,),
     ) -> SearchResults:
         """Find messages by words, questions, phrases and prefixes; no query is an error.
 
         By relevance, plain words and questions find what answers them best, whichever words it has; newest
         first, what has every word. Each message is found once, a summary as such, and never by a search for
         it. `session_id` keeps to its conversation, and for a branch to what was said before it.
+        `snippet_chars` is how much is shown of the first hit, the second, and so on; the last counts for all
+        that follow.
         """
         ...
 

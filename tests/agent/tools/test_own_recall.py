@@ -7,6 +7,7 @@ import pytest
 import midfold
 from midfold.errors import DialectError
 from midfold.testing import transcript
+from midfold.tokens import TokenCounter
 
 
 def spoken(dialect="openai_chat"):
@@ -55,3 +56,16 @@ def test_what_cannot_be_searched_is_said_in_one_line():
     for odd in (None, "words", 7):
         with pytest.raises(DialectError, match="expected a store, a result of compress or a list"):
             midfold.recall_tool(odd)
+
+
+def test_an_answer_holds_the_passage_and_stays_small():
+    filler = "The crew waited for the tide and mended nets. " * 12
+    said = f"How the lock of the harbour opens: {filler}Turn the brass key twice. {filler}"
+    others = [
+        {"role": "user", "content": f"The lock of the harbour, day {day}. {filler * 3}"} for day in range(40)
+    ]
+    answer = midfold.recall_tool([*others, {"role": "assistant", "content": said}]).handle(
+        {"query": "how does the lock of the harbour open"}
+    )
+    assert "Turn the brass key twice" in answer
+    assert TokenCounter().count_text(answer) <= 4_000

@@ -36,6 +36,9 @@ def check_search(store: Store) -> None:
     hit = store.search("quaxolotl").hits[0]
     marked = [hit.snippet[start:stop] for start, stop in hit.marks]
     promise("a hit shows what was found", marked == ["quaxolotl"] and hit.seq == 0)
+    store.append(session, [say(f"axolotl {number} " + "swims on " * 200) for number in range(3)])
+    shown = [len(hit.snippet) for hit in store.search("axolotl", snippet_chars=(900, 200)).hits]
+    promise("as much of each hit is shown as was asked for", shown[0] > 800 > 210 > max(shown[1:]))
 
 
 def check_questions(store: Store) -> None:

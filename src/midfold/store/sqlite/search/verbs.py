@@ -3,8 +3,9 @@
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
-from midfold.search import Snippet, make_snippet, make_substring_snippet, read_query
+from midfold.search import SNIPPET_CHARS, Snippet, make_snippet, make_substring_snippet, read_query
 from midfold.store.codec import DAMAGED_TEXT, DamagedRow, stored_texts
 from midfold.store.sqlite.fold_rows import find_fold, find_history
 from midfold.store.sqlite.row_scan import UNREADABLE
@@ -35,9 +36,11 @@ class SqliteSearch(TenantStore):
         until: float | None = None,
         order: Order = Order.RELEVANCE,
         limit: int = 20,
+        snippet_chars: Sequence[int] = (SNIPPET_CHARS,),
     ) -> SearchResults:
         """Find messages by words, questions, phrases and prefixes; no query is an error."""
-        request = SearchRequest(query, session_id, role, tool, since, until, Order(order), limit)
+        shown = tuple(snippet_chars) or (SNIPPET_CHARS,)
+        request = SearchRequest(query, session_id, role, tool, since, until, Order(order), limit, shown)
         is_whole = self._database.index_all()
         found = self._database.read_around_damage(
             lambda each: _search(each, self._tenant, request),
@@ -70,6 +73,11 @@ class SearchRequest:
     until: float | None
     order: Order
     limit: int
+    snippet_chars: tuple[int, ...]
+
+    def chars_at(self, place: int) -> int:
+        """Return how much of a hit is shown."""
+        return self.snippet_chars[min(place, len(self.snippet_chars) - 1)]
 
 
 def _search(connection: sqlite3.Connection, tenant: str, request: SearchRequest) -> SearchResults:
@@ -87,7 +95,10 @@ def _search(connection: sqlite3.Connection, tenant: str, request: SearchRequest)
     )
     query = read_query(request.query)
     found = find(connection, query, filters, order=request.order, limit=request.limit)
-    hits = tuple(_hit(row, lambda texts: make_snippet(texts, query)) for row in found.rows)
+    hits = tuple(
+        _hit(row, partial(make_snippet, query=query, chars=request.chars_at(place)))
+        for place, row in enumerate(found.rows)
+    )
     return SearchResults(hits, found.is_incomplete)
 
 
@@ -109,7 +120,8 @@ def _search_damaged(connection: sqlite3.Connection, tenant: str, request: Search
             and (request.until is None or row.created_at < request.until)
         )
         if is_wanted:
-            hits.append(_hit(row, lambda texts: make_snippet(texts, query)))
+            cut_out = partial(make_snippet, query=query, chars=request.chars_at(len(hits)))
+            hits.append(_hit(row, cut_out))
         if len(hits) >= request.limit:
             break
     return SearchResults(tuple(hits), is_incomplete=True)
