@@ -13,8 +13,8 @@ from midfold.gateway.session import GatewaySession
 from midfold.gateway.turns import ClientTurn
 from midfold.messages import ToolCall, texts_of
 from midfold.offload import READER, FileSession, FileSink, OutputReader, read_tool_schema
-from midfold.search import ANSWER_CHARS, Origin
-from midfold.store import Hit, Store
+from midfold.search import Origin
+from midfold.store import Hit, Store, search_passages
 from midfold.texts import read_text
 from midfold.wire import parse
 from midfold.wire.apis import convert_tools
@@ -94,7 +94,7 @@ class RecallTools:
         query = given.get("query")
         if not isinstance(query, str) or not query.strip():
             return "Error: give a query, or the id of a message."
-        found = self.store.search(query, session_id=session.id, limit=_MOST_HITS, snippet_chars=ANSWER_CHARS)
+        found = search_passages(self.store, query, session_id=session.id, limit=_MOST_HITS)
         hits = [hit for hit in found.hits if hit.origin is not Origin.SUMMARY]
         return "\n".join(map(_show_hit, hits)) or "[nothing was found]"
 

@@ -10,6 +10,7 @@ from midfold.store.base import SessionStore, Store
 from midfold.store.codec import pack_value
 from midfold.store.figures import ActiveConversation, CallSum, ConversationFigures
 from midfold.store.held_lease import HeldLease
+from midfold.store.passages import search_passages
 from midfold.store.urls import open_store, read_path
 from midfold.store.values import (
     LEASE_SECONDS,
@@ -97,6 +98,7 @@ __all__ = [
     "read_facts",
     "read_path",
     "replace_damaged",
+    "search_passages",
 ]
 
 _FOLDS = ("fold_from_json", "fold_to_json")

@@ -58,14 +58,22 @@ def test_what_cannot_be_searched_is_said_in_one_line():
             midfold.recall_tool(odd)
 
 
-def test_an_answer_holds_the_passage_and_stays_small():
-    filler = "The crew waited for the tide and mended nets. " * 12
-    said = f"How the lock of the harbour opens: {filler}Turn the brass key twice. {filler}"
-    others = [
-        {"role": "user", "content": f"The lock of the harbour, day {day}. {filler * 3}"} for day in range(40)
-    ]
-    answer = midfold.recall_tool([*others, {"role": "assistant", "content": said}]).handle(
-        {"query": "how does the lock of the harbour open"}
-    )
-    assert "Turn the brass key twice" in answer
+@pytest.mark.parametrize(
+    ("topic", "filler", "said", "question"),
+    [
+        (
+            "harbour",
+            "The crew waited for the tide. ",
+            "Turn the brass key twice.",
+            "how is the harbour opened",
+        ),
+        ("港口", "船员们等待涨潮并修补渔网。", "铜钥匙要转两圈。", "港口的水闸怎么打开"),
+    ],
+)
+def test_an_answer_holds_the_passage_and_stays_small(topic, filler, said, question):
+    messages = [{"role": "user", "content": f"{topic}, day {day}. {filler * 60}"} for day in range(40)]
+    messages.append({"role": "assistant", "content": f"{question}: {filler * 8}{said} {filler * 60}"})
+    answer = midfold.recall_tool(messages).handle({"query": question})
+    assert said in answer
+    assert answer.count(topic) >= 10
     assert TokenCounter().count_text(answer) <= 4_000

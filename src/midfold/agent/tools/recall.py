@@ -10,8 +10,8 @@ from midfold.agent.tools.registry import Tool, ToolFailed, tool
 from midfold.errors import StoreError
 from midfold.messages import texts_of
 from midfold.offload import READER, OutputReader, OutputSink, read_tool_schema
-from midfold.search import ANSWER_CHARS, Origin
-from midfold.store import Hit, Order, SessionStore
+from midfold.search import Origin
+from midfold.store import Hit, SessionStore, search_passages
 from midfold.wire import parse
 
 MAX_HITS = 20
@@ -110,9 +110,7 @@ def output_tool(sink: Callable[[], OutputSink]) -> Tool:
 
 
 def _search(store: SessionStore, query: str, session_id: str | None) -> list[str]:
-    found = store.search(
-        query, session_id=session_id, order=Order.RELEVANCE, limit=MAX_HITS, snippet_chars=ANSWER_CHARS
-    )
+    found = search_passages(store, query, session_id=session_id, limit=MAX_HITS)
     more = ["[there may be more]"] if found.is_incomplete or len(found.hits) == MAX_HITS else []
     return [*map(_format_hit, found.hits), *(more if found.hits else [])]
 
