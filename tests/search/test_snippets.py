@@ -72,3 +72,10 @@ def test_marks_lie_inside_of_a_text_that_can_be_printed(said, query):
 def test_a_huge_message_is_shown_quickly(piece):
     query = read_query('foo "f f f" 安装 fo*')
     assert is_linear(lambda size: make_snippet([piece * size], query), 1_000_000)
+
+
+def test_words_of_the_same_meaning_show_where_the_own_ones_do_not():
+    text = "Nothing here. " * 40 + "The directories were erased on Monday. " + "Nothing there. " * 40
+    shown = make_snippet([text], read_query("which folder was deleted"))
+    assert "The directories were erased" in shown.text
+    assert [shown.text[mark.start : mark.stop] for mark in shown.marks] == ["directories", "erased"]

@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeAlias
 
 from midfold.late_patterns import compile_late
 from midfold.search.query import Query, Term
-from midfold.search.terms import STEMS
+from midfold.search.terms import STEMS, is_unspaced
 from midfold.search.words import UNSPACED, fold
 
 SNIPPET_CHARS = 160
@@ -59,14 +59,24 @@ class Snippet:
 
 
 def make_snippet(texts: Iterable[str], query: Query, *, chars: int = SNIPPET_CHARS) -> Snippet:
-    """Return the piece of a message that shows most of what was looked for; its beginning if none shows."""
+    """Return the piece of a message that shows most of what was looked for; its beginning if none shows.
+
+    Words of the same meaning are shown where none of the query's own are.
+    """
+    said = tuple(texts)
     heaviest = max((term.weight for term in query.terms), default=1.0)
-    finders = [
-        _Finder(partial(_find_term, _patterns(term), term), term.weight)
-        for term in query.terms
-        if term.weight > heaviest / 4  # a word that only asks shows nothing
+    own = [term for term in query.terms if term.weight > heaviest / 4]  # a word that only asks shows nothing
+    shown = _make(said, _finders(own), chars)
+    if shown.marks or not query.related:
+        return shown
+    related = [
+        Term((term,), stem="" if is_unspaced(term) else term) for group in query.related for term in group
     ]
-    return _make(texts, finders, chars)
+    return _make(said, _finders(related), chars)
+
+
+def _finders(terms: Iterable[Term]) -> list["_Finder"]:
+    return [_Finder(partial(_find_term, _patterns(term), term), term.weight) for term in terms]
 
 
 def make_substring_snippet(texts: Iterable[str], substring: str, *, chars: int = SNIPPET_CHARS) -> Snippet:
