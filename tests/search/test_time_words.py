@@ -17,6 +17,8 @@ from midfold.search.time_words import says_when
         "во вторник",
         "昨天到的",
         "来週です",
+        "released in 2024",
+        "3月15日",
         "어제는 쉬었다",
     ],
 )

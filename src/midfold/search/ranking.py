@@ -122,8 +122,16 @@ def _alike_last(found: list[Ranked], readings: Mapping[int, Reading], limit: int
             break
         terms = readings[each.number].terms
         is_alike = len(terms) >= _LEAST_ALIKE_TERMS and any(
-            len(terms & other) >= _ALIKE * len(terms | other)
-            for other in (readings[better.number].terms for better in kept)
+            _are_alike(terms, readings[better.number].terms) for better in kept
         )
         (alike if is_alike else kept).append(each)
     return kept + alike
+
+
+def _are_alike(terms: frozenset[str], others: frozenset[str]) -> bool:
+    """Whether most of all terms of two texts are in both."""
+    few, many = sorted((len(terms), len(others)))
+    if few < _ALIKE * many:
+        return False
+    common = len(terms & others)
+    return common >= _ALIKE * (few + many - common)

@@ -20,7 +20,6 @@ _READ_CHARS = 20_000
 # A message counts as a whole and by its words alone, so that a file in the arguments of a call neither
 # drowns the sentence before it nor answers in its place.
 _WHOLE, _SAID, _CARRIED = 0.5, 0.5, 0.3
-_DATED_CHARS = 2_000
 _PASSAGE = 0.2
 _PASSAGE_TERMS = 60
 _NEXT_TO = 0.4
@@ -32,7 +31,6 @@ _WHEN_WEIGHT = 1.1
 _WHEN = compile_late(
     r"\b(?:when|what (?:date|day|month|year|time)|cuándo|quand|wann)\b|什么时候|何时|いつ|何日|언제", re.I
 )
-_DATE = compile_late(r"\b(?:(?:19|20)\d\d|\d{1,2}:\d\d)\b|\d[年月日년월일]")
 
 _Places = list[tuple[int, str]]
 
@@ -86,7 +84,7 @@ class Asked:
         own = self._own(said_terms, carried_terms, distinct)
         if chars > _READ_CHARS:  # what stands further down is known to the index alone
             own = max(own, estimate(known, int(distinct)))
-        return Reading(own, self._weight(document, said, terms), distinct, terms)
+        return Reading(own, self._weight(document, terms), distinct, terms)
 
     def _fits(self, document: Document) -> bool:
         tree = self._query.loose
@@ -168,12 +166,12 @@ class Asked:
             for term in seen
         )
 
-    def _weight(self, document: Document, text: str, terms: frozenset[str]) -> float:
+    def _weight(self, document: Document, terms: frozenset[str]) -> float:
         weight = _ROLE_WEIGHTS.get(document.role, 1.0)
         if document.origin is Origin.SUMMARY:
             return _SUMMARY_WEIGHT
         if document.role == self._author:
             weight *= _AUTHOR_WEIGHTS.get(self._author, 1.0)
-        if self._asks_when and (says_when(terms) or _DATE.search(text, 0, _DATED_CHARS)):
+        if self._asks_when and says_when(terms):
             weight *= _WHEN_WEIGHT
         return weight
