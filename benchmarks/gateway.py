@@ -1,8 +1,9 @@
-"""What the gateway adds to a request and to a stream, and what it holds in memory.
+"""What the gateway adds to a request and to a stream, what it holds in memory, and what it changes.
 
 Upstream, gateway and client are three processes on loopback. `python -m benchmarks.gateway` prints all
-figures; `latency`, `streams` and `slow` as an argument print one kind. Other gateways are measured beside it
-where their commands are given: `--beside "NAME=COMMAND"`, in which `{upstream}` and `{port}` stand for ports.
+figures; `latency`, `streams`, `slow` and `conversations` as an argument print one kind. Other gateways are
+measured beside it where their commands are given: `--beside "NAME=COMMAND"`, in which `{upstream}` and
+`{port}` stand for ports.
 """
 
 import argparse
@@ -10,6 +11,7 @@ import asyncio
 import http.client
 import json
 import os
+import random
 import re
 import shlex
 import socket
@@ -24,16 +26,39 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
 
+from benchmarks.gateway_conversations import conversations
 from benchmarks.timing import report
 from midfold.testing import transcript
+from midfold.tokens import TokenCounter
+from midfold.wire import parse
 
 ROUNDS = 60
-SIZES = ((100, 156_000, 5.0), (400, 642_000, 15.0))
-"""messages, bytes, and the goal in milliseconds"""
+_WARMING = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """A conversation to measure with, and what may be added to each of its requests."""
+
+    messages: int
+    tokens: int
+    body_bytes: int
+    goal_ms: float
+    model: str = "gpt-5-mini"
+
+
+SIZES = (
+    Size(100, 46_000, 160_000, 5.0),
+    Size(400, 180_000, 642_000, 15.0, "gpt-4.1"),
+    Size(400, 180_000, 642_000, 15.0),
+)
+"""The last is folded: it is over the threshold of its model's window."""
 STREAMS, STREAM_SECONDS, STREAM_PACE = 500, 120, 0.5
 READERS, READER_BYTES, READER_RATE = 200, 20_000_000, 2_000
 _PATH = "/v1/chat/completions"
 _START_SECONDS = 180.0
+_WORDS = ("the", "tariff", "zone", "was", "checked", "against", "src/meters", "and", "is", "2.40", "a day;")
+_WORDS_PER_NUMBER = 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,16 +145,25 @@ def _wait_for(port: int) -> None:
     raise TimeoutError(f"nothing listens on port {port}")
 
 
-def make_body(messages: int, size: int, number: int) -> bytes:
+def make_body(messages: int, size: int, number: int, model: str = "gpt-5-mini") -> bytes:
     """Return a request of about so many bytes; `number` is the conversation."""
     items = transcript("openai_chat", seed=number, turns=messages // 3, steps=1, result_chars=100)[:messages]
     chars = (size - len(json.dumps(items))) // max(sum(item["role"] == "tool" for item in items), 1)
-    for index, item in enumerate(items):
+    chance = random.Random(number)
+    for item in items:
         if item["role"] == "tool":
-            words = " ".join(f"line {index * 7919 + word} of {number}" for word in range(chars // 12))
-            item["content"] = words[:chars]
-    body = {"model": "gpt-5-mini", "messages": items, "stream": False}
+            item["content"] = _write_result(chance, chars)
+    body = {"model": model, "messages": items, "stream": False}
     return json.dumps(body, ensure_ascii=False).encode()
+
+
+def _write_result(chance: random.Random, chars: int) -> str:
+    """Write a tool result of which a token is 3.4 to 3.6 characters, as in agents' conversations."""
+    words = [
+        chance.choice(_WORDS) if index % _WORDS_PER_NUMBER else str(chance.randrange(10**6))
+        for index in range(chars // 4)
+    ]
+    return " ".join(words)[:chars]
 
 
 def measure_latency(port: int, bodies: list[bytes]) -> list[float]:
@@ -162,11 +196,11 @@ class Added:
     cpu: float
 
 
-def grow_bodies(messages: int, size: int) -> list[bytes]:
+def grow_bodies(size: Size) -> list[bytes]:
     """Return the requests of a conversation that grows by a turn each time."""
-    grown = json.loads(make_body(messages, size, messages))
+    grown = json.loads(make_body(size.messages, size.body_bytes, size.messages, size.model))
     bodies = []
-    for number in range(ROUNDS + 5):
+    for number in range(ROUNDS + _WARMING):
         reply = {"role": "assistant", "content": f"It is done, the {number}th time."}
         say = {"role": "user", "content": f"And turn {number}?"}
         grown["messages"] = [*grown["messages"], reply, say]
@@ -176,25 +210,25 @@ def grow_bodies(messages: int, size: int) -> list[bytes]:
 
 def measure_added(places: Places, bodies: list[bytes], direct: float) -> Added:
     """Measure what a gateway adds to requests that take `direct` without it; its first five warm it."""
-    through = measure_latency(places.gateway, bodies[:5])
+    through = measure_latency(places.gateway, bodies[:_WARMING])
     before = places.cpu_ms
-    through += measure_latency(places.gateway, bodies[5:])
+    through += measure_latency(places.gateway, bodies[_WARMING:])
     cpu = (places.cpu_ms - before) / ROUNDS
-    added = sorted(each - direct for each in through[5:])
+    added = sorted(each - direct for each in through[_WARMING:])
     return Added(statistics.median(added), added[int(len(added) * 0.99)], through[0] - direct, cpu)
 
 
 def latency(places: Places, others: Sequence[Places] = ()) -> None:
     """Print what the gateway adds to a request of a conversation that grows, and others beside it."""
-    for messages, size, goal in SIZES:
-        bodies = grow_bodies(messages, size)
-        direct = statistics.median(measure_latency(places.upstream, bodies)[5:])
+    for size in SIZES:
+        bodies = grow_bodies(size)
+        direct = statistics.median(measure_latency(places.upstream, bodies)[_WARMING:])
         ours = measure_added(places, bodies, direct)
-        size_kb = len(bodies[0]) // 1_000
+        tokens, size_kb = _count_tokens(bodies[0]) // 1_000, len(bodies[0]) // 1_000
         report(
-            f"added to {messages} messages, {size_kb} KB: p50, p99, the first one",
+            f"{tokens}k tokens, {size.messages} messages, {size_kb} KB, {size.model}: p50, p99, first",
             f"{ours.p50:.1f}, {ours.p99:.1f}, {ours.first:.0f} ms",
-            f"{goal:.0f} ms",
+            f"{size.goal_ms:.0f} ms",
         )
         report("processor time of each, recording included", f"{ours.cpu:.1f} ms", "-")
         for other in others:
@@ -208,6 +242,11 @@ def latency(places: Places, others: Sequence[Places] = ()) -> None:
     report("memory after that", f"{places.rss_mb:.0f} MB", "130 MB")
     for other in others:
         report(f"memory of {other.name}", f"{other.rss_mb:.0f} MB", "-")
+
+
+def _count_tokens(body: bytes) -> int:
+    decoded = json.loads(body)
+    return sum(map(TokenCounter(decoded["model"]), parse(decoded["messages"], "openai_chat")))
 
 
 async def read_stream(port: int, query: str, body: bytes, delays: list[float], rate: float = 0.0) -> int:
@@ -293,7 +332,7 @@ def main() -> None:
     with ExitStack() as stack:
         places = stack.enter_context(running())
         others = [stack.enter_context(running_beside(each, places.upstream)) for each in given.beside]
-        for name in given.wanted or ["latency", "streams", "slow"]:
+        for name in given.wanted or ["latency", "streams", "slow", "conversations"]:
             match name:
                 case "latency":
                     latency(places, others)
@@ -301,6 +340,8 @@ def main() -> None:
                     streams(places)
                 case "slow":
                     slow(places)
+                case "conversations":
+                    conversations()
 
 
 if __name__ == "__main__":
