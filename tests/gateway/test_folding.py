@@ -7,6 +7,7 @@ import pytest
 from midfold.config import load_settings
 from midfold.gateway.hygiene import HygieneGate
 from midfold.testing import Reply, Upstream, transcript
+from support.gateway_clients import SdkAgent, answer_as_an_agent
 
 LONG = "\n".join(f"line {number}: {number * 7919 % 1000}" for number in range(8_000))
 
@@ -119,3 +120,25 @@ def test_the_hygiene_gate_lies_at_its_share_and_never_below_the_threshold(
 ):
     gate = HygieneGate(load_settings(environment={"MIDFOLD_HOME": "nowhere"}).gateway.hygiene)
     assert gate.is_over(tokens, messages, window_tokens=100_000, threshold_tokens=threshold) is is_over
+
+
+class Numbering(SdkAgent):
+    """Says with each message, beside its words, in which turn it is sent."""
+
+    def body(self):
+        body = super().body()
+        return body | {"messages": [{**item, "sent_in": self.turns} for item in body["messages"]]}
+
+
+def test_a_gateway_that_knows_a_conversation_sends_what_a_new_one_does(gateway):
+    with Upstream(answer_as_an_agent) as up:
+        running = gateway(up, model__context_length=8_000)
+        client = Numbering(running.ask)
+        for number in range(12):
+            client.turn(f"Look at zone {number}.")
+            running.settle()
+        assert client.folds[-1] >= 1
+        again = client.body() | {"stream": False}
+        running.ask(client.path, again)
+        gateway(up, model__context_length=8_000).ask(client.path, again)
+        assert up.requests[-1].body == up.requests[-2].body

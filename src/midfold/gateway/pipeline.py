@@ -7,6 +7,7 @@ the client sent it, and the client is told.
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from midfold.config import Settings
 from midfold.engines import FoldingEngine
@@ -163,7 +164,8 @@ class RequestPipeline:
             if shortened.is_changed:
                 messages, chain = shortened.messages, chain_digests(shortened.messages)
                 offloaded = len(shortened.offloaded) + len(shortened.cut)
-        found = apply_stored_folds(self._engines.store, messages, chain, session.stored_id)
+        keep = partial(session.folded.keep, dialect=turn.request.dialect)
+        found = apply_stored_folds(self._engines.store, messages, chain, session.stored_id, keep)
         return self._draft(turn, found, offloaded)
 
     def _draft(self, turn: ClientTurn, found: FoldedHistory, offloaded: int) -> _Draft:

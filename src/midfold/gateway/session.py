@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from midfold.concurrency import FairLock
 from midfold.engines import FoldingEngine
+from midfold.gateway.folds import FoldMemo
 from midfold.keys import KeyBudget
 from midfold.messages import Message
 
@@ -46,6 +47,7 @@ class GatewaySession:
         self.engine: FoldingEngine | None = None
         self.turnstile = FairLock()
         self.known = KnownItems()
+        self.folded = FoldMemo()
         self.write_lock = threading.Lock()
         """held while messages and usage are written"""
         self.ends: deque[bytes] = deque(maxlen=_MOST_ENDS)

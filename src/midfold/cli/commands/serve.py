@@ -3,9 +3,11 @@
 The gateway is loaded when it is served, not for its help.
 """
 
+import ctypes
 import logging
 import signal
 import sys
+from contextlib import suppress
 
 import click
 
@@ -26,6 +28,9 @@ Settings: gateway.*, compression.* and model.* (midfold config show).
 Beyond loopback the gateway needs a key: MIDFOLD_GATEWAY_KEY.
 """
 _SWITCH_SECONDS = 0.001
+_MOST_ARENAS, _TRIM_THRESHOLD = -8, -1
+"""Options of glibc's allocator."""
+_TRIM_BYTES = 128 * 1024
 
 
 @click.command(epilog=_EPILOG)
@@ -43,6 +48,7 @@ def command(host: str | None, port: int | None, no_store: bool, verbose: bool) -
     """
     from midfold.gateway import GatewayServer, create_app, make_formatter, start_exporting
 
+    _give_memory_back()
     settings = load_settings(flags={"gateway.host": host, "gateway.port": port})
     if settings.gateway.tracing:
         start_exporting()
@@ -60,6 +66,14 @@ def command(host: str | None, port: int | None, no_store: bool, verbose: bool) -
     sys.setswitchinterval(_SWITCH_SECONDS)
     server.run()
     return 0 if server.has_started else 1
+
+
+def _give_memory_back() -> None:
+    """Have the allocator return what requests leave: by itself it keeps some for each thread, and for long."""
+    with suppress(OSError, AttributeError, TypeError):  # elsewhere than on glibc
+        allocator = ctypes.CDLL(None)
+        allocator.mallopt(_MOST_ARENAS, 1)
+        allocator.mallopt(_TRIM_THRESHOLD, _TRIM_BYTES)
 
 
 def _log_to_stderr(formatter: logging.Formatter, *, verbose: bool) -> None:

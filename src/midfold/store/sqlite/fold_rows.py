@@ -24,6 +24,7 @@ NO_FOLD = Fold()
 """Stands for a fold that cannot be read."""
 # SQLite takes far more, but no list of digests needs to be looked up at once.
 _TOGETHER = 500
+_NEWEST = 16
 # By so many bytes of a chained digest messages are found; the whole of it is compared then.
 _LINK_BYTES = 8
 _MOST_READ = 64
@@ -119,14 +120,18 @@ def find_history(
 def _find_history(
     connection: sqlite3.Connection, tenant: str, chain: Sequence[bytes], conversation: str | None
 ) -> KnownHistory | None:
-    for stop in range(len(chain), 0, -_TOGETHER):
-        digests = chain[max(0, stop - _TOGETHER) : stop]
+    stop = len(chain)
+    while stop > 0:
+        # A client mostly adds a few messages to what is known, so that the last digests find it.
+        start = max(0, stop - (_NEWEST if stop == len(chain) else _TOGETHER))
+        digests = chain[start:stop]
         rows = _find_said(connection, tenant, digests, conversation)
         if rows:
             positions = {digest: position for position, digest in enumerate(digests)}
             newest = max((row.chained for row in rows), key=positions.__getitem__)
             rows = [row for row in rows if row.chained == newest]
             return _choose(connection, tenant, rows, chain.index(newest), chain.count(newest))
+        stop = start
     return None
 
 
