@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 MOST_HEADER_BYTES = 128 * 1024
 """Some more than the application takes, which can say so in the words of its API."""
-_SEND_BYTES = 128 * 1024
+_SEND_BYTES = 16 * 1024
+_HELD_BYTES = 16 * 1024
 _LATE = b"408 Request Timeout"
 _TOO_LARGE = b"431 Request Header Fields Too Large"
 
@@ -99,7 +100,8 @@ def limit_protocol(*, most_connections: int, header_seconds: float) -> "type[Htt
 
 
 def _limit_sending(transport: asyncio.Transport) -> None:
-    """Let the system keep little of what a slow client has not read; it would take megabytes."""
+    """Keep little of what a slow client has not read; the system would take megabytes."""
+    transport.set_write_buffer_limits(high=_HELD_BYTES)
     line = transport.get_extra_info("socket")
     if line is not None:
         line.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BYTES)

@@ -29,6 +29,8 @@ DEFAULT_MAX_CONNECTIONS = 512
 # Headers of an answer that is passed on: cookies and policies of large providers come to a few KB.
 _MAX_HEADER_BYTES = 64 * 1024
 _SWITCHING_PROTOCOLS = 101
+_READ_BYTES = 16 * 1024
+"""Read of an answer at once, and held before it is read: a client that reads slowly leaves it in memory."""
 
 
 class Transport:
@@ -126,7 +128,7 @@ class Transport:
         upload = body if isinstance(body, Upload) else None
         try:
             async with asyncio.timeout(self._timeouts.headers) as deadline:
-                return await session.request(
+                response = await session.request(
                     method,
                     target,
                     data=upload.start(deadline) if upload else body,
@@ -139,6 +141,8 @@ class Transport:
                     max_line_size=_MAX_HEADER_BYTES,
                     max_field_size=_MAX_HEADER_BYTES,
                 )
+                _limit_reading(response)
+                return response
         except (aiohttp.ClientError, OSError, ValueError) as error:
             failure = self._describe_failure(error)
         raise failure
@@ -167,6 +171,7 @@ class Transport:
                 cookie_jar=aiohttp.DummyCookieJar(),
                 timeout=aiohttp.ClientTimeout(total=None, connect=self._timeouts.connect),
                 trust_env=False,
+                read_bufsize=_READ_BYTES,
             )
         if self._loop is not loop:
             raise RuntimeError("this model is open in another event loop; open one in each")
@@ -235,7 +240,7 @@ class Answer:
             return rest
         try:
             async with asyncio.timeout(self._idle_seconds):
-                return await self._content.readany()
+                return await self._content.read(_READ_BYTES)
         except TimeoutError:
             failure = ConnectionBroken(f"nothing more came for {self._idle_seconds:g} s", may_pass=False)
         except (aiohttp.ClientError, OSError, RuntimeError, ValueError) as error:
@@ -251,6 +256,13 @@ class Answer:
         if error is not None:
             self._content.set_exception(error)
         return rest
+
+
+def _limit_reading(response: aiohttp.ClientResponse) -> None:
+    """Take no more from the system at once than is held; asyncio takes 256 KB."""
+    transport = response.connection.transport if response.connection is not None else None
+    if isinstance(getattr(transport, "max_size", None), int):
+        transport.max_size = _READ_BYTES  # type: ignore[union-attr]
 
 
 def _replacing(headers: Iterable[tuple[str, str]]) -> aiohttp.ClientMiddlewareType:

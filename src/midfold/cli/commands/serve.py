@@ -69,7 +69,7 @@ def command(host: str | None, port: int | None, no_store: bool, verbose: bool) -
 
 
 def _give_memory_back() -> None:
-    """Have the allocator return what requests leave: by itself it keeps some for each thread, and for long."""
+    """Have the allocator return what requests leave; by itself it keeps some for each thread."""
     with suppress(OSError, AttributeError, TypeError):  # elsewhere than on glibc
         allocator = ctypes.CDLL(None)
         allocator.mallopt(_MOST_ARENAS, 1)
