@@ -147,6 +147,16 @@ def test_a_cut_prompt_is_flagged_by_the_usage_that_is_reported(gateway):
     assert "far fewer tokens reported" in answer.changes["x-midfold-warning"]
 
 
+def test_more_reported_than_the_window_holds_is_flagged(gateway):
+    body = {"model": "any", "messages": [{"role": "user", "content": "word " * 3_000}]}
+    with Upstream([Reply("ok", usage=CanonicalUsage(9_000, 5))], then=Reply("ok")) as up:
+        running = gateway(up, model__context_length=8_000)
+        running.ask("/v1/chat/completions", body)
+        running.settle()
+        answer = running.ask("/v1/chat/completions", body)
+    assert "more tokens reported than the window holds" in answer.changes["x-midfold-warning"]
+
+
 def test_a_stop_ends_streams_with_an_error_event(settings_for, run_gateway):
     text = " ".join(f"word{number}" for number in range(400))
     with Upstream(Reply(text, fault=DeliveryFault(chunk_seconds=0.05))) as up:

@@ -4,6 +4,7 @@ import json
 import random
 import socket
 import time
+from pathlib import Path
 
 import pytest
 
@@ -18,6 +19,7 @@ PATHS = {
     "/v1/messages": ("messages", "message_stop"),
     "/v1/responses": ("input", "response.completed"),
 }
+LEAVING = 100
 LONG = " ".join(f"word{number}" for number in range(120))
 
 
@@ -119,20 +121,33 @@ def open_stream(running, up, path="/v1/chat/completions"):
     return line
 
 
-def test_a_client_that_leaves_cancels_the_upstream(gateway):
+def leave(running, up, count):
+    """Have so many clients leave in the middle of an answer that would take a minute."""
+    lines = [open_stream(running, up) for _ in range(count)]
+    assert all(line.recv(10) for line in lines)
+    up.wait_until(lambda: up.open_connections >= count)
+    started = time.monotonic()
+    for line in lines:
+        line.close()
+    up.wait_until(lambda: up.open_connections <= 1)
+    assert time.monotonic() - started < LONG_SECONDS
+    running.settle()
+    assert running.ask("/v1/models", method="GET").status == 200
+
+
+def count_open_files():
+    folder = Path("/proc/self/fd")
+    return len(list(folder.iterdir())) if folder.exists() else 0
+
+
+def test_clients_that_leave_cancel_the_upstream_and_leave_nothing_open(gateway, caplog):
     with Upstream(Reply(LONG, fault=DeliveryFault(chunk_seconds=0.5))) as up:
         running = gateway(up)
-        lines = [open_stream(running, up) for _ in range(20)]
-        for line in lines:
-            assert line.recv(10)
-        up.wait_until(lambda: up.open_connections == 20)
-        started = time.monotonic()
-        for line in lines:
-            line.close()
-        up.wait_until(lambda: up.open_connections == 0)
-        assert time.monotonic() - started < LONG_SECONDS  # the answer would take a minute
-        running.settle()
-        assert running.ask("/v1/models", method="GET").status == 200
+        leave(running, up, 5)
+        before = count_open_files()
+        leave(running, up, LEAVING)
+        assert count_open_files() <= before + 2
+    assert len([record for record in caplog.records if record.name == "midfold.gateway"]) <= LEAVING
 
 
 def test_a_client_that_leaves_before_the_answer_cancels_the_upstream(gateway):
