@@ -71,23 +71,27 @@ def test_no_words_in_an_error_begin_an_event_of_their_own(dialect):
         assert words in str(list(json.loads(events[0].data).values())).encode().decode("unicode-escape")
 
 
+def make_stream(chance):
+    """Make a stream of lines of any kind, and the sizes of the pieces that it comes in."""
+    end = chance.choice(("\n\n", "\r\n\r\n", "\r\r"))
+    kinds = ["data: {}", ": comment", "event: ping", "data:", "id: 1", "data: Grüße " * 9]
+    lines = [chance.choice(kinds) for _ in range(chance.randint(1, 30))]
+    content = (chance.choice(["", "\ufeff"]) + end.join(lines) + chance.choice(["", end])).encode()
+    return content, tuple(chance.randint(1, 40) for _ in range(5))
+
+
 @pytest.mark.slow
 def test_streams_in_any_pieces_pass_byte_for_byte(gateway):
     chance = random.Random(4)
-    ends = ("\n\n", "\r\n\r\n", "\r\r")
-    for _ in range(60):
-        end = chance.choice(ends)
-        lines = [
-            chance.choice(["data: {}", ": comment", "event: ping", "data:", "id: 1", "data: Grüße " * 9])
-            for _ in range(chance.randint(1, 30))
-        ]
-        content = (chance.choice(["", "\ufeff"]) + end.join(lines) + chance.choice(["", end])).encode()
-        pieces = tuple(chance.randint(1, 40) for _ in range(5))
-        said = HttpStatus(
-            200, content, {"Content-Type": "text/event-stream"}, fault=DeliveryFault(pieces=pieces)
-        )
-        with Upstream(said) as up:
-            assert ask_for_stream(gateway(up), "/v1/chat/completions").body == content
+    streams = [make_stream(chance) for _ in range(300)]
+    said = [
+        HttpStatus(200, content, {"Content-Type": "text/event-stream"}, fault=DeliveryFault(pieces=pieces))
+        for content, pieces in streams
+    ]
+    with Upstream(said) as up:
+        running = gateway(up)
+        for content, _ in streams:
+            assert ask_for_stream(running, "/v1/chat/completions").body == content
 
 
 def test_a_line_of_ten_megabytes_passes(gateway):

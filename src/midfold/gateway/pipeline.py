@@ -14,7 +14,7 @@ from midfold.engines import FoldingEngine
 from midfold.errors import DialectError, EngineContractError, MidfoldError, SessionEnded, StoreError
 from midfold.folding import Compression, state_to_json
 from midfold.gateway.engines import STATE, EngineFactory
-from midfold.gateway.folds import FoldedHistory, apply_stored_folds, count_kept
+from midfold.gateway.folds import FoldedHistory, FoldMemo, apply_stored_folds, count_kept
 from midfold.gateway.hygiene import HygieneGate
 from midfold.gateway.recall import RecallOffer, RecallTools
 from midfold.gateway.records import Records
@@ -164,6 +164,7 @@ class RequestPipeline:
             if shortened.is_changed:
                 messages, chain = shortened.messages, chain_digests(shortened.messages)
                 offloaded = len(shortened.offloaded) + len(shortened.cut)
+        session.folded = session.folded or FoldMemo()
         keep = partial(session.folded.keep, dialect=turn.request.dialect)
         found = apply_stored_folds(self._engines.store, messages, chain, session.stored_id, keep)
         return self._draft(turn, found, offloaded)

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 from midfold.concurrency import FairLock
 from midfold.engines import FoldingEngine
-from midfold.gateway.folds import FoldMemo
 from midfold.keys import KeyBudget
 from midfold.messages import Message
 
 if TYPE_CHECKING:
+    from midfold.gateway.folds import FoldMemo
     from midfold.gateway.moved_messages import MovedBlock
 
 CLIENT_STATE = "client"
@@ -47,7 +47,8 @@ class GatewaySession:
         self.engine: FoldingEngine | None = None
         self.turnstile = FairLock()
         self.known = KnownItems()
-        self.folded = FoldMemo()
+        self.folded: FoldMemo | None = None
+        """what its folds made of its last request"""
         self.write_lock = threading.Lock()
         """held while messages and usage are written"""
         self.ends: deque[bytes] = deque(maxlen=_MOST_ENDS)
