@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     import uvicorn
 
 _BACKLOG = 1024
+_EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104 - nothing listens there by itself
+"""Addresses that stand for all, and by which this machine calls itself there."""
 _KEEP_ALIVE_SECONDS = 75
 _CONNECTIONS_PER_REQUEST = 4
 """Clients keep connections open between requests."""
@@ -42,8 +44,14 @@ class GatewayServer:
     def url(self) -> str:
         """Where clients find it, without /v1."""
         host = self.app.gateway.settings.gateway.host
-        name = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, host)  # noqa: S104 - it is compared
+        name = _EVERYWHERE.get(host, host)
         return f"http://{f'[{name}]' if ':' in name and '[' not in name else name}:{self.port}"
+
+    @property
+    def described(self) -> str:
+        """Where it listens, for people."""
+        is_everywhere = self.app.gateway.settings.gateway.host in _EVERYWHERE
+        return f"{self.url}, and on every other address of this machine" if is_everywhere else self.url
 
     @property
     def has_started(self) -> bool:

@@ -55,7 +55,7 @@ def command(host: str | None, port: int | None, no_store: bool, verbose: bool) -
     app = create_app(settings, is_stored=not no_store)
     server = GatewayServer(app)
     _log_to_stderr(make_formatter(settings.gateway.log_format), verbose=verbose)
-    click.echo(f"listening  {server.url}", err=True)
+    click.echo(f"listening  {server.described}", err=True)
     for line in app.gateway.describe():
         click.echo(line, err=True)
     click.echo(f"clients    OPENAI_BASE_URL={server.url}/v1  ANTHROPIC_BASE_URL={server.url}", err=True)
