@@ -3,7 +3,7 @@
 `python scripts/run_clients.py --install` makes environments for them in the user's cache. Claude Code and
 Codex come as wheels. `python scripts/run_clients.py [NAME ...]` runs them against a scripted upstream on
 loopback, with dummy keys and an environment of their own, and prints one line for each. It fails where a
-client does.
+client does. With `--recall` the model asks for what was folded before it goes on, unseen by the client.
 """
 
 import argparse
@@ -46,7 +46,7 @@ PACKAGES = {
 """Environments, and what is installed into each; aider pins old versions of the others."""
 
 _CALL_NUMBERS = count(1)
-_RESULTS = ("tool_result", "function_call_output", "custom_tool_call_output", "tool")
+_RECALL, _RECALL_ID = "midfold_recall", "recall_"
 _ARGUMENTS: Mapping[str, Callable[[int], object]] = {
     "read_file": lambda number: {"path": f"src/zone_{number}.py"},
     "Read": lambda number: {"file_path": str(Path.cwd() / f"src/zone_{number}.py")},
@@ -125,17 +125,28 @@ class Provider:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self.recalls = 0
 
     def __call__(self, received: Received) -> Reply:
         newest = next(message for message in reversed(received.messages) if message.role != "system")
         number = sum(1 for message in received.messages if message.role == "assistant")
-        tool = next((name for name in _tool_names(received.json) if name in _ARGUMENTS), None)
-        if newest.role == "tool" or any(part for part in newest.parts if type(part).__name__ == "ToolResult"):
+        names = list(_tool_names(received.json))
+        answered = [result.call_id for result in newest.results]
+        has_recalled = any(call.startswith(_RECALL_ID) for call in answered)
+        if _RECALL in names and not answered:
+            self.recalls += 1
+            return _call(_RECALL, '{"query": "tariff"}', f"{_RECALL_ID}{self.recalls}")
+        if answered and not has_recalled:
             return Reply(f"Done: the tariff is 2.4{number % 10} a day.")
+        tool = next((name for name in names if name in _ARGUMENTS), None)
         if tool is None:
             return Reply(_write_edit(number))
         arguments = json.dumps(_ARGUMENTS[tool](number % TURNS)).replace(str(Path.cwd()), str(self._folder))
-        return Reply("Let me look.", (ToolCall(f"call_{next(_CALL_NUMBERS)}", tool, arguments),))
+        return _call(tool, arguments, f"call_{next(_CALL_NUMBERS)}")
+
+
+def _call(tool: str, arguments: str, call_id: str) -> Reply:
+    return Reply("Let me look.", (ToolCall(call_id, tool, arguments),))
 
 
 def _tool_names(body: Mapping[str, object]) -> Iterator[str]:
@@ -152,18 +163,22 @@ def _write_edit(number: int) -> str:
     return f"Done. {why}\n\n{name}\n```python\n{edit}\n```\n"
 
 
-def run(name: str, client: Client, root: Path) -> str:
+def run(name: str, client: Client, root: Path, *, recall: bool = False) -> str:
     """Run one client in a folder of its own; return what is wrong, or nothing."""
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         _write_files(home / "work" / "src")
-        with Upstream(Provider(home / "work")) as up:
+        provider = Provider(home / "work")
+        with Upstream(provider) as up:
             started = time.monotonic()
-            failed = _talk(client, root, home, up)
+            failed = _talk(client, root, home, up, recall=recall)
             seconds = time.monotonic() - started
             with open_store(home / "midfold" / "sessions.db") as store:
                 wrong = failed or _judge(client, up, store)
                 facts = "" if failed else _describe(up, store)
+                if recall and not wrong:
+                    wrong = "" if provider.recalls else "nothing was recalled"
+                    facts += f", {provider.recalls} recalls"
     print(f"{name:<34} {'FAILED: ' + wrong if wrong else 'ok'}  {facts}  {seconds:.0f} s", flush=True)
     return wrong
 
@@ -177,7 +192,7 @@ def _write_files(folder: Path) -> None:
         (folder / f"zone_{number}.py").write_text(read_file(f"src/zone_{number}.py"), "utf-8")
 
 
-def _talk(client: Client, root: Path, home: Path, up: Upstream) -> str:
+def _talk(client: Client, root: Path, home: Path, up: Upstream, *, recall: bool) -> str:
     """Have the conversation; return why it failed, or nothing."""
     environ = {
         "PATH": os.environ["PATH"],
@@ -186,6 +201,7 @@ def _talk(client: Client, root: Path, home: Path, up: Upstream) -> str:
         "TURNS": str(TURNS),
         "MIDFOLD_HOME": str(home / "midfold"),
         "MIDFOLD_MODEL__CONTEXT_LENGTH": str(client.window),
+        "MIDFOLD_GATEWAY__RECALL": str(recall).lower(),
         "OPENAI_BASE_URL": f"{up.url}/v1",
         "ANTHROPIC_BASE_URL": up.url,
         "OPENAI_API_KEY": "any",
@@ -213,10 +229,22 @@ def _talk(client: Client, root: Path, home: Path, up: Upstream) -> str:
 
 
 def _conversation(up: Upstream) -> list[list[Message]]:
-    """Return the requests of the conversation itself, without those that clients send beside it."""
+    """Return the requests of the conversation, without rounds of recall and what clients send beside it."""
     asked = [received for received in up.requests if received.method == "POST" and received.messages]
-    most = max(len(list(_tool_names(received.json))) for received in asked)
-    return [received.messages for received in asked if len(list(_tool_names(received.json))) == most]
+    most = max(_count_own_tools(received) for received in asked)
+    return [
+        received.messages
+        for received in asked
+        if _count_own_tools(received) == most and not _has_recalled(received.messages)
+    ]
+
+
+def _count_own_tools(received: Received) -> int:
+    return sum(1 for name in _tool_names(received.json) if name != _RECALL)
+
+
+def _has_recalled(messages: Sequence[Message]) -> bool:
+    return any(call.id.startswith(_RECALL_ID) for message in messages for call in message.calls)
 
 
 def _judge(client: Client, up: Upstream, store: Store) -> str:
@@ -244,6 +272,8 @@ def _judge(client: Client, up: Upstream, store: Store) -> str:
     ]
     if len(whole) != 1:
         return f"{len(whole)} of {len(held)} stored conversations have all prompts"
+    if _has_recalled(whole[0]):
+        return "the client saw what the gateway recalled"
     found = store.find_history(chain_digests(whole[0]))
     return "" if found is not None and found.is_end else "the stored messages do not chain"
 
@@ -273,12 +303,15 @@ def main() -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(CLIENTS))
     parser.add_argument("--environments", type=Path, default=CACHE, help="where they are installed")
     parser.add_argument("--install", action="store_true", help="make the environments first")
+    parser.add_argument("--recall", action="store_true", help="let the model read back what was folded")
     given = parser.parse_args()
     if given.install:
         install(given.environments)
     wanted = given.names or list(CLIENTS)
     wrong = [
-        name for name in wanted if run(name, CLIENTS[name], given.environments / CLIENTS[name].environment)
+        name
+        for name in wanted
+        if run(name, CLIENTS[name], given.environments / CLIENTS[name].environment, recall=given.recall)
     ]
     return 1 if wrong else 0
 

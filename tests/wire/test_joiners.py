@@ -115,6 +115,27 @@ def indexes(stream):
     return found
 
 
+def ids(value):
+    """Every id of an answer: beside what is known of it, or of the response in an event."""
+    if not isinstance(value, dict):
+        return set()
+    answers = (value, value.get("response"), value.get("message"))
+    prefixes = ("chatcmpl", "resp", "msg")
+    found = [each["id"] for each in answers if isinstance(each, dict) and isinstance(each.get("id"), str)]
+    return {each for each in found if each.startswith(prefixes)}
+
+
+@pytest.mark.parametrize("dialect", PATHS)
+def test_a_stream_of_two_has_the_id_that_it_began_with(dialect):
+    first = answer_of(dialect, Reply("So.", (RECALL,)), stream=True)
+    second = answer_of(dialect, Reply("It was x."), stream=True)
+    second = second.replace(b"resp_", b"resp_other").replace(b"chatcmpl-", b"chatcmpl-other")
+    events = sse.SseReader()
+    shown = events.feed(join(dialect, first, second))
+    found = [ids(json.loads(event.data)) for event in shown if event.data.startswith("{")]
+    assert len(set().union(*found)) == 1
+
+
 @pytest.mark.parametrize("dialect", PATHS)
 def test_whole_replies_are_joined_alike(dialect):
     bodies = [

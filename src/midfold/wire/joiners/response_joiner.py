@@ -91,8 +91,13 @@ class ResponseJoiner:
             written["sequence_number"] = self._sequence
             self._sequence += 1
         if isinstance(response := item.get("response"), dict):
-            written["response"] = self._without_tools(response)
+            written["response"] = self._identify(self._without_tools(response))
         return event.raw if written == item else write_event(written, event.event)
+
+    def _identify(self, response: Item) -> Item:
+        """The client knows the whole answer by the id that its stream began with."""
+        first = self._earlier[0].get("id") if self._earlier else None
+        return {**response, "id": first} if first and "id" in response else response
 
     def _without_tools(self, response: Item) -> Item:
         """A response repeats the tools of its request."""
