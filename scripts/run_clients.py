@@ -46,6 +46,8 @@ PACKAGES = {
 """Environments, and what is installed into each; aider pins old versions of the others."""
 
 _CALL_NUMBERS = count(1)
+_WRITER = "writer"
+_SUMMARY = "## Goal\nName the tariff of each zone.\n\n## Remaining Work\nGo on with the newest request."
 _RECALL, _RECALL_ID = "midfold_recall", "recall_"
 _ARGUMENTS: Mapping[str, Callable[[int], object]] = {
     "read_file": lambda number: {"path": f"src/zone_{number}.py"},
@@ -128,6 +130,8 @@ class Provider:
         self.recalls = 0
 
     def __call__(self, received: Received) -> Reply:
+        if received.model == _WRITER:
+            return Reply(_SUMMARY)
         newest = next(message for message in reversed(received.messages) if message.role != "system")
         number = sum(1 for message in received.messages if message.role == "assistant")
         names = list(_tool_names(received.json))
@@ -202,6 +206,9 @@ def _talk(client: Client, root: Path, home: Path, up: Upstream, *, recall: bool)
         "MIDFOLD_HOME": str(home / "midfold"),
         "MIDFOLD_MODEL__CONTEXT_LENGTH": str(client.window),
         "MIDFOLD_GATEWAY__RECALL": str(recall).lower(),
+        "MIDFOLD_COMPRESSION__SUMMARY_MODEL": f"scripted/{_WRITER}",
+        "MIDFOLD_COMPRESSION__STRATEGY": "fold",
+        "MIDFOLD_PROVIDERS__SCRIPTED__BASE_URL": f"{up.url}/v1",
         "OPENAI_BASE_URL": f"{up.url}/v1",
         "ANTHROPIC_BASE_URL": up.url,
         "OPENAI_API_KEY": "any",
@@ -230,7 +237,9 @@ def _talk(client: Client, root: Path, home: Path, up: Upstream, *, recall: bool)
 
 def _conversation(up: Upstream) -> list[list[Message]]:
     """Return the requests of the conversation, without rounds of recall and what clients send beside it."""
-    asked = [received for received in up.requests if received.method == "POST" and received.messages]
+    asked = [
+        each for each in up.requests if each.method == "POST" and each.messages and each.model != _WRITER
+    ]
     most = max(_count_own_tools(received) for received in asked)
     return [
         received.messages
@@ -272,10 +281,16 @@ def _judge(client: Client, up: Upstream, store: Store) -> str:
     ]
     if len(whole) != 1:
         return f"{len(whole)} of {len(held)} stored conversations have all prompts"
+    if _count_summaries(up) > len(store.folds()) + 1:  # one may be prepared for the next
+        return f"{_count_summaries(up)} summaries for {len(store.folds())} folds"
     if _has_recalled(whole[0]):
         return "the client saw what the gateway recalled"
     found = store.find_history(chain_digests(whole[0]))
     return "" if found is not None and found.is_end else "the stored messages do not chain"
+
+
+def _count_summaries(up: Upstream) -> int:
+    return sum(received.model == _WRITER for received in up.requests)
 
 
 def _history(store: Store, session_id: str) -> list[Message]:
@@ -287,7 +302,9 @@ def _describe(up: Upstream, store: Store) -> str:
     sent, folds = _conversation(up), len(store.folds())
     before = next((i for i, (one, two) in enumerate(pairwise(sent), 1) if len(two) < len(one)), len(sent))
     beside = len(store.conversations()) - 1
-    return f"{len(sent)} requests, {before} before the first of {folds} folds; {beside} conversations beside"
+    paid = _count_summaries(up)
+    facts = f"{len(sent)} requests, {before} before the first of {folds} folds, {paid} summaries asked for"
+    return f"{facts}; {beside} conversations beside"
 
 
 def install(root: Path) -> None:
