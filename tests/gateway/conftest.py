@@ -16,6 +16,8 @@ from midfold.providers import Timeouts
 from midfold.store import Store, open_store
 from midfold.testing import Upstream
 
+PATIENT = Timeouts(connect=30.0, headers=60.0, idle=60.0, error_body=10.0)
+"""A busy machine is no fault of the upstream."""
 QUICK = Timeouts(connect=1.0, headers=5.0, idle=2.0, error_body=1.0)
 
 
@@ -131,13 +133,19 @@ def gateway(settings_for, store: Store, home: Path) -> Iterator[Callable[..., Ru
 
 
 @pytest.fixture
+def quick() -> Timeouts:
+    """Timeouts for upstreams that never answer."""
+    return QUICK
+
+
+@pytest.fixture
 def run_gateway(store: Store, home: Path):
     """Run a gateway for the life of a block."""
     return lambda settings, **options: running(settings, store, home, **options)
 
 
 @contextmanager
-def running(settings, store, home, *, summarizer=None, timeouts=QUICK) -> Iterator[Running]:
+def running(settings, store, home, *, summarizer=None, timeouts=PATIENT) -> Iterator[Running]:
     app = create_app(settings, store=store, home=home, summarizer=summarizer, timeouts=timeouts)
     with ServerThread(app) as server:
         yield Running(server.url, app)

@@ -87,9 +87,9 @@ def test_an_upstream_that_cannot_be_reached_is_a_bad_gateway(gateway, dialect):
     assert ask(gateway(url), dialect, False).status == 502
 
 
-def test_an_upstream_whose_connection_never_ends_is_given_up(gateway):
+def test_an_upstream_whose_connection_never_ends_is_given_up(gateway, quick):
     with Unreachable() as nowhere:
-        assert ask(gateway(nowhere.url), "openai", False).status == 502
+        assert ask(gateway(nowhere.url, timeouts=quick), "openai", False).status == 502
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)

@@ -107,9 +107,9 @@ def test_a_plain_answer_that_is_cut_ends_with_its_connection(gateway):
     assert answer.broke_off
 
 
-def test_an_upstream_that_falls_silent_is_given_up(gateway):
+def test_an_upstream_that_falls_silent_is_given_up(gateway, quick):
     with Upstream(Reply(LONG, fault=DeliveryFault(cut_at=300, ending=Ending.STALL))) as up:
-        answer = ask_for_stream(gateway(up), "/v1/messages")
+        answer = ask_for_stream(gateway(up, timeouts=quick), "/v1/messages")
     assert "nothing more came for 2 s" in events_of(answer.body)[-1].data
 
 
