@@ -18,7 +18,7 @@ from midfold.testing import Upstream
 
 PATIENT = Timeouts(connect=30.0, headers=60.0, idle=60.0, error_body=10.0)
 """A busy machine is no fault of the upstream."""
-QUICK = Timeouts(connect=1.0, headers=5.0, idle=2.0, error_body=1.0)
+QUICK = Timeouts(connect=1.0, headers=2.0, idle=2.0, error_body=1.0)
 
 
 @dataclass
