@@ -41,3 +41,19 @@ def test_what_it_does_not_ask_for_is_not(said, query):
     tree = read_query(query).tree
     assert tree is not None
     assert not matches(tree, words_in([said]))
+
+
+@pytest.mark.parametrize(
+    ("query", "fits"),
+    [
+        ('"the tide"', True),
+        ('"tide the"', True),
+        ('"tide tide"', False),
+        ('"the the tide tu*"', False),
+        ("tu*", False),
+    ],
+)
+def test_words_next_to_each_other_are_found_where_the_first_comes_several_times(query, fits):
+    tree = read_query(query).tree
+    assert tree is not None
+    assert matches(tree, words_in(["The the tide, the tide"])) is fits

@@ -15,7 +15,7 @@ def words_in(texts: Iterable[str]) -> list[str]:
 
 def matches(tree: Node, words: Sequence[str]) -> bool:
     """Whether these words are what a query asks for."""
-    return _matches(tree, words, [STEMS[word] for word in words])
+    return _matches(tree, words, list(map(STEMS.__getitem__, words)))
 
 
 def _matches(tree: Node, words: Sequence[str], stems: Sequence[str]) -> bool:
@@ -42,11 +42,19 @@ def _has(phrase: Phrase, words: Sequence[str], stems: Sequence[str]) -> bool:
 
 
 def _has_run(words: Sequence[str], wanted: Sequence[str], is_prefix: bool) -> bool:
-    whole, last = list(wanted[:-1]), wanted[-1]
-    for start in range(len(words) - len(wanted) + 1):
-        end = words[start + len(whole)]
-        if (end.startswith(last) if is_prefix else end == last) and list(
-            words[start : start + len(whole)]
-        ) == whole:
+    """Whether words stand next to each other; each place of the first one is tried, and no other."""
+    if is_prefix and len(wanted) == 1:
+        return any(word.startswith(wanted[0]) for word in words)
+    rest, last = list(wanted[:-1]), wanted[-1]
+    start, first = -1, wanted[0]
+    while True:
+        try:
+            start = words.index(first, start + 1)
+        except ValueError:
+            return False
+        stop = start + len(rest)
+        if stop >= len(words):
+            return False
+        end = words[stop]
+        if (end.startswith(last) if is_prefix else end == last) and list(words[start:stop]) == rest:
             return True
-    return False
