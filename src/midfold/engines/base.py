@@ -122,6 +122,10 @@ class EngineStore(Protocol):
         """Keep a JSON value; `None` forgets it."""
         ...
 
+    def add_state(self, session_id: str, name: str, value: object) -> bool:
+        """Keep a JSON value unless there is one by that name; return whether it was kept."""
+        ...
+
     def load_state(self, session_id: str, name: str) -> object | None:
         """Return the value that was saved by that name."""
         ...

@@ -308,6 +308,13 @@ class States(Protocol):
         """
         ...
 
+    def add_state(self, session_id: str, name: str, value: object) -> bool:
+        """Keep a JSON value unless one was saved by that name; return whether it was kept.
+
+        Of several processes that add under one name, one succeeds.
+        """
+        ...
+
     def load_state(self, session_id: str, name: str) -> object | None:
         """Return what was saved by that name with the conversation of a session."""
         ...

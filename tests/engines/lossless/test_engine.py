@@ -375,9 +375,12 @@ class Flaky:
         self.store, self.fails = store, False
 
     def save_state(self, session_id, name, value):
+        self.store.save_state(session_id, name, value)
+
+    def add_state(self, session_id, name, value):
         if self.fails:
             raise StoreError("the disk is full")
-        self.store.save_state(session_id, name, value)
+        return self.store.add_state(session_id, name, value)
 
     def load_state(self, session_id, name):
         return self.store.load_state(session_id, name)

@@ -192,11 +192,11 @@ class Counted:
     def __getattr__(self, name):
         return getattr(self.store, name)
 
-    def save_state(self, session_id, name, value):
+    def add_state(self, session_id, name, value):
         self.saved += 1
         if self.saved == self.fails_at:
             raise StoreError("the disk is full")
-        self.store.save_state(session_id, name, value)
+        return self.store.add_state(session_id, name, value)
 
     def history(self, session_id, start=0, stop=None):
         return self.store.history(session_id, start, stop)
@@ -223,6 +223,39 @@ def test_copies_of_an_engine_add_to_the_same_batches_and_lose_nothing(life):
     )
     made = {node.id for result in (mine, yours) for node in result.nodes}
     assert set(life.open_engine().memory.graph.nodes) == known | made
+
+
+class Overtaken:
+    """A store in which another engine saves just before this one does."""
+
+    def __init__(self, store, overtake):
+        self.store, self.overtake = store, overtake
+
+    def __getattr__(self, name):
+        overtake, self.overtake = self.overtake, lambda: None
+        if name in ("save_state", "add_state"):
+            overtake()
+        else:
+            self.overtake = overtake
+        return getattr(self.store, name)
+
+    def history(self, session_id, start=0, stop=None):
+        return self.store.history(session_id, start, stop)
+
+
+def test_engines_of_several_processes_never_overwrite_what_another_saved(life):
+    life.talk(24, seed=1)
+    engines = [life.open_engine(), life.open_engine()]
+    made = []
+
+    def fold(engine, seed):
+        more = transcript("openai_chat", seed=seed, turns=20, result_chars=2_000)
+        made.extend(node.id for node in engine.compress_result([*life.items, *more]).nodes)
+
+    engines[1].memory.store = Overtaken(life.store, lambda: fold(engines[0], 21))
+    fold(engines[1], 22)
+    assert set(life.open_engine().memory.graph.nodes) == set(made)
+    assert set(engines[1].memory.graph.nodes) == set(made)
 
 
 @pytest.mark.slow

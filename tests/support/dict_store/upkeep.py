@@ -81,6 +81,14 @@ class StateVerbs(Verbs):
             else:
                 self._tenant.states[entry.conversation, name] = body
 
+    def add_state(self, session_id: str, name: str, value: object) -> bool:
+        """Keep a JSON value unless one was saved by that name; return whether it was kept."""
+        with self._lock:
+            if self.load_state(session_id, name) is not None:
+                return False
+            self.save_state(session_id, name, value)
+            return True
+
     def load_state(self, session_id: str, name: str) -> object | None:
         """Return what was saved by that name with the conversation of a session."""
         with self._lock:

@@ -162,7 +162,8 @@ class LosslessMemory:
             batches = NodeBatches(self.store, self.session_id)
             self._load_new(batches)  # a copy of this engine may have saved some
             faultpoint("lcm.save.before")
-            batches.save(self._next_batch, self._unsaved.values())
+            while not batches.add(self._next_batch, self._unsaved.values()):
+                self._load_new(batches)
             faultpoint("lcm.save.after")
             self._saved |= dict.fromkeys(self._unsaved, self._next_batch)
             self._next_batch += 1

@@ -23,9 +23,9 @@ class NodeBatches:
     def load(self, number: int) -> list[SummaryNode] | None:
         """Return the summaries of a batch, without those that cannot be read; `None` where there is none."""
         found = self.store.load_state(self.session_id, f"{_BATCH}{number}")
-        if not isinstance(found, list):
+        if found is None:
             return None
-        nodes = (_from_json(each) for each in found)
+        nodes = (_from_json(each) for each in (found if isinstance(found, list) else ()))
         return [node for node in nodes if node is not None]
 
     def load_from(self, number: int) -> Iterator[list[SummaryNode]]:
@@ -34,9 +34,9 @@ class NodeBatches:
             yield nodes
             number += 1
 
-    def save(self, number: int, nodes: Iterable[SummaryNode]) -> None:
-        """Write a batch that is not there yet."""
-        self.store.save_state(self.session_id, f"{_BATCH}{number}", [_to_json(node) for node in nodes])
+    def add(self, number: int, nodes: Iterable[SummaryNode]) -> bool:
+        """Write a batch unless another engine, here or in another process, has written that one."""
+        return self.store.add_state(self.session_id, f"{_BATCH}{number}", [_to_json(node) for node in nodes])
 
 
 def _to_json(node: SummaryNode) -> dict[str, object]:

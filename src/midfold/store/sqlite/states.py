@@ -19,6 +19,11 @@ class SqliteStates(TenantStore):
         bodies = self._redactor.states({name: value}, self._recall(session_id).conversation)
         self._database.write(_save, self._tenant, session_id, bodies, self._clock())
 
+    def add_state(self, session_id: str, name: str, value: object) -> bool:
+        """Keep a JSON value unless one was saved by that name; return whether it was kept."""
+        body = self._redactor.states({name: value}, self._recall(session_id).conversation)[name]
+        return self._database.write(_add, self._tenant, session_id, name, body, self._clock())
+
     def load_state(self, session_id: str, name: str) -> object | None:
         """Return what was saved by that name with the conversation of a session."""
         return self._database.read(_load, self._tenant, session_id, name)
@@ -104,6 +109,16 @@ def _save(
     now: float,
 ) -> None:
     save_states(connection, tenant, find_session(connection, tenant, session_id).conversation, bodies, now)
+
+
+def _add(
+    connection: sqlite3.Connection, tenant: str, session_id: str, name: str, body: str | None, now: float
+) -> bool:
+    added = connection.execute(
+        "INSERT OR IGNORE INTO states (tenant, conversation, name, body, updated_at) VALUES (?, ?, ?, ?, ?)",
+        (tenant, find_session(connection, tenant, session_id).conversation, name, body, now),
+    )
+    return added.rowcount == 1
 
 
 def _remember_summary(

@@ -73,6 +73,10 @@ def check_states(store: Store) -> None:
     store.save_state(session, "compression", {"pins": ["Only metric units."]})
     kept = {"pins": ["Only metric units."]}
     promise("a state comes back", store.load_state(session, "compression") == kept)
+    promise("a state that is there is not added", not store.add_state(session, "compression", {"pins": []}))
+    promise("and stays as it was", store.load_state(session, "compression") == kept)
+    promise("one that is not there is added", store.add_state(session, "batch", [1]))
+    promise("and comes back", store.load_state(session, "batch") == [1])
     branch = store.create_session(parent_id=session, kind=SessionKind.BRANCH).id
     promise("a branch starts with its parent's state", store.load_state(branch, "compression") == kept)
     key = store.conversation_key(session)
