@@ -21,12 +21,13 @@ def main(folder: str, session: str, seed: str) -> None:
         key = store.conversation_key(session)
         engine = LosslessEngine.open(EngineSetup(policy, key=key, store=store))
         engine.on_session_start(session)
-        print("ready", flush=True)
+        sys.stdout.write("ready\n")
+        sys.stdout.flush()
         sys.stdin.readline()
         for number in range(ROUNDS):
             more = transcript("openai_chat", seed=int(seed) + number, turns=12, result_chars=2_000)
             result = engine.compress_result([*store.messages(session), *more])
-            print(*(node.id for node in result.nodes), flush=True)
+            sys.stdout.write(f"{' '.join(node.id for node in result.nodes)}\n")
 
 
 if __name__ == "__main__":

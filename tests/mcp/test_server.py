@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
+from http.client import HTTPConnection
 from urllib.parse import urlsplit
 
 import pytest
@@ -61,22 +62,57 @@ def test_a_reading_server_offers_no_changes(tmp_path):
         assert asyncio.run(names(make_server(tools))) == ["search", "describe", "expand", "stats"]
 
 
-@pytest.mark.slow
-def test_the_command_serves_standard_input(tmp_path):
+async def call_everything(client):
+    """Call every tool of a server over `fill`, each in a good and in a senseless way."""
+    names = [tool.name for tool in (await client.list_tools()).tools]
+    assert names == ["search", "describe", "expand", "stats", "compress", "pin"]
+    found = read(await client.call_tool("search", {"query": "spare key door"}))
+    hit = found["hits"][0]
+    assert "blue door" in hit["text"]
+    around = {"session": hit["session"], "messages": hit["message"]}
+    assert read(await client.call_tool("expand", around))["messages"][0]["text"] == FACT
+    assert read(await client.call_tool("pin", {"text": "Coins only."})) == {"pins": ["Coins only."]}
+    assert read(await client.call_tool("describe", {}))["pins"] == ["Coins only."]
+    assert read(await client.call_tool("compress", {}))["changed"] is False
+    assert read(await client.call_tool("stats", {}))["conversations"][0]["messages"] == 2
+    assert read(await client.call_tool("stats", {"session": hit["session"]}))["session"] == hit["session"]
+    for name, arguments, words in SENSELESS:
+        wrong = await client.call_tool(name, arguments)
+        assert wrong.is_error
+        assert words in wrong.content[0].text
+
+
+SENSELESS = [
+    ("search", {"query": " "}, "query is empty"),
+    ("search", {"query": "x", "role": "moon"}, "user, assistant, tool"),
+    ("search", {}, "query"),
+    ("expand", {"messages": "all"}, "12-20"),
+    ("expand", {"page": 9}, "pages 1 to 1"),
+    ("describe", {"session": "nobody"}, "no session"),
+    ("stats", {"session": "nobody"}, "no session"),
+    ("compress", {"session": "nobody"}, "no session"),
+    ("pin", {"text": ""}, "a sentence"),
+    ("fly", {}, "Unknown tool"),
+]
+
+
+@pytest.fixture
+def environment(tmp_path):
     home = tmp_path / "home"
     home.mkdir(mode=0o700)
     fill(home / "sessions.db")
-    command = StdioServerParameters(
-        command=sys.executable,
-        args=["-m", "midfold", "mcp"],
-        env={**os.environ, "MIDFOLD_HOME": str(home)},
-    )
+    return {**os.environ, "MIDFOLD_HOME": str(home)}
+
+
+@pytest.mark.slow
+def test_the_command_serves_standard_input(environment):
+    command = StdioServerParameters(command=sys.executable, args=["-m", "midfold", "mcp"], env=environment)
 
     async def talk():
         async with Client(stdio_client(command)) as client:
-            return read(await client.call_tool("search", {"query": "spare key door"}))
+            await call_everything(client)
 
-    assert "blue door" in asyncio.run(talk())["hits"][0]["text"]
+    asyncio.run(talk())
 
 
 def wait_for(url, process):
@@ -91,10 +127,7 @@ def wait_for(url, process):
 
 
 @pytest.mark.slow
-def test_the_command_serves_streamable_http(tmp_path):
-    home = tmp_path / "home"
-    home.mkdir(mode=0o700)
-    fill(home / "sessions.db")
+def test_the_command_serves_streamable_http(environment):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -103,26 +136,22 @@ def test_the_command_serves_streamable_http(tmp_path):
 
     async def talk():
         async with Client(url) as client:
-            tools = [tool.name for tool in (await client.list_tools()).tools]
-            found = read(await client.call_tool("search", {"query": "spare key door"}))
-            hit = found["hits"][0]
-            around = {"session": hit["session"], "messages": str(hit["message"])}
-            shown = read(await client.call_tool("expand", around))
-            pinned = read(await client.call_tool("pin", {"text": "Coins only."}))
-            told = read(await client.call_tool("describe", {}))
-            folded = read(await client.call_tool("compress", {}))
-            counted = read(await client.call_tool("stats", {}))
-        return tools, shown, pinned, told, folded, counted
+            await call_everything(client)
 
-    with subprocess.Popen(command, env={**os.environ, "MIDFOLD_HOME": str(home)}) as process:
+    with subprocess.Popen(command, env=environment) as process:
         try:
             wait_for(url, process)
-            tools, shown, pinned, told, folded, counted = asyncio.run(talk())
+            asyncio.run(talk())
+            assert status_for(port, "evil.example") in (403, 421)
         finally:
             process.terminate()
-    assert tools == ["search", "describe", "expand", "stats", "compress", "pin"]
-    assert shown["messages"][0]["text"] == FACT
-    assert pinned == {"pins": ["Coins only."]}
-    assert told["pins"] == ["Coins only."]
-    assert folded["changed"] is False
-    assert counted["conversations"][0]["messages"] == 2
+
+
+def status_for(port, host):
+    """Return the status of a request under another host's name, as a page in a browser could send it."""
+    connection = HTTPConnection("127.0.0.1", port, timeout=10)
+    try:
+        connection.request("POST", "/mcp", "{}", {"Host": host, "Content-Type": "application/json"})
+        return connection.getresponse().status
+    finally:
+        connection.close()

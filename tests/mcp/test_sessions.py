@@ -106,14 +106,34 @@ def test_a_hit_is_expanded_by_its_number_after_folds(tools, store, session):
         assert words in shown["text"]
 
 
-@pytest.mark.parametrize("most", [200, 500, 2_000])
-def test_a_description_takes_no_more_than_it_may(tools, store, session, most):
+def size(answer):
+    return TokenCounter().count_text(json.dumps(answer, ensure_ascii=False, indent=2))
+
+
+@pytest.mark.parametrize("most", [300, 500, 2_000])
+def test_no_answer_takes_more_than_it_may(store, session, most):
+    hostile = ['\n\t"\\{' * 900, "𒀀𒁀𓂀" * 700, "meter " * 2_000]
+    store.append(session, [{"role": "user", "content": text} for text in hostile])
+    store.set_title(session, "a long title " * 90)
+    tools = SessionTools(store, CompressionPolicy(context_length=24_000))
     for number in range(30):
         tools.pin(f"Rule {number}: the harbour closes at nine.")
     tools.compress()
     told = tools.describe(max_tokens=most)
-    assert TokenCounter().count_text(json.dumps(told, ensure_ascii=False)) <= most
-    assert told["left_out"] or most > 200
+    assert told["left_out"]
+    last = len(ITEMS) + len(hostile) - 1
+    pages = tools.expand(messages=f"{last - 2}-{last}", max_tokens=most)["pages"]
+    shown = [
+        tools.expand(messages=f"{last - 2}-{last}", page=each + 1, max_tokens=most) for each in range(pages)
+    ]
+    found = tools.search("meter", limit=50, max_tokens=most)
+    assert found["hits"]
+    assert max(map(size, [told, found, *shown])) <= most
+    texts = [
+        "".join(row["text"] for each in shown for row in each["messages"] if row["number"] == number)
+        for number in range(last - 2, last + 1)
+    ]
+    assert texts == hostile
 
 
 def test_stats_list_conversations_and_count_one(tools, session):
@@ -129,6 +149,10 @@ def test_stats_list_conversations_and_count_one(tools, session):
         lambda tools: tools.describe("no-such-session"),
         lambda tools: tools.expand(messages="all"),
         lambda tools: tools.expand(messages="999999"),
+        lambda tools: tools.expand(messages="5-3"),
+        lambda tools: tools.expand(page=-1),
+        lambda tools: tools.expand(messages="0", page=2),
+        lambda tools: tools.search("meter", role="moon"),
         lambda tools: tools.pin("  "),
     ],
 )

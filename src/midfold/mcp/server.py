@@ -44,29 +44,38 @@ class _Handlers:
     def __init__(self, tools: SessionTools) -> None:
         self._tools = tools
 
-    def search(self, query: str, session: str = "", role: str = "", limit: int = 10) -> Json:
+    def search(
+        self,
+        query: str,
+        session: str = "",
+        role: str = "",
+        limit: int = 10,
+        max_tokens: int = DEFAULT_TOKENS,
+    ) -> Json:
         """Find messages by words or a question, the best first: in `session`, or in all conversations.
 
-        "quotes" find a phrase, word* a beginning. role is user, assistant or tool.
+        "quotes" find a phrase, word* a beginning. role is user, assistant or tool. The answer takes at most
+        max_tokens, 300 to 20000.
         """
-        return _answer(lambda: self._tools.search(query, session, role, limit))
+        return _answer(lambda: self._tools.search(query, session, role, limit, max_tokens))
 
     def describe(self, session: str = LATEST, max_tokens: int = DEFAULT_TOKENS) -> Json:
         """Say what a conversation is: title, size, folds, the notes that they left, and pinned sentences.
 
-        session is an id, the beginning of one, or latest. The answer takes at most max_tokens.
+        session is an id, the beginning of one, or latest. The answer takes at most max_tokens,
+        300 to 20000.
         """
         return _answer(lambda: self._tools.describe(session, max_tokens))
 
     def expand(
-        self, session: str = LATEST, messages: str = "", page: int = 1, max_tokens: int = DEFAULT_TOKENS
+        self, session: str = LATEST, messages: str | int = "", page: int = 1, max_tokens: int = DEFAULT_TOKENS
     ) -> Json:
-        """Show messages word for word, also folded ones, in pages of at most max_tokens.
+        """Show messages word for word, also folded ones, in pages of at most max_tokens, 300 to 20000.
 
         messages is a number or a range such as 12-20, counted from the start of the conversation; without it
         the newest twenty are shown.
         """
-        return _answer(lambda: self._tools.expand(session, messages, page, max_tokens))
+        return _answer(lambda: self._tools.expand(session, str(messages), page, max_tokens))
 
     def stats(self, session: str = "") -> Json:
         """Count tokens, cost and folds of a conversation; without session, list the newest conversations."""

@@ -1,12 +1,12 @@
 """The tools of the MCP server, without the protocol: each takes plain values and returns JSON values.
 
-No answer takes more than the tokens that a call allows. A session is named by its id, by the beginning of
-one, or as `latest`.
+No answer takes more than the tokens that a call allows, as the server writes it: indented JSON. A session is
+named by its id, by the beginning of one, or as `latest`.
 """
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -24,11 +24,13 @@ from midfold.wire import parse
 LATEST = "latest"
 DEFAULT_TOKENS = 4_000
 MOST_TOKENS = 20_000
-FEWEST_TOKENS = 200
+FEWEST_TOKENS = 300
 MOST_HITS = 50
 _MOST_MESSAGES = 500
 _RANGE = re.compile(r"\s*(\d{1,9})\s*(?:[-–]\s*(\d{1,9})\s*)?")
-_CHARS_PER_TOKEN = 3
+_TITLE_CHARS = 60
+_MOST_PAGES = 1_000_000
+ROLES = ("user", "assistant", "tool")
 _FOLD_FACTS = ("reason", "tokens_before", "tokens_after", "why", "focus")
 
 Json = dict[str, object]
@@ -47,10 +49,19 @@ class SessionTools:
     engine: str = "compressor"
     changes: bool = True
 
-    def search(self, query: str, session: str = "", role: str = "", limit: int = 10) -> Json:
+    def search(
+        self,
+        query: str,
+        session: str = "",
+        role: str = "",
+        limit: int = 10,
+        max_tokens: int = DEFAULT_TOKENS,
+    ) -> Json:
         """Find messages by words or a question, in one conversation or in all of them."""
         if not query.strip():
             raise BadRequest("query is empty: give words or a question")
+        if role and role not in ROLES:
+            raise BadRequest(f"role is {role!r}; expected one of {', '.join(ROLES)}")
         found = self.store.search(
             query,
             session_id=self._find(session).id if session else None,
@@ -58,7 +69,8 @@ class SessionTools:
             order=Order.RELEVANCE,
             limit=max(1, min(limit, MOST_HITS)),
         )
-        return {"hits": self._show_hits(found.hits), "is_incomplete": found.is_incomplete}
+        facts: Json = {"is_incomplete": found.is_incomplete}
+        return _fit(facts, {"hits": self._show_hits(found.hits)}, _bound(max_tokens))
 
     def _show_hits(self, hits: Sequence[Hit]) -> list[Json]:
         """Show what was found; `message` is the number by which `expand` shows it."""
@@ -79,9 +91,9 @@ class SessionTools:
         facts: Json = {
             "session": tip.id,
             "conversation": tip.conversation_id,
-            "title": tip.title,
-            "model": tip.model,
-            "source": tip.source,
+            "title": _shorten(tip.title),
+            "model": _shorten(tip.model),
+            "source": _shorten(tip.source),
             "started_at": _format_time(self.store.session(tip.conversation_id).started_at),
             "is_open": tip.ended_at is None,
             "messages": self.store.count_history(tip.id),
@@ -102,26 +114,30 @@ class SessionTools:
         total = self.store.count_history(found.id)
         start, stop = _read_range(messages, total)
         records = self.store.history(found.id, start, min(stop, start + _MOST_MESSAGES))
+        facts: Json = {"session": found.id, "of": total, "page": page, "pages": _MOST_PAGES, "messages": []}
         pages = _fill_pages(
             [_show_message(number, record, found.dialect) for number, record in enumerate(records, start)],
-            _bound(max_tokens),
+            _bound(max_tokens) - _count(facts),
         )
-        shown = pages[page - 1] if 1 <= page <= len(pages) else []
-        return {"session": found.id, "of": total, "page": page, "pages": len(pages), "messages": shown}
+        if not 1 <= page <= max(len(pages), 1):
+            raise BadRequest(f"page is {page}; these messages take pages 1 to {max(len(pages), 1)}")
+        shown = pages[page - 1] if pages else []
+        return {**facts, "pages": len(pages), "messages": shown}
 
     def stats(self, session: str = "") -> Json:
         """Count tokens, cost and folds of a conversation; without one, list the newest conversations."""
         if session:
             found = self._find(session)
-            return session_usage_as_dict(read_session_usage(self.store, found.id, whole_chain=True))
+            usage = session_usage_as_dict(read_session_usage(self.store, found.id, whole_chain=True))
+            return {**usage, "title": _shorten(found.title)}
         conversations = self.store.conversations(limit=20)
         return {
             "conversations": [
                 {
                     "session": each.id,
-                    "title": each.title,
-                    "source": each.source,
-                    "model": each.model,
+                    "title": _shorten(each.title),
+                    "source": _shorten(each.source),
+                    "model": _shorten(each.model),
                     "messages": self.store.count_history(each.id),
                     "folds": len(self.store.folds(each.id)),
                 }
@@ -153,7 +169,7 @@ class SessionTools:
         """Keep a sentence word for word through every later fold, or let go of it."""
         self._check_changes()
         change = unpin_sentence if remove else pin_sentence
-        return {"pins": list(change(self.store, self._find(session).id, text))}
+        return _fit({}, {"pins": list(change(self.store, self._find(session).id, text))}, DEFAULT_TOKENS)
 
     def _check_changes(self) -> None:
         if not self.changes:
@@ -179,19 +195,27 @@ def _bound(max_tokens: int) -> int:
     return min(max(max_tokens, FEWEST_TOKENS), MOST_TOKENS)
 
 
+def _count(value: object) -> int:
+    """Count the tokens of a value as the server writes it."""
+    return TokenCounter().count_text(json.dumps(value, ensure_ascii=False, indent=2))
+
+
 def _fit(facts: Json, listed: Mapping[str, Sequence[object]], most_tokens: int) -> Json:
     """Add lists to facts as far as they fit; what does not is counted under `left_out`."""
-    count = TokenCounter().count_text
     shown: dict[str, list[object]] = {name: [] for name in listed}
-    left = most_tokens - count(json.dumps({**facts, **shown, "left_out": 0}))
+    left = most_tokens - _count({**facts, **shown, "left_out": _MOST_PAGES})
     for name, rows in listed.items():
         for row in rows:
-            left -= count(json.dumps(row, ensure_ascii=False)) + 1
+            left -= _count({name: [row]})
             if left < 0:
                 break
             shown[name].append(row)
     left_out = sum(map(len, listed.values())) - sum(map(len, shown.values()))
     return {**facts, **shown, **({"left_out": left_out} if left_out else {})}
+
+
+def _shorten(text: str | None) -> str | None:
+    return f"{text[:_TITLE_CHARS]}…" if text and len(text) > _TITLE_CHARS else text
 
 
 def _show_hit(hit: Hit, number: int | None) -> Json:
@@ -211,36 +235,46 @@ def _show_message(number: int, record: StoredMessage, dialect: str | None) -> Js
 
 def _fill_pages(rows: Sequence[Json], most_tokens: int) -> list[list[Json]]:
     """Share rows out over pages; a text that is longer than a page goes on on the next one."""
-    count = TokenCounter().count_text
     pages: list[list[Json]] = []
     left = 0
     for row in rows:
-        for piece in _split(str(row["text"]), most_tokens, count):
-            tokens = count(piece) + 20
+        for piece in _split(row, most_tokens):
+            tokens = _count([piece])
             if not pages or tokens > left:
                 pages.append([])
                 left = most_tokens
-            pages[-1].append({**row, "text": piece})
+            pages[-1].append(piece)
             left -= tokens
     return pages
 
 
-def _split(text: str, most_tokens: int, count: Callable[[str], int]) -> list[str]:
-    if count(text) + 20 <= most_tokens:
-        return [text]
-    chars = max((most_tokens - 20) * _CHARS_PER_TOKEN // 2, 100)
-    return [text[start : start + chars] for start in range(0, len(text), chars)]
+def _split(row: Json, most_tokens: int) -> Iterator[Json]:
+    """Yield a row, or where its text is too long, rows that each have a piece of it."""
+    rest = str(row["text"])
+    take = len(rest)
+    while True:
+        piece = {**row, "text": rest[:take]}
+        tokens = _count([piece])
+        if tokens > most_tokens and take > 1:
+            take = max(take * most_tokens // (tokens + 1) * 9 // 10, 1)
+            continue
+        yield piece
+        rest = rest[take:]
+        if not rest:
+            return
+        take = min(take, len(rest))
 
 
 def _read_range(written: str, total: int) -> tuple[int, int]:
     if not written.strip():
         return max(0, total - 20), total
     found = _RANGE.fullmatch(written)
-    if found is None:
-        raise BadRequest("messages is a number, or a range such as 12-20")
-    start = int(found[1])
-    stop = int(found[2] or found[1]) + 1
-    if start >= total or stop <= start:
+    if found is None or int(found[2] or found[1]) < int(found[1]):
+        raise BadRequest(
+            f"messages is {written[:_TITLE_CHARS]!r}; expected a number or a range such as 12-20"
+        )
+    start, stop = int(found[1]), int(found[2] or found[1]) + 1
+    if start >= total:
         raise BadRequest(f"the conversation has messages 0 to {total - 1}")
     return start, min(stop, total)
 
