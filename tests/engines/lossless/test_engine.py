@@ -123,6 +123,32 @@ def test_a_request_before_a_long_run_of_tools_is_kept_behind_the_summaries():
     assert not find_errors(result.messages, dialect="openai_chat")
 
 
+def frame_of(result):
+    return next(each for each in parse(result.messages, "openai_chat") if read_frame(each, KEY)).text
+
+
+def test_the_task_says_how_far_the_work_on_it_has_come():
+    run = [item for item in talk(40) if item["role"] in ("assistant", "tool")]
+    while not run[-1].get("tool_calls") and run[-1]["role"] == "assistant":
+        run.pop()
+    items = [{"role": "user", "content": "Mend all meters."}, *run]
+    begun = make().compress_result(items)
+    assert "(Begun: " in frame_of(begun)
+    again = make().compress_result([*begun.messages, *run])
+    assert "(Begun: " in frame_of(again)
+    last = {"role": "assistant", "content": f"All meters are mended. {'They take coins. ' * 2_000}"}
+    done = make().compress_result([*items, last], most_tokens=4_000)
+    assert "(Answered" in frame_of(done)
+    asked = [*talk(40), {"role": "user", "content": "Now paint it."}]
+    assert "Begun" not in frame_of(make().compress_result(asked))
+
+
+def test_a_summary_of_one_message_says_so():
+    items = [*talk(20), {"role": "assistant", "content": "They take coins. " * 6_000}]
+    result = make().compress_result([*items, {"role": "user", "content": "Go on."}], most_tokens=6_000)
+    assert not re.search(r"messages \d+\.", json.dumps(result.messages))
+
+
 def test_the_same_history_and_key_give_the_same_bytes():
     one, two = (json.dumps(make().compress_result(talk(30)).messages) for _ in range(2))
     assert one == two

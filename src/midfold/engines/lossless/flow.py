@@ -16,6 +16,7 @@ from midfold.engines.lossless.chunks import (
 from midfold.engines.lossless.layers import Layers, contiguous
 from midfold.engines.lossless.nodes import SummaryNode, write_frame
 from midfold.engines.lossless.plans import cut_plan, list_plans
+from midfold.engines.lossless.task import quote_task, report_progress
 from midfold.engines.lossless.writing import LeafDraft, NodeWriter, WrittenNode
 from midfold.faults import faultpoint
 from midfold.folding import (
@@ -36,7 +37,7 @@ from midfold.folding import (
     splice,
 )
 from midfold.messages import Message, MessageDigest, is_request, own_digest
-from midfold.summaries import DIGEST, Retention, SummaryJob, active_task, carry_on
+from midfold.summaries import DIGEST, Retention, SummaryJob, carry_on
 from midfold.summaries.digest import KeptMessages
 from midfold.summaries.ledger import LedgerCache
 
@@ -45,8 +46,6 @@ PINS_PART = 0.02
 STANDING_PART = 0.12
 MOST_STANDING_TOKENS = 3_000
 """Of the target, and at most: rules, goal, changed files and what is open, in the frame of every fold."""
-_TASK_PART = 0.03
-_SHORT_TASK_CHARS, _CHARS_PER_TOKEN = 200, 4
 _LEAST_ROOM_TOKENS = 400
 _MOST_LEFT = 0.9
 """Of summaries that are condensed under a ceiling: one in their place is sure to be smaller."""
@@ -95,12 +94,11 @@ def compress_lossless(job: LosslessJob) -> Flow[Message]:
 def _choose(job: LosslessJob) -> "_Frontier":
     """Choose the tail: a shorter one where it would leave no room for summaries."""
     inner = job.inner
-    task = inner.redact(active_task(inner.layout.messages))
-    if inner.has_ceiling:  # the request itself follows the summaries; its first words point at it
-        task = task[: max(int(inner.policy.target_tokens * _TASK_PART * _CHARS_PER_TOKEN), _SHORT_TASK_CHARS)]
+    quoted = quote_task(inner)
     for plan, budget in list_plans(inner):
         edits = shrink_results(inner, plan, budget)
         chunks = cut_plan(inner, plan, job.layers.rest, job.sizes_of_layers.leaf_tokens)
+        task = f"{quoted}{report_progress(inner, job.layers, plan)}"
         frontier = _Frontier(job, plan, edits, chunks=chunks, task=task, standing=job.layers.standing)
         if frontier.room() >= _LEAST_ROOM_TOKENS:
             break

@@ -58,6 +58,10 @@ class SummaryNode:
         """Write which messages it stands for."""
         return format_spans(self.spans)
 
+    def name_range(self) -> str:
+        """Write which messages it stands for, as a sentence says it."""
+        return f"{'message' if self.message_count == 1 else 'messages'} {self.format_range()}"
+
 
 def format_spans(spans: Iterable[Span]) -> str:
     """Write ranges of message numbers for a reader."""
@@ -86,7 +90,7 @@ def write_node(node: SummaryNode, key: bytes) -> Message:
     body = join_sections(
         {SOURCE_HEADING: source, **notes, **sections, FOLDED_HEADING: FoldedNumbers(node.spans).render()}
     )
-    title = f"{prompts.SUMMARY_MARKER} Summary {node.id} of messages {node.format_range()}."
+    title = f"{prompts.SUMMARY_MARKER} Summary {node.id} of {node.name_range()}."
     return Message("user", (Text(f"{title}\n{prompts.seal_notes(body, key)}"),))
 
 
@@ -118,7 +122,7 @@ def write_frame(
     `added` are the numbers of messages behind which one was put in to make the list legal.
     """
     listed = [
-        f"- {node.id}: messages {node.format_range()}, depth {node.depth}, {node.source_tokens:,} tokens"
+        f"- {node.id}: {node.name_range()}, depth {node.depth}, {node.source_tokens:,} tokens"
         for node in nodes
     ]
     lookup = (
