@@ -5,7 +5,7 @@ import json
 import pytest
 
 from midfold.gateway.turns import read_turn
-from midfold.messages import MessageCache
+from midfold.messages import MessageCache, ToolCall, ToolResult
 from midfold.testing import Reply, Upstream, transcript
 from midfold.wire import parse
 from midfold.wire.validate import find_errors
@@ -77,3 +77,45 @@ def test_the_summaries_are_known_after_a_restart(gateway):
         assert set(restarted.memory.graph.nodes) > known
         [first, *_] = call(restarted, "lcm_grep", query="behind which door hangs the spare key?")["results"]
         assert FACT in first["text"]
+
+
+class LookingModel:
+    """A model that greps for the answer, reads the message that it found, and answers from it."""
+
+    QUESTION = "Behind which door hangs the spare key?"
+
+    def __call__(self, received):
+        *_, newest = received.messages
+        if "lcm_grep" not in json.dumps(received.json.get("tools", [])):
+            return Reply("ok")
+        results = [part for part in newest.parts if isinstance(part, ToolResult)]
+        if self.QUESTION in newest.text:
+            return self.look("lcm_grep", query=self.QUESTION)
+        if not results or not any(call.name.startswith("lcm_") for call in received.messages[-2].calls):
+            return Reply("ok")
+        answer = json.loads(results[0].text)
+        if "results" in answer:
+            return self.look("lcm_expand", messages=str(answer["results"][0]["message"]))
+        return Reply(f"It says: {answer['sources'][0]['text']}")
+
+    def look(self, name, **arguments):
+        return Reply("", (ToolCall(f"call_{name}", name, json.dumps(arguments)),))
+
+
+@pytest.mark.parametrize("dialect", PATHS)
+def test_a_model_finds_a_folded_fact_through_the_tools_and_the_client_sees_one_answer(gateway, dialect):
+    with Upstream(LookingModel()) as up:
+        settings = {"model__context_length": 16_000, "context__engine": "lcm", "gateway__recall": True}
+        running = gateway(up, **settings)
+        _, items = converse(running, dialect, begin(dialect), range(3))
+        before = len(up.requests)
+        question = {"role": "user", "content": LookingModel.QUESTION}
+        answer = running.ask(PATHS[dialect], body_of(dialect, [*items, question]))
+        assert answer.status == 200
+        assert FACT in json.dumps(answer.json)
+        assert "lcm_grep" not in json.dumps(answer.json)
+        rounds = up.requests[before:]
+        assert len(rounds) == 3
+        for request in rounds:
+            sent = request.json["input" if dialect == "openai_responses" else "messages"]
+            assert not find_errors(sent, dialect=dialect)

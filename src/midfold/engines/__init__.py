@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from midfold.engines.base import ContextEngine, EngineSetup, FoldingEngine
 from midfold.engines.compressor import ContextCompressor
 from midfold.engines.context_breakdown import ContextBreakdown, Section, context_breakdown, section_breakdown
-from midfold.engines.guards import describe_error
+from midfold.engines.guards import describe_error, fit_keywords
 from midfold.engines.hosting import NOTHING_YET, open_engine
 from midfold.engines.prepared import PREPARED_AHEAD, Background
 from midfold.engines.registry import GROUP, PLUGIN_FOLDER, find_engine, list_engines
@@ -59,6 +59,7 @@ __all__ = [
     "context_breakdown",
     "describe_error",
     "find_engine",
+    "fit_keywords",
     "learn_limit",
     "list_engines",
     "open_engine",

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from midfold.engines import FoldingEngine
+from midfold.engines import FoldingEngine, fit_keywords
 from midfold.errors import DialectError, MidfoldError
 from midfold.gateway.session import GatewaySession
 from midfold.gateway.turns import ClientTurn
@@ -66,9 +66,9 @@ class RecallTools:
 
     def answer(self, calls: Sequence[ToolCall], session: GatewaySession, *, most_chars: int) -> list[str]:
         """Return the result of each call; what is wrong is said to the model."""
-        return [self._answer(call, session)[:most_chars] for call in calls]
+        return [self._answer(call, session, most_chars)[:most_chars] for call in calls]
 
-    def _answer(self, call: ToolCall, session: GatewaySession) -> str:
+    def _answer(self, call: ToolCall, session: GatewaySession, most_chars: int) -> str:
         try:
             given = json.loads(call.arguments or "{}")
             if not isinstance(given, dict):
@@ -78,7 +78,9 @@ class RecallTools:
             if call.name == _recall_schema()["name"]:
                 return self._recall(given, session)
             if session.engine is not None:
-                return session.engine.handle_tool_call(call.name, given, messages=[])
+                answer = session.engine.handle_tool_call
+                info = {"messages": [], "most_chars": most_chars}
+                return answer(call.name, given, **fit_keywords(answer, info))
         except MidfoldError as error:
             return f"Error: {error}"
         except (ValueError, RecursionError):

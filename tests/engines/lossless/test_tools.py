@@ -139,6 +139,23 @@ def test_no_answer_is_longer_than_it_may_be(engine, name, query, most, page, reg
     json.loads(answer)
 
 
+@pytest.mark.parametrize("most_chars", [500, 1_500, 6_000])
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("lcm_grep", {"query": "meter", "max_tokens": 8_000}),
+        ("lcm_grep", {"query": "meter " * 400}),
+        ("lcm_expand", {"messages": "3-60"}),
+        ("lcm_expand_query", {"question": "which meter takes coins?"}),
+        ("lcm_status", {}),
+    ],
+)
+def test_an_answer_fits_into_the_characters_that_a_host_has_and_is_whole(engine, name, arguments, most_chars):
+    answer = engine.handle_tool_call(name, arguments, most_chars=most_chars)
+    assert len(answer) <= most_chars
+    assert "error" not in json.loads(answer)
+
+
 def answering(model):
     """An engine whose model answers questions."""
     items = transcript("openai_chat", turns=40, result_chars=2_000)

@@ -30,6 +30,8 @@ from midfold.folding import (
 )
 from midfold.messages import Message
 
+_CHARS_PER_TOKEN = 4
+
 
 class LosslessEngine(ContextCompressor):
     """Keeps every message, and shows the model summaries of the old ones that it can look behind.
@@ -77,14 +79,25 @@ class LosslessEngine(ContextCompressor):
         return [dict(schema) for schema in SCHEMAS]
 
     def handle_tool_call(self, name: str, args: Mapping[str, object], **info: object) -> str:
-        """Answer a call of one of these tools, as JSON text."""
+        """Answer a call of one of these tools, as JSON text, within `most_chars` where a host gives that."""
         shown, dialect = info.get("messages"), self._meter.reader.dialect
         messages = self._cache.read_items(shown, dialect).messages if isinstance(shown, list) else []
         nodes = list_nodes(messages, self.key)
         self.memory.take_in(nodes)
         known = [self.memory.graph.nodes[node.id] for node in nodes]
         count = self._meter.reader.count.count_text
-        tools = LosslessTools(self.memory, count, messages, known, reader=self._question_reader(count))
+        reader = self._question_reader(count)
+        most_chars = info.get("most_chars")
+        if not isinstance(most_chars, int):
+            return LosslessTools(self.memory, count, messages, known, reader=reader).handle(name, args)
+        tools = LosslessTools(
+            self.memory,
+            lambda text: max(count(text), -(-len(text) // _CHARS_PER_TOKEN)),
+            messages,
+            known,
+            reader=reader,
+            most_tokens=most_chars // _CHARS_PER_TOKEN,
+        )
         return tools.handle(name, args)
 
     def _question_reader(self, count: CountText) -> QuestionReader | None:

@@ -54,6 +54,8 @@ class LosslessTools:
     """messages behind a summary that are all read to answer a question; of more, those that are found"""
     reader: QuestionReader | None = None
     """who answers questions; without one, passages do"""
+    most_tokens: int = MOST_TOKENS
+    """the most that a host has room for, whatever a call allows"""
 
     def handle(self, name: str, arguments: Mapping[str, object]) -> str:
         """Answer a call; whatever is wrong with it is said in the answer."""
@@ -221,7 +223,7 @@ class LosslessTools:
         if self.reader is None or _number(arguments, "page", 1, 1, _MOST_PAGES) > 1:
             return {}
         try:
-            return {"answer": self.reader.answer(question, passages, _most_tokens(arguments) // 2)}
+            return {"answer": self.reader.answer(question, passages, self._room(arguments) // 2)}
         except SummaryUnavailable as error:
             return {"no_answer": one_line(redact(str(error)), _SNIPPET_CHARS)}
 
@@ -277,9 +279,13 @@ class LosslessTools:
             name,
             rows,
             page=_number(arguments, "page", 1, 1, _MOST_PAGES),
-            most_tokens=_most_tokens(arguments),
+            most_tokens=self._room(arguments),
             count=self.count,
         )
+
+    def _room(self, arguments: Mapping[str, object]) -> int:
+        asked = _number(arguments, "max_tokens", DEFAULT_TOKENS, FEWEST_TOKENS, MOST_TOKENS)
+        return min(asked, self.most_tokens)
 
 
 def _write_out(message: Message) -> str:
@@ -339,10 +345,6 @@ def _number(arguments: Mapping[str, object], name: str, default: int, least: int
     if not isinstance(value, int) or isinstance(value, bool):
         raise BadCall(f"{name} is a whole number")
     return min(max(value, least), most)
-
-
-def _most_tokens(arguments: Mapping[str, object]) -> int:
-    return _number(arguments, "max_tokens", DEFAULT_TOKENS, FEWEST_TOKENS, MOST_TOKENS)
 
 
 @dataclass(frozen=True, slots=True)
