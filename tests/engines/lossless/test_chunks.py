@@ -28,6 +28,15 @@ def test_chunks_cover_their_span_and_end_at_legal_cuts(tokens, data, most):
         assert not inner or sums[chunk.stop] - sums[chunk.start] <= most
 
 
+@given(sizes, st.integers(50, 800), st.integers(1, 300))
+def test_no_chunk_is_too_small_and_only_a_small_span_is_left_out(tokens, most, fewest):
+    sums, cuts = [0, *accumulate(tokens)], [True] * (len(tokens) + 1)
+    chunks = cut_chunks([Span(0, len(tokens))], sums, cuts, most, fewest)
+    assert all(sums[chunk.stop] - sums[chunk.start] >= fewest for chunk in chunks)
+    covered = [index for chunk in chunks for index in chunk]
+    assert covered == (list(range(len(tokens))) if sums[-1] >= fewest else [])
+
+
 @given(st.integers(0, 400_000))
 def test_a_summary_is_always_smaller_than_what_it_stands_for(tokens):
     layers = LayerSizes.for_target(50_000)

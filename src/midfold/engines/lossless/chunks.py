@@ -11,6 +11,8 @@ LEAF_PART = 0.12
 """Of a chunk: the length of its summary."""
 MOST_LEAF_TOKENS = 2_400
 FEWEST_LEAF_TOKENS = 160
+FEWEST_CHUNK_TOKENS = 2 * FEWEST_LEAF_TOKENS
+"""Of less, a summary with its fences, its id and its sources would be hardly smaller, or larger."""
 FAN_IN = 4
 """Summaries that are condensed into one."""
 CONDENSED_PART = 0.35
@@ -45,14 +47,20 @@ class LayerSizes:
 
 
 def cut_chunks(
-    spans: Sequence[Span], sums: Sequence[int], cuts: Sequence[bool], most_tokens: int
+    spans: Sequence[Span],
+    sums: Sequence[int],
+    cuts: Sequence[bool],
+    most_tokens: int,
+    fewest_tokens: int = 0,
 ) -> list[Span]:
     """Cut spans into chunks of at most `most_tokens`; a group that is larger is a chunk of its own.
 
-    `sums` are the running totals of the messages' sizes, `cuts` says where the list may be cut.
+    `sums` are the running totals of the sizes, `cuts` says where the list may be cut. A chunk of less
+    than `fewest_tokens` joins its neighbour; a span of less is left out.
     """
-    chunks: list[Span] = []
+    found: list[Span] = []
     for span in spans:
+        chunks: list[Span] = []
         start = stop = span.start
         for index in range(span.start + 1, span.stop + 1):
             if index < span.stop and not cuts[index]:
@@ -63,7 +71,23 @@ def cut_chunks(
             stop = index
         if stop > start:
             chunks.append(Span(start, stop))
-    return chunks
+        found += _join_small(chunks, sums, fewest_tokens)
+    return found
+
+
+def _join_small(chunks: Sequence[Span], sums: Sequence[int], fewest_tokens: int) -> list[Span]:
+    """Join each chunk that is too small with its neighbour; one that has none is left out."""
+
+    def is_small(chunk: Span) -> bool:
+        return sums[chunk.stop] - sums[chunk.start] < fewest_tokens
+
+    joined: list[Span] = []
+    for chunk in chunks:
+        if joined and (is_small(chunk) or is_small(joined[-1])):
+            joined[-1] = Span(joined[-1].start, chunk.stop)
+        else:
+            joined.append(chunk)
+    return [chunk for chunk in joined if not is_small(chunk)]
 
 
 def choose_to_condense(depths: Sequence[int], fan_in: int) -> Span | None:

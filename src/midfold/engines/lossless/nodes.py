@@ -121,10 +121,7 @@ def write_frame(
 
     `added` are the numbers of messages behind which one was put in to make the list legal.
     """
-    listed = [
-        f"- {node.id}: {node.name_range()}, depth {node.depth}, {node.source_tokens:,} tokens"
-        for node in nodes
-    ]
+    listed = [f"- {node.id}: {node.name_range()}, depth {node.depth}{_size_of(node)}" for node in nodes]
     lookup = (
         "Where these tools are offered, lcm_expand returns the messages behind a summary, and lcm_grep finds "
         "words in all of them."
@@ -156,6 +153,11 @@ def read_frame(message: Message, key: bytes) -> Frame | None:
     for heading in (TASK_HEADING, MAP_HEADING, FOLDED_HEADING):
         sections.pop(heading, None)
     return Frame(read_folded_numbers(body), join_sections(sections))
+
+
+def _size_of(node: SummaryNode) -> str:
+    """Write the size of what a summary stands for; one of the compressor does not say it."""
+    return f", {node.source_tokens:,} tokens" if node.source_tokens else ""
 
 
 def _join(nodes: Iterable[SummaryNode]) -> tuple[Span, ...]:

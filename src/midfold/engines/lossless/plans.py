@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from midfold.engines.lossless.chunks import LEAF_TOKENS, cut_chunks
+from midfold.engines.lossless.chunks import FEWEST_CHUNK_TOKENS, LEAF_TOKENS, cut_chunks
 from midfold.engines.lossless.layers import contiguous
 from midfold.folding import (
     MIN_TAIL_MESSAGES,
@@ -50,7 +50,7 @@ def cut_plan(job: CompressionJob, plan: FoldPlan, rest: Sequence[int], most_toke
     if job.has_ceiling:
         folded = sum(layout.tokens(span) for span in parted)
         most_tokens = max(most_tokens, min(LEAF_TOKENS, folded // _FEW_LEAVES))
-    return cut_chunks(parted, layout.sums, cuts, most_tokens)
+    return cut_chunks(parted, layout.sums, cuts, most_tokens, FEWEST_CHUNK_TOKENS)
 
 
 def _runs(indices: Sequence[int], first: int) -> list[tuple[int, int]]:

@@ -158,8 +158,9 @@ class LosslessTools:
             **self._times(node),
             **({"made_of": list(node.children)} if node.children else {}),
             **({"condensed_into": parent} if parent else {}),
-            "left_out": f"about {max(node.source_tokens - node.tokens, 0):,} tokens; lcm_expand shows them",
         }
+        if left_out := max(node.source_tokens - node.tokens, 0):
+            facts["left_out"] = f"about {left_out:,} tokens; lcm_expand shows them"
         return self._page(facts, "dropped", [{"text": fact} for fact in node.dropped], {})
 
     def _times(self, node: SummaryNode) -> dict[str, object]:
