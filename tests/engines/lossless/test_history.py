@@ -299,3 +299,24 @@ def test_a_summary_in_the_context_is_known_even_where_it_was_never_saved(life):
     shown = life.call("lcm_status", again)["in_context"]
     assert shown
     assert life.call("lcm_expand", again, id=shown[0]["id"])["sources"]
+
+
+class Measured(Counted):
+    """A store that notes how many messages are read at once."""
+
+    most_read = 0
+
+    def history(self, session_id, start=0, stop=None):
+        found = self.store.history(session_id, start, stop)
+        self.most_read = max(self.most_read, len(found))
+        return found
+
+
+def test_a_regular_expression_goes_through_a_long_conversation_a_part_at_a_time(life):
+    life.say(*({"role": "user", "content": f"Locker {number}."} for number in range(2_100)))
+    life.engine.memory.store = measured = Measured(life.store)
+    found = life.call("lcm_grep", query=r"locker (7|2077)\.", regex=True)
+    assert [each["message"] for each in found["results"]] == [7, 2_077]
+    assert measured.most_read <= 1_000
+    everything = life.call("lcm_grep", query="locker", regex=True)
+    assert everything["is_incomplete"]

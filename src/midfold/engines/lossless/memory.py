@@ -3,7 +3,7 @@
 Without a store all of it lives as long as the engine.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from threading import Lock
@@ -25,6 +25,7 @@ from midfold.folding import Span, join_spans
 from midfold.messages import Message
 from midfold.search import Origin
 
+_READ_AT_ONCE = 1_000
 _MOST_BODIES = 64
 """The bodies of summaries that are held in memory beside a store."""
 
@@ -110,6 +111,16 @@ class LosslessMemory:
             return read_numbered(store, self.session_id, spans)
         kept = self._originals or dict(enumerate(shown))
         return [NumberedMessage(number, kept[number]) for span in spans for number in span if number in kept]
+
+    def read_through(self, shown: Sequence[Message] = ()) -> Iterator[list[NumberedMessage]]:
+        """Yield all messages in order, some at a time, however long the conversation is."""
+        if self._history_store is None:
+            yield self.originals([Span(0, self.last_number(shown))], shown)
+            return
+        start = 0
+        while block := self.originals([Span(start, start + _READ_AT_ONCE)]):
+            yield block
+            start += _READ_AT_ONCE
 
     def search(
         self, query: str, *, role: str | None, since: float | None, until: float | None, most: int

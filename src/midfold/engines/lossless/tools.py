@@ -4,18 +4,25 @@ Each answer is JSON and fits into the tokens that the call allows; what does not
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import islice
 
 from midfold.engines.lossless.answers import CountText, fill_page, split_text, to_json
 from midfold.engines.lossless.history import NumberedMessage, SearchedMessage
+from midfold.engines.lossless.looks import without_looks
 from midfold.engines.lossless.memory import LosslessMemory
 from midfold.engines.lossless.nodes import SummaryNode
-from midfold.engines.lossless.passages import rank_messages, rank_texts
+from midfold.engines.lossless.passages import (
+    SNIPPET_CHARS,
+    best_passage,
+    rank_messages,
+    rank_texts,
+    text_around,
+)
 from midfold.engines.lossless.questions import FoundPassage, QuestionReader
 from midfold.engines.lossless.regex import Finder, PatternRefused, compile_pattern
-from midfold.engines.lossless.schemas import SCHEMAS
 from midfold.errors import MidfoldError, SummaryUnavailable
 from midfold.folding import Span, join_spans
 from midfold.messages import Message, ToolCall, ToolResult, texts_of
@@ -25,16 +32,15 @@ from midfold.summaries.tool_calls import one_line
 MOST_TOKENS = 8_000
 DEFAULT_TOKENS = 2_000
 FEWEST_TOKENS = 200
-_SNIPPET_CHARS = 240
 _ECHO_CHARS = 120
 _PASSAGE_TOKENS = 300
 _MOST_RANGE = 2_000
 _MOST_FOUND = 30
+_MOST_MATCHES = 1_000
 _MOST_PAGES = 1_000_000
 _RANGE = re.compile(r"(\d{1,9})(?:\s{0,3}[-–]\s{0,3}(\d{1,9}))?")
 
 ROLES = ("user", "assistant", "tool")
-OWN_TOOLS = frozenset(str(schema["name"]) for schema in SCHEMAS)
 
 
 class BadCall(ValueError):
@@ -82,19 +88,21 @@ class LosslessTools:
             rows += self._search_summaries(query, find)
         if scope in ("messages", "all"):
             rows += self._search_messages(query, find, _filters(arguments))
-        return self._page({"query": _echo(query), "found": len(rows)}, "results", rows, arguments)
+        facts: dict[str, object] = {"query": _echo(query), "found": len(rows)}
+        if find is not None and len(rows) >= _MOST_MATCHES:
+            facts["is_incomplete"] = True
+        return self._page(facts, "results", rows, arguments)
 
     def _search_summaries(self, query: str, find: Finder | None) -> list[dict[str, object]]:
         nodes = list(self.memory.graph.nodes.values())
         bodies = [self.memory.body(node) for node in nodes]
-        order = self._match(query, find, bodies)
+        places = [find(body) for body in bodies] if find else []
+        if find:
+            shown = [(at, text_around(bodies[at], found[0])) for at, found in enumerate(places) if found]
+        else:
+            shown = [(at, best_passage(query, bodies[at])) for at in rank_texts(query, bodies)]
         return [
-            {
-                "id": nodes[at].id,
-                "messages": nodes[at].format_range(),
-                "text": self._snippet(query, find, bodies[at]),
-            }
-            for at in order
+            {"id": nodes[at].id, "messages": nodes[at].format_range(), "text": text} for at, text in shown
         ]
 
     def _search_messages(
@@ -107,43 +115,38 @@ class LosslessTools:
                     "message": each.number,
                     "role": each.role,
                     **self._where(each.number, each.created_at),
-                    "text": " ".join(each.text.split())[:_SNIPPET_CHARS],
+                    "text": " ".join(each.text.split())[:SNIPPET_CHARS],
                 }
                 for each in found
             ]
-        originals = [each for each in _without_looks(self._all()) if filters.keeps(each)]
+        if find is not None:
+            return list(islice(self._match_messages(find, filters), _MOST_MATCHES))
+        originals = [each for each in without_looks(self._all()) if filters.keeps(each)]
         texts = ["\n".join(texts_of(each.message)) for each in originals]
-        return [
-            {
-                "message": originals[at].number,
-                "role": originals[at].message.role,
-                **self._where(originals[at].number, originals[at].created_at),
-                "text": self._snippet(query, find, texts[at]),
-            }
-            for at in self._match(query, find, texts, [each.message for each in originals])
-        ]
+        order = rank_messages(query, [each.message for each in originals])
+        return [self._hit(originals[at], best_passage(query, texts[at])) for at in order]
+
+    def _match_messages(self, find: Finder, filters: "_Filters") -> Iterator[dict[str, object]]:
+        """Yield the messages that match a pattern, in order."""
+        own_calls: set[str] = set()
+        for block in self.memory.read_through(self.shown):
+            for each in without_looks(block, own_calls):
+                text = "\n".join(texts_of(each.message)) if filters.keeps(each) else ""
+                if text and (found := find(text)) is not None:
+                    yield self._hit(each, text_around(text, found[0]))
+
+    def _hit(self, each: NumberedMessage, text: str) -> dict[str, object]:
+        return {
+            "message": each.number,
+            "role": each.message.role,
+            **self._where(each.number, each.created_at),
+            "text": text,
+        }
 
     def _find(self, query: str, filters: "_Filters", most: int = _MOST_FOUND) -> list[SearchedMessage] | None:
         return self.memory.search(
             query, role=filters.role, since=filters.since, until=filters.until, most=most
         )
-
-    def _match(
-        self, query: str, find: Finder | None, texts: Sequence[str], messages: Sequence[Message] = ()
-    ) -> Sequence[int]:
-        if find is None:
-            return rank_messages(query, messages) if messages else rank_texts(query, texts)
-        return [at for at, text in enumerate(texts) if find(text) is not None]
-
-    def _snippet(self, query: str, find: Finder | None, text: str) -> str:
-        """Show the text around the first match; of words, around the passage that says most of them."""
-        found = find(text) if find else None
-        if found is None:
-            pieces = split_text(text, _SNIPPET_CHARS // 3)
-            best = rank_texts(query, pieces) if len(pieces) > 1 else [0]
-            return pieces[best[0] if best else 0].strip()[:_SNIPPET_CHARS]
-        start = max(0, found[0] - _SNIPPET_CHARS // 2)
-        return text[start : start + _SNIPPET_CHARS].strip()
 
     def _describe(self, arguments: Mapping[str, object]) -> str:
         node = self._node(arguments)
@@ -205,7 +208,7 @@ class LosslessTools:
         node = self._node(arguments) if arguments.get("id") else None
         pieces = [
             FoundPassage(each.number, each.message.role, piece)
-            for each in _without_looks(self._read_for(question, node))
+            for each in without_looks(self._read_for(question, node))
             for piece in split_text(_write_out(each.message), _PASSAGE_TOKENS)
         ]
         passages = [pieces[at] for at in rank_texts(question, [piece.text for piece in pieces])]
@@ -226,7 +229,7 @@ class LosslessTools:
         try:
             return {"answer": self.reader.answer(question, passages, self._room(arguments) // 2)}
         except SummaryUnavailable as error:
-            return {"no_answer": one_line(redact(str(error)), _SNIPPET_CHARS)}
+            return {"no_answer": one_line(redact(str(error)), SNIPPET_CHARS)}
 
     def _read_for(self, question: str, node: SummaryNode | None) -> list[NumberedMessage]:
         """Read the messages that may answer a question: few of them all, of many those that are found."""
@@ -300,24 +303,6 @@ def _write_out(message: Message) -> str:
         elif text := getattr(part, "text", ""):
             written.append(str(text))
     return "\n".join(written)
-
-
-def _without_looks(originals: Sequence[NumberedMessage]) -> list[NumberedMessage]:
-    """Leave out earlier looks behind summaries: to find these again helps nobody."""
-    calls = [
-        part.id
-        for each in originals
-        for part in each.message.parts
-        if isinstance(part, ToolCall) and part.name in OWN_TOOLS
-    ]
-    own = frozenset(calls)
-    return [each for each in originals if not _is_look(each.message, own)]
-
-
-def _is_look(message: Message, own_calls: frozenset[str]) -> bool:
-    ids = [part.id for part in message.parts if isinstance(part, ToolCall)]
-    ids += [part.call_id for part in message.parts if isinstance(part, ToolResult)]
-    return bool(ids) and own_calls.issuperset(ids)
 
 
 def _echo(words: str) -> str:
