@@ -5,6 +5,7 @@ goes first, so that a conversation folded ten times remembers its beginnings in 
 """
 
 from collections.abc import Container, Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import islice
 
 from midfold.late_patterns import compile_late
@@ -216,8 +217,14 @@ def _weigh_requests(requests: Sequence[DigestEntry]) -> None:
     """Let the first request stay; what a person said is thinned after what came of it."""
     first = min(requests, key=lambda entry: entry.order, default=None)
     for entry in requests:
-        per_byte = _REQUEST_PER_BYTE * (_RULE_FACTOR if find_rules(entry.head) else 1.0)
+        per_byte = _REQUEST_PER_BYTE * (_RULE_FACTOR if _sets_rule(entry.head) else 1.0)
         entry.weight = _FIRST_REQUEST_WEIGHT if entry is first else cost(entry.head) * per_byte
+
+
+@lru_cache(maxsize=1024)
+def _sets_rule(head: str) -> bool:
+    """Whether a request sets a rule; the notes of a conversation are read again in every fold."""
+    return bool(find_rules(head))
 
 
 def _unit_weight(kind: EntryKind, piece: str) -> float:
