@@ -21,16 +21,15 @@ def of(events, kind):
 @pytest.mark.parametrize("api", APIS)
 def test_the_model_finds_a_fact_behind_a_summary(api, make_agent, play, faults_in):
     replies = [Reply("Noted.")] * 14
-    look = Reply(
-        "", (ToolCall("c-1", "lcm_grep", json.dumps({"query": "behind which door does the spare key hang"})),)
-    )
+    question = "Behind which door does the spare key hang?"
+    look = Reply("", (ToolCall("c-1", "lcm_grep", json.dumps({"query": question})),))
     with Upstream([*replies, look, Reply("Behind the blue door.")]) as up:
         agent = make_agent(up, api=api, engine="lcm", context_length=WINDOW)
         events = [*play(agent, FACT)]
         for turn in range(13):
             events += play(agent, f"Turn {turn}: {WORDS}")
         assert of(events, CompressionFinished)
-        finished = of(play(agent, "Where is the key?"), ToolFinished)
+        finished = of(play(agent, question), ToolFinished)
         [answer] = [json.loads(each.text) for each in finished]
         assert FACT in answer["results"][0]["text"]
         assert faults_in(up) == []

@@ -106,7 +106,7 @@ def test_hits_have_the_numbers_of_the_history_after_an_undone_fold(life):
     live(life)
     life.session = life.store.undo_continuation(life.session)
     life.items = life.store.messages(life.session)
-    life.say(planted(7))
+    life.say(planted(7), {"role": "user", "content": "Go on."})
     life.engine = life.open_engine()
     check_hits(life, lockers=[0, 3, 7])
     life.talk(4, seed=99)
@@ -120,7 +120,7 @@ def test_a_branch_has_numbers_of_its_own(life):
     branch = life.store.create_session(parent_id=parent, kind=SessionKind.BRANCH)
     life.talk(4, seed=7)  # the parent goes on
     life.session, life.items = branch.id, life.store.messages(branch.id)
-    life.say(planted(9))
+    life.say(planted(9), {"role": "user", "content": "Go on."})
     life.engine = life.open_engine()
     check_hits(life, lockers=[0, 1, 9])
 

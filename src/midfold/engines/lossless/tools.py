@@ -26,6 +26,7 @@ from midfold.engines.lossless.regex import Finder, PatternRefused, compile_patte
 from midfold.errors import MidfoldError, SummaryUnavailable
 from midfold.folding import Span, join_spans
 from midfold.messages import Message, ToolCall, ToolResult, texts_of
+from midfold.provenance import newest_asked
 from midfold.redact import redact
 from midfold.summaries.tool_calls import one_line
 
@@ -118,10 +119,12 @@ class LosslessTools:
                     "text": " ".join(each.text.split())[:SNIPPET_CHARS],
                 }
                 for each in found
+                if each.role != "user" or self._leave_out_request(self.memory.originals([_only(each.number)]))
             ]
         if find is not None:
             return list(islice(self._match_messages(find, filters), _MOST_MATCHES))
-        originals = [each for each in without_looks(self._all()) if filters.keeps(each)]
+        originals = self._leave_out_request(without_looks(self._all()))
+        originals = [each for each in originals if filters.keeps(each)]
         texts = ["\n".join(texts_of(each.message)) for each in originals]
         order = rank_messages(query, [each.message for each in originals])
         return [self._hit(originals[at], best_passage(query, texts[at])) for at in order]
@@ -130,10 +133,22 @@ class LosslessTools:
         """Yield the messages that match a pattern, in order."""
         own_calls: set[str] = set()
         for block in self.memory.read_through(self.shown):
-            for each in without_looks(block, own_calls):
+            for each in self._leave_out_request(without_looks(block, own_calls)):
                 text = "\n".join(texts_of(each.message)) if filters.keeps(each) else ""
                 if text and (found := find(text)) is not None:
                     yield self._hit(each, text_around(text, found[0]))
+
+    def _leave_out_request(self, originals: Sequence[NumberedMessage]) -> list[NumberedMessage]:
+        """Leave out the request that the model works on: it is in sight, and in the words of its question."""
+        at = newest_asked(self.shown)
+        asked = self.shown[at].text if at is not None else None
+        return [
+            each
+            for each in originals
+            if each.message.text != asked
+            or each.message.role != "user"
+            or self.memory.graph.covering(each.number) is not None
+        ]
 
     def _hit(self, each: NumberedMessage, text: str) -> dict[str, object]:
         return {
@@ -208,7 +223,7 @@ class LosslessTools:
         node = self._node(arguments) if arguments.get("id") else None
         pieces = [
             FoundPassage(each.number, each.message.role, piece)
-            for each in without_looks(self._read_for(question, node))
+            for each in self._leave_out_request(without_looks(self._read_for(question, node)))
             for piece in split_text(_write_out(each.message), _PASSAGE_TOKENS)
         ]
         passages = [pieces[at] for at in rank_texts(question, [piece.text for piece in pieces])]
@@ -303,6 +318,10 @@ def _write_out(message: Message) -> str:
         elif text := getattr(part, "text", ""):
             written.append(str(text))
     return "\n".join(written)
+
+
+def _only(number: int) -> Span:
+    return Span(number, number + 1)
 
 
 def _echo(words: str) -> str:
