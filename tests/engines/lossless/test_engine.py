@@ -191,6 +191,30 @@ def test_the_goal_the_rules_and_the_changed_files_stand_however_often_summaries_
         assert [each for each in [goal, RULE, *paths] if each not in shown] == []
 
 
+def test_a_condensed_summary_names_each_file_once():
+    items = []
+    for number in range(24):
+        path = {"path": f"src/meter_{number % 3}.py", "content": f"COINS = {number}"}
+        items += [
+            {"role": "user", "content": f"Change meter {number}. {'Mind the coins. ' * 150}"},
+            call_of(f"call_{number}", "write_file", path),
+            {"role": "tool", "tool_call_id": f"call_{number}", "content": "Written."},
+            {"role": "assistant", "content": f"Meter {number} is changed. {'It takes coins. ' * 150}"},
+        ]
+    result = make().compress_result([*items, {"role": "user", "content": "Go on."}], most_tokens=3_000)
+    condensed = [node for node in nodes_of(result) if node.children]
+    assert condensed
+    for node in condensed:
+        changed = re.findall(r"^- (\S+) \(changed\)", node.body, re.MULTILINE)
+        assert changed
+        assert len(set(changed)) == len(changed)
+
+
+def call_of(name, tool, arguments):
+    function = {"name": tool, "arguments": json.dumps(arguments)}
+    return {"role": "assistant", "tool_calls": [{"id": name, "type": "function", "function": function}]}
+
+
 def test_a_ceiling_is_met_in_every_fold_of_a_chain_however_long_its_task_is():
     task = "Mend these meters: " + ", ".join(f"meter {number} of quay {number % 7}" for number in range(150))
     items = [{"role": "user", "content": task}]

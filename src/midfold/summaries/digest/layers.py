@@ -82,6 +82,7 @@ def read_entries(body: str) -> list[DigestEntry]:
         for item in islice(split_items(text, quotes_messages=heading in REQUEST_HEADINGS), _MOST_ITEMS):
             entries.append(_entry(heading, item, order))
             order = entries[-1].order
+    entries = _join_same(entries)
     _weigh_requests([entry for entry in entries if entry.kind in REQUEST_KINDS])
     return entries
 
@@ -269,6 +270,22 @@ def _join(old: DigestEntry, new: DigestEntry) -> None:
         new.head = f"{format_indices(numbers)} {_subject(new)}{settled[0] if settled else ''}"
     new.order = min(old.order, new.order)
     new.units = [*old.units, *new.units]
+
+
+def _join_same(entries: Iterable[DigestEntry]) -> list[DigestEntry]:
+    """Let one entry speak for all about a file or a command: several summaries may be read as one."""
+    joined: list[DigestEntry] = []
+    places: dict[str, int] = {}
+    for entry in entries:
+        subject = _subject(entry)
+        if subject in places:
+            _join(joined[places[subject]], entry)
+            joined[places[subject]] = entry
+            continue
+        if subject is not None:
+            places[subject] = len(joined)
+        joined.append(entry)
+    return joined
 
 
 def _mark(head: str) -> str:
