@@ -29,4 +29,4 @@ def without_looks(
 def _is_look(message: Message, own_calls: Set[str]) -> bool:
     ids = [part.id for part in message.parts if isinstance(part, ToolCall)]
     ids += [part.call_id for part in message.parts if isinstance(part, ToolResult)]
-    return bool(ids) and own_calls.issuperset(ids)
+    return bool(ids) and own_calls >= set(ids)
