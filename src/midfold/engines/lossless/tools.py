@@ -119,7 +119,7 @@ class LosslessTools:
                     "text": " ".join(each.text.split())[:SNIPPET_CHARS],
                 }
                 for each in found
-                if each.role != "user" or self._leave_out_request(self.memory.originals([_only(each.number)]))
+                if each.role != "user" or self._leave_out_request(self._read_one(each.number))
             ]
         if find is not None:
             return list(islice(self._match_messages(find, filters), _MOST_MATCHES))
@@ -274,6 +274,9 @@ class LosslessTools:
     def _behind(self, node: SummaryNode) -> list[NumberedMessage]:
         return self.memory.originals(node.spans, self.shown)
 
+    def _read_one(self, number: int) -> list[NumberedMessage]:
+        return self.memory.originals([Span(number, number + 1)], self.shown)
+
     def _where(self, number: int, created_at: float | None) -> dict[str, object]:
         node = self.memory.graph.covering(number)
         time = {"time": _format_time(created_at)} if created_at is not None else {}
@@ -318,10 +321,6 @@ def _write_out(message: Message) -> str:
         elif text := getattr(part, "text", ""):
             written.append(str(text))
     return "\n".join(written)
-
-
-def _only(number: int) -> Span:
-    return Span(number, number + 1)
 
 
 def _echo(words: str) -> str:
