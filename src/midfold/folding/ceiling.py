@@ -6,12 +6,14 @@ none, first the tail gives way, then the largest texts are cut, the newest reque
 
 from collections.abc import Iterator
 
-from midfold.folding.choose import MIN_SUMMARY_TOKENS, FoldChoice, make_choice, shrink_results
+from midfold.folding.choose import FoldChoice, make_choice, shrink_results
 from midfold.folding.excerpts import excerpt_messages
 from midfold.folding.job import SHORT_MESSAGES, CompressionJob
 from midfold.folding.tail import MIN_TAIL_MESSAGES, FoldPlan, make_ceiling_plan
 
 _SIGNIFICANT_BITS = 8
+_LEAST_NOTES_TOKENS = 520
+"""The tail gives way to notes with less room: what a brief frame saves is theirs."""
 _ANSWER_PART = 3
 """An answer that has to be cut gets one part in so many of the room beside what stays anyway."""
 _RESERVE_PART = 4
@@ -31,7 +33,7 @@ def choose_for_ceiling(job: CompressionJob) -> FoldChoice:
     """Choose what to fold so that the ceiling is met and a summary has room; else what comes nearest."""
     whole = []
     for choice in _choices(job):
-        if choice.body_tokens >= MIN_SUMMARY_TOKENS if choice.spans else _fits(job, choice):
+        if choice.body_tokens >= _LEAST_NOTES_TOKENS if choice.spans else _fits(job, choice):
             return choice
         whole.append(choice)
     for choice in reversed(whole):
@@ -83,7 +85,7 @@ def _cut_beside(job: CompressionJob, choice: FoldChoice) -> FoldChoice:
     whole = make_choice(job, plan, ())
     sizes = sum(layout.sizes[index] for index in kept)
     room = job.aim_tokens - (whole.least_tokens - sizes)
-    reserve = min(MIN_SUMMARY_TOKENS, max(0, room) // _RESERVE_PART)
+    reserve = min(_LEAST_NOTES_TOKENS, max(0, room) // _RESERVE_PART)
     excess = whole.least_tokens + reserve - job.aim_tokens
     return make_choice(job, plan, excerpt_messages(layout, kept, excess, job.count, job.redact))
 
