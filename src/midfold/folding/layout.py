@@ -90,7 +90,6 @@ def lay_out(
     `key` is the conversation's, by which a summary of ours is known; `has_folded` says that there is one.
     """
     pairing = pair_calls(messages)
-    cuts = legal_cuts(messages, pairing)
     lead = count_leading_system(messages)
     summary = find_summary(messages, lead, reach_head(sizes, lead, policy), key)
     newest = newest_request(messages)
@@ -100,10 +99,8 @@ def lay_out(
         newest, summary = (None, summary) if is_fenced else (newest, None)
     previous = _read_previous(messages, summary, key, has_folded=has_folded)
     protocol = find_protocol(messages, was_found=_ACTION.search(previous or "") is not None)
-    observations = protocol.observations
-    # A command in words and its output belong together as a call and its result do.
-    cuts = [is_legal and index not in observations for index, is_legal in enumerate(cuts)]
-    asked = _find_asked(messages, observations, summary, newest)
+    cuts = _without_outputs(legal_cuts(messages, pairing), protocol)
+    asked = _find_asked(messages, protocol.observations, summary, newest)
     folded_before = read_folded_numbers(previous or "")
     return Layout(
         messages=messages,
@@ -119,10 +116,15 @@ def lay_out(
         asked=asked,
         answered=_find_answer(messages, asked, protocol),
         newest=_group(None if newest == asked else newest, cuts),
-        observations=observations,
+        observations=protocol.observations,
         waiting=waiting_from(messages, pairing),
         sums=[0, *accumulate(sizes)],
     )
+
+
+def _without_outputs(cuts: Sequence[bool], protocol: CommandProtocol) -> list[bool]:
+    """A command in words and its output belong together as a call and its result do."""
+    return [is_legal and index not in protocol.observations for index, is_legal in enumerate(cuts)]
 
 
 def _read_previous(
