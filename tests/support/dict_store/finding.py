@@ -1,10 +1,11 @@
 """Searches in dictionaries: every message is looked at, by the rules of the query tree."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from midfold.search import (
+    SNIPPET_CHARS,
     Document,
     Origin,
     Query,
@@ -47,9 +48,11 @@ class SearchVerbs(Verbs):
         until: float | None = None,
         order: Order = Order.RELEVANCE,
         limit: int = 20,
+        snippet_chars: Sequence[int] = (SNIPPET_CHARS,),
     ) -> SearchResults:
         """Find messages by words, phrases and prefixes; no query is an error."""
         asked = read_query(query)
+        shown = tuple(snippet_chars) or (SNIPPET_CHARS,)
         with self._lock:
             looked_at = self._scope(session_id)
             if asked.tree is None:
@@ -65,7 +68,14 @@ class SearchVerbs(Verbs):
             ]
             known.sort(key=lambda each: each.number)
             found = _best(asked, known, limit) if order is Order.RELEVANCE else _newest(asked, known, limit)
-            return self._hits(found, lambda texts: make_snippet(texts, asked))
+            return SearchResults(
+                tuple(
+                    self._hit(
+                        each, make_snippet(_texts(each), asked, chars=shown[min(place, len(shown) - 1)])
+                    )
+                    for place, each in enumerate(found)
+                )
+            )
 
     def find_substring(self, session_id: str, text: str, limit: int = 20) -> SearchResults:
         """Find a text letter by letter in what one session says, newest first."""
@@ -77,7 +87,12 @@ class SearchVerbs(Verbs):
                 for each in reversed(view)
                 if wanted and any(wanted in said.casefold() for said in _texts(each))
             ]
-            return self._hits(found[: max(0, limit)], lambda texts: make_substring_snippet(texts, text))
+            return SearchResults(
+                tuple(
+                    self._hit(each, make_substring_snippet(_texts(each), text))
+                    for each in found[: max(0, limit)]
+                )
+            )
 
     def find_history(self, chain: Sequence[bytes], *, session_id: str | None = None) -> KnownHistory | None:
         """Find the session that a history belongs to, by its chained digests."""
@@ -140,9 +155,6 @@ class SearchVerbs(Verbs):
         entries = self._tenant.in_conversation(self._find(session_id).conversation)
         known = {each.number: each for entry in entries for each in _all_of(entry)}
         return list(known.values())
-
-    def _hits(self, found: Sequence[Written], cut_out: Callable[[list[str]], Snippet]) -> SearchResults:
-        return SearchResults(tuple(self._hit(each, cut_out(_texts(each))) for each in found))
 
     def _hit(self, written: Written, cut: Snippet) -> Hit:
         session = self._find(written.session_id).session
