@@ -8,6 +8,7 @@ from midfold.messages import Message, Text, ToolCall, ToolResult, pair_calls
 from midfold.summaries.digest import compose
 from midfold.summaries.digest.factors import WeightFactors
 from midfold.summaries.ledger import collect
+from midfold.summaries.tool_calls.output import find_failure
 
 
 def call(number, tool, output, *, is_error=False, **arguments):
@@ -189,3 +190,20 @@ def test_the_model_speaks_of_its_call_and_says_nothing():
     weights = {unit.text: unit.weight for entry in entries for unit in entry.units}
     assert weights[words[0]] == 0
     assert weights[words[1]] > 0
+
+
+def test_items_of_what_is_only_announced_weigh_less_than_findings():
+    listed = "I need to:\n- raise the limit of tries in pier_config to seven"
+    found = "Found two causes:\n- pier_config limits the tries to three per berth"
+    weights = []
+    for said in (listed, found):
+        messages = [Message("assistant", (Text(said), ToolCall("c", "Bash", '{"command": "make"}')))]
+        ledger = collect(messages, range(1), pair_calls(messages), redact=str)
+        entries = compose(ledger, pins=(), factors=WeightFactors(), most_lines=20)
+        weights.append(max(unit.weight for entry in entries for unit in entry.units))
+    assert weights[0] < weights[1] / 2
+
+
+def test_a_missing_file_is_a_failure_in_whatever_case_it_is_told():
+    said = "stat /a/main.go: no such file or directory"
+    assert find_failure(f"building\n{said}\n") == said

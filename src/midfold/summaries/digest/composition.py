@@ -47,6 +47,7 @@ _OPENING = compile_late(r"(?:<<-?\s?['\"]?\w{1,20}['\"]?|['\"(\\{])$")
 _OPENING_FACTOR = 0.5
 _CHANGED_FILE_WEIGHT = MUST / 100
 _READ_FILE_WEIGHT = 9.0
+_NEWEST_CHANGE = 1.6
 _PASSING, _FEW_PASSING, _MOST_PASSING = "made and deleted again:", 2, 40
 _DETAIL_WEIGHT = 3.0
 _PLAN_DETAIL_WEIGHT = 0.1
@@ -216,6 +217,8 @@ class _Writer:
             else self.quotes.quote(position, live[position], is_older=position < changed)
             for position in reversed(about)
         ]
+        for unit in [max(each, key=_weight_of) for each in told[:1] if each]:
+            unit.weight *= _NEWEST_CHANGE  # a changed file says in a line what was changed last
         units = [unit for each in reversed(told) for unit in each]
         if state.fate or state.is_changed:
             kind, weight, mark = EntryKind.CHANGED, _CHANGED_FILE_WEIGHT, f" ({state.fate or 'changed'}): "
@@ -225,6 +228,10 @@ class _Writer:
         return DigestEntry(
             kind, actions[state.positions[0]].index, f"{state.path}{mark}{said}", weight, units
         )
+
+
+def _weight_of(unit: Unit) -> float:
+    return unit.weight
 
 
 def _tell_passing(actions: Sequence[Action], states: Sequence[FileState]) -> Iterator[DigestEntry]:

@@ -16,7 +16,7 @@ from midfold.provenance import Author
 from midfold.summaries.digest.entries import AGENT_LABEL, TOLD_LABEL, DigestEntry, EntryKind, Unit, cost
 from midfold.summaries.digest.factors import WeightFactors
 from midfold.summaries.ledger.open_failures import claimed_aims
-from midfold.summaries.ledger.sentences import Tone, count_words, names_something
+from midfold.summaries.ledger.sentences import Tone, announces, count_words, names_something
 from midfold.summaries.ledger.values import Ledger, Statement
 from midfold.summaries.phrases import matter_words
 from midfold.summaries.tool_calls.output import find_names
@@ -51,6 +51,7 @@ _TONES = {
 }
 """what a sentence weighs once the talk went on: a question was answered, a guess and a wait are over"""
 _LEAST_WORDS = 4
+_ANNOUNCED_ITEM = 0.3
 _CONCLUDING = 0.6
 """So much of a sentence must be new for a conclusion."""
 _TOLD_TONES = {Tone.DOUBTS: 0.7, Tone.ANNOUNCES: 1.0, Tone.SHOWS: 0.6}
@@ -233,7 +234,7 @@ def _weigh_tones(
     leads = {each[-1] for each in news}
     factors = [0.0 if _opens(each[0], leads, is_final=statement.is_told) else tones[each[3]] for each in news]
     if not statement.is_told:
-        factors = [0.0 if _is_idle(each[0]) else factor for each, factor in zip(news, factors, strict=True)]
+        factors = [_weigh_aside(each) * factor for each, factor in zip(news, factors, strict=True)]
     failed = ledger.course.failed_aims
     if max(failed.values(), default=-1) < statement.index:
         return factors
@@ -241,6 +242,13 @@ def _weigh_tones(
         if any(failed.get(aim, -1) > statement.index for aim in claimed_aims(each[0])):
             factors[at] *= _REFUTED
     return factors
+
+
+def _weigh_aside(news: _News) -> float:
+    """Lower what is said on the way if it is hardly a sentence, or an item of what is only announced."""
+    if _is_idle(news[0]):
+        return 0.0
+    return _ANNOUNCED_ITEM if announces(news[-1].rstrip("".join(_CUT_OFF))) else 1.0
 
 
 def _is_idle(sentence: str) -> bool:

@@ -134,7 +134,7 @@ def _lines(text: str, most: int, *, is_file: bool) -> Iterator[str]:
         lines = [*lines[:most], *lines[-most:]]
     for line in lines:
         bare = without_number(line.strip()) if is_file else line.strip()
-        if is_file and is_import(bare):
+        if is_import(bare):
             continue
         if len(bare) > _LINE_CHARS:
             yield from _pieces(bare)

@@ -30,7 +30,7 @@ _EXIT = compile_late(
     re.IGNORECASE,
 )
 _WORDLESS = compile_late(r"[\W_]+$")
-_GUTTER = compile_late(r"[ \t]{0,8}\d{1,6}(?:\t|→|: |\| ?|:(?=\s{2}))")
+_GUTTER = compile_late(r"[ \t]{0,8}\d{1,6}(?:\t|→|: |\| ?|:(?=\s{2})| {2})")
 """the number of a line, before the line"""
 _IMPORTS = compile_late(
     r"(?:from\s[\w.]+\simport\b|import\s|#\s?include\b|using\s[\w.:]+;|package\s[\w.]+;?$|use\s[\w:]+(?:::|;)"
