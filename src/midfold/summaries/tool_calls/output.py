@@ -208,7 +208,7 @@ _SIGNS = (
     r"|[eE]rror\b(?:\s\w{1,30}){0,5}:\s(?!\(none)|<\w{0,20}error>|ERROR:\s|Exception\sin\s|Uncaught\s"
     r"|(?:Fehler|错误|錯誤|エラー|오류|Ошибка)\s?[:：]",
     # shells, in any language, and the calls under them
-    r"(?:ba|da|fi|k|z)?sh:\s\S|[\w./\\-]{1,60}:\s.{0,200}(?:command\snot\sfound|[Nn]o\ssuch\sfile|ermission\sdenied|annot\s)",
+    r"(?:ba|da|fi|k|z)?sh:\s\S|(?:[a-z]{1,8}\s)?[\w./\\-]{1,60}:\s.{0,200}(?:command\snot\sfound|[Nn]o\ssuch\sfile|ermission\sdenied|annot\s)",
     r"(?:Failed|Unable|Cannot|Could\snot|(?:Command|Task)\s(?:failed|timed\sout))\b",
     # what only counts the damage
     r"\w{1,20}(?:\[\d+\])?:\s\*{3,4}\s|FAIL\s|\+\sCategoryInfo|BUILD\sFAILED|FAILED\b",
