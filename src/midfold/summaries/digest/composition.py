@@ -201,11 +201,6 @@ class _Writer:
 
     def _file(self, state: FileState) -> DigestEntry:
         actions = self.ledger.actions
-        uses: dict[str, list[int]] = {}
-        # Of what was changed, only the changes are told: to look at it changes nothing.
-        for position in state.changed or state.positions:
-            uses.setdefault(actions[position].run.tool, []).append(actions[position].index)
-        said = ", ".join([f"{tool} {format_indices(indices)}" for tool, indices in uses.items()])
         live = live_lines(actions, state)
         about = [position for position in state.positions if _is_about_files(actions[position].run)]
         about = [] if state.is_gone else about  # how it came about says nothing about what is not there
@@ -226,8 +221,20 @@ class _Writer:
             kind, weight, mark = EntryKind.READ, _READ_FILE_WEIGHT, ": "
         weight *= self.action_factors[state.positions[-1]]
         return DigestEntry(
-            kind, actions[state.positions[0]].index, f"{state.path}{mark}{said}", weight, units
+            kind,
+            actions[state.positions[0]].index,
+            f"{state.path}{mark}{_tell_uses(actions, state)}",
+            weight,
+            units,
         )
+
+
+def _tell_uses(actions: Sequence[Action], state: FileState) -> str:
+    """Name the tools that used a file; of a file that was changed, those that changed it."""
+    uses: dict[str, list[int]] = {}
+    for position in state.changed or state.positions:
+        uses.setdefault(actions[position].run.tool, []).append(actions[position].index)
+    return ", ".join([f"{tool} {format_indices(indices)}" for tool, indices in uses.items()])
 
 
 def _weight_of(unit: Unit) -> float:
