@@ -4,6 +4,7 @@ import asyncio
 import signal
 import subprocess
 import sys
+import textwrap
 import threading
 from concurrent.futures import CancelledError
 from contextvars import ContextVar
@@ -144,3 +145,22 @@ def test_a_signal_handler_that_raises_at_any_moment_blocks_neither_the_loop_nor_
         [sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, timeout=60, check=True
     )
     assert int(done.stdout) > 100
+
+
+def test_a_program_ends_well_while_work_is_under_way():
+    """Python stops threads at its end; one that is in C++ then takes the whole process with it."""
+    program = """
+        import time
+        from midfold.concurrency import start_thread
+        from midfold.redact import redact
+
+        def work():
+            end = time.monotonic() + 0.5
+            while time.monotonic() < end:
+                redact("password=hunter2 and more words " * 1_000)
+
+        redact("password=hunter2")
+        start_thread(work, "work")
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")

@@ -7,13 +7,14 @@ All threads are daemons: work that hangs keeps neither a loop nor the end of the
 """
 
 import asyncio
+import atexit
 import os
 import threading
 import warnings
 import weakref
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
-from concurrent.futures import CancelledError, Future
+from concurrent.futures import CancelledError, Future, wait
 from contextlib import suppress
 from contextvars import copy_context
 from functools import partial
@@ -32,15 +33,26 @@ _WORKER_NAME = "midfold-work"
 _IDLE_SECONDS = 5.0
 # Nobody waits for a loop that was forgotten, but what it has open should be closed when Python ends.
 _FORGOTTEN_SECONDS = 1.0
+_EXIT_SECONDS = 2.0
+_under_way: "set[Future[Any]]" = set()
+"""Work that has not ended."""
 
 
 def start_thread(work: Callable[[], _T], name: str) -> "Future[_T]":
     """Begin on work in a thread of its own, in the caller's context; the future cannot be cancelled."""
     future: Future[_T] = Future()
     future.set_running_or_notify_cancel()  # what has begun cannot be taken back
+    _under_way.add(future)
+    future.add_done_callback(_under_way.discard)
     run = copy_context().run
     threading.Thread(target=run, args=(_settle, future, work), name=name, daemon=True).start()
     return future
+
+
+@atexit.register
+def _wait_at_exit() -> None:
+    """Let work end that has begun: Python aborts where it stops a thread in the middle of C++ code."""
+    wait(_under_way.copy(), timeout=_EXIT_SECONDS)
 
 
 async def run_in_thread(work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
