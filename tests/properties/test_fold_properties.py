@@ -156,7 +156,7 @@ def test_the_newest_request_stays_word_for_word_and_after_the_summary(dialect, s
     assert len(places) == 1
     if result.summary is not None:
         assert places[0] > result.messages.index(result.fold.summary)
-        assert messages[newest].text[:200] in result.summary
+        assert messages[newest].text[:40] in result.summary  # where room is short, its first words alone
 
 
 @given(dialects, shapes, policies, st.booleans())

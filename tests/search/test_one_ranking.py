@@ -70,8 +70,9 @@ def ask_engine(store, session, question):
 
 def ask_engine_without_store(items, question):
     engine = LosslessEngine.open(EngineSetup(CompressionPolicy()))
+    asked = [*items, {"role": "user", "content": "Look it up."}]
     found = json.loads(
-        engine.handle_tool_call("lcm_grep", {"query": question, "scope": "messages"}, messages=items)
+        engine.handle_tool_call("lcm_grep", {"query": question, "scope": "messages"}, messages=asked)
     )
     return [each["message"] for each in found["results"]]
 

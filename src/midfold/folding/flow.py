@@ -28,7 +28,7 @@ from midfold.folding.state import CompressionState
 from midfold.messages import Message, MessageDigest, texts_of
 from midfold.ports import Count
 from midfold.settings import Strategy
-from midfold.summaries import Draft, Retention, SummaryJob, draft_summary
+from midfold.summaries import DIGEST, Draft, Retention, SummaryJob, draft_summary
 from midfold.summaries.ledger import LedgerCache
 from midfold.summaries.tool_calls import BUILT_IN, StubWriter
 
@@ -96,8 +96,14 @@ def _run(job: CompressionJob) -> Flow[Message]:
     if not job.has_ceiling:
         return (yield from _compress(job))
     job = replace(job, aim_tokens=round_down(job.aim_tokens))
+    if not job.use_model:
+        return _settle(job)
     # Nobody asks a model twice, so only the digest can be compared with what less room gives.
-    return (yield from _compress(job)) if job.use_model else _settle(job)
+    made = yield from _compress(job)
+    if made.summarizer != DIGEST:
+        return made
+    stand_in = _settle(replace(job, use_model=False))
+    return replace(stand_in, warning=made.warning) if stand_in.fold else made
 
 
 def _settle(job: CompressionJob) -> Compression[Message]:
