@@ -248,7 +248,8 @@ def _weigh_aside(news: _News) -> float:
     """Lower what is said on the way if it is hardly a sentence, or an item of what is only announced."""
     if _is_idle(news[0]):
         return 0.0
-    return _ANNOUNCED_ITEM if announces(news[-1].rstrip("".join(_CUT_OFF))) else 1.0
+    lead = news[-1].rstrip("".join(_CUT_OFF))
+    return _ANNOUNCED_ITEM if lead and announces(lead) else 1.0
 
 
 def _is_idle(sentence: str) -> bool:

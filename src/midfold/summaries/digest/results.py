@@ -110,7 +110,7 @@ class ResultQuotes:
         factor *= self._standing(position)
         is_silent = is_older or (run.kind in _CHANGING_KINDS and not run.has_failed)
         if not is_silent:
-            units += self._printed(position, factor, units)
+            units += self._printed(position, factor, tuple(units))
         if content is None:
             given = run.content_lines(self.most_lines)
         else:

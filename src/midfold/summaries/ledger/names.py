@@ -16,6 +16,8 @@ _BACKSLASHES = compile_late(r"(?<=[\w.:~-])(?:\\{1,2}[\w.~-]++)++")
 """words with backslashes between, behind the first: lines that JSON joins, or the path of a file"""
 _FOLDERS = compile_late(r"(?<=\b[A-Za-z]:)\\|\\(?![nrtbfu])")
 """what is in such a run only if it is a path"""
+_PATH_SIGN = compile_late(r"[A-Za-z]:\\|\\[^\Wnrtbfu]|\\[.~-]|\\\\\w")
+"""what every text with such a path has, and few others"""
 _ARGUMENT_NAME = compile_late(r"\"[A-Za-z_][\w-]{0,60}\"\s?:")
 _COMMAND_CHARS = 400
 _COMMAND_END = compile_late(r"&&|\|\||[;|\n]")
@@ -111,7 +113,8 @@ class NameReader:
         if len(text) > most:
             text = f"{text[: most // 2]}\n{text[-most // 2 :]}"
         if "\\" in text:
-            text = _ESCAPED.sub(" ", _BACKSLASHES.sub(_part_folders, text))
+            text = _BACKSLASHES.sub(_part_folders, text) if _PATH_SIGN.search(text) else text
+            text = _ESCAPED.sub(" ", text)
         # In the order of the text: that of a set differs from process to process.
         words = dict.fromkeys(list_words(text))
         known = self._words
