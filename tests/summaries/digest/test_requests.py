@@ -155,3 +155,15 @@ def test_what_a_person_said_long_ago_weighs_as_much_as_what_they_said_since():
     first, *others = read_entries(body)
     assert first.weight > max(entry.weight for entry in others)
     assert len({entry.weight / len(entry.head) for entry in others}) == 1
+
+
+def test_what_stands_beside_a_rule_in_its_line_is_quoted_without_it():
+    start = "The board at Hallay times out. " * 20
+    wish = "I want 95 % of the answers within 150 ms there."
+    rule = "Never use a cache that could show an old hold to the skippers, whatever it costs."
+    messages = [user(f"{start}\n{wish} {rule}"), *work(1), assistant("Done."), user("Und die Tafel?")]
+    ledger = collect(messages, range(len(messages)), pair_calls(messages), redact=str)
+    first = compose(ledger, pins=ledger.rules, factors=WeightFactors(), most_lines=20)
+    [request] = [entry for entry in first if entry.kind is EntryKind.ANSWERED]
+    assert wish in [unit.text for unit in request.units]
+    assert rule not in request.render(request.units)

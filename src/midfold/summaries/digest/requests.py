@@ -1,10 +1,10 @@
 """Entries of requests: what is open in a person's words, and what is over with the message that ended it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from midfold.provenance import Author
 from midfold.summaries.digest.entries import DigestEntry, EntryKind, Unit, answered_at, cost
-from midfold.summaries.ledger.sentences import weigh_sentence
+from midfold.summaries.ledger.sentences import count_words, weigh_sentence
 from midfold.summaries.ledger.values import Ledger, Statement
 from midfold.summaries.ledger.words import Words, weigh_lines
 from midfold.summaries.sections import cut_at_break
@@ -18,7 +18,7 @@ _PROSE_PER_BYTE, _PROSE_LETTERS = 0.3, 0.85
 _ANSWERED_CHARS, _WHOLE_ANSWERED_CHARS = 240, 560
 """of a request whose work has ended, what is quoted first; a shorter one is quoted whole"""
 _MOST_LINES = 40
-_REST_PART = 0.4
+_LEAST_REST_WORDS = 3
 _LEAST_SAME_CHARS = 20
 _QUESTION_CHARS, _ANSWERED_QUESTION_CHARS = 400, 160
 
@@ -73,15 +73,9 @@ def _answered(statement: Statement, answer: int, found: Sequence[str], said: set
     )
     head = f"[{statement.index}] {opening.strip()}{goes_on}{ending}"
     rules = [rule for rule in found if rule not in said and rule not in opening]
-    rest = weigh_lines(
-        line.strip() for line in words[len(opening) :].split("\n")[:_MOST_LINES] if line.strip()
-    )
+    rest = [line.strip() for line in words[len(opening) :].split("\n")[:_MOST_LINES] if line.strip()]
     units = [Unit(rule, _RULE_IN_REQUEST_WEIGHT) for rule in rules]
-    units += [
-        Unit(line, weigh_request_line(line, weight))
-        for line, weight in rest
-        if line not in said and line not in rules and not _is_ruled(line, found)
-    ]
+    units += _quote_lines(rest, said, rules, found)
     return DigestEntry(EntryKind.ANSWERED, statement.index, head, cost(head) * _REQUEST_PER_BYTE, units)
 
 
@@ -92,12 +86,24 @@ def weigh_request_line(line: str, weight: float) -> float:
     return max(least, _LINE_WEIGHT * max(weight, weigh_sentence(line)))
 
 
-def _is_ruled(line: str, rules: Sequence[str]) -> bool:
-    """Whether a line says hardly more than the rules in it, which stand by themselves."""
-    rest = line
+def _quote_lines(
+    lines: Iterable[str], said: set[str], rules: Sequence[str], found: Sequence[str]
+) -> list[Unit]:
+    """Quote the lines of a request without the rules that were found, which stand by themselves."""
+    pieces = [
+        piece for line in lines if line not in said and line not in rules for piece in _leave_out(line, found)
+    ]
+    return [Unit(piece, weigh_request_line(piece, weight)) for piece, weight in weigh_lines(pieces)]
+
+
+def _leave_out(line: str, rules: Sequence[str]) -> list[str]:
+    """Return what a line says beside the rules in it, where that is more than a word or two."""
+    pieces = [line]
     for rule in rules:
-        rest = rest.replace(rule, "")
-    return len(rest) <= len(line) * _REST_PART
+        pieces = [rest for piece in pieces for rest in piece.split(rule)]
+    if len(pieces) == 1:
+        return pieces
+    return [piece.strip() for piece in pieces if count_words(piece) >= _LEAST_REST_WORDS]
 
 
 def _quote_question(statement: Statement, most: int = _QUESTION_CHARS) -> str:
@@ -116,9 +122,5 @@ def _request_units(words: Words, found: Sequence[str], said: set[str]) -> list[U
     rules = [rule for rule in found if rule not in said and rule in rest]
     return [
         *(Unit(rule, _RULE_IN_REQUEST_WEIGHT) for rule in rules),
-        *(
-            Unit(line, weigh_request_line(line, weight))
-            for line, weight in words.lines
-            if line not in said and line not in rules and not _is_ruled(line, found)
-        ),
+        *_quote_lines((line for line, _ in words.lines), said, rules, found),
     ]
