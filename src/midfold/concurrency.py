@@ -3,7 +3,7 @@
 Blocking callers run coroutines with `LoopThread`; coroutines run blocking work with `run_in_thread`, and what
 must not be left half done with `shield_until_done`; `start_thread` is for work that nobody has to wait for; a
 `FairLock` lets one of either kind through at a time.
-All threads are daemons: work that hangs keeps neither a loop nor the end of the program.
+All threads are daemons: work that hangs keeps no loop, and the end of the program for two seconds at most.
 """
 
 import asyncio

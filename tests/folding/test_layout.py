@@ -1,8 +1,11 @@
 """Legal cuts: a call is never parted from its results, and a request is what the user says."""
 
+import json
+
 from midfold.api import compress
 from midfold.folding.fold import Span, count_leading_system
-from midfold.folding.layout import group_around, legal_cuts, waiting_from
+from midfold.folding.layout import group_around, lay_out, legal_cuts, waiting_from
+from midfold.folding.policy import CompressionPolicy
 from midfold.messages import (
     Message,
     Reasoning,
@@ -13,6 +16,7 @@ from midfold.messages import (
     newest_request,
     pair_calls,
 )
+from midfold.wire import parse
 
 USER = Message("user", (Text("do it"),))
 SAID = Message("assistant", (Text("done"),))
@@ -101,3 +105,34 @@ def test_output_of_a_command_in_words_never_becomes_the_task_however_few_follow_
         roles = [message["role"] for message in result.messages[result.messages.index(task) + 1 :]]
         assert roles == ["assistant", "user"] * (len(roles) // 2)
         messages = [*result.messages, *led_by_words(60 * fold, 1 + fold)]
+
+
+def test_what_a_person_pastes_behind_a_block_of_code_stays_their_request_after_calls_were_folded():
+    task = {"role": "user", "content": "Get the build of the harbour service green."}
+    messages = [task]
+    for number in range(30):
+        call = {"name": "bash", "arguments": json.dumps({"command": f"make part{number}"})}
+        messages += [
+            {
+                "role": "assistant",
+                "content": None,
+                "tool_calls": [{"id": f"c{number}", "type": "function", "function": call}],
+            },
+            {"role": "tool", "tool_call_id": f"c{number}", "content": f"part {number} built\n" * 40},
+        ]
+    messages += [
+        {"role": "assistant", "content": "All thirty parts build now."},
+        {"role": "user", "content": "Fine. Tell me about the parts first. " * 8},
+        {"role": "assistant", "content": "Part 7 is the important one. " * 40},
+        {"role": "user", "content": "And how do I deploy it?"},
+    ]
+    kept = compress(messages, max_tokens=1_100).messages
+    assert not any(message.get("tool_calls") for message in kept)
+    asked = "<output>\npermission denied\n</output>\nWhy is that? Write me the sudoers line for it."
+    kept += [
+        {"role": "assistant", "content": "Run this:\n\n```bash\n./deploy.sh --all\n```"},
+        {"role": "user", "content": asked},
+    ]
+    parsed = parse(kept)
+    layout = lay_out(parsed, [10] * len(parsed), CompressionPolicy(), has_folded=True)
+    assert layout.asked == len(kept) - 1

@@ -4,7 +4,6 @@ A call and its results belong together, and so do the thinking and the items tha
 sends them apart. Legal cuts are computed once; a plan chooses from them and repairs nothing afterwards.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -19,11 +18,10 @@ from midfold.folding.summary_message import (
     read_folded_numbers,
     read_summary,
 )
-from midfold.late_patterns import compile_late
 from midfold.messages import Message, Pairing, Reasoning, ToolResult, is_request, newest_request, pair_calls
 from midfold.provenance import newest_asked
 from midfold.settings import Budget
-from midfold.summaries import CommandProtocol, ends_turn, find_protocol, prompts
+from midfold.summaries import CommandProtocol, ends_turn, find_protocol, prompts, told_calls
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +71,6 @@ class Layout:
         return self.sums[span.stop] - self.sums[span.start] if len(span) else 0
 
 
-_ACTION = compile_late(r"^- \[[\d, ]{1,80}\] [^\s:]{1,80}: ", re.MULTILINE)
-"""how notes tell of what was done; without a call in sight, commands were given in words"""
-
-
 def lay_out(
     messages: Sequence[Message],
     sizes: Sequence[int],
@@ -98,7 +92,7 @@ def lay_out(
         is_fenced = messages[newest].text.startswith(prompts.SUMMARY_MARKER)
         newest, summary = (None, summary) if is_fenced else (newest, None)
     previous = _read_previous(messages, summary, key, has_folded=has_folded)
-    protocol = find_protocol(messages, was_found=_ACTION.search(previous or "") is not None)
+    protocol = find_protocol(messages, told=told_calls(previous or ""))
     cuts = _without_outputs(legal_cuts(messages, pairing), protocol)
     asked = _find_asked(messages, protocol.observations, summary, newest)
     folded_before = read_folded_numbers(previous or "")

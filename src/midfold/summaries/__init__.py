@@ -11,7 +11,7 @@ from midfold.settings import Template
 from midfold.summaries.draft import DIGEST, Draft, draft_summary
 from midfold.summaries.ledger import Rule
 from midfold.summaries.ledger.exchanges import ends_turn
-from midfold.summaries.ledger.text_commands import CommandProtocol, find_protocol
+from midfold.summaries.ledger.text_commands import CommandProtocol, find_protocol, told_calls
 from midfold.summaries.sections import (
     CORRECTIONS_HEADING,
     FOLDED_HEADING,
@@ -73,6 +73,7 @@ __all__ = [
     "read_notes",
     "serialize",
     "split_sections",
+    "told_calls",
     "with_section",
 ]
 

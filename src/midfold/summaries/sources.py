@@ -3,7 +3,7 @@
 The built-in digest is made of nothing else. A model's summary is checked against it and made whole from it.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Container, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -30,6 +30,7 @@ from midfold.summaries.ledger.open_failures import BrokenRun, Course
 from midfold.summaries.ledger.pending import is_taken_up
 from midfold.summaries.ledger.rules import is_lifted
 from midfold.summaries.ledger.shell import read_commands
+from midfold.summaries.ledger.text_commands import told_calls
 from midfold.summaries.ledger.values import Ledger, Rule
 from midfold.summaries.sections import CORRECTIONS_HEADING
 
@@ -129,9 +130,7 @@ def gather_sources(job: SummaryJob, *, choose_rules: ChooseRules | None = None) 
     corrections = _read_corrections(previous)
     rules = [rule for rule in read_rules(previous) if rule.text not in unpinned]
     earlier = read_entries(previous)
-    # Deeds without a call in sight: the model gives its commands in words.
-    led_by_words = any(entry.kind in (EntryKind.ACTION, EntryKind.BROKEN) for entry in earlier)
-    reading = _read_once(job, is_led_by_words=led_by_words)
+    reading = _read_once(job, told_calls(previous))
     ledger = reading.ledger
     known = [*rules, *ledger.rules]
     known = corrections.filter_rules(known) if corrections else known
@@ -176,13 +175,13 @@ def _read_corrections(previous: str) -> "Corrections | None":
     return Corrections.read(previous)
 
 
-def _read_once(job: SummaryJob, *, is_led_by_words: bool) -> TurnFacts:
+def _read_once(job: SummaryJob, told: Container[str]) -> TurnFacts:
     """Read what is folded; a ceiling is met by passes that often fold the same, and differ in their room."""
     turns, readings = job.turns, job.readings
     known = readings.pop(tuple(turns), None)
     if known is None:
-        ledger = _read(job, turns, is_led_by_words=is_led_by_words)
-        ledger = replace(ledger, after=_read(job, _indices_behind(job), is_led_by_words=is_led_by_words))
+        ledger = _read(job, turns, told)
+        ledger = replace(ledger, after=_read(job, _indices_behind(job), told))
         names = NameReader(job.redact)
         names.read(job.messages, turns, job.numbers, ledger)
         known = TurnFacts(ledger, names, look_ahead(job.messages, turns, job.numbers, ledger))
@@ -192,7 +191,7 @@ def _read_once(job: SummaryJob, *, is_led_by_words: bool) -> TurnFacts:
     return known
 
 
-def _read(job: SummaryJob, indices: Sequence[int], *, is_led_by_words: bool) -> Ledger:
+def _read(job: SummaryJob, indices: Sequence[int], told: Container[str]) -> Ledger:
     return collect(
         job.messages,
         indices,
@@ -200,7 +199,7 @@ def _read(job: SummaryJob, indices: Sequence[int], *, is_led_by_words: bool) -> 
         redact=job.redact,
         cache=job.ledger_cache,
         numbers=job.numbers,
-        is_led_by_words=is_led_by_words,
+        told=told,
     )
 
 

@@ -25,13 +25,13 @@ def session(command="```bash\ncat f{n}.py\n```", output="<output>\nline {n}\n</o
     return messages
 
 
-def ledger_of(messages, *, is_led_by_words=False):
+def ledger_of(messages, *, told=()):
     return collect(
         messages,
         range(len(messages)),
         pair_calls(messages),
         redact=redact,
-        is_led_by_words=is_led_by_words,
+        told=told,
     )
 
 
@@ -81,14 +81,14 @@ def test_a_person_who_steps_in_is_heard(output):
 def test_a_person_who_steps_in_after_a_fold_is_heard():
     messages = session()
     messages[6] = user("Stop. Only use tabs from here.")
-    rules = [rule.text for rule in ledger_of(messages, is_led_by_words=True).rules]
+    rules = [rule.text for rule in ledger_of(messages, told=("command",)).rules]
     assert "Only use tabs from here." in rules
 
 
 def test_few_exchanges_after_a_fold_are_still_commands_and_outputs():
     messages = session(exchanges=2)
     assert not ledger_of(messages).actions
-    assert [action.run.subject for action in ledger_of(messages, is_led_by_words=True).actions] == [
+    assert [action.run.subject for action in ledger_of(messages, told=("command",)).actions] == [
         "cat f0.py",
         "cat f1.py",
     ]

@@ -5,7 +5,7 @@ other parts, even equal ones, it knows nothing. So it can make a fold quicker an
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
@@ -172,13 +172,13 @@ def collect(
     redact: Callable[[str], str],
     cache: LedgerCache | None = None,
     numbers: Sequence[int] | None = None,
-    is_led_by_words: bool = False,
+    told: Container[str] = (),
 ) -> Ledger:
     """Read the messages at `indices` into a ledger; what is in `cache` is not read again.
 
     `numbers` are what the messages are known by where that is not their index in the list: after a fold, a
-    message keeps the number it had in the whole conversation. `is_led_by_words` is known from an earlier
-    fold: the model gives its commands in words.
+    message keeps the number it had in the whole conversation. `told` names the calls that the notes of an
+    earlier fold tell of.
     """
     reader = _Reader(
         messages,
@@ -187,7 +187,7 @@ def collect(
         redact,
         cache or LedgerCache(),
         numbers or range(len(messages)),
-        find_protocol(messages, was_found=is_led_by_words),
+        find_protocol(messages, told=told),
     )
     for index in indices:
         reader.read(index)

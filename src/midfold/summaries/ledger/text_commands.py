@@ -6,7 +6,7 @@ Such user messages are the output of tools, not the words of a person, and are r
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -32,6 +32,8 @@ _NAME_KEYS = ("name", "tool", "tool_name", "function", "action")
 _ARGUMENT_KEYS = ("arguments", "args", "parameters", "input", "action_input", "params")
 COMMAND = "command"
 """The name by which a bare command goes as a call."""
+_TOLD_CALL = compile_late(r"^- \[[\d, ]{1,80}\] ([^\s:]{1,80}): ", re.MULTILINE)
+"""how notes tell of a call"""
 _MIN_EXCHANGES = 4
 _LABEL_CHARS = 40
 _PROMPT_CHARS = 6
@@ -76,16 +78,23 @@ def looks_like_output(text: str) -> bool:
     return bool(_forms(text)[0])
 
 
-def find_protocol(messages: Sequence[Message], *, was_found: bool = False) -> CommandProtocol:
+def told_calls(notes: str) -> frozenset[str]:
+    """Return the names of the calls that notes on folded messages tell of."""
+    return frozenset(_TOLD_CALL.findall(notes))
+
+
+def find_protocol(messages: Sequence[Message], *, told: Container[str] = ()) -> CommandProtocol:
     """Recognise a conversation that is led by commands in words.
 
-    People answer code with words of all kinds; what runs commands answers in one form. Once that was found,
-    the few messages after a fold need not show it again.
+    People answer code with words of all kinds; what runs commands answers in one form. Notes that tell of
+    calls by a name that these commands have show that it was found before: then few need to follow a fold.
     """
     if any(True for message in messages for _ in message.calls):
         return CommandProtocol()
     models = [index for index, message in enumerate(messages) if message.role == "assistant"]
-    commands = [index for index in models if _find_command(messages[index].text)]
+    found = {index: command for index in models if (command := _find_command(messages[index].text))}
+    was_found = any(command.call.name in told for command in found.values())
+    commands = [index for index, command in found.items() if not was_found or command.call.name in told]
     enough = 1 if was_found else max(_MIN_EXCHANGES, len(models) * _COMMON_PART)
     answers = [index + 1 for index in commands if index + 1 < len(messages)]
     answers = [index for index in answers if messages[index].role == "user"]
