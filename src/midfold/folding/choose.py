@@ -204,9 +204,10 @@ def _choose_staged(job: CompressionJob, plan: FoldPlan, edits: Sequence[Edit]) -
         deltas[edit.index] = job.edit_delta(edit)
     saved_from = [*accumulate(reversed(deltas))][::-1]
     for stop in stops_between(layout, plan):
-        folded = sum(layout.tokens(span) for span in shorten_fold(layout, plan, stop).spans)
+        spans = shorten_fold(layout, plan, stop).spans
+        folded = sum(map(layout.tokens, spans))
         kept = before - folded + saved_from[stop]
-        if kept + job.policy.summary_budget_tokens(folded) <= job.aim_tokens:
+        if kept + job.summary_budget(spans) <= job.aim_tokens:
             break
     else:
         stop = plan.tail_start
@@ -225,7 +226,7 @@ def make_choice(job: CompressionJob, plan: FoldPlan, edits: Sequence[Edit]) -> F
     if not job.has_ceiling:
         # Only a ceiling is filled up. What was paid for is kept: padding never makes a fold not worth it.
         worth = ceil(max(MIN_SAVED_TOKENS, job.tokens_before * MIN_SAVED_PART))
-        room = min(job.policy.summary_budget_tokens(folded_tokens), job.tokens_before - kept - worth)
+        room = min(job.summary_budget(plan.spans), job.tokens_before - kept - worth)
     asked = job.redact(active_task(layout.messages, layout.summary, layout.observations))
     most_chars = max(int(max(room, 0) * _TASK_PART * _FIRST_GUESS_CHARS_PER_TOKEN), _SHORT_TASK_CHARS)
     progress = _describe_progress(job, plan.spans)

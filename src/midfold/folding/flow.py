@@ -216,7 +216,7 @@ def _summary_job(job: CompressionJob, choice: FoldChoice) -> SummaryJob:
         pins=job.state.pins,
         unpinned=job.state.unpinned,
         focus=job.focus,
-        model_tokens=policy.summary_budget_tokens(choice.folded_tokens),
+        model_tokens=job.summary_budget(choice.spans),
         window_tokens=policy.summarizer_window,
         is_manual=job.is_manual,
         readings=job.readings,

@@ -80,6 +80,13 @@ class CompressionJob:
             return int(self.aim_tokens * tail_share(self.aim_tokens, self.tokens_before)) + self.tail_extra
         return self.policy.tail_budget_tokens // (2 if self.is_emergency else 1)
 
+    def summary_budget(self, spans: Sequence[Span]) -> int:
+        """Return the most that the summary of these spans may take, where no ceiling says so."""
+        layout = self.layout
+        at = layout.summary
+        earlier = layout.sizes[at] if at is not None and any(at in span for span in spans) else 0
+        return self.policy.resummary_budget_tokens(sum(map(layout.tokens, spans)), earlier)
+
     @property
     def fixed_tokens(self) -> int:
         """The part that always stays: system messages, newest request, calls that wait for results."""

@@ -99,6 +99,13 @@ class CompressionPolicy(FoldSettings):
         wanted = max(int(folded_tokens * ratio), SUMMARY_FLOOR_TOKENS)
         return min(wanted, max(cap, 1), folded_tokens // 2)
 
+    def resummary_budget_tokens(self, folded_tokens: int, earlier_tokens: int) -> int:
+        """Return the same where `earlier_tokens` of what is folded are an earlier summary.
+
+        That one stands for what it was made of: a fold of little news must not halve the notes.
+        """
+        return self.summary_budget_tokens(folded_tokens + int(earlier_tokens * (1 / SUMMARY_RATIO - 1)))
+
 
 def is_worth_it(saved_tokens: int, tokens_before: int) -> bool:
     """Whether a pass over a request of `tokens_before` saves enough; under a ceiling nobody asks."""
