@@ -9,7 +9,7 @@ import re
 import pytest
 
 import midfold
-from midfold.late_patterns import _CompiledPattern, compile_late
+from midfold.late_patterns import AnyPattern, _CompiledPattern, compile_late
 
 
 def test_nothing_is_compiled_before_the_first_use():
@@ -44,6 +44,27 @@ def test_what_a_pattern_has_not_is_an_attribute_error():
         compile_late("a").nothing  # noqa: B018
 
 
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        r"\bone\b|^two|three$|\bfour",
+        r"a(?:b|\bc)|\b[|)]x|[^]|]y|\|z",
+        r"\b(?:we|you) (?:keep|put \w+ off)\b|好的|^(?:so|and,? )*stop",
+    ],
+)
+def test_any_of_many_is_found_where_one_pattern_of_all_finds_it(pattern):
+    texts = ("one", "atone", "so stop", "to two", "two", "ac", "a c", "|x", " )x", "|z", "yy", "]y", "three ")
+    texts += ("forfour", "and we put it off", "说好的", "they keep", "and, stop", "", "ab|", "in three")
+    for text in texts:
+        assert AnyPattern(pattern).is_in(text) == (re.search(pattern, text) is not None), text
+
+
+def test_what_is_found_anywhere_is_compiled_at_its_first_use():
+    pattern = AnyPattern("(unclosed")
+    with pytest.raises(re.error):
+        pattern.is_in("text")
+
+
 def test_every_late_pattern_of_the_package_compiles():
     """A mistake would show only when somebody meets the text that it is for."""
     names = [each.name for each in pkgutil.walk_packages(midfold.__path__, "midfold.")]
@@ -54,3 +75,5 @@ def test_every_late_pattern_of_the_package_compiles():
     assert len(late) > 300
     for pattern in late:
         re.compile(pattern.pattern, pattern._given_flags)
+    for each in (each for module in modules for each in vars(module).values()):
+        assert not isinstance(each, AnyPattern) or not each.is_in("")

@@ -9,7 +9,7 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from midfold.late_patterns import compile_late
+from midfold.late_patterns import AnyPattern, compile_late
 from midfold.summaries.ledger.invocations import Aim, Invocation, RunEnd, is_same_place
 from midfold.summaries.tool_calls.output import find_names
 
@@ -20,7 +20,7 @@ _SLIP_ACTIONS = 2
 _MOVED_ON_REQUESTS = 4
 _USED_AGAIN = 2
 """A tool that works again so often is not what is broken."""
-_CLAIM = compile_late(
+_CLAIM = AnyPattern(
     r"\b(?:fixed|resolved|solved|works? now|now works?|working now"
     r"|(?:all|tests?|checks?|build|suite|lint\w*|everything)(?:\s\w+){0,3}\s(?:pass(?:e[sd]|ing)?|green|clean"
     r"|succeed(?:s|ed)?)|builds? (?:cleanly|succeeded|passes)|compiles (?:cleanly|now)|no (?:more )?errors"
@@ -29,13 +29,11 @@ _CLAIM = compile_late(
     r"|(?:已|问题)(?:修复|解决)|修复(?:完成|成功)|通过了|全部通过|测试通过|成功|解决了"
     r"|修正(?:完了|した|しました)|直(?:った|りました)|解決|通った|パス|動作確認"
     r"|해결|수정 ?(?:완료|했)|통과|성공|고쳤",
-    re.IGNORECASE,
 )
-_DOUBT = compile_late(
+_DOUBT = AnyPattern(
     r"\?|？|\b(?:if|whether|should|not|n't|unless|until|once|will|would|could|might|need|try|trying|verify|ensure"
     r"|still|fail\w*|let me|let's|si|wenn|ob|если)\b"
     r"|是否|如果|应该|尝试|未|没有|かどうか|れば|たら|はず|ない|아직|면 |안 ",
-    re.IGNORECASE,
 )
 _CLAIMED_AIMS = tuple(
     (aim, compile_late(words, re.IGNORECASE))
@@ -215,17 +213,23 @@ class Course:
 
     def hear(self, index: int, text: str) -> None:
         """Take note of the model's words: sentences without a doubt that something works."""
-        if _CLAIM.search(text) is None:
+        if not _CLAIM.is_in(text.lower()):
             return
         for sentence in _SENTENCE_END.split(text):
-            if _CLAIM.search(sentence) and not _DOUBT.search(sentence):
+            if _claims(sentence):
                 self.claimed_names.update(dict.fromkeys(find_names(sentence), index))
                 self.claimed_aims.update(dict.fromkeys(_aims_of(sentence), index))
 
 
 def claimed_aims(sentence: str) -> list[Aim]:
     """Return with which aims a sentence says that all is well."""
-    return _aims_of(sentence) if _CLAIM.search(sentence) and not _DOUBT.search(sentence) else []
+    return _aims_of(sentence) if _claims(sentence) else []
+
+
+def _claims(sentence: str) -> bool:
+    """Whether a sentence says without a doubt that something works."""
+    lowered = sentence.lower()
+    return _CLAIM.is_in(lowered) and not _DOUBT.is_in(lowered)
 
 
 def _aims_of(sentence: str) -> list[Aim]:

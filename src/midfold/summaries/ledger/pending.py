@@ -11,14 +11,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from midfold.late_patterns import compile_late
+from midfold.late_patterns import AnyPattern, compile_late
 from midfold.provenance import Author
 from midfold.summaries.ledger.rules import is_rule, sentences_of, takes_back
 from midfold.summaries.ledger.values import Action, Statement
+from midfold.summaries.letters import other_letters
 from midfold.texts import read_text
 
 _WORD = compile_late(r"[^\W_\u2e80-\uffff]{4,}|\d{2,}")
 _WIDE = compile_late(r"(?=([\u4e00-\u9fff\u30a1-\u30ff]{2}))|(?<![\uac00-\ud7af])([\uac00-\ud7af]{2})")
+_HAS_WIDE = compile_late(r"[\u30a1-\u30ff\u4e00-\u9fff\uac00-\ud7af]")
+_FIRST_WIDE, _LAST_WIDE = "\u2e80", "\uffff"
 _APPROVAL = compile_late(r"\bgo ahead\b|\bproceed\b|\bnur zu\b|\badelante\b|\bvas-y\b")
 """a yes to what the model offered"""
 _BLANKS = {code: " " for code in range(128) if not chr(code).isalnum()}
@@ -106,11 +109,11 @@ def _weigh_wishes(
 
 def _find_wishes(text: str) -> Iterator[tuple[str, bool]]:
     """Yield sentences, and whether each asks for something."""
-    cues = _cues()
+    asks = _asks()
     for sentence in sentences_of(text[:_TEXT_CHARS]):
         said = sentence.lower()
         is_wish = len(sentence) <= _LONGEST_WISH and _APPROVAL.search(said) is None and not is_rule(sentence)
-        yield sentence, is_wish and (_is_question(sentence) or cues.search(said) is not None)
+        yield sentence, is_wish and (_is_question(sentence) or asks.is_in(said))
 
 
 def _is_question(sentence: str) -> bool:
@@ -134,17 +137,31 @@ def _text_of(action: Action) -> str:
 
 def _stems(text: str) -> frozenset[str]:
     """Return the beginnings of words; of scripts that do not part them, pairs."""
+    text = text if text.isascii() else _without_signs(text)
     if text.isascii():
         # ASCII is translated in a quarter of the time that a pattern takes.
-        words = text.lower().translate(_BLANKS).split()
         return frozenset(
             word[:_STEM_CHARS]
-            for word in words
+            for word in set(text.lower().translate(_BLANKS).split())
             if len(word) >= _LEAST_LETTERS or (len(word) > 1 and word.isdigit())
         )
     found = {word[:_STEM_CHARS] for word in _WORD.findall(text.lower())}
-    found.update(one or other for one, other in _WIDE.findall(text))
+    if _HAS_WIDE.search(text):
+        found.update(one or other for one, other in _WIDE.findall(text))
     return frozenset(found)
+
+
+def _without_signs(text: str) -> str:
+    """Put blanks in the place of dashes, ticks and the like, which are often all that is not ASCII."""
+    for letter in other_letters(text):
+        if not (letter.isalnum() or _FIRST_WIDE <= letter <= _LAST_WIDE):
+            text = text.replace(letter, " ")
+    return text
+
+
+@cache
+def _asks() -> AnyPattern:
+    return AnyPattern(_cues().pattern)
 
 
 @cache

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 
-from midfold.late_patterns import compile_late
+from midfold.late_patterns import AnyPattern, compile_late
 from midfold.texts import read_text
 
 LONGEST_RULE_CHARS = 300
@@ -149,7 +149,7 @@ def find_project_rules(text: str) -> list[str]:
     sentences = list(dict.fromkeys(sentences_of("\n".join(_FENCES.split(text)[::2]))))
     sentences = [each for each in sentences if _SHORTEST_RULE_CHARS <= len(each) <= LONGEST_RULE_CHARS]
     binding = [
-        each for each in sentences if _is_bound(_plain(each)) and not _cues()["reports"].search(_plain(each))
+        each for each in sentences if _is_bound(_plain(each)) and not _cues()["reports"].is_in(_plain(each))
     ]
     orders = [
         each for each in sentences if _ORDER.search(each) and _IMPERATIVE.search(each.rpartition(", ")[2])
@@ -168,26 +168,27 @@ def is_rule(sentence: str, listed: float = 0.0, *, is_described: bool = False) -
     said, cues = _plain(sentence), _cues()
     if _OWN_INTENT.match(said):
         return False
-    is_soft = not is_described and cues["soft"].search(said) is not None
+    is_soft = not is_described and cues["soft"].is_in(said)
     is_question = said.endswith(_QUESTION_MARKS)
-    is_bound = not is_question and _is_bound(cues["void"].sub(" ", cues["reports"].sub(" ", said)))
+    reports = cues["reports"].is_in(said)
+    is_bound = not is_question and _is_bound(_without_void(said, reports=reports))
     weight = listed + _BOUND * is_bound + _SOFT * is_soft
     if weight < _ENOUGH:
         return False
-    if cues["once"].search(said):
+    if cues["once"].is_in(said):
         weight += _ONCE
-    if cues["asks"].search(said) and (is_question or not is_bound):
+    if cues["asks"].is_in(said) and (is_question or not is_bound):
         weight += _ASKED
-    if cues["tells"].search(said):
+    if cues["tells"].is_in(said):
         weight += _ASKED
-    if cues["reports"].search(said):
+    if reports:
         weight += _REPORTED
     return weight >= _ENOUGH
 
 
 def takes_back(text: str) -> bool:
     """Whether a person takes back what was said just before."""
-    return len(text) <= _LONGEST_RULE_MESSAGE and _cues()["back"].search(_plain(text[:400])) is not None
+    return len(text) <= _LONGEST_RULE_MESSAGE and _cues()["back"].is_in(_plain(text[:400]))
 
 
 def is_same_matter(one: str, other: str) -> bool:
@@ -265,6 +266,12 @@ def _plain(sentence: str) -> str:
     return _QUOTES.sub(" ", sentence).lower().replace("’", "'").strip()
 
 
+def _without_void(said: str, *, reports: bool) -> str:
+    """Take out words that bind in other sentences, and here only report or describe."""
+    said = _replaced("reports").sub(" ", said) if reports else said
+    return _replaced("void").sub(" ", said)
+
+
 def _is_bound(said: str) -> bool:
     words = _words().intersection(_RULE_WORD.findall(said))
     return (
@@ -278,7 +285,7 @@ def _is_bound(said: str) -> bool:
 
 
 @cache
-def _cues() -> dict[str, re.Pattern[str]]:
+def _cues() -> dict[str, AnyPattern]:
     """Return the patterns of each group of cues: a line or more for each language."""
     groups: dict[str, list[str]] = {}
     for line in read_text(__package__, "rule_cues.txt").split("\n"):
@@ -286,7 +293,13 @@ def _cues() -> dict[str, re.Pattern[str]]:
             groups[line[1:-1]] = patterns = []
         elif line:
             patterns.append(line)
-    return {name: compile_late("|".join(patterns)) for name, patterns in groups.items()}
+    return {name: AnyPattern("|".join(patterns)) for name, patterns in groups.items()}
+
+
+@cache
+def _replaced(group: str) -> re.Pattern[str]:
+    """Return the cues of a group as one pattern."""
+    return compile_late(_cues()[group].pattern)
 
 
 @cache
