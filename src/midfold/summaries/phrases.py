@@ -6,36 +6,42 @@ from collections.abc import Iterable, Sequence
 from midfold.late_patterns import compile_late
 
 _PIECE_CHARS = 5
+_LEAST_CHARS = 2 * _PIECE_CHARS - 1
+"""so long that a whole piece stands in it wherever pieces begin"""
 _WORD = compile_late(r"\w+")
 _WHOLE_WORD = compile_late(r"(?<=\W)\w+(?=\W)")
-
-
 _MATTER_WORD = compile_late(r"[^\W\d_\u2e80-\uffff]{4,}|\d{2,}|[\u2e80-\u9fff\uac00-\ud7af]{2}")
+_PLAIN_MATTER_WORD = compile_late(r"[a-z]{4,}|\d{2,}")
+"""the same where all is ASCII"""
 
 
 def matter_words(text: str) -> frozenset[str]:
     """Return the words of a text that can tell one matter from another; pairs where words are not parted."""
-    return frozenset(_MATTER_WORD.findall(text.lower()))
+    pattern = _PLAIN_MATTER_WORD if text.isascii() else _MATTER_WORD
+    return frozenset(pattern.findall(text.lower()))
 
 
 class Phrases:
-    """Phrases known by the piece of each that the fewest others have."""
+    """Phrases known by pieces of each that few others have."""
 
     def __init__(self, phrases: Iterable[str]) -> None:
-        """Find the rarest piece of each of `phrases`."""
+        """Find the rarest pieces of each of `phrases`."""
         known = dict.fromkeys(phrases)
         counts = Counter(piece for phrase in known for piece in _cut(phrase))
-        self._short = [phrase for phrase in known if len(phrase) < _PIECE_CHARS]
+        self._short = [phrase for phrase in known if len(phrase) < _LEAST_CHARS]
         self._long: defaultdict[str, list[str]] = defaultdict(list)
         for phrase in known:
-            if len(phrase) >= _PIECE_CHARS:
-                self._long[min(_cut(phrase), key=lambda piece: (counts[piece], piece))].append(phrase)
+            if len(phrase) >= _LEAST_CHARS:
+                for piece in _find_rare(phrase, counts):
+                    self._long[piece].append(phrase)
 
     def is_any_in(self, text: str) -> bool:
         """Whether `text` holds one of the phrases."""
         if any(phrase in text for phrase in self._short):
             return True
-        if not self._long or self._long.keys().isdisjoint(pieces := _cut(text)):
+        # Wherever a phrase stands, one of its pieces stands at a multiple of their length.
+        pieces = {text[at : at + _PIECE_CHARS] for at in range(0, len(text) - _PIECE_CHARS + 1, _PIECE_CHARS)}
+        if self._long.keys().isdisjoint(pieces):
             return False
         return any(phrase in text for piece in self._long.keys() & pieces for phrase in self._long[piece])
 
@@ -62,3 +68,11 @@ def find_absent(phrases: Sequence[str], texts: Iterable[str]) -> list[str]:
 
 def _cut(text: str) -> set[str]:
     return {text[at : at + _PIECE_CHARS] for at in range(len(text) - _PIECE_CHARS + 1)}
+
+
+def _find_rare(phrase: str, counts: Counter[str]) -> list[str]:
+    """Return the pieces around one that the fewest others have: one for each way to cut a text."""
+    pieces = [phrase[at : at + _PIECE_CHARS] for at in range(len(phrase) - _PIECE_CHARS + 1)]
+    rarest = min(range(len(pieces)), key=lambda at: counts[pieces[at]])
+    first = min(max(rarest - _PIECE_CHARS // 2, 0), len(pieces) - _PIECE_CHARS)
+    return pieces[first : first + _PIECE_CHARS]
