@@ -163,7 +163,8 @@ def _without_idle_lines(words: str, budget_tokens: int) -> str:
 
 
 def _names(line: str) -> bool:
-    return _NAMED.search(_BULLET.sub("", line, count=1)) is not None
+    bullet = _BULLET.match(line)
+    return _NAMED.search(line, bullet.end() if bullet else 0) is not None
 
 
 def _raise_facts(

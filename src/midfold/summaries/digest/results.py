@@ -196,6 +196,8 @@ def _repeats(line: str, subject: str) -> bool:
 
 def _is_said(line: str, told: Sequence[Unit]) -> bool:
     """Whether a line only repeats what was told of the same result, but for its margin."""
+    if not told:
+        return False
     bare = _MARGIN.sub("", line)
     return len(bare) >= _SHORTEST_REPEATED and any(bare in unit.text for unit in told)
 

@@ -12,11 +12,13 @@ from midfold.summaries.ledger.values import Action, Ledger
 _READ_CHARS, _READ_OUTPUT_CHARS = 60_000, 20_000
 """Of a longer text, and of a longer output, the two ends are read."""
 _ESCAPED = compile_late(r"\\(?:[nrtbf\"]|u[0-9a-fA-F]{4})")
-_BACKSLASHES = compile_late(r"(?<=[\w.:~-])(?:\\{1,2}[\w.~-]++)++")
-"""words with backslashes between, behind the first: lines that JSON joins, or the path of a file"""
+_BACKSLASHES = compile_late(r"\\(?<=[\w.:~-]\\)\\?[\w.~-]++(?:\\{1,2}[\w.~-]++)*+")
+"""words with backslashes between, behind the first: lines that JSON joins, or the path of a file
+
+A backslash comes first, since that is quickly looked for; so it does below."""
 _FOLDERS = compile_late(r"(?<=\b[A-Za-z]:)\\|\\(?![nrtbfu])")
 """what is in such a run only if it is a path"""
-_PATH_SIGN = compile_late(r"[A-Za-z]:\\|\\[^\Wnrtbfu]|\\[.~-]|\\\\\w")
+_PATH_SIGN = compile_late(r"\\(?:(?<=[A-Za-z]:\\)|[^\Wnrtbfu]|[.~-]|\\\w)")
 """what every text with such a path has, and few others"""
 _ARGUMENT_NAME = compile_late(r"\"[A-Za-z_][\w-]{0,60}\"\s?:")
 _COMMAND_CHARS = 400

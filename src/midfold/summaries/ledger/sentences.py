@@ -4,7 +4,7 @@ A statement may hold for long. What announces the next step, asks, guesses or wa
 Items of a list and rows of a table mean little without the line above them, so each knows it: its lead.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cache
@@ -82,12 +82,20 @@ def split_sentences(text: str) -> WeightedSentences:
         if is_code:
             shown.add(sentence)
     texts = tuple(leads)
-    tones = tuple([Tone.SHOWS if text in shown else read_tone(text) for text in texts])
+    lowered = [text.lower() for text in texts]
+    words = [each.translate(_TRIM).split() for each in lowered]
+    tones = tuple(
+        [
+            Tone.SHOWS if text in shown else _find_tone(text, small, said)
+            for text, small, said in zip(texts, lowered, words, strict=True)
+        ]
+    )
+    deciding = tuple([_decides(text, said) for text, said in zip(texts, words, strict=True)])
     weights = (
         weigh_sentence(text) * (_ANNOUNCED_FACTOR if tone is Tone.ANNOUNCES else 1.0)
         for text, tone in zip(texts, tones, strict=True)
     )
-    return WeightedSentences(texts, tuple(weights), tuple(map(decides, texts)), tones, tuple(leads.values()))
+    return WeightedSentences(texts, tuple(weights), deciding, tones, tuple(leads.values()))
 
 
 def _sentences(text: str) -> Iterator[tuple[str, str, bool]]:
@@ -145,10 +153,13 @@ def _shorten(title: str) -> str:
 
 def read_tone(sentence: str) -> Tone:
     """Say what a sentence does, by how it begins and ends and by its cues."""
+    lowered = sentence.lower()
+    return _find_tone(sentence, lowered, lowered.translate(_TRIM).split())
+
+
+def _find_tone(sentence: str, lowered: str, words: Sequence[str]) -> Tone:
     if sentence.rstrip(_TRAILING).endswith(_QUESTION_ENDS):
         return Tone.ASKS
-    lowered = sentence.lower()
-    words = lowered.translate(_TRIM).split()
     cues = _cues()
     if not cues.wait_words.isdisjoint(words) and any(map(lowered.__contains__, cues.wait_phrases)):
         return Tone.WAITS
@@ -166,7 +177,11 @@ def read_tone(sentence: str) -> Tone:
 
 def decides(sentence: str) -> bool:
     """Whether a sentence says what was decided, found or done, or why."""
-    return not _decision_words().isdisjoint(sentence.lower().translate(_TRIM).split()) or (
+    return _decides(sentence, sentence.lower().translate(_TRIM).split())
+
+
+def _decides(sentence: str, words: Sequence[str]) -> bool:
+    return not _decision_words().isdisjoint(words) or (
         not sentence.isascii() and any(map(sentence.__contains__, _decision_parts()))
     )
 

@@ -15,6 +15,7 @@ from hashlib import blake2b
 from hmac import compare_digest
 
 from midfold.late_patterns import compile_late
+from midfold.summaries.letters import other_letters
 from midfold.texts import read_text
 
 _PACKAGE = "midfold.summaries.prompts"
@@ -172,7 +173,8 @@ def neutralize(text: str) -> str:
     if not text.isascii():
         shape = _show(text)
         # Where the gaps are once those before them are gone.
-        gaps = [found.start() - before for before, found in enumerate(re.finditer(_GAP, shape))]
+        found_gaps = re.finditer(_GAP, shape) if _GAP in shape else ()
+        gaps = [found.start() - before for before, found in enumerate(found_gaps)]
     pieces = []
     done = 0
     for found in _IMITATION.finditer(shape.replace(_GAP, "") if gaps else shape):
@@ -186,10 +188,10 @@ def neutralize(text: str) -> str:
 def _show(text: str) -> str:
     """Write a text as it looks, with one ASCII character where there is one, so that positions stay."""
     shapes = _shapes()
-    looks = {letter: shapes[ord(letter)] for letter in set("".join(_NOT_ASCII.findall(text)))}
+    looks = {letter: shapes[ord(letter)] for letter in other_letters(text)}
     twins = {letter: look for letter, look in looks.items() if look != letter}
     if len(twins) > _FEW_TWINS:
-        return text.translate(shapes)
+        return _NOT_ASCII.sub(lambda found: found[0].translate(shapes), text)
     for letter, look in twins.items():
         text = text.replace(letter, look)
     return text
