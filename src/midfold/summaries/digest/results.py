@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from midfold.late_patterns import compile_late
 from midfold.summaries.digest.entries import Unit
 from midfold.summaries.ledger.invocations import Aim, RunEnd
+from midfold.summaries.ledger.shell import last_name
 from midfold.summaries.ledger.values import STATE_PROGRAMS, Action, Ledger
 from midfold.summaries.ledger.words import COMMIT, DEFINITION, WeightedLines, weigh_lines
 from midfold.summaries.tool_calls.frames import is_idle
@@ -71,18 +72,18 @@ class ResultQuotes:
         for position, action in enumerate((*self.ledger.actions, *after)):
             run = action.run
             if run.has_changed and position >= len(self.ledger.actions):
-                self.changed_after.update(map(_last_name, run.changes))
+                self.changed_after.update(map(last_name, run.changes))
             if run.removed and run.has_changed:
                 self.replaced.update(dict.fromkeys(run.removed, position))
                 for line in run.content:
                     self.replaced.pop(line, None)
                 pieces = [(line, position) for line in run.removed if len(line) >= _SHORTEST_FRAGMENT]
                 for path in run.changes:
-                    self.fragments.setdefault(_last_name(path), []).extend(pieces)
+                    self.fragments.setdefault(last_name(path), []).extend(pieces)
 
     def last_change(self, path: str, changed: Sequence[int]) -> int:
         """Return the position of the last change of a file; what was read before it may be outdated."""
-        if _last_name(path) in self.changed_after:
+        if last_name(path) in self.changed_after:
             return len(self.ledger.actions)
         return changed[-1] if changed else -1
 
@@ -163,7 +164,7 @@ class ResultQuotes:
         if self.replaced.get(found[2], -1) > position:
             return True
         return any(
-            at > position and text in found[2] for text, at in self.fragments.get(_last_name(found[1]), ())
+            at > position and text in found[2] for text, at in self.fragments.get(last_name(found[1]), ())
         )
 
     def _standing(self, position: int) -> float:
@@ -200,7 +201,3 @@ def _is_said(line: str, told: Sequence[Unit]) -> bool:
         return False
     bare = _MARGIN.sub("", line)
     return len(bare) >= _SHORTEST_REPEATED and any(bare in unit.text for unit in told)
-
-
-def _last_name(path: str) -> str:
-    return path.replace("\\", "/").rpartition("/")[2]

@@ -3,18 +3,19 @@
 Absolute and relative spellings of one path are joined, and lines that a later edit replaced are left out.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
-from midfold.summaries.ledger.shell import EVERYTHING
-from midfold.summaries.ledger.values import Action
+from midfold.summaries.ledger.shell import EVERYTHING, last_name
+from midfold.summaries.ledger.values import Action, ToolRun
 
 _WILD = ("*", "?")
 _GONE = ("deleted", "moved to ")
 _REVERTED = "reverted"
 _MOST_SEARCHES = 200
 _MOST_SPELLINGS = 20
+_APPLIERS = frozenset({"patch", "git apply", "git am"})
 
 
 @dataclass(slots=True)
@@ -39,6 +40,11 @@ class FileState:
         self.changed = [at for at in self.changed if at <= committed] or self.changed[-1:]
 
     @property
+    def name(self) -> str:
+        """The last part of its path."""
+        return last_name(self.path)
+
+    @property
     def is_changed(self) -> bool:
         return bool(self.changed)
 
@@ -49,15 +55,19 @@ class FileState:
 
 def trace_files(actions: Sequence[Action]) -> list[FileState]:
     """Follow each file through the actions, in the order of the first that touched it."""
-    names = _join_paths(path for action in actions for path in (*action.run.changes, *action.run.reads))
+    touched = [(*action.run.changes, *action.run.drafts, *action.run.reads) for action in actions]
+    names = _join_paths(path for paths in touched for path in paths)
     states: dict[str, FileState] = {}
     undoing = _Undoing(states, names)
+    drafts: dict[str, tuple[str, ...]] = {}
     for position, action in enumerate(actions):
         run = action.run
-        for path in dict.fromkeys((*run.changes, *run.reads)):
+        changes = (*run.changes, *_find_applied(run, drafts)) if run.has_changed else run.changes
+        drafts.update(dict.fromkeys(map(last_name, run.changes), run.drafts) if run.drafts else {})
+        for path in dict.fromkeys((*changes, *run.reads)):
             state = states.setdefault(names[path], FileState(names[path]))
             state.positions.append(position)
-            if path in run.changes and run.has_changed:
+            if path in changes and run.has_changed:
                 state.fate = ""
                 state.changed.append(position)
         if any(each.program == "git commit" for each in run.invocations) and run.has_changed:
@@ -65,6 +75,14 @@ def trace_files(actions: Sequence[Action]) -> list[FileState]:
         if run.undone and run.has_changed:
             undoing.undo(run.undone)
     return list(states.values())
+
+
+def _find_applied(run: ToolRun, drafts: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
+    """Yield the files that a command changes by applying patches that were written before."""
+    if drafts and any(each.program in _APPLIERS for each in run.invocations):
+        for patch, files in drafts.items():
+            if patch in run.subject:
+                yield from files
 
 
 def live_lines(actions: Sequence[Action], state: FileState) -> dict[int, tuple[str, ...]]:

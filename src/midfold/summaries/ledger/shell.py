@@ -27,6 +27,9 @@ _NOT_FILES = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"})
 _PATTERN = compile_late(r"[{}$*`]")
 """signs of a name that only the shell or a script knows in full"""
 _COMMAND_CHARS = 20_000
+_APPLIERS = compile_late(r"(?:^|[\s/])(?:apply_?patch|patch|git (?:-C \S{1,200} )?(?:apply|am))(?:\s|$)")
+_VERB_WORDS = 8
+_PATCH_ENDING = compile_late(r"\.(?:patch|diff)$")
 _GOES_ON = ("\\", "&&", "||", "|", "(", "{", ";", "then", "do")
 _COMMITS = compile_late(r"\bgit\b.{0,80}\bcommit\b")
 
@@ -59,6 +62,11 @@ def is_path(text: str) -> bool:
     return 1 < len(text) <= _LONGEST_PATH and _PATH.fullmatch(text) is not None
 
 
+def last_name(path: str) -> str:
+    """Return the last part of a path."""
+    return path.replace("\\", "/").rpartition("/")[2]
+
+
 def patched_files(patch: str) -> list[str]:
     """List the files that a patch names."""
     return list(dict.fromkeys(path.strip() for path in PATCHED_FILE.findall(patch)))
@@ -80,8 +88,20 @@ def _written(text: str, commands: Sequence["ShellCommand"]) -> Iterator[str]:
         yield from filter(is_path, _named_files(command))
     for names in _OPENED.findall(text):
         yield from filter(None, names)
-    if "*** " in text or "+++ " in text:
+    if ("*** " in text or "+++ " in text) and applies_patch(commands):
         yield from patched_files(text)
+
+
+def applies_patch(commands: Sequence["ShellCommand"]) -> bool:
+    """Whether a shell line applies a patch; one that is only written to a file changes nothing else."""
+    return any(_APPLIERS.search(" ".join(command.words[:_VERB_WORDS])) for command in commands)
+
+
+def drafted_files(text: str, commands: Sequence["ShellCommand"]) -> list[str]:
+    """List the files that a patch names which a shell line writes to a file, to be applied later."""
+    text = text[:_COMMAND_CHARS]
+    is_draft = "+++ " in text and not applies_patch(commands) and any(each.outputs for each in commands)
+    return patched_files(text) if is_draft else []
 
 
 @dataclass(slots=True)
@@ -138,6 +158,7 @@ def _named_files(command: ShellCommand) -> Sequence[str]:
     ):
         return ()
     files = [word for word in _without_script(verb, rest) if not word.startswith("-")]
+    files = [word for word in files if not _PATCH_ENDING.search(word)] if verb == "patch" else files
     return files[-1:] if verb in _LAST_FILE else files
 
 

@@ -16,6 +16,7 @@ from midfold.summaries.ledger.commands import find_script, read_invocations, unw
 from midfold.summaries.ledger.invocations import Aim, Invocation, RunEnd
 from midfold.summaries.ledger.shell import (
     ShellCommand,
+    drafted_files,
     is_path,
     patched_files,
     read_commands,
@@ -118,6 +119,7 @@ def read_tool_run(call: ToolCall, result: ToolResult | None, redact: Callable[[s
         undone=undone_files(commands),
         reads=reads,
         changes=changes,
+        drafts=tuple(drafted_files(told, commands)) if changes else (),
         status=_status(output) if kind in ("shell", "") and ending.end is not RunEnd.LOOKED else "",
         failures=ending.failures,
         output=output,

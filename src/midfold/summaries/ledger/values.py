@@ -58,6 +58,8 @@ class ToolRun:
     """files that it deleted, moved or reverted, each with what became of it"""
     reads: tuple[str, ...] = ()
     changes: tuple[str, ...] = ()
+    drafts: tuple[str, ...] = ()
+    """files that a patch names which it wrote to a file"""
     status: str = ""
     """how it ended, as the tool wrote it"""
     failures: tuple[str, ...] = ()
