@@ -207,3 +207,46 @@ def test_items_of_what_is_only_announced_weigh_less_than_findings():
 def test_a_missing_file_is_a_failure_in_whatever_case_it_is_told():
     said = "stat /a/main.go: no such file or directory"
     assert find_failure(f"building\n{said}\n") == said
+
+
+def script(number, name, output="ok"):
+    return bash(number, f"cat > {name} <<'E'\nprint({number})\nE\npython {name}", output)
+
+
+def test_scripts_that_were_written_and_run_are_named_together():
+    notes = render(*(script(n, f"try_{n}.py") for n in range(12)))
+    assert "written and run: try_0.py, try_1.py" in notes
+    assert "written and run: try_10.py, try_11.py" in notes
+    assert "(changed)" not in notes
+
+
+def test_a_script_that_was_edited_or_is_spoken_of_has_a_line_of_its_own():
+    asked = [Message("user", (Text("Write report.py for me, it prints the tides."),))]
+    edit = call(7, "Edit", "ok", file_path="tides.py", old_string="print(1)", new_string="print(tide(1))")
+    tries = [script(n, f"try_{n}.py") for n in range(3)]
+    notes = render(asked, *tries, script(4, "report.py"), script(5, "tides.py"), edit)
+    assert "report.py (changed): Bash" in notes
+    assert "tides.py (changed): Bash" in notes
+    assert "written and run: try_0.py, try_1.py, try_2.py" in notes
+
+
+DRAFT = "cat > dredge.patch <<'E'\n--- a/pier/dredge.py\n+++ b/pier/dredge.py\n@@ -1 +1 @@\n-a\n+b\nE"
+
+
+def test_a_patch_that_was_only_written_changes_nothing():
+    notes = render(bash(1, DRAFT, "ok"), bash(2, "git diff", ""))
+    assert "dredge.patch (changed)" in notes
+    assert "pier/dredge.py (changed)" not in notes
+
+
+@pytest.mark.parametrize(
+    "command", ["patch -p1 < dredge.patch", "git apply dredge.patch", "git apply --index /tmp/dredge.patch"]
+)
+def test_a_patch_that_was_applied_changes_its_files(command):
+    notes = render(bash(1, DRAFT, "ok"), bash(2, command, "patching file pier/dredge.py"))
+    assert "pier/dredge.py (changed): Bash [2]" in notes
+
+
+def test_a_patch_that_failed_changes_nothing():
+    failed = bash(2, "patch -p1 < dredge.patch", "Exit code 2\npatch: **** malformed patch at line 4")
+    assert "pier/dredge.py (changed)" not in render(bash(1, DRAFT, "ok"), failed)

@@ -25,6 +25,7 @@ from midfold.summaries.digest.kept import as_kept
 from midfold.summaries.digest.quotations import quote_words
 from midfold.summaries.digest.requests import quote_requests
 from midfold.summaries.digest.results import ResultQuotes
+from midfold.summaries.ledger.commands import SCRIPT_RUNNERS
 from midfold.summaries.ledger.file_states import FileState, live_lines, trace_files
 from midfold.summaries.ledger.invocations import Aim, RunEnd
 from midfold.summaries.ledger.pending import find_pending
@@ -48,7 +49,8 @@ _OPENING_FACTOR = 0.5
 _CHANGED_FILE_WEIGHT = MUST / 100
 _READ_FILE_WEIGHT = 9.0
 _NEWEST_CHANGE = 1.6
-_PASSING, _FEW_PASSING, _MOST_PASSING = "made and deleted again:", 2, 40
+_PASSING, _TRIED = "made and deleted again:", "written and run:"
+_FEW_TOGETHER, _LINE_OF_FILES, _MOST_TOGETHER = 2, 10, 40
 _DETAIL_WEIGHT = 3.0
 _PLAN_DETAIL_WEIGHT = 0.1
 _PLAIN_COMMAND, _PLAIN_CHARS = 0.15, 80
@@ -160,10 +162,13 @@ class _Writer:
         newest_first = sorted(runs.values(), key=lambda positions: -positions[-1])
         entries = [self._retried(positions) for positions in newest_first][::-1]
         files = trace_files(actions)
-        passing = [state for state in files if self._is_passing(state)]
-        passing = passing if len(passing) > _FEW_PASSING else []
-        entries += [self._file(state) for state in files if state not in passing]
-        return [*entries, *_tell_passing(actions, passing)]
+        together: list[DigestEntry] = []
+        for label, states in ((_PASSING, self._find_passing(files)), (_TRIED, self._find_scripts(files))):
+            if len(states) > _FEW_TOGETHER:
+                together += _tell_together(actions, states, label)
+                told = {state.path for state in states}
+                files = [state for state in files if state.path not in told]
+        return [*entries, *map(self._file, files), *together]
 
     def _retried(self, positions: Sequence[int]) -> DigestEntry:
         actions = [self.ledger.actions[position] for position in positions]
@@ -193,11 +198,32 @@ class _Writer:
         is_look = _only_looks(actions[-1].run) and kind is EntryKind.ACTION
         return DigestEntry(kind, actions[0].index, head, weight, units, is_look=is_look)
 
-    def _is_passing(self, state: FileState) -> bool:
-        """Whether a file came and went within these messages."""
-        if not state.is_gone or not state.changed:
-            return False
-        return self.ledger.actions[state.changed[0]].run.is_whole
+    def _find_passing(self, files: Sequence[FileState]) -> list[FileState]:
+        """Return the files that came and went within these messages."""
+        actions = self.ledger.actions
+        return [
+            each for each in files if each.is_gone and each.changed and actions[each.changed[0]].run.is_whole
+        ]
+
+    def _find_scripts(self, files: Sequence[FileState]) -> list[FileState]:
+        """Return the scripts that were made to be run here, which nobody edited or spoke of."""
+        actions = self.ledger.actions
+        runs = {
+            target: position
+            for position, action in enumerate(actions)
+            for each in action.run.invocations
+            if each.program in SCRIPT_RUNNERS
+            for target in each.targets
+        }
+        said = "\n".join([each.text for each in self.ledger.statements if each.author is Author.PERSON])
+        return [
+            each
+            for each in files
+            if each.changed and not each.fate and each.positions[0] == each.changed[0]
+            if runs.get(each.name, -1) >= each.changed[0]
+            if each.name not in said and self.factors.in_use.isdisjoint((each.path, each.name))
+            if all(actions[position].run.kind != "edit" for position in each.changed)
+        ]
 
     def _file(self, state: FileState) -> DigestEntry:
         actions = self.ledger.actions
@@ -241,12 +267,15 @@ def _weight_of(unit: Unit) -> float:
     return unit.weight
 
 
-def _tell_passing(actions: Sequence[Action], states: Sequence[FileState]) -> Iterator[DigestEntry]:
-    """Name files that came and went in one line."""
-    if states:
-        ends = sorted({actions[position].index for state in states for position in state.positions[-1:]})
-        paths = ", ".join([state.path for state in states[-_MOST_PASSING:]])
-        head = f"{format_indices(ends)} {_PASSING} {paths}"
+def _tell_together(
+    actions: Sequence[Action], states: Sequence[FileState], label: str
+) -> Iterator[DigestEntry]:
+    """Name files of which there is nothing else to say, several in a line."""
+    states = states[-_MOST_TOGETHER:]
+    for start in range(0, len(states), _LINE_OF_FILES):
+        some = states[start : start + _LINE_OF_FILES]
+        ends = sorted({actions[position].index for state in some for position in state.positions[-1:]})
+        head = f"{format_indices(ends)} {label} {', '.join([state.path for state in some])}"
         yield DigestEntry(EntryKind.CHANGED, ends[-1], head, _CHANGED_FILE_WEIGHT)
 
 

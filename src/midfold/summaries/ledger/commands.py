@@ -36,7 +36,7 @@ _SUBCOMMANDS_WORDS = """
     systemctl conda
 """
 _SUBCOMMANDS = frozenset(_SUBCOMMANDS_WORDS.split())
-_SCRIPT_RUNNERS = frozenset({"python", "node", "ruby", "perl", "php", "deno", "tsx", "ts-node", *_SHELLS})
+SCRIPT_RUNNERS = frozenset({"python", "node", "ruby", "perl", "php", "deno", "tsx", "ts-node", *_SHELLS})
 _TRIVIAL_WORDS = """
     cd export set source . echo printf sleep mkdir pushd popd true false exit wait trap unset ulimit :
     Write-Host Set-Location clear date pwd env printenv chcp
@@ -156,7 +156,7 @@ def _read(command: ShellCommand, digest: str) -> Invocation | None:
     rest = list(_arguments(words[1:]))
     if program in _LOOKS and not any(word.startswith("-i") for word in words[1:] if program == "sed"):
         return Invocation(program, frozenset(rest[:_MOST_TARGETS]), Aim.LOOK)
-    if program in _SCRIPT_RUNNERS:
+    if program in SCRIPT_RUNNERS:
         return _read_script(program, rest, digest)
     if program in _SUBCOMMANDS and rest:
         sub, *rest = rest[1:] if rest[0] == "run" and len(rest) > 1 else rest
