@@ -1,10 +1,8 @@
 """One call for scripts: compress a list of messages, or a whole request, in any dialect."""
 
-import inspect
 import warnings
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING, TypedDict, TypeVar, Unpack, cast
 
 from midfold.errors import ConfigError, MidfoldError, SummaryUnavailable, UnknownDialect
@@ -18,6 +16,7 @@ from midfold.folding import (
     arun,
     run,
 )
+from midfold.late_dataclasses import replace
 from midfold.pipeline import compress_request as plan_request
 from midfold.stub_writers import load_stub_writers
 from midfold.tokens import TokenCounter
@@ -293,8 +292,10 @@ def writes_by_old_meaning(model: str | None) -> bool:
 
 
 def _is_async(summarizer: Callable[..., object]) -> bool:
+    from inspect import iscoroutinefunction  # it loads a compiler, and few scripts bring a summariser
+
     call = getattr(summarizer, "__call__", None)  # noqa: B004 - an object may have an async one
-    return inspect.iscoroutinefunction(summarizer) or inspect.iscoroutinefunction(call)
+    return iscoroutinefunction(summarizer) or iscoroutinefunction(call)
 
 
 @contextmanager

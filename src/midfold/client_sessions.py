@@ -7,7 +7,6 @@ import json
 import os
 import uuid
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -15,6 +14,7 @@ from pathlib import Path
 from midfold.errors import UnreadableTranscript
 from midfold.files import replace_file
 from midfold.folding import Compression
+from midfold.late_dataclasses import dataclass
 from midfold.wire.session_files import (
     CLIENTS,
     OutgoingSession,

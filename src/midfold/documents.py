@@ -1,8 +1,8 @@
 """A message as a search sees it: what it says, what it only passes on, and who speaks."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 
+from midfold.late_dataclasses import replace
 from midfold.messages import Message, Text, ToolCall, ToolResult, texts_of
 from midfold.provenance import Author, find_answer, is_summary, main_author, split_text
 from midfold.search import SEARCH_TOOLS, Document, Origin

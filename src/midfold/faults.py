@@ -16,9 +16,10 @@ import os
 import signal
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
+
+from midfold.late_dataclasses import dataclass
 
 _SLEEP_SECONDS = 60.0
 _EXIT_STATUS = 3

@@ -1,7 +1,6 @@
 """A compression from wire to wire: one way to read, fold, render and check a request, for all callers."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from midfold.errors import DialectError
@@ -15,6 +14,7 @@ from midfold.folding import (
     compress,
     note_outcome,
 )
+from midfold.late_dataclasses import replace
 from midfold.messages import Message
 from midfold.ports import Count
 from midfold.summaries.tool_calls import BUILT_IN, StubWriter

@@ -1,9 +1,9 @@
 """The protocols at which layers meet: what a part needs of another, without knowing which one it gets."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from midfold.late_dataclasses import dataclass
 from midfold.messages import Message
 
 

@@ -6,12 +6,12 @@ so that no two of them can disagree.
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields, is_dataclass, replace
 from enum import StrEnum
 from operator import attrgetter
 from typing import Annotated, TypeAlias, get_args, get_origin
 
 from midfold.errors import ConfigError
+from midfold.late_dataclasses import dataclass, fields, is_dataclass, replace
 
 Names: TypeAlias = tuple[str, ...]
 """The names that lead to a value, outermost first. A name may hold a dot: dotted keys are for showing."""

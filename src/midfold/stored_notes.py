@@ -1,9 +1,9 @@
 """Notes of a stored conversation: with the messages they stand for, and corrected by their user."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from midfold.folding import NOTES_CORRECTED, Compression, CompressionState, list_notes
+from midfold.late_dataclasses import dataclass
 from midfold.messages import Text, ToolResult
 from midfold.pipeline import correct_request
 from midfold.store import EndReason, HeldLease, Store, StoredFold, StoredMessage, check_sound

@@ -5,7 +5,6 @@ Each takes the lease of the session first, and either all of it happens or nothi
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 
 from midfold.engines import (
     ContextCompressor,
@@ -26,6 +25,7 @@ from midfold.folding import (
     state_from_json,
     state_to_json,
 )
+from midfold.late_dataclasses import replace
 from midfold.store import EndReason, HeldLease, Lease, Session, Store, check_sound
 
 

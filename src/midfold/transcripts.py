@@ -8,13 +8,13 @@ import os
 import sys
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from json import JSONDecodeError
 from pathlib import Path
 from typing import BinaryIO
 
 from midfold.errors import UnreadableTranscript
 from midfold.files import open_to_read
+from midfold.late_dataclasses import dataclass
 from midfold.wire import Request, read_request
 from midfold.wire.session_files import SessionFile, SessionFormat, detect_session, read_session
 

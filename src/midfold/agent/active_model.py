@@ -1,10 +1,10 @@
 """The model that is talked to now: where it is, how large its window is, and what its calls cost."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from midfold.engines import learn_limit
+from midfold.late_dataclasses import dataclass, replace
 from midfold.providers import UNSTATED_WINDOW, Endpoint, Model, Provider, Retries, ask_window
 from midfold.providers.summarizers import ModelRef
 from midfold.store import Call

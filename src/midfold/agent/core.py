@@ -1,7 +1,6 @@
 """The parts of an agent, with which the modules beside this one work; it changes session and model here."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -25,6 +24,7 @@ from midfold.config import read_old_pins, remove_old_pins
 from midfold.engines import FoldingEngine
 from midfold.errors import StoreError
 from midfold.folding import CompressionPolicy, CompressionState, Tier
+from midfold.late_dataclasses import dataclass, field, replace
 from midfold.messages import Message, MessageCache
 from midfold.offload import READER, Budgets, FileSession, FileSink
 from midfold.store import BeforeContinue, Store

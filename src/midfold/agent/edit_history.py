@@ -9,13 +9,13 @@ import secrets
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
 from midfold.config import EDITS_FOLDER
 from midfold.errors import MidfoldError
 from midfold.files import read_bytes, write_atomically
+from midfold.late_dataclasses import dataclass
 
 MAX_VERSIONS = 1_000
 MAX_BYTES = 100_000_000

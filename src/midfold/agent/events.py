@@ -6,13 +6,13 @@ A run yields them in order. The last one is `Done` or `Interrupted`, unless it r
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
 
 from midfold.agent.tools.registry import Risk
 from midfold.engines import RecoveryStep
 from midfold.folding import Compression, Tier
+from midfold.late_dataclasses import dataclass, field
 from midfold.tokens import CanonicalUsage, Cost
 
 

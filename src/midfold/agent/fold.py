@@ -8,7 +8,6 @@ import os
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext
-from dataclasses import replace
 
 from midfold.agent.active_model import ActiveModel
 from midfold.agent.core import Core
@@ -36,6 +35,7 @@ from midfold.folding import (
     summarize_manual_compression,
     tier_of,
 )
+from midfold.late_dataclasses import replace
 from midfold.store import HeldLease, Lease, Store, StoredFold
 from midfold.stored_notes import FACTS, correct_items, is_correction
 from midfold.summaries import NoteChange, prompts

@@ -10,13 +10,13 @@ import errno
 import os
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
 from midfold.files import read_bytes, replace_file
+from midfold.late_dataclasses import dataclass, field
 from midfold.redact import redact
 
 MAX_CHARS = 8_000

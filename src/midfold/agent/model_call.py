@@ -4,7 +4,6 @@ import asyncio
 import time
 from collections.abc import Sequence
 from contextlib import aclosing
-from dataclasses import replace
 
 from midfold.agent.core import Core
 from midfold.agent.events import (
@@ -21,6 +20,7 @@ from midfold.agent.session import commit
 from midfold.agent.text_calls import read_text_calls
 from midfold.concurrency import run_in_thread, shield_until_done
 from midfold.errors import ProviderError, StoreError
+from midfold.late_dataclasses import replace
 from midfold.messages import Message, Text, is_request
 from midfold.store import Call
 from midfold.tokens import Cost

@@ -1,10 +1,10 @@
 """The provider's prompt cache for one conversation: a request costs only its new messages."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from operator import is_
 from typing import Any, Generic, TypeVar
 
+from midfold.late_dataclasses import replace
 from midfold.usage import Bust, PromptCache, SentRequest, digest_request
 from midfold.wire import MESSAGE_BREAKPOINTS, System, apply_cache_control, count_markers
 

@@ -7,10 +7,10 @@ in the middle. A history with one of these is refused for ever, so none of them 
 import json
 import secrets
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
 from operator import is_
 
 from midfold.errors import MalformedMessage
+from midfold.late_dataclasses import dataclass, replace
 from midfold.late_patterns import compile_late
 from midfold.messages import Message, Part, Text, ToolCall
 from midfold.wire import convert, parse, render

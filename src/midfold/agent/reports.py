@@ -2,13 +2,13 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 
 from midfold.agent.active_model import OFF
 from midfold.agent.core import Core
 from midfold.folding import Compression, Span, Tier, tier_of
+from midfold.late_dataclasses import dataclass
 from midfold.messages import Message
 from midfold.providers.summarizers import Forecast, forecast
 from midfold.store import Call

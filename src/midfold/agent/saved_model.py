@@ -4,8 +4,9 @@ The key is never kept; it is found anew where the model is.
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
+from midfold.late_dataclasses import dataclass
 from midfold.store import Store
 
 _STATE = "model"

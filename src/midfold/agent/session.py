@@ -6,13 +6,13 @@ that was said, and what it says can be gone on with.
 
 import secrets
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import ParamSpec, TypeVar
 
 from midfold.agent.prompt_cache import PrefixCache
 from midfold.concurrency import run_in_thread, shield_until_done
 from midfold.errors import SessionEnded, SessionGrew, StoreError
 from midfold.folding import STATE_NAME, Compression, CompressionState, state_from_json, state_to_json
+from midfold.late_dataclasses import replace
 from midfold.messages import Message, MessageCache, Text, ToolCall, ToolResult, pair_calls
 from midfold.redact import redact
 from midfold.store import Call, EndReason, Lease, Store, check_sound

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
@@ -26,6 +25,7 @@ from midfold.config import STORE_FILE, Settings, find_home, open_outputs, open_o
 from midfold.engines import ContextEngine, EngineSetup, FoldingEngine, Summarizer, find_engine, open_engine
 from midfold.errors import ConfigError
 from midfold.folding import CompressionPolicy
+from midfold.late_dataclasses import replace
 from midfold.messages import MessageCache
 from midfold.offload import Budgets
 from midfold.providers import PROVIDERS, ApiKey, Provider, open_transport, read_providers, tidy_base_url

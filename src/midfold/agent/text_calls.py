@@ -8,8 +8,8 @@ import json
 import re
 import secrets
 from collections.abc import Collection, Iterator
-from dataclasses import replace
 
+from midfold.late_dataclasses import replace
 from midfold.late_patterns import compile_late
 from midfold.messages import Message, Part, Text, ToolCall
 from midfold.wire import parse, render

@@ -7,7 +7,6 @@ import asyncio
 import inspect
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from itertools import groupby
 from types import MappingProxyType
 
@@ -26,6 +25,7 @@ from midfold.agent.reply_repair import has_unreadable_arguments
 from midfold.agent.session import commit
 from midfold.agent.tools.registry import Arguments, Proposal, Risk, ToolFailed
 from midfold.concurrency import run_in_thread
+from midfold.late_dataclasses import replace
 from midfold.messages import Message, ToolCall, ToolResult
 from midfold.offload import OffloadedMessages, OffloadedResult, ShortenedResult, enforce, offload_result
 from midfold.summaries.tool_calls import one_line

@@ -1,11 +1,11 @@
 """Plots that more than one report could use: groups of bars, lines, dots, and histograms."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from math import log10
 
 from midfold.charts.svg import circle, inline, line, picture, polyline, rect, text
+from midfold.late_dataclasses import dataclass
 
 _WIDTH = 860
 _LABEL_WIDTH = 150

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TypedDict
 
 import click
@@ -11,6 +11,7 @@ import click
 from midfold.cli.render.format import READ_CHARS, show_line
 from midfold.config import load_settings, open_own_store
 from midfold.errors import SessionNotFound, StoreCorrupt
+from midfold.late_dataclasses import dataclass
 from midfold.store import Condition, Session, SessionKind, Store, StoredMessage, pack_value
 from midfold.wire import DEFAULT_DIALECT, parse
 

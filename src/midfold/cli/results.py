@@ -6,7 +6,6 @@ import math
 import shlex
 import sys
 import uuid
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -22,6 +21,7 @@ from midfold.client_sessions import (
 from midfold.errors import ConfigError, UnreadableTranscript
 from midfold.files import replace_file
 from midfold.folding import Compression
+from midfold.late_dataclasses import dataclass
 from midfold.transcripts import Transcript
 from midfold.wire.session_files import CLIENTS, SessionClient
 

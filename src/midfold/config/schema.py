@@ -7,13 +7,13 @@ documentation are read off these fields and cannot disagree.
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from operator import attrgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 from midfold.config.masking import masked
+from midfold.late_dataclasses import dataclass, field, replace
 from midfold.settings import (
     FOLD_SETTINGS,
     SWITCH,

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
@@ -10,6 +9,7 @@ from midfold.config.home import find_home
 from midfold.config.masking import Description, is_secret, masked
 from midfold.config.schema import SECTIONS, SETTINGS, Settings, find_setting, make_settings
 from midfold.errors import ConfigError
+from midfold.late_dataclasses import dataclass
 from midfold.settings import Names
 
 FILE_NAMES = ("config.yaml", "config.yml", "config.toml")

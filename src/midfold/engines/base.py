@@ -8,12 +8,12 @@ messages went, what stands for them and what it saved, so that a host can store,
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Protocol, Self, TypeVar
 
 from midfold.engines.summarizer_call import Patience, Summarizer
 from midfold.errors import EngineUnable
 from midfold.folding import Compression, CompressionPolicy, CompressionState, DryRun
+from midfold.late_dataclasses import dataclass, field
 from midfold.messages import Message, MessageCache
 
 M = TypeVar("M")

@@ -4,7 +4,6 @@ It is the only mutable thing around the fold; each method is a few lines over a 
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Self, TypeVar, cast
 
 from midfold import folding
@@ -30,6 +29,7 @@ from midfold.engines.run import Run
 from midfold.engines.summarizer_call import Patience, Summarizer, SummarizerCaller, no_summary
 from midfold.errors import StaleFold
 from midfold.folding import DIGEST, Compression, CompressionPolicy, CompressionState, DryRun, Flow
+from midfold.late_dataclasses import replace
 from midfold.messages import Message, MessageCache
 from midfold.pipeline import render_compression, render_flow
 from midfold.wire import normalize_usage, parse

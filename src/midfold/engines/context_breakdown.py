@@ -2,10 +2,10 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
 from midfold.folding import CompressionPolicy, lay_out, make_plan
+from midfold.late_dataclasses import dataclass
 from midfold.messages import Message
 from midfold.ports import Count
 from midfold.tokens import Breakdown, ToolShare, break_down

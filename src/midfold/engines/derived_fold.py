@@ -6,7 +6,6 @@ equal stayed; runs of other messages replace the runs of old ones that stood the
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 
 from midfold.engines.run import Run
 from midfold.errors import DialectError, EngineContractError
@@ -20,6 +19,7 @@ from midfold.folding import (
     note_outcome,
     splice,
 )
+from midfold.late_dataclasses import dataclass, replace
 from midfold.messages import Media, Message, Part, ToolCall, ToolResult, canonical_bytes, is_request
 from midfold.pipeline import render_compression
 from midfold.ports import Count

@@ -8,7 +8,6 @@ the conversation goes on as it was.
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Self, TypeAlias, TypeVar, cast
 
 from midfold.concurrency import start_thread
@@ -20,6 +19,7 @@ from midfold.engines.metered_engine import MeteredEngine
 from midfold.engines.run import Run
 from midfold.errors import EngineContractError, EngineUnable
 from midfold.folding import Compression, CompressionState, is_paused, reopen
+from midfold.late_dataclasses import replace
 from midfold.messages import MessageCache
 from midfold.tokens import CanonicalUsage
 from midfold.wire import normalize_usage, parse

@@ -4,10 +4,10 @@ A request is read and counted once, and corrected by what providers report.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 from midfold.engines.reader import Reader
 from midfold.folding import CompressionPolicy, Tier
+from midfold.late_dataclasses import dataclass, replace
 from midfold.messages import MessageCache
 from midfold.summaries.ledger import LedgerCache
 from midfold.tokens import Calibration, CanonicalUsage, Payoff, TokenCounter, find_model, pays

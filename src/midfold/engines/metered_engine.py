@@ -2,13 +2,13 @@
 
 import logging
 from collections.abc import Sequence
-from dataclasses import replace
 
 from midfold.engines.base import FoldingEngine
 from midfold.engines.meter import Meter
 from midfold.engines.reports import log_compression
 from midfold.engines.run import Run, UndoPoint
 from midfold.folding import Compression, CompressionPolicy, CompressionState, warn
+from midfold.late_dataclasses import replace
 from midfold.tokens import CanonicalUsage
 
 _LOG = logging.getLogger("midfold.engines")

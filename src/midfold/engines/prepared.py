@@ -9,7 +9,6 @@ loop, between two of their own steps.
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import inf
 from threading import Lock
@@ -36,6 +35,7 @@ from midfold.folding import (
     reach_head,
     tier_of,
 )
+from midfold.late_dataclasses import dataclass, replace
 from midfold.messages import Message, chain_digests
 from midfold.ports import Count
 from midfold.redact import redact

@@ -1,11 +1,11 @@
 """Reads a growing conversation once: messages that were read and counted before are found again."""
 
 from collections.abc import Callable, Container, Sequence
-from dataclasses import dataclass, field
 from itertools import chain
 from operator import is_
 
 from midfold.errors import UnknownDialect
+from midfold.late_dataclasses import dataclass, field
 from midfold.messages import NO_HASH, Message, MessageCache, MessageDigest, digest_messages
 from midfold.summaries.ledger import LedgerCache
 from midfold.tokens import TokenCounter, serialize_tools

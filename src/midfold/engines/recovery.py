@@ -5,10 +5,10 @@ ladder when that failed too; so gateway, agent and summariser climb the same one
 """
 
 from collections.abc import Generator
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TypeAlias, assert_never
 
+from midfold.late_dataclasses import dataclass, replace
 from midfold.tokens import MIN_LIMIT_TOKENS, LearnedLimits, Lesson
 from midfold.wire.failures import Failure, FailureKind
 

@@ -4,7 +4,6 @@ Nothing is loaded before it is asked for, and a plug-in that does not load names
 """
 
 import sys
-from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -14,6 +13,7 @@ from midfold.engines.base import ContextEngine
 from midfold.engines.compressor import ContextCompressor
 from midfold.errors import EngineNotFound
 from midfold.files import refuse_store_file
+from midfold.late_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

@@ -1,7 +1,6 @@
 """One compression of an engine as a value: a `Run` before it is done, an `UndoPoint` afterwards."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from operator import is_
 
 from midfold.engines.reader import Reader
@@ -20,6 +19,7 @@ from midfold.folding import (
     note_outcome,
     reopen,
 )
+from midfold.late_dataclasses import dataclass, replace
 from midfold.messages import Message, is_request
 from midfold.ports import Count
 from midfold.stub_writers import load_stub_writers

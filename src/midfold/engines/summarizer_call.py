@@ -9,13 +9,13 @@ import inspect
 import time
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
-from dataclasses import dataclass
 from threading import Lock
 from typing import Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from midfold.concurrency import start_on_loop, start_thread
 from midfold.errors import SummaryUnavailable
 from midfold.folding import SummaryRequest
+from midfold.late_dataclasses import dataclass
 
 _T = TypeVar("_T")
 MOST_HANGING = 3

@@ -6,12 +6,12 @@ things keep no copy, so nothing that left them can be had again.
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from midfold.api import compress
 from midfold.evaluation.conversations import MeasuredConversation
 from midfold.evaluation.texts import SEPARATOR, Find
 from midfold.folding import Compression, splice
+from midfold.late_dataclasses import dataclass, replace
 from midfold.messages import Message, Text, ToolCall, ToolResult
 from midfold.summaries.prompts import wrap_summary
 from midfold.tokens import TokenCounter

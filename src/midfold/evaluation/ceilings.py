@@ -1,11 +1,11 @@
 """Whether ceilings are honest: asking for less never gives more, and a ceiling that can be met is met."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from midfold.evaluation.baselines import fold_by_digest
 from midfold.evaluation.conversations import MeasuredConversation
+from midfold.late_dataclasses import dataclass
 
 LADDER = (0.5, 0.4, 0.3, 0.25, 0.2, 0.15, 0.1, 0.075, 0.05, 0.035, 0.025, 0.02)
 """Parts of its size that every conversation is folded to, from large to small."""

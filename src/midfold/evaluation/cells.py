@@ -1,6 +1,6 @@
 """Tables of words, and how figures are written in them."""
 
-from dataclasses import dataclass
+from midfold.late_dataclasses import dataclass
 
 NOTHING = "–"
 

@@ -4,11 +4,11 @@ They are texts to look names and facts up in, not lists that a provider would ta
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 
 from midfold.evaluation.conversations import MeasuredConversation
 from midfold.evaluation.names import read_names
 from midfold.evaluation.texts import SEPARATOR, read_strings, read_texts
+from midfold.late_dataclasses import dataclass, replace
 from midfold.messages import Message, ToolCall, ToolResult
 
 _LIST_PART = 0.5

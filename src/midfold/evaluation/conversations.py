@@ -2,12 +2,12 @@
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from midfold.errors import MidfoldError, UnreadableTranscript
 from midfold.evaluation.probes import Probe, derive_probes, read_probes
 from midfold.evaluation.texts import SourceTexts, index_source
+from midfold.late_dataclasses import dataclass
 from midfold.messages import Message, Pairing, pair_calls
 from midfold.tokens import TokenCounter
 from midfold.transcripts import load_transcript

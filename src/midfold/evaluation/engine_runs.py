@@ -5,13 +5,13 @@ on what an earlier one left.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from midfold.engines import ContextCompressor
 from midfold.evaluation.conversations import MeasuredConversation
 from midfold.evaluation.probes import Probe, Zone
 from midfold.evaluation.tallies import Tally
 from midfold.evaluation.texts import CompressedContext, escaped_forms, holds, index_context
+from midfold.late_dataclasses import dataclass
 from midfold.wire import parse
 
 WINDOW_PART = 0.2

@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from midfold.evaluation.conversations import MeasuredConversation
 from midfold.evaluation.matching import flatten, quotes, weigh
+from midfold.late_dataclasses import dataclass
 from midfold.messages import ToolCall, ToolResult
 
 _COMMAND_KEYS = ("command", "cmd", "script", "code")

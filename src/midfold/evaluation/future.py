@@ -7,7 +7,6 @@ say what it still needed. Only names that were rare before count: the rest is kn
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from midfold.evaluation.baselines import DIGEST, fold_by_digest
 from midfold.evaluation.contexts import ReadableContext, agent_names, drop_output, take_names, take_newest
@@ -16,6 +15,7 @@ from midfold.evaluation.families import LEAST_ASKED, name_family
 from midfold.evaluation.names import has_name, read_names
 from midfold.evaluation.tallies import Tally
 from midfold.evaluation.texts import index_context, read_texts
+from midfold.late_dataclasses import dataclass, replace
 from midfold.messages import SYSTEM_ROLES, Message
 from midfold.wire import parse
 

@@ -1,7 +1,6 @@
 """Floors and caps for figures, so that a build can fail when fidelity does."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import StrEnum
 from math import isfinite
@@ -15,6 +14,7 @@ from midfold.evaluation.probes import ProbeKind
 from midfold.evaluation.report import ChainFigures, MethodFigures, Report
 from midfold.evaluation.studies import Studies
 from midfold.evaluation.truth_figures import TruthFigures
+from midfold.late_dataclasses import dataclass
 
 _F = TypeVar("_F", TruthFigures, FutureFigures, MethodFigures)
 FLOORS = (

@@ -5,11 +5,11 @@ thereby wrong.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
 from midfold.errors import UnreadableTranscript
+from midfold.late_dataclasses import dataclass, field
 from midfold.provenance import Author
 from midfold.transcripts import decode_json
 

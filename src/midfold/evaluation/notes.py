@@ -5,8 +5,9 @@ Nothing here asks the code that writes notes: a heading is read by its words, an
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
+
+from midfold.late_dataclasses import dataclass
 
 _HEADING = re.compile(r"^(#{2,3}) +(\S[^\n]*)$")
 _BULLET = re.compile(r"^(?:[-*+•–]|\d{1,4}[.)])\s+")

@@ -6,7 +6,6 @@ kept, the same one every time.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
 from pathlib import Path
@@ -26,6 +25,7 @@ from midfold.evaluation.signals import (
     written_in_patch,
 )
 from midfold.evaluation.texts import SEPARATOR, escaped_forms, holds, read_texts
+from midfold.late_dataclasses import dataclass
 from midfold.messages import Location, Message, Text, ToolCall, ToolResult, pair_calls
 from midfold.redact import find_secrets
 from midfold.transcripts import decode_json

@@ -1,7 +1,7 @@
 """Figures over many conversations, and the same as plain values for JSON."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict
 
 from midfold.evaluation.conversations import Unusable
 from midfold.evaluation.families import LEAST_ASKED, name_family
@@ -9,6 +9,7 @@ from midfold.evaluation.probes import ProbeKind, Zone
 from midfold.evaluation.retention import ProbeFate, ProbeVerdict
 from midfold.evaluation.scores import ChainResult, Score
 from midfold.evaluation.tallies import Tally
+from midfold.late_dataclasses import dataclass, replace
 from midfold.redact import redact
 
 TOKENS_OF_CPU = 450_000

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
 from midfold.evaluation.conversations import MeasuredConversation
@@ -16,6 +15,7 @@ from midfold.evaluation.texts import (
     holds,
     read_strings,
 )
+from midfold.late_dataclasses import dataclass
 from midfold.messages import Location, Message, ToolCall
 
 SEARCH_HITS = 5

@@ -5,7 +5,6 @@ For a chain a conversation is replayed in pieces and folded after each, as an ag
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 
 from midfold.evaluation.baselines import METHODS, Method, MethodOutcome
@@ -15,6 +14,7 @@ from midfold.evaluation.probes import TASK, Probe, ProbeKind
 from midfold.evaluation.retention import Belongings, ProbeVerdict, classify, find_belongings
 from midfold.evaluation.tallies import Tally
 from midfold.evaluation.texts import CompressedContext, escaped_forms, holds, index_context
+from midfold.late_dataclasses import dataclass, replace
 from midfold.redact import find_secrets
 from midfold.wire import parse
 

@@ -6,7 +6,6 @@ with the turns that answer it. One counts as found when one of its messages is a
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from midfold.documents import read_documents
@@ -16,6 +15,7 @@ from midfold.evaluation.families import name_family
 from midfold.evaluation.labels import Labels
 from midfold.evaluation.search_baseline import search_plainly
 from midfold.evaluation.tallies import Tally
+from midfold.late_dataclasses import dataclass
 from midfold.search import Document, SearchIndex
 
 LOOKED_AT = 5

@@ -5,8 +5,8 @@ Languages and tools have no common vocabulary, so words, names and keys are read
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from midfold.late_dataclasses import dataclass
 from midfold.messages import ToolCall
 
 _RULE_WORDS = re.compile(

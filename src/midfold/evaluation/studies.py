@@ -1,13 +1,14 @@
 """The studies beside probes, and their figures: truth, future use, ceilings, and whole conversations."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 from midfold.evaluation.ceilings import CeilingFigures, CeilingLadder, summarize_ceilings
 from midfold.evaluation.engine_runs import EngineFigures, EngineRun, summarize_engine
 from midfold.evaluation.future import FutureFigures, FutureScore, summarize_future
 from midfold.evaluation.searches import SearchFigures, SearchScore, summarize_search
 from midfold.evaluation.truth_figures import TruthFigures, TruthScore, summarize_truth
+from midfold.late_dataclasses import dataclass
 from midfold.redact import redact
 
 

@@ -1,7 +1,6 @@
 """The studies in words and tables, for terminal and page alike."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 from midfold.evaluation.cells import NOTHING, Table, write_count, write_percent
 from midfold.evaluation.families import LEAST_ASKED
@@ -9,6 +8,7 @@ from midfold.evaluation.future import FutureFigures, find_leads, find_least_lead
 from midfold.evaluation.studies import Studies
 from midfold.evaluation.tallies import SectionTally, Tally
 from midfold.evaluation.truth_figures import NoteFault, TruthFigures, TruthScore
+from midfold.late_dataclasses import dataclass
 
 FUTURE_NOTE = "Names that the agent used after the cut and that were rare before it, found in the context."
 

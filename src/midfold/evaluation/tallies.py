@@ -1,6 +1,6 @@
 """Counts of what was asked for and what was there."""
 
-from dataclasses import dataclass
+from midfold.late_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,10 @@
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
 
+from midfold.late_dataclasses import dataclass
 from midfold.messages import Message, Opaque, Reasoning, Text, ToolCall, ToolResult
 
 Find: TypeAlias = Callable[[str], Sequence[int]]

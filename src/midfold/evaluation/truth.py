@@ -6,7 +6,6 @@ labels are not complete.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from midfold.evaluation.answers import why_answered
 from midfold.evaluation.baselines import Method, fold_by_digest
@@ -20,6 +19,7 @@ from midfold.evaluation.origins import Origins
 from midfold.evaluation.tallies import SectionTally, Tally
 from midfold.evaluation.texts import SEPARATOR, index_context
 from midfold.evaluation.truth_figures import IMPORTANCES, FactVerdict, NoteFault, TruthScore, WrongEntry
+from midfold.late_dataclasses import dataclass
 from midfold.provenance import Author
 from midfold.wire import parse
 

@@ -1,11 +1,11 @@
 """Figures on the truth of notes, over all labelled conversations."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
 from midfold.evaluation.labels import FactLabel
 from midfold.evaluation.tallies import SectionTally, Tally
+from midfold.late_dataclasses import dataclass
 
 IMPORTANCES = (3, 2, 1)
 

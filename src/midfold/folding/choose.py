@@ -1,7 +1,6 @@
 """Chooses how much to prune and to fold: as little as the target allows, as much as a ceiling demands."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from itertools import accumulate
 from math import ceil
 
@@ -9,10 +8,9 @@ from midfold.folding.excerpts import excerpt_messages, find_printed, shrink_tail
 from midfold.folding.fold import Edit, Span
 from midfold.folding.job import CompressionJob
 from midfold.folding.layout import Layout
-from midfold.folding.policy import MIN_SAVED_PART, MIN_SAVED_TOKENS, TAIL_SLACK
+from midfold.folding.policy import MIN_SAVED_PART, MIN_SAVED_TOKENS, TAIL_SLACK, prefers_notes
 from midfold.folding.prune import NOTHING_PRUNED, PruneCounts, Pruned, least_tokens, prune
 from midfold.folding.repair import Repairs
-from midfold.folding.shares import prefers_notes
 from midfold.folding.summary_message import FoldedNumbers, SummaryFrame
 from midfold.folding.tail import (
     FoldPlan,
@@ -20,6 +18,7 @@ from midfold.folding.tail import (
     spans_between,
     stops_between,
 )
+from midfold.late_dataclasses import dataclass, replace
 from midfold.messages import Part, ToolCall, ToolResult
 from midfold.settings import Style
 from midfold.summaries import active_task, cut_words, describe_progress, prompts

@@ -1,12 +1,12 @@
 """The result of a compression: its fold, the new messages, and the facts, also in words for people."""
 
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar, cast
 
 from midfold.folding.fold import Fate, Fold, MessageSource, Span
 from midfold.folding.prune import NOTHING_PRUNED, PruneCounts
 from midfold.folding.state import CompressionState
+from midfold.late_dataclasses import dataclass, replace
 from midfold.messages import Message
 from midfold.summaries import Retention, SummaryRequest
 

@@ -4,11 +4,11 @@ Both ends of a text stay, and between them stands how much is missing and of whi
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
 from math import inf
 
 from midfold.folding.fold import Edit, Span
 from midfold.folding.layout import Layout
+from midfold.late_dataclasses import dataclass, replace
 from midfold.messages import SYSTEM_ROLES, Message, Part, Text, ToolResult
 from midfold.ports import Count
 from midfold.provenance import Author, main_author, segments_at

@@ -6,7 +6,6 @@ tail, and the digest gets all the room that is left.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from midfold.folding.ceiling import choose_for_ceiling, round_down
 from midfold.folding.choose import (
@@ -25,6 +24,7 @@ from midfold.folding.policy import TAIL_SLACK, CompressionPolicy, is_worth_it
 from midfold.folding.pressure import note_attempt, note_outcome
 from midfold.folding.prune import PruneCounts, Pruned
 from midfold.folding.state import CompressionState
+from midfold.late_dataclasses import replace
 from midfold.messages import Message, MessageDigest, texts_of
 from midfold.ports import Count
 from midfold.settings import Strategy

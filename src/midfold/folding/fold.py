@@ -9,10 +9,10 @@ reworded its system prompt and dropped thinking, so a walk first finds the same 
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from midfold.errors import StaleFold
+from midfold.late_dataclasses import dataclass, replace
 from midfold.messages import (
     EMPTY_CHAIN,
     SILENT,

@@ -1,15 +1,14 @@
 """One compression as a value: the conversation, the terms, and what each change to it costs in tokens."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
 from midfold.folding.fold import Edit, Fold, Span, add_note, replace_spans
 from midfold.folding.layout import Layout
-from midfold.folding.policy import CompressionPolicy
+from midfold.folding.policy import CompressionPolicy, tail_share
 from midfold.folding.repair import Repairs, repair
-from midfold.folding.shares import tail_share
 from midfold.folding.state import CompressionState
 from midfold.folding.tail import MIN_TAIL_MESSAGES, FoldPlan, make_ceiling_plan, make_plan
+from midfold.late_dataclasses import dataclass, field
 from midfold.messages import Message, MessageDigest, Text
 from midfold.ports import Count
 from midfold.settings import Strategy

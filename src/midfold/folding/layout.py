@@ -5,7 +5,6 @@ sends them apart. Legal cuts are computed once; a plan chooses from them and rep
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 
 from midfold.folding.fold import Span, count_leading_system
@@ -18,6 +17,7 @@ from midfold.folding.summary_message import (
     read_folded_numbers,
     read_summary,
 )
+from midfold.late_dataclasses import dataclass
 from midfold.messages import Message, Pairing, Reasoning, ToolResult, is_request, newest_request, pair_calls
 from midfold.provenance import newest_asked
 from midfold.settings import Budget

@@ -1,10 +1,10 @@
 """The loss report: what left the context, most important first, and where to find it again."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from midfold.folding.compression import Compression
 from midfold.folding.fold import Fate
+from midfold.late_dataclasses import dataclass
 from midfold.late_patterns import compile_late
 from midfold.messages import Message, Pairing, pair_calls, texts_of
 from midfold.redact import redact

@@ -5,7 +5,6 @@ found again for clients that send their history, and taken back as folds are.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 
 from midfold.errors import NoteNotFound
@@ -20,6 +19,7 @@ from midfold.folding.summary_message import (
     read_folded_numbers,
     read_summary,
 )
+from midfold.late_dataclasses import replace
 from midfold.messages import Message, pair_calls
 from midfold.ports import Count
 from midfold.redact import redact

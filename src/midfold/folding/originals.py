@@ -1,10 +1,10 @@
 """Finds what a fold took out of the context: word for word, or by a question that it answers."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 from midfold.documents import read_document, read_documents
+from midfold.late_dataclasses import dataclass
 from midfold.messages import Message, texts_of
 from midfold.search import Document, Origin, SearchIndex, make_snippet, read_query
 

@@ -3,8 +3,7 @@
 All budgets are tokens. A policy is made from configuration once and passed in; nothing here changes.
 """
 
-from dataclasses import dataclass
-
+from midfold.late_dataclasses import dataclass
 from midfold.settings import Budget, FoldSettings, Strategy
 
 THRESHOLD_FLOOR_TOKENS = 64_000
@@ -26,6 +25,14 @@ SUMMARY_CAP_TOKENS = 12_000
 SUMMARY_CAP_OF_WINDOW = 0.05
 SMALL_WINDOW_PART = 4
 """Where a twentieth of the window is under the floor, a summary gets one part in so many of the threshold."""
+# The room of a hard ceiling is split by expected use. With little room the notes hold more per token than the
+# newest messages do: standing facts, open work, names. The more room there is, the less the next line of the
+# notes adds, and the more the newest messages do. These figures were found by folding real conversations
+# before a cut and looking for what was used after it.
+_LEAST_TAIL, _MOST_TAIL = 0.08, 0.3
+_TAIL_PER_ROOM = 1.25
+PRUNES_FROM = 0.3
+"""Below this part of a conversation's size notes and names keep more than stubs of results do."""
 # Folded tokens below → part of them that a summary may take, when the budget is scaled.
 _SCALE = ((10_000, 0.20), (30_000, 0.15), (100_000, 0.10))
 _SCALE_ABOVE = 0.05
@@ -115,6 +122,17 @@ def is_worth_it(saved_tokens: int, tokens_before: int) -> bool:
 def share_tail(ceiling_tokens: int) -> int:
     """Return the newest messages' part of a hard ceiling; the digest gets what they do not take."""
     return int(ceiling_tokens * CEILING_TAIL)
+
+
+def tail_share(ceiling: int, tokens_before: int) -> float:
+    """Return the part of a ceiling that the newest messages may take; the notes get what they leave."""
+    room = ceiling / max(tokens_before, 1)
+    return min(_MOST_TAIL, max(_LEAST_TAIL, room * _TAIL_PER_ROOM))
+
+
+def prefers_notes(ceiling: int, tokens_before: int) -> bool:
+    """Whether a ceiling is so low that a fold keeps more of what is needed than pruning."""
+    return ceiling < tokens_before * PRUNES_FROM
 
 
 def _scaled_ratio(folded_tokens: int) -> float:

@@ -1,10 +1,10 @@
 """When to compress: tiers of pressure, the approach warning, and the brake on passes that save nothing."""
 
-from dataclasses import dataclass, replace
 from enum import IntEnum
 
 from midfold.folding.policy import CompressionPolicy
 from midfold.folding.state import CompressionState
+from midfold.late_dataclasses import dataclass, replace
 
 APPROACH = 0.85
 """Of the threshold: where the user reads that a compression is near."""

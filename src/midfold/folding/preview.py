@@ -1,10 +1,10 @@
 """A compression for show: what a model would be asked, and what would come of it, without asking it."""
 
-from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from midfold.folding.compression import Compression, Flow
 from midfold.folding.run import run
+from midfold.late_dataclasses import dataclass, replace
 from midfold.summaries import SummaryRequest
 
 M = TypeVar("M")

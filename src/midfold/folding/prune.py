@@ -6,10 +6,10 @@ Pruning what is pruned changes nothing: stubs, excerpts and notes are recognised
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from midfold.folding.fold import Edit, Span
+from midfold.late_dataclasses import dataclass, field, replace
 from midfold.late_patterns import compile_late
 from midfold.messages import (
     Location,

@@ -4,9 +4,9 @@ Clean conversations need none of this, since cuts are legal. Real transcripts ar
 """
 
 from collections.abc import Container, Sequence
-from dataclasses import dataclass
 
 from midfold.folding.fold import Edit, Insert
+from midfold.late_dataclasses import dataclass
 from midfold.messages import Location, Message, Pairing, Part, Removed, Text, ToolCall, ToolResult
 
 NO_RESULT = "[no result was recorded for this call]"

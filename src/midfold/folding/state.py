@@ -1,7 +1,8 @@
 """State that one compression hands to the next: values in, a new value out."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+
+from midfold.late_dataclasses import dataclass, fields, replace
 
 STATE_NAME = "compression"
 """The name that stores keep the state of a conversation by."""

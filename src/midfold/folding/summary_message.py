@@ -5,9 +5,9 @@ messages differently; so a summary says which messages it stands for, and the ne
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from midfold.folding.fold import Span, join_spans
+from midfold.late_dataclasses import dataclass
 from midfold.late_patterns import compile_late
 from midfold.messages import Message, Text
 from midfold.summaries import (

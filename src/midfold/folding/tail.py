@@ -4,11 +4,10 @@ The output of a fold reads head, summary, newest request, recent tail. The newes
 and after the summary, wherever it stood: the fold may lie on both sides of it.
 """
 
-from dataclasses import dataclass
-
 from midfold.folding.fold import Span
 from midfold.folding.layout import Layout, count_head
 from midfold.folding.policy import TAIL_SLACK, CompressionPolicy
+from midfold.late_dataclasses import dataclass
 from midfold.messages import is_request
 
 MIN_TAIL_MESSAGES = 3

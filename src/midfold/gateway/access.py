@@ -7,13 +7,13 @@ import hashlib
 import hmac
 import logging
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
 from urllib.parse import unquote_to_bytes, urlsplit
 
 from midfold.errors import ConfigError
 from midfold.gateway.routes import RoutePolicy
 from midfold.gateway.settings import is_loopback
 from midfold.keys import KeyRing, VirtualKey
+from midfold.late_dataclasses import dataclass, field
 from midfold.providers import CREDENTIAL_HEADERS, ApiKey
 
 log = logging.getLogger("midfold.gateway")

@@ -10,7 +10,6 @@ import logging
 import math
 from collections.abc import Mapping, MutableMapping
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from midfold.concurrency import run_in_thread
@@ -34,6 +33,7 @@ from midfold.gateway.settings import UpstreamSettings
 from midfold.gateway.streaming import AnswerCut, ClientLine, ClientStalled, Header, Send
 from midfold.gateway.turns import HostileRequest
 from midfold.keys import KeyGate, OverBudget
+from midfold.late_dataclasses import dataclass
 from midfold.providers import KeySource, RequestRefused
 from midfold.wire.apis import write_error, write_error_event
 

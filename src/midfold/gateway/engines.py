@@ -6,7 +6,6 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
@@ -27,6 +26,7 @@ from midfold.gateway.session import GatewaySession
 from midfold.gateway.shared_folds import SharedFolds
 from midfold.gateway.turns import ClientTurn
 from midfold.keys import KeyBudget, OverBudget, Reservation
+from midfold.late_dataclasses import dataclass, replace
 from midfold.messages import MessageCache
 from midfold.providers import PROVIDERS, Provider
 from midfold.providers.summarizers import ModelSummarizer

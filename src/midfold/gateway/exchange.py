@@ -5,7 +5,6 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, contextmanager
-from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import ParamSpec, TypeVar
 
@@ -32,6 +31,7 @@ from midfold.gateway.tracing import CallTracer
 from midfold.gateway.turns import ClientTurn, PreparedRequest, UnreadableRequest, read_turn
 from midfold.gateway.upstream import Upstreams, headers_for, target_of
 from midfold.keys import BudgetBook, KeyBudget
+from midfold.late_dataclasses import dataclass, field
 from midfold.messages import MessageCache
 from midfold.providers import KeySource, RelayAnswer, RelayRequest
 from midfold.wire.failures import judge_reply

@@ -1,10 +1,10 @@
 """Folds that were made for a history before: found again, and applied without asking any model."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from itertools import zip_longest
 
 from midfold.folding import Fold, MessageSource, WalkStep
+from midfold.late_dataclasses import dataclass, field
 from midfold.messages import Media, Message, Part, Text, chain_digests, newest_request
 from midfold.store import Store, StoredFold
 from midfold.wire import render

@@ -5,7 +5,6 @@ import logging
 import os
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import partial
 from importlib.metadata import version as package_version
 from pathlib import Path
@@ -28,6 +27,7 @@ from midfold.gateway.settings import check_listening, read_client_key, read_upst
 from midfold.gateway.tracing import CallTracer
 from midfold.gateway.upstream import Upstreams
 from midfold.keys import AUDIT_FILE, AuditLog, BudgetBook, KeyRing
+from midfold.late_dataclasses import replace
 from midfold.messages import MessageCache
 from midfold.providers import Timeouts, read_providers
 from midfold.store import Store, open_store

@@ -1,6 +1,6 @@
 """The hygiene gate: a net for conversations that grew between two requests, whatever their engine thinks."""
 
-from dataclasses import dataclass
+from midfold.late_dataclasses import dataclass
 
 _FEWEST_MESSAGES = 4
 """Fewer have no middle that could be folded."""

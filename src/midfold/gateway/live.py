@@ -6,7 +6,8 @@ import threading
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass
+
+from midfold.late_dataclasses import dataclass
 
 _KEPT = 100
 _MOST_WAITING = 256

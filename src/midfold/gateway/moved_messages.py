@@ -8,12 +8,12 @@ request. They are set aside when a request is read, and put back where they stoo
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from hashlib import sha256
 from itertools import groupby
 
 from midfold.folding import count_leading_system
 from midfold.gateway.turns import ClientHistory, ClientTurn, MovedMessage
+from midfold.late_dataclasses import dataclass, replace
 from midfold.messages import SYSTEM_ROLES, Message, Text, own_digest
 
 _OPENING_CHARS = 40

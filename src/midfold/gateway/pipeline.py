@@ -6,7 +6,6 @@ the client sent it, and the client is told.
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 
 from midfold.config import Settings
@@ -22,6 +21,7 @@ from midfold.gateway.session import GatewaySession, KnownItems
 from midfold.gateway.settings import UpstreamSettings
 from midfold.gateway.shared_folds import PREPARED_STATE
 from midfold.gateway.turns import ClientTurn, PreparedRequest
+from midfold.late_dataclasses import dataclass, replace
 from midfold.messages import Message, chain_digests
 from midfold.offload import Budgets, FileSink, enforce
 from midfold.tokens import TokenCounter

@@ -5,12 +5,12 @@ A tool answers from its own conversation alone: clients share a store, and none 
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
 from midfold.engines import FoldingEngine, fit_keywords
 from midfold.errors import DialectError, MidfoldError
 from midfold.gateway.session import GatewaySession
 from midfold.gateway.turns import ClientTurn
+from midfold.late_dataclasses import dataclass, field
 from midfold.messages import ToolCall, texts_of
 from midfold.offload import READER, FileSession, FileSink, OutputReader, read_tool_schema
 from midfold.search import Origin

@@ -3,7 +3,6 @@
 import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing
-from dataclasses import dataclass, replace
 from typing import Protocol, TypeAlias
 
 from midfold.errors import ProviderUnavailable
@@ -13,6 +12,7 @@ from midfold.gateway.rewriting import Rewrite
 from midfold.gateway.session import GatewaySession
 from midfold.gateway.streaming import ClientLine, EventGate, Header, is_event_stream, keep_alive, safe_headers
 from midfold.gateway.turns import PreparedRequest
+from midfold.late_dataclasses import dataclass, replace
 from midfold.messages import Message, ToolCall, ToolResult
 from midfold.providers import Decoder, Observation, Observer, RelayAnswer, Undecodable
 from midfold.transcripts import decode_json

@@ -10,11 +10,11 @@ without it nothing would tell the next gateway that a conversation goes on.
 import logging
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 
 from midfold.errors import SessionEnded, SessionGrew, SessionNotFound
 from midfold.gateway.session import CLIENT_STATE, GatewaySession
 from midfold.gateway.turns import ClientTurn, PreparedRequest
+from midfold.late_dataclasses import dataclass, field, replace
 from midfold.messages import SYSTEM_ROLES, Message, own_digest
 from midfold.providers import Observation
 from midfold.store import KnownHistory, Store

@@ -3,10 +3,10 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass, field
 from typing import ParamSpec, Protocol, TypeVar
 
 from midfold.keys import KeyBudget, Reservation
+from midfold.late_dataclasses import dataclass, field
 from midfold.providers import RelayAnswer
 from midfold.transcripts import decode_json
 

@@ -2,8 +2,8 @@
 
 import json
 import re
-from dataclasses import dataclass
 
+from midfold.late_dataclasses import dataclass
 from midfold.wire import add_prompt_tokens
 
 _DATA_LINE = re.compile(rb"^data:[ ]?(\{.*\"usage\".*\})[ ]*(\r?)$", re.MULTILINE)

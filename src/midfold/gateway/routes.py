@@ -1,8 +1,9 @@
 """The routes of the gateway, each with its policy. What is not in the table is refused."""
 
 import re
-from dataclasses import dataclass
 from enum import Enum
+
+from midfold.late_dataclasses import dataclass
 
 ANTHROPIC = "anthropic"
 CHAT = "openai_chat"

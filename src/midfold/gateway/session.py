@@ -5,12 +5,12 @@ Everything here can be lost: what a restart needs is in the store, and the clien
 
 import threading
 from collections import deque
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from midfold.concurrency import FairLock
 from midfold.engines import FoldingEngine
 from midfold.keys import KeyBudget
+from midfold.late_dataclasses import dataclass, field
 from midfold.messages import Message
 
 if TYPE_CHECKING:

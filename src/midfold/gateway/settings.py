@@ -3,11 +3,11 @@
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from ipaddress import ip_address
 
 from midfold.config import GatewaySettings
 from midfold.errors import ConfigError
+from midfold.late_dataclasses import dataclass, field
 from midfold.providers import PROVIDERS, ApiKey, KeySource, Provider, read_key_file, tidy_base_url
 
 OPENAI = "openai"

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Protocol
 
 from midfold.engines import ContextCompressor, FoldingEngine
 from midfold.errors import StoreError
 from midfold.folding import Compression
+from midfold.late_dataclasses import dataclass
 from midfold.messages import Message
 from midfold.store import Store, fold_from_json, fold_to_json
 

@@ -1,10 +1,10 @@
 """A client's request as the gateway reads it, and the request that is sent in its place."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 
 from midfold.errors import DialectError
 from midfold.folding import count_leading_system
+from midfold.late_dataclasses import dataclass, field, replace
 from midfold.messages import Message, MessageCache, chain_digests
 from midfold.transcripts import decode_json
 from midfold.wire import Request, read_request

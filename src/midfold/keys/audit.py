@@ -4,8 +4,9 @@ import json
 import os
 import threading
 import time
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from midfold.late_dataclasses import dataclass, field
 
 AUDIT_FILE = "admin-audit.jsonl"
 

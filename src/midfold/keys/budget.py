@@ -8,7 +8,6 @@ import secrets
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import ROUND_UP, Decimal
 from pathlib import Path
@@ -16,6 +15,7 @@ from pathlib import Path
 from midfold.errors import ConfigError
 from midfold.keys.files import hold_file, load_object, save_object
 from midfold.keys.virtual_key import BudgetPeriod, VirtualKey
+from midfold.late_dataclasses import dataclass
 from midfold.tokens import CanonicalUsage, find_model, price
 
 SPENDING_FILE = "gateway-spending.json"

@@ -3,9 +3,9 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from midfold.keys.virtual_key import VirtualKey
+from midfold.late_dataclasses import dataclass
 
 _MINUTE = 60.0
 

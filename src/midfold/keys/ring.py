@@ -12,7 +12,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from midfold.errors import ConfigError
 from midfold.files import open_to_read
 from midfold.keys.files import hold_file, load_object, save_object
 from midfold.keys.virtual_key import NAME, BudgetPeriod, VirtualKey
+from midfold.late_dataclasses import dataclass, replace
 from midfold.providers import ApiKey
 
 KEYS_FILE = "gateway-keys.json"

@@ -2,9 +2,11 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
+
+from midfold.late_dataclasses import dataclass, field
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 """of a key, a tenant or an upstream: fit for logs, headers and file names as it is"""

@@ -7,12 +7,12 @@ named by its id, by the beginning of one, or as `latest`.
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from midfold.engines.lossless import HistoryNumbers
 from midfold.errors import MidfoldError, SessionNotFound
 from midfold.folding import CompressionPolicy, list_notes
+from midfold.late_dataclasses import dataclass, field
 from midfold.messages import texts_of
 from midfold.search import Origin
 from midfold.store import Hit, Order, Session, Store, StoredMessage

@@ -10,11 +10,11 @@ import marshal
 import os
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from hashlib import blake2b
 from threading import Lock
 
 from midfold.errors import DialectError
+from midfold.late_dataclasses import dataclass
 from midfold.messages.parts import Message
 
 Read = Callable[[Sequence[object], str], list[Message]]

@@ -6,9 +6,9 @@ open call with its id, and where the ids do not decide, to the oldest open call 
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
+from midfold.late_dataclasses import dataclass
 from midfold.messages.parts import Message, ToolCall, ToolResult
 
 

@@ -7,8 +7,9 @@ so neither is covered: `is_covered` says which parts are. `tag` names the kind o
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from typing import ClassVar, TypeAlias
+
+from midfold.late_dataclasses import dataclass, field, replace
 
 
 @dataclass(frozen=True, slots=True)

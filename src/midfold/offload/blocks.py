@@ -1,7 +1,6 @@
 """Blocks that stand in the conversation for results that are not there as a whole."""
 
-from dataclasses import dataclass
-
+from midfold.late_dataclasses import dataclass
 from midfold.offload.budgets import READER
 from midfold.offload.safe_text import SafeText
 from midfold.summaries.prompts import neutralize

@@ -2,8 +2,9 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from types import MappingProxyType
+
+from midfold.late_dataclasses import dataclass, field
 
 READER = "read_persisted_output"
 """The tool that reads offloaded output back."""

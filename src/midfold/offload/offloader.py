@@ -1,9 +1,9 @@
 """Offloads results: those over their limits go to a sink, or are cut where that fails."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
+from midfold.late_dataclasses import dataclass, field, replace
 from midfold.messages import Location, Message, ToolResult
 from midfold.offload.blocks import measure, write_block, write_cut
 from midfold.offload.budgets import Budgets

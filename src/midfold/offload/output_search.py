@@ -5,9 +5,9 @@ re2 is missing they are refused, as a hostile one could hold everything up.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from itertools import islice
 
+from midfold.late_dataclasses import dataclass
 from midfold.offload.outputs import CHUNK_CHARS, Output, OutputSink
 from midfold.redact import Pattern, choose_engine, compile_bounded
 

@@ -3,10 +3,10 @@
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import Protocol
 
+from midfold.late_dataclasses import dataclass
 from midfold.ports import Sink
 from midfold.summaries.tool_calls import one_line
 

@@ -7,10 +7,10 @@ result says: how long it is and which tool gave it matters, not whether it looks
 import math
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 
 from midfold.folding import Span
+from midfold.late_dataclasses import dataclass, field
 from midfold.messages import Location, Message, ToolCall, ToolResult, pair_calls
 from midfold.offload.budgets import READER, Budgets
 from midfold.offload.names import REFERENCE

@@ -8,8 +8,8 @@ nothing of their own. Output of commands and files can imitate any of this, and 
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
+from midfold.late_dataclasses import dataclass
 from midfold.late_patterns import compile_late
 from midfold.messages import ToolCall, ToolResult
 

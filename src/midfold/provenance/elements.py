@@ -6,9 +6,9 @@ a project's file, another agent's report, or a summary. Any other compound name 
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 
+from midfold.late_dataclasses import dataclass
 from midfold.late_patterns import compile_late
 from midfold.provenance.authors import Author
 

@@ -4,9 +4,9 @@ A form is read where a text begins, or a paragraph, never in the middle of a sen
 """
 
 import re
-from dataclasses import dataclass
 from enum import Enum
 
+from midfold.late_dataclasses import dataclass
 from midfold.late_patterns import compile_late
 from midfold.provenance.authors import Author
 from midfold.provenance.project_files import find_body_header, find_header

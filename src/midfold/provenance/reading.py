@@ -5,8 +5,8 @@ person's. Every pass is linear in the text.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from midfold.late_dataclasses import dataclass
 from midfold.messages import Message, Text
 from midfold.provenance.authors import Author
 from midfold.provenance.dumps import find_dumps

@@ -5,11 +5,11 @@ by a base URL, or is given a name in the settings.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
 from types import MappingProxyType
 
 from midfold.errors import ConfigError
+from midfold.late_dataclasses import dataclass, fields, replace
 from midfold.providers.keys import MASK
 from midfold.tokens import find_model
 from midfold.wire import DEFAULT_DIALECT

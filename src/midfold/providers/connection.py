@@ -1,6 +1,6 @@
 """The timeouts and errors of a connection; without the HTTP client, which is slow to import."""
 
-from dataclasses import dataclass
+from midfold.late_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

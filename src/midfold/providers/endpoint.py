@@ -2,10 +2,10 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from midfold.errors import ConfigError
+from midfold.late_dataclasses import dataclass, field
 from midfold.providers.catalog import PROVIDERS, Provider, parse_name
 from midfold.providers.keys import ApiKey, SecretHeaders, key_from_environment, read_key_file
 from midfold.providers.urls import origin_of, tidy_base_url

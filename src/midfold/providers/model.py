@@ -2,10 +2,10 @@
 
 from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Iterator, Mapping
 from contextlib import aclosing, asynccontextmanager, suppress
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from midfold.concurrency import LoopClosed, LoopThread
+from midfold.late_dataclasses import dataclass, replace
 from midfold.providers.catalog import PROVIDERS, Provider
 from midfold.providers.client import Client, Closeable
 from midfold.providers.connection import DEFAULT_TIMEOUTS, ConnectionBroken, Timeouts

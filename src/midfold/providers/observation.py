@@ -4,9 +4,9 @@ Nothing that happens here reaches the answer itself. An answer that cannot be re
 is noted in the observation, and the bytes go on.
 """
 
-from dataclasses import dataclass
 from http import HTTPStatus
 
+from midfold.late_dataclasses import dataclass
 from midfold.messages import Reasoning, Text
 from midfold.providers.decoder import Decoder, Undecodable
 from midfold.tokens import CanonicalUsage

@@ -7,12 +7,12 @@ but what it read on the side, and tries nothing twice: the caller knows whether 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from enum import Enum
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Self
 
 from midfold.errors import ConfigError, ProviderUnavailable
+from midfold.late_dataclasses import replace
 from midfold.providers.catalog import PROVIDERS, Provider
 from midfold.providers.client import Client
 from midfold.providers.connection import DEFAULT_TIMEOUTS, ConnectionBroken, Timeouts

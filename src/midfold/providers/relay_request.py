@@ -7,11 +7,11 @@ import asyncio
 import io
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from math import inf
 from urllib.parse import unquote
 
 from midfold.errors import MidfoldError
+from midfold.late_dataclasses import dataclass
 from midfold.late_patterns import compile_late
 
 CREDENTIAL_HEADERS = frozenset({"authorization", "x-api-key", "api-key", "x-goog-api-key"})

@@ -7,10 +7,10 @@ many calls there were. Nothing below or above it repeats anything.
 import asyncio
 import random
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import TypeVar
 
 from midfold.errors import ProviderError
+from midfold.late_dataclasses import dataclass
 
 _T = TypeVar("_T")
 

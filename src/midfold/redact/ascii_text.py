@@ -12,9 +12,9 @@ import codecs
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import chain, groupby
 
+from midfold.late_dataclasses import dataclass
 from midfold.late_patterns import compile_late
 
 LOGIN_WORD = "\x02\x02"

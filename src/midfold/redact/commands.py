@@ -6,9 +6,9 @@ next to it. A command is read to the end of its line, and no further than some h
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 
+from midfold.late_dataclasses import dataclass
 from midfold.late_patterns import compile_late
 from midfold.redact.patterns import Detection, Secret, is_argument
 

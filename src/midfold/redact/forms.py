@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from midfold.late_dataclasses import dataclass
 from midfold.late_patterns import compile_late
 from midfold.redact.patterns import Detection, Secret
 

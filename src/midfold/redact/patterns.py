@@ -12,11 +12,11 @@ Names, types, calls, templates and numbers are no credentials. Values are the AS
 import re
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from importlib.util import find_spec
 from typing import Protocol
 
+from midfold.late_dataclasses import dataclass
 from midfold.late_patterns import compile_late
 
 MIN_PASSWORD_CHARS = 5

@@ -10,10 +10,10 @@ are known.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate, chain, count
 
+from midfold.late_dataclasses import dataclass
 from midfold.late_patterns import compile_late
 from midfold.redact import assignments, commands, headers, logins, next_line, private_keys, tables, tokens
 from midfold.redact.ascii_text import ascii_form, find_places, unwrap

@@ -6,7 +6,8 @@ the syntax that `engine` describes and have no groups that capture.
 """
 
 import re
-from dataclasses import dataclass
+
+from midfold.late_dataclasses import dataclass
 
 _EVIDENCE_CHARS = 16
 

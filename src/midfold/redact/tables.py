@@ -1,9 +1,9 @@
 """Finds passwords in tables: in the rows below a cell that says so, with bars, commas or tabs between."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 
+from midfold.late_dataclasses import dataclass
 from midfold.late_patterns import compile_late
 from midfold.redact.ascii_text import LOGIN_WORD
 from midfold.redact.patterns import Pattern, Secret, is_mixed, is_password, is_random

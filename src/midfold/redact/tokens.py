@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 
+from midfold.late_dataclasses import dataclass
 from midfold.late_patterns import compile_late
 from midfold.redact.patterns import Detection, Secret, is_name
 from midfold.redact.shapes import GLUED_SHAPES, MIDDLE_SHAPES, RUN_SHAPES, WORD_SHAPES, MiddleShape, Shape

@@ -1,10 +1,10 @@
 """Documents to search, and a collection of them with an index of their terms."""
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
+from midfold.late_dataclasses import dataclass
 from midfold.search.query import Key
 
 SEARCH_TOOLS = frozenset({"recall", "lcm_grep", "lcm_describe", "lcm_expand", "lcm_expand_query"})

@@ -13,10 +13,10 @@ or a quotation mark that does not fit: no text is an error.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TypeAlias
 
+from midfold.late_dataclasses import dataclass, field, replace
 from midfold.late_patterns import compile_late
 from midfold.search.pairs import weigh_pair
 from midfold.search.related import find_related

@@ -4,9 +4,9 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
+from midfold.late_dataclasses import dataclass
 from midfold.late_patterns import compile_late
 from midfold.search.documents import Document, Origin
 from midfold.search.matching import matches, words_in

@@ -6,11 +6,11 @@ nothing in it moves a cursor, colours a line or turns its direction.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from typing import NamedTuple, TypeAlias
 
+from midfold.late_dataclasses import dataclass
 from midfold.late_patterns import compile_late
 from midfold.search.query import Query, Term
 from midfold.search.terms import STEMS, is_unspaced

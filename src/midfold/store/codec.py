@@ -8,12 +8,12 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from hashlib import blake2b
 
 import msgspec
 
 from midfold.errors import MidfoldError, StoreError
+from midfold.late_dataclasses import dataclass
 from midfold.late_patterns import compile_late
 from midfold.messages import Message, Part, ToolCall, ToolResult, texts_of
 from midfold.redact import find_secrets, redact

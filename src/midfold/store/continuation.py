@@ -8,11 +8,11 @@ was stored and the continuation.
 
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from midfold.errors import StoreError
 from midfold.folding import Compression, Fold, MessageSource, splice
+from midfold.late_dataclasses import dataclass
 from midfold.messages import Message, chain_digests, own_digest
 from midfold.store.codec import pack_exact, pack_value
 from midfold.store.fold_json import fold_to_json

@@ -5,10 +5,10 @@ folded, or its fold is taken back: its `mark` is another one then.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Protocol
 
+from midfold.late_dataclasses import dataclass
 from midfold.tokens import CanonicalUsage
 
 SUMMED_SECONDS = 900

@@ -1,10 +1,10 @@
 """A fold as JSON and back, so that what one process folded another can splice, show or take back."""
 
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import Any
 
 from midfold.folding import Edit, Fold, Insert, Replacement, Span
+from midfold.late_dataclasses import fields
 from midfold.messages import PARTS, Message, Part
 from midfold.store.codec import DamagedRow
 from midfold.transcripts import decode_json

@@ -4,10 +4,10 @@ They are checked, and credentials in them are hidden.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from hashlib import blake2b
 
 from midfold.errors import SessionNotFound, StoreError
+from midfold.late_dataclasses import dataclass
 from midfold.store.codec import clean_text, hide_text, pack_value
 from midfold.store.values import EndReason, SessionKind
 

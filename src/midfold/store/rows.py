@@ -4,9 +4,9 @@ The dialect is found out, credentials are hidden, and each message becomes a row
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 
 from midfold.errors import StoreError, UnknownDialect
+from midfold.late_dataclasses import dataclass, replace
 from midfold.messages import Message, own_digest
 from midfold.store.codec import clean_text, hide_text, pack_item, read_body
 from midfold.store.values import ImportedMessage

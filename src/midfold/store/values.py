@@ -1,13 +1,13 @@
 """The values that session stores take and give; `base` has the verbs."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from midfold.errors import MessagesDamaged
+from midfold.late_dataclasses import dataclass, field
 from midfold.search import Origin
 from midfold.tokens import CanonicalUsage
 

@@ -7,10 +7,10 @@ said before it: words that come later count again.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 
+from midfold.late_dataclasses import dataclass, field, replace
 from midfold.late_patterns import compile_late
 from midfold.summaries.digest.entries import (
     FILE_USES,

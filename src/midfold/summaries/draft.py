@@ -4,9 +4,9 @@ The fold needs no more than this: it asks for a draft, has it written into the r
 """
 
 from collections.abc import Callable, Generator, Iterable, Sequence
-from dataclasses import dataclass, replace
 
 from midfold.errors import SummaryUnavailable
+from midfold.late_dataclasses import dataclass, replace
 from midfold.summaries.digest.choice import fill_digest
 from midfold.summaries.sources import Sources, SummaryJob, gather_sources
 from midfold.summaries.summary_request import SummaryRequest

@@ -7,9 +7,9 @@ folded messages have is asked for.
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cache
 
+from midfold.late_dataclasses import dataclass
 from midfold.late_patterns import compile_late
 from midfold.summaries.answers.language import small_words
 from midfold.summaries.tool_calls.output import one_line

@@ -5,10 +5,10 @@ came before. No fact is left out for want of room: those that do not fit beside 
 """
 
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass
 from itertools import zip_longest
 
 from midfold.errors import ContextOverflow, SummaryUnavailable
+from midfold.late_dataclasses import dataclass
 from midfold.summaries import prompts
 from midfold.summaries.answers import OVERLONG, judge_answer
 from midfold.summaries.serialization import serialize

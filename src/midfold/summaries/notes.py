@@ -1,10 +1,10 @@
 """The notes of a summary as a numbered list that a person can read and correct."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import assert_never
 
 from midfold.errors import ConfigError, NoteNotFound
+from midfold.late_dataclasses import dataclass
 from midfold.summaries.corrections import (
     Correction,
     CorrectionKind,

@@ -5,12 +5,12 @@ not, tool output is cut first, the largest most, then arguments, then long texts
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from enum import IntEnum
 from itertools import groupby
 from typing import TypeAlias, assert_never
 
 from midfold.errors import SummaryUnavailable
+from midfold.late_dataclasses import dataclass, replace
 from midfold.late_patterns import compile_late
 from midfold.messages import (
     Media,

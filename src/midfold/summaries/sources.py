@@ -4,9 +4,9 @@ The built-in digest is made of nothing else. A model's summary is checked agains
 """
 
 from collections.abc import Callable, Collection, Container, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
+from midfold.late_dataclasses import dataclass, field, replace
 from midfold.messages import Message, Pairing
 from midfold.provenance import Author
 from midfold.settings import Template

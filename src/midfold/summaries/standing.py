@@ -4,8 +4,8 @@ It is carried from fold to fold beside the summaries, so that it never depends o
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
+from midfold.late_dataclasses import replace
 from midfold.summaries.digest.choice import fill_digest
 from midfold.summaries.digest.composition import compose, find_factors
 from midfold.summaries.digest.entries import DigestEntry, EntryKind

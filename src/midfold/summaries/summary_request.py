@@ -1,6 +1,6 @@
 """The request to a summariser, complete, so that any function can be one."""
 
-from dataclasses import dataclass
+from midfold.late_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

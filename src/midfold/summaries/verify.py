@@ -1,8 +1,8 @@
 """Checks a summary against what it stands for: what is missing is added, what is made up is named."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 
+from midfold.late_dataclasses import dataclass, replace
 from midfold.late_patterns import compile_late
 from midfold.settings import Template
 from midfold.summaries.digest.choice import fill_digest, write_heads

@@ -2,9 +2,9 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import assert_never
 
+from midfold.late_dataclasses import dataclass
 from midfold.messages import (
     Location,
     Media,

@@ -5,8 +5,9 @@ not in it. So the next request is not estimated from nothing, but as the last re
 after it, times a factor learnt from how much earlier reports grew.
 """
 
-from dataclasses import dataclass, replace
 from math import ceil
+
+from midfold.late_dataclasses import dataclass, replace
 
 # What the starting factor weighs against evidence, in tokens of growth.
 _PRIOR_TOKENS = 4_000.0

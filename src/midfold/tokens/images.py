@@ -7,9 +7,9 @@ are decoded, however large the image. The formulas are the providers' published 
 import re
 from base64 import b64decode
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import ceil
 
+from midfold.late_dataclasses import dataclass
 from midfold.messages import Media
 from midfold.tokens.tokenizers import find_family
 

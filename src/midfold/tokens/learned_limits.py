@@ -9,11 +9,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict
 from enum import Enum
 from pathlib import Path
 
 from midfold.files import read_bytes, replace_file
+from midfold.late_dataclasses import dataclass, replace
 
 LIMITS_FILE = "learnt_limits.json"
 """Where the limits are kept, in midfold's home."""

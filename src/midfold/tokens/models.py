@@ -5,11 +5,11 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cache, lru_cache
 from typing import NamedTuple, TypeAlias
 
+from midfold.late_dataclasses import dataclass, replace
 from midfold.late_patterns import compile_late
 from midfold.texts import read_bytes
 

@@ -1,8 +1,8 @@
 """The price of a call, from its usage and the table of models; an unknown price is never nothing."""
 
-from dataclasses import dataclass
 from decimal import Decimal
 
+from midfold.late_dataclasses import dataclass
 from midfold.tokens.models import Prices, find_model
 from midfold.tokens.usage import CanonicalUsage
 

@@ -7,11 +7,11 @@ has to be paid for, and what was folded may be read again. `net_savings` takes a
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import reduce
 from operator import add
 
+from midfold.late_dataclasses import dataclass, replace
 from midfold.tokens.models import Prices
 from midfold.tokens.pricing import Cost, price, price_with
 from midfold.tokens.usage import CanonicalUsage

@@ -6,10 +6,10 @@ It is imported on the first count, never with this module.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from math import ceil
 
+from midfold.late_dataclasses import dataclass
 from midfold.late_patterns import compile_late
 
 

@@ -1,6 +1,6 @@
 """The usage of one call, or of many: the same figures whatever the provider calls them."""
 
-from dataclasses import dataclass
+from midfold.late_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

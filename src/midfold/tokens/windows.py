@@ -1,9 +1,9 @@
 """The window of a model: how large it is, and where that is known from."""
 
-from dataclasses import dataclass
 from typing import Literal
 
 from midfold.errors import ConfigError
+from midfold.late_dataclasses import dataclass
 from midfold.tokens.learned_limits import LearnedLimits
 from midfold.tokens.models import find_nearest_model
 

@@ -8,11 +8,12 @@ sources ─▶ chunks ─▶ engine: workers here or on a cluster ─▶ work fo
 import os
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 
 from midfold.errors import ConfigError, MidfoldError
+from midfold.late_dataclasses import dataclass, replace
 from midfold.trajectories.chunks import DIGEST_LIMITS, MODEL_LIMITS, ListedRow
 from midfold.trajectories.compressor import TrajectoryCompressor
 from midfold.trajectories.manifest import make_entry

@@ -4,8 +4,7 @@ Where a chunk ends depends on the file and these limits alone, never on who work
 stopped, so that any two runs write the same bytes.
 """
 
-from dataclasses import dataclass
-
+from midfold.late_dataclasses import dataclass
 from midfold.trajectories.metrics import RowStatus
 
 MEGABYTE = 1 << 20

@@ -5,12 +5,12 @@ collected as such and become Parquet when all of them are there. Importing this 
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa  # type: ignore[import-untyped,unused-ignore]
 import pyarrow.parquet as pq  # type: ignore[import-untyped,unused-ignore]
 
+from midfold.late_dataclasses import dataclass
 from midfold.trajectories.chunks import (
     MEGABYTE,
     Chunk,

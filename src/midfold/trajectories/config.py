@@ -1,7 +1,7 @@
 """The settings of a run that compresses trajectories, checked before the first row is read."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from difflib import get_close_matches
 from enum import StrEnum
 from math import inf
@@ -10,6 +10,7 @@ from typing import Annotated
 
 from midfold.config import Description, masked, read_settings_file
 from midfold.errors import ConfigError
+from midfold.late_dataclasses import dataclass, field
 from midfold.settings import SWITCH, SettingKind, choice, is_whole, kinds_of
 from midfold.texts import read_text
 

@@ -7,11 +7,11 @@ trajectory goes into a prompt or a summary with its secrets.
 
 import re
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from midfold.errors import SummaryUnavailable
 from midfold.folding import SummaryRequest, join_spans
+from midfold.late_dataclasses import dataclass, replace
 from midfold.redact import redact
 from midfold.summaries import prompts, serialize
 from midfold.summaries.answers import judge_answer

@@ -5,12 +5,12 @@ import io
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, BinaryIO
 
 from midfold.errors import ExtraMissing
+from midfold.late_dataclasses import dataclass, field
 from midfold.trajectories.chunks import MEGABYTE, Chunk, ChunkLimits, Extent, JsonLines, ListedRow, Position
 from midfold.trajectories.metrics import RowStatus
 from midfold.trajectories.sources import FileForm, InputFile, Sampler

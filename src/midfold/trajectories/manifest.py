@@ -7,13 +7,14 @@ bytes are there are done, so nothing has to be synced on the way.
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict
 from decimal import Decimal
 from hashlib import blake2b
 from pathlib import Path
 
 from midfold.config import Description
 from midfold.errors import ConfigError, MidfoldError
+from midfold.late_dataclasses import dataclass, replace
 from midfold.trajectories.chunks import Extent
 from midfold.trajectories.metrics import AggregateMetrics
 from midfold.trajectories.runs import ChunkResult, RunTotals, SummaryBill

@@ -7,9 +7,11 @@ together in any order and come out the same.
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict
 from enum import StrEnum
 from typing import TypeAlias
+
+from midfold.late_dataclasses import dataclass, field, fields, replace
 
 Turn: TypeAlias = dict[str, object]
 """A turn in ShareGPT form; keys other than `from` and `value` are carried along."""

@@ -5,10 +5,10 @@ whole. What is left is folded from its start, as little of it as it takes.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from midfold.folding import Span, legal_cuts
+from midfold.late_dataclasses import dataclass
 from midfold.messages import SYSTEM_ROLES, Message, Pairing, pair_calls
 from midfold.trajectories.config import LEAST_SUMMARY_TOKENS, CompressionConfig
 from midfold.trajectories.metrics import Turn

@@ -9,12 +9,12 @@ import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from functools import partial
 from multiprocessing.connection import wait
 from queue import Queue
 from threading import Thread
 
+from midfold.late_dataclasses import dataclass, field, replace
 from midfold.trajectories.chunks import Chunk, Extent, Position
 from midfold.trajectories.reader import Selection, read_chunks, read_file
 from midfold.trajectories.recovery import recover

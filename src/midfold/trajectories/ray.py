@@ -8,11 +8,11 @@ import logging
 import os
 import pickle
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 from midfold.errors import ExtraMissing, MidfoldError
+from midfold.late_dataclasses import dataclass
 from midfold.trajectories.reader import Selection, read_file
 from midfold.trajectories.runs import ChunkResult, Task
 from midfold.trajectories.work import process

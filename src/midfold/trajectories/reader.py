@@ -1,10 +1,10 @@
 """Reads files of any form in chunks, from any position on."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from types import ModuleType
 
 from midfold.errors import ExtraMissing
+from midfold.late_dataclasses import dataclass
 from midfold.trajectories.chunks import DIGEST_LIMITS, START, Chunk, ChunkLimits, Position, refuse_rest
 from midfold.trajectories.lines import count_lines, load_zstandard, read_lines
 from midfold.trajectories.sources import (

@@ -10,11 +10,11 @@ killed from outside, or for the memory that others took, is simply done again. N
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from functools import partial
 
 from midfold.errors import MidfoldError
 from midfold.faults import faultpoint
+from midfold.late_dataclasses import dataclass, field, replace
 from midfold.trajectories.chunks import Chunk, Columns, Extent, JsonLines, ListedRow, Position
 from midfold.trajectories.metrics import RowStatus
 from midfold.trajectories.reader import Selection, load_columns, read_file

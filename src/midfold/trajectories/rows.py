@@ -7,10 +7,10 @@ its JSON. All other columns of a row stay as they are.
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from operator import is_
 
 from midfold.errors import DialectError, MalformedMessage, UnknownDialect
+from midfold.late_dataclasses import dataclass, replace
 from midfold.trajectories.metrics import CompressedTrajectory, RowStatus, TrajectoryMetrics, Turn
 from midfold.wire import (
     ConversionLoss,

@@ -1,9 +1,9 @@
 """The values of a run: what it is to do, and what it has done so far."""
 
-from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
 
+from midfold.late_dataclasses import dataclass, field, replace
 from midfold.trajectories.chunks import START, Extent, ListedRow, Position
 from midfold.trajectories.config import CompressionConfig
 from midfold.trajectories.metrics import AggregateMetrics

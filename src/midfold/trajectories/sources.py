@@ -8,12 +8,12 @@ order rows are read, and nothing has to be remembered for it.
 import heapq
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import blake2b
 from pathlib import Path
 
 from midfold.errors import ConfigError
+from midfold.late_dataclasses import dataclass
 
 _EDGE_BYTES = 64 * 1024
 _FIRST_LINE_BYTES = 64

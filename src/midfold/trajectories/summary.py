@@ -4,7 +4,6 @@ Without a model the built-in digest writes it: no network, the same words every 
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from midfold.folding import (
@@ -16,6 +15,7 @@ from midfold.folding import (
     number_messages,
     read_folded_numbers,
 )
+from midfold.late_dataclasses import dataclass, replace
 from midfold.messages import Message, Pairing
 from midfold.redact import redact
 from midfold.summaries import Draft, SummaryJob, Template, gather_sources, prompts

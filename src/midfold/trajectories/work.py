@@ -10,7 +10,6 @@ import json
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from math import isfinite
 from typing import TYPE_CHECKING, Self
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Self
 import msgspec
 
 from midfold.faults import faultpoint
+from midfold.late_dataclasses import dataclass
 from midfold.trajectories.chunks import Chunk, Columns, JsonLines, ListedRow, UnreadableRow
 from midfold.trajectories.compressor import TrajectoryCompressor
 from midfold.trajectories.config import CompressionConfig

@@ -12,7 +12,6 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from multiprocessing import get_context, parent_process
@@ -24,6 +23,7 @@ from typing import TypeAlias
 
 from midfold.errors import MidfoldError
 from midfold.faults import faultpoint
+from midfold.late_dataclasses import dataclass, replace
 from midfold.trajectories.runs import ChunkResult, Task
 from midfold.trajectories.tokenizer import load_tokenizer
 

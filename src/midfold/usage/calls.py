@@ -2,11 +2,11 @@
 
 import secrets
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from decimal import Decimal
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from midfold.late_dataclasses import replace
 from midfold.store import Call, Store
 from midfold.tokens import CanonicalUsage, Cost, Prices, price, price_with
 from midfold.wire import find_report, normalize_usage, reported_cost

@@ -1,10 +1,10 @@
 """A period as one SVG that needs nothing else: figures, a bar for each day, hit rate, models and tools."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from math import ceil, floor, log10
 
 from midfold.charts import circle, line, picture, polyline, rect, shorten_number, text
+from midfold.late_dataclasses import dataclass
 from midfold.usage.insights import Insights
 from midfold.usage.totals import Group, Totals, by_bucket
 

@@ -1,8 +1,8 @@
 """Conversations read for reports: what was said, and what folds had to do with its calls."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from midfold.late_dataclasses import dataclass
 from midfold.messages import Message
 from midfold.ports import Count
 from midfold.store import Call, Store, StoredFold, StoredMessage

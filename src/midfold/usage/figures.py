@@ -1,12 +1,12 @@
 """The figures of a conversation that a report keeps: the shares of its tools, what folds did to its calls."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from functools import cache
 from importlib.metadata import version
 from typing import Any
 
+from midfold.late_dataclasses import dataclass
 from midfold.tokens import Amount, Cost, Savings, ToolShare, snapshot_date
 from midfold.usage.savings import CountedCall
 from midfold.usage.totals import NO_USAGE, UsagePart

@@ -7,10 +7,10 @@ the shares of its tools, and what folds had to do with its calls. So only what g
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, tzinfo
 
 from midfold.errors import StoreError
+from midfold.late_dataclasses import dataclass, replace
 from midfold.store import ActiveConversation, ConversationFigures, Store
 from midfold.tokens import ToolShare, price_steps, share_by_tool
 from midfold.usage.conversations import count_in, make_counter, read_conversation

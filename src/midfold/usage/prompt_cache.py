@@ -7,13 +7,13 @@ after it cold. Digests of each piece say which changed first, without keeping wh
 import json
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from decimal import Decimal
 from enum import StrEnum
 from hashlib import sha256
 from typing import Any
 
 from midfold.errors import ConfigError
+from midfold.late_dataclasses import dataclass, replace
 from midfold.tokens import CanonicalUsage, cache_saving, find_model
 from midfold.wire import (
     System,

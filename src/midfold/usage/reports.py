@@ -1,8 +1,8 @@
 """The report on one conversation, or on one session of it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from midfold.late_dataclasses import dataclass
 from midfold.store import Session, Store
 from midfold.tokens import ToolShare, share_by_tool
 from midfold.usage.conversations import count_in, make_counter, read_conversation

@@ -6,10 +6,10 @@ Both are kept by call, so that they can be added up like tokens, by any key.
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import TypeAlias
 
+from midfold.late_dataclasses import dataclass
 from midfold.messages import (
     Message,
     ToolCall,

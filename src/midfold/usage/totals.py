@@ -1,13 +1,13 @@
 """Totals: what calls used, cost and saved, added up by day, model, source or whatever else is asked for."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, tzinfo
 from decimal import Decimal
 from functools import lru_cache, reduce
 from operator import add, attrgetter
 from typing import TypeAlias
 
+from midfold.late_dataclasses import dataclass, replace
 from midfold.store import Call, CallSum
 from midfold.tokens import CanonicalUsage, Savings, cache_saving, total_savings
 from midfold.usage.calls import CostKind

@@ -4,8 +4,8 @@ Walk: the content's blocks, in order.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 
+from midfold.late_dataclasses import replace
 from midfold.messages import SYSTEM_ROLES, Media, Message, Part, Reasoning, Text, ToolCall, ToolResult
 from midfold.wire.blocks import (
     Blocks,

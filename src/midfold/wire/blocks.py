@@ -1,9 +1,9 @@
 """Content blocks: reading them and writing edited ones, for all dialects that have them."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from midfold.late_dataclasses import dataclass
 from midfold.messages import Media, Opaque, Part, Text, ToolCall, ToolResult
 from midfold.wire.dialect import (
     Item,

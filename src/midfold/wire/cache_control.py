@@ -5,11 +5,11 @@ messages; a fifth, or one on an empty text, is an error that stops the conversat
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any, TypeAlias
 
 from midfold.errors import ConfigError
+from midfold.late_dataclasses import dataclass
 from midfold.wire import anthropic, openai_chat
 from midfold.wire.dialect import Item, plain
 

@@ -5,9 +5,9 @@ the target would refuse (ids, holes, order), and lists each thing that did not s
 """
 
 from collections.abc import Iterable, Sequence, Set
-from dataclasses import dataclass, replace
 from itertools import chain, count
 
+from midfold.late_dataclasses import dataclass, replace
 from midfold.late_patterns import compile_late
 from midfold.messages import (
     SYSTEM_ROLES,

@@ -12,11 +12,11 @@ help to read, are said where there is a field for them.
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import IntEnum
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from midfold.late_dataclasses import dataclass
 from midfold.messages import Message, Opaque, Part, Removed
 
 if TYPE_CHECKING:

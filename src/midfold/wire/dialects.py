@@ -1,9 +1,9 @@
 """The table of dialects, whole lists in them (recognised, read and written), and the request around one."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 
 from midfold.errors import MalformedMessage, UnknownDialect
+from midfold.late_dataclasses import dataclass, replace
 from midfold.messages import Message
 from midfold.wire import anthropic, openai_chat, openai_responses, sharegpt
 from midfold.wire.dialect import (

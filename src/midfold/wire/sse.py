@@ -5,9 +5,9 @@ feed bytes in whatever pieces the network gives and get whole events, each with 
 """
 
 import re
-from dataclasses import dataclass
 
 from midfold.errors import MidfoldError
+from midfold.late_dataclasses import dataclass
 from midfold.late_patterns import compile_late
 
 DEFAULT_MAX_BYTES = 16 * 1024 * 1024

@@ -5,11 +5,12 @@ strings and nonsense: a figure that cannot be one counts 0, and nothing here rai
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from decimal import Decimal
 from math import isfinite
 from typing import Any, TypeAlias
 
+from midfold.late_dataclasses import fields
 from midfold.tokens import CanonicalUsage
 from midfold.wire.dialect import plain
 from midfold.wire.dialects import DIALECTS

@@ -1,7 +1,6 @@
 """One call of a wrapped client, from the caller's body to the reply: a flow whose driver does all I/O."""
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -16,6 +15,7 @@ from midfold.engines import (
 )
 from midfold.errors import StoreError
 from midfold.folding import Compression
+from midfold.late_dataclasses import dataclass, field, replace
 from midfold.store import Store
 from midfold.tokens import MIN_LIMIT_TOKENS, CanonicalUsage, resolve_window
 from midfold.usage import make_call, make_summary_call

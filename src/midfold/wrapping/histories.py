@@ -2,12 +2,12 @@
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from threading import Lock
 
 from midfold.engines import ContextCompressor
 from midfold.errors import StaleFold
 from midfold.folding import CompressionState, Fold, apply
+from midfold.late_dataclasses import dataclass, field
 from midfold.messages import Message, MessageCache, chain_digests
 from midfold.wire import Request, parse, render
 

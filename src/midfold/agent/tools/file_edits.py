@@ -1,6 +1,5 @@
 """The change of a file: judged, shown, kept as it was, made; and taken back."""
 
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from midfold.agent.tools.diffs import describe_change
 from midfold.agent.tools.guarded_paths import judge_edit
 from midfold.agent.tools.registry import Proposal, ToolFailed
 from midfold.agent.tools.workspace import Workspace
+from midfold.late_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

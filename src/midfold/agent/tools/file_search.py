@@ -8,13 +8,13 @@ import stat
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 from midfold.agent.tools.registry import Tool, ToolFailed, tool
 from midfold.agent.tools.workspace import Workspace
 from midfold.files import held_files, identify
+from midfold.late_dataclasses import dataclass
 from midfold.offload import BadPattern, Find, literal, regex
 from midfold.summaries.tool_calls import one_line
 

@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from midfold.agent.tools.registry import Tool
+from midfold.late_dataclasses import replace
 from midfold.late_patterns import compile_late
 
 SMALL_WINDOW = 16_384

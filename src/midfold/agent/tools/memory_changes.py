@@ -1,10 +1,10 @@
 """Changes of the memory ask first: every later session begins with what is kept there."""
 
-from dataclasses import replace
 from functools import partial
 
 from midfold.agent.memory import Target
 from midfold.agent.tools.registry import Answer, Arguments, Proposal, Risk, Tool, ToolFailed
+from midfold.late_dataclasses import replace
 
 _SIGNS = {"add": "+", "remove": "-"}
 

@@ -4,8 +4,8 @@ A message keeps the beginning of a long result alone; what stands further on is 
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from midfold.late_dataclasses import dataclass
 from midfold.offload import OutputInfo, OutputSink, read_slice
 from midfold.search import Document, Origin, SearchIndex, make_snippet, read_query
 

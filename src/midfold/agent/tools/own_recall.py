@@ -2,13 +2,13 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from midfold.agent.tools.recall import recall_tool as store_recall_tool
 from midfold.agent.tools.registry import Tool, ToolFailed
 from midfold.errors import MidfoldError, UnknownDialect
 from midfold.folding import Compression
+from midfold.late_dataclasses import dataclass
 from midfold.store import Store, open_store
 from midfold.wire import DEFAULT_DIALECT, describe, detect, plain
 from midfold.wire.apis import convert_tools

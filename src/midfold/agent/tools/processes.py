@@ -11,8 +11,9 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from midfold.late_dataclasses import dataclass
 
 VARIABLE = "RUN_BY_MIDFOLD"
 GRACE_SECONDS = 1.0

@@ -1,13 +1,13 @@
 """Recall beyond the window: the tools for lasting memory, earlier messages and offloaded output."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import UTC, datetime
 
 from midfold.agent.memory import Memory, MemoryFull, Target
 from midfold.agent.tools.output_recall import find_in_outputs
 from midfold.agent.tools.registry import Tool, ToolFailed, tool
 from midfold.errors import StoreError
+from midfold.late_dataclasses import replace
 from midfold.messages import texts_of
 from midfold.offload import READER, OutputReader, OutputSink, read_tool_schema
 from midfold.search import Origin

@@ -2,12 +2,12 @@
 
 import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 from types import NoneType, UnionType
 from typing import TypeAlias, Union, get_args, get_origin, get_type_hints, overload
 
 from midfold.errors import ConfigError
+from midfold.late_dataclasses import dataclass, field
 from midfold.summaries.tool_calls import FAMILIES, family_of, first_of, format_argument, one_line
 
 Arguments: TypeAlias = Mapping[str, object]

@@ -10,13 +10,13 @@ import time
 from asyncio.subprocess import DEVNULL, PIPE, STDOUT, Process, SubprocessStreamProtocol
 from collections.abc import Collection, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
 
 from midfold.agent.tools.command_environment import visible_environment
 from midfold.agent.tools.processes import VARIABLE, ProcessMark, end_all
 from midfold.agent.tools.registry import Tool, ToolFailed, tool
 from midfold.agent.tools.workspace import Workspace
 from midfold.concurrency import run_in_thread, shield_until_done
+from midfold.late_dataclasses import dataclass, replace
 
 DEFAULT_SECONDS = 120
 MAX_SECONDS = 600

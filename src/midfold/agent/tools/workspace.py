@@ -10,7 +10,6 @@ import os
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from midfold.agent.memory import Target
@@ -19,6 +18,7 @@ from midfold.agent.tools.safe_files import READ, check_replaceable, open_folder,
 from midfold.config import EDITS_FOLDER, FILE_NAMES, OUTPUT_FOLDER, STORE_FILE
 from midfold.engines import PLUGIN_FOLDER
 from midfold.files import BelongsToStore, identify, is_held, open_to_read
+from midfold.late_dataclasses import dataclass
 from midfold.offload import READER
 from midfold.tokens import LIMITS_FILE
 

@@ -1,7 +1,6 @@
 """Whether a tool may go on: asked each time, unless the same was allowed for good or everything was."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from rich.text import Text
 
@@ -11,6 +10,7 @@ from midfold.cli.chat.view.base import ChatView
 from midfold.cli.chat.view.diffs import diff_rows
 from midfold.cli.chat.view.text import pages, show_whole
 from midfold.cli.terminal import printable
+from midfold.late_dataclasses import dataclass, field
 
 DANGER = "commands run and files are written without asking (--yes): they can do all that you can do"
 EDITS_ACCEPTED = "files are written without asking (--accept-edits); /undo-edit takes an edit back"

@@ -4,7 +4,6 @@ import os
 import sys
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
@@ -30,6 +29,7 @@ from midfold.cli.render.console import make_console
 from midfold.cli.terminal import OutputClosed
 from midfold.config import Settings, find_home
 from midfold.errors import MidfoldError
+from midfold.late_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from midfold.cli.commands.chat import ChatOptions

@@ -3,12 +3,12 @@
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from types import FrameType
 
 from midfold.agent import Agent, ApprovalRequested, Continued, Done, Interrupted, ModelCalled
 from midfold.cli.chat.signals import ended_after
 from midfold.cli.chat.view.base import ChatView
+from midfold.late_dataclasses import dataclass
 
 
 def take_turn(

@@ -4,7 +4,6 @@ import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from midfold.cli.checkup.findings import Finding, Severity, fine
@@ -13,6 +12,7 @@ from midfold.cli.render.format import count_of, format_size
 from midfold.cli.terminal import printable
 from midfold.config import Settings, open_own_store
 from midfold.errors import SchemaTooNew, StoreCorrupt, StoreError, StoreUnavailable
+from midfold.late_dataclasses import dataclass
 from midfold.store import (
     Area,
     LostMessages,

@@ -1,8 +1,9 @@
 """Findings of a check: the state of a thing, the advice about it, and its repair."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from enum import StrEnum
+
+from midfold.late_dataclasses import dataclass, field
 
 
 class Severity(StrEnum):

@@ -1,7 +1,6 @@
 """`midfold compact`: the newest session of a client, folded, ready to be resumed."""
 
 import json
-from dataclasses import replace
 
 import click
 
@@ -12,6 +11,7 @@ from midfold.cli.options import former_model_option, read_tokens, summary_model_
 from midfold.cli.render.compression import print_compression
 from midfold.cli.render.console import make_console
 from midfold.cli.results import describe_resume, own_destination, print_written, write_result
+from midfold.late_dataclasses import replace
 from midfold.tokens import TokenCounter, break_down
 from midfold.transcripts import Transcript
 from midfold.wire import parse

@@ -3,7 +3,6 @@
 import json
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack, cast
 
@@ -32,6 +31,7 @@ from midfold.folding import (
     SummaryRequest,
     run,
 )
+from midfold.late_dataclasses import dataclass, replace
 from midfold.summaries import Retention
 from midfold.transcripts import Transcript, load_transcript
 

@@ -3,7 +3,6 @@
 import json
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import click
 from rich.console import Console
@@ -15,6 +14,7 @@ from midfold.cli.render.console import make_console
 from midfold.cli.render.format import format_dollars
 from midfold.evaluation import METHODS, make_conversation
 from midfold.folding import Compression
+from midfold.late_dataclasses import dataclass
 from midfold.store import Order, Store, open_store
 from midfold.texts import read_bytes, read_text
 from midfold.tokens import CanonicalUsage, TokenCounter, price

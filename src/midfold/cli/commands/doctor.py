@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 import click
 from rich.console import Console
@@ -12,6 +11,7 @@ from midfold.cli.checkup import Finding, Severity, check_home, check_outputs, ch
 from midfold.cli.render.console import make_console
 from midfold.config import OUTPUT_FOLDER, check_settings, find_home, own_store_url
 from midfold.errors import ConfigError, MidfoldError
+from midfold.late_dataclasses import dataclass, field
 from midfold.store import find_kept, read_path
 
 _STYLES = {Severity.OK: "green", Severity.WARN: "yellow", Severity.PROBLEM: "bold red"}

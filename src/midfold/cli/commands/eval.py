@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
@@ -52,6 +51,7 @@ from midfold.evaluation import (
     write_page,
 )
 from midfold.files import replace_file
+from midfold.late_dataclasses import dataclass, field
 
 _PROBE_RATIOS = (0.1, 0.05, 0.025)
 _TRUTH_RATIOS = (0.1, 0.05)

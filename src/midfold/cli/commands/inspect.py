@@ -1,7 +1,7 @@
 """`midfold inspect`: what fills the window, without folding anything."""
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 import click
 
@@ -13,6 +13,7 @@ from midfold.config import find_home
 from midfold.engines import ContextBreakdown, section_breakdown
 from midfold.errors import DialectError
 from midfold.folding import CompressionPolicy
+from midfold.late_dataclasses import dataclass
 from midfold.ports import Fault
 from midfold.tokens import (
     LIMITS_FILE,

@@ -1,7 +1,7 @@
 """`midfold sessions export` and `import`: conversations as files."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import TypedDict, Unpack
 
@@ -17,6 +17,7 @@ from midfold.cli.render.usage import format_bill
 from midfold.cli.render.wrapping import print_wrapped
 from midfold.cli.terminal import OutputClosed, printable
 from midfold.errors import DialectError
+from midfold.late_dataclasses import replace
 from midfold.store import Call, Store
 from midfold.store.transfer import (
     ExportFormat,

@@ -6,7 +6,6 @@ import os
 import secrets
 import shlex
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TypedDict, Unpack
 
@@ -23,6 +22,7 @@ from midfold.cli.render.console import make_console
 from midfold.cli.render.trajectories import print_result, show_progress
 from midfold.cli.summary_model import CallRecorder, choose_summary_model
 from midfold.errors import MidfoldError
+from midfold.late_dataclasses import replace
 from midfold.store import Call
 from midfold.tokens import CanonicalUsage
 from midfold.trajectories import (

@@ -1,7 +1,6 @@
 """A compression for a terminal: before and after by index."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ from rich.text import Text
 
 from midfold.cli.terminal import printable
 from midfold.folding import Compression, Fate
+from midfold.late_dataclasses import dataclass
 from midfold.summaries import Retention
 
 if TYPE_CHECKING:

@@ -1,10 +1,11 @@
 """Tables for any width: words give way first, then whole columns; a figure is shown whole or not at all."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from rich.console import Console
 from rich.text import Text
+
+from midfold.late_dataclasses import dataclass
 
 _GAP = "  "
 _NAME_CELLS = 20  # tables below one another line up

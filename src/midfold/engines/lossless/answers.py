@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import cast
+
+from midfold.late_dataclasses import dataclass
 
 CountText = Callable[[str], int]
 _PIECE_TOKENS = 600

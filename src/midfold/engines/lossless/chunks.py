@@ -1,9 +1,9 @@
 """Cuts the messages that are to be summarised into chunks, never inside a group."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from midfold.folding import Span
+from midfold.late_dataclasses import dataclass
 
 LEAF_TOKENS = 20_000
 """The most messages that one leaf stands for; a longer chunk makes a summary too coarse to be searched by."""

@@ -1,7 +1,6 @@
 """The engine of lossless conversations: the compressor's shell around a fold that builds a graph."""
 
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import Self
 
@@ -28,6 +27,7 @@ from midfold.folding import (
     reach_head,
     run,
 )
+from midfold.late_dataclasses import replace
 from midfold.messages import Message
 
 _CHARS_PER_TOKEN = 4

@@ -5,7 +5,6 @@ summary that stays is the same message as before, so that a provider's cache sti
 """
 
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
 from midfold.engines.lossless.chunks import (
@@ -36,6 +35,7 @@ from midfold.folding import (
     shrink_results,
     splice,
 )
+from midfold.late_dataclasses import dataclass, field, replace
 from midfold.messages import Message, MessageDigest, is_request, own_digest
 from midfold.summaries import DIGEST, Retention, SummaryJob, carry_on
 from midfold.summaries.digest import KeptMessages

@@ -2,10 +2,10 @@
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 from midfold.folding import Span
+from midfold.late_dataclasses import dataclass, field
 from midfold.messages import Message
 from midfold.search import Origin
 from midfold.wire import detect, parse

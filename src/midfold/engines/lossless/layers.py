@@ -1,7 +1,6 @@
 """A conversation of the lossless engine, taken apart: its summaries, and the messages between them."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 
 from midfold.engines.lossless.nodes import SummaryNode, name_node, read_frame, read_node
 from midfold.folding import (
@@ -14,6 +13,7 @@ from midfold.folding import (
     read_folded_numbers,
     read_summary,
 )
+from midfold.late_dataclasses import dataclass, replace
 from midfold.messages import Message, own_digest
 from midfold.summaries import join_bodies, prompts
 

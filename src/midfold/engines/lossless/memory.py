@@ -5,7 +5,6 @@ Without a store all of it lives as long as the engine.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from threading import Lock
 
 from midfold.engines.base import EngineStore
@@ -22,6 +21,7 @@ from midfold.engines.lossless.nodes import SummaryGraph, SummaryNode
 from midfold.errors import StoreError
 from midfold.faults import faultpoint
 from midfold.folding import Span, join_spans
+from midfold.late_dataclasses import dataclass, field, replace
 from midfold.messages import Message
 from midfold.search import Origin
 

@@ -4,11 +4,11 @@ Batches are numbered from 0 and never changed. A crash leaves all summaries of a
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from midfold.engines.base import EngineStore
 from midfold.engines.lossless.nodes import SummaryNode
 from midfold.folding import Span
+from midfold.late_dataclasses import dataclass
 
 _BATCH = "lcm.nodes."
 

@@ -6,10 +6,10 @@ keyed hash of all that it says, so that a text that imitates a node is never tak
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from hashlib import blake2b
 
 from midfold.folding import TASK_HEADING, FoldedNumbers, Span, join_spans, read_folded_numbers
+from midfold.late_dataclasses import dataclass, field
 from midfold.messages import Message, Text
 from midfold.summaries import FOLDED_HEADING, join_sections, prompts, quote_headings, split_sections
 from midfold.summaries.digest import NOTES_HEADING

@@ -1,12 +1,12 @@
 """Questions that a model answers from passages of the conversation."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from hashlib import blake2b
 
 from midfold.engines.lossless.answers import CountText, to_json
 from midfold.errors import SummaryUnavailable
 from midfold.folding import SummaryRequest
+from midfold.late_dataclasses import dataclass
 from midfold.redact import redact
 from midfold.summaries.prompts import fence, neutralize
 from midfold.texts import read_text

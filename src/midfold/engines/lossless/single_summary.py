@@ -5,7 +5,6 @@ one earlier summary of the compressor, whose fold is then told in terms of the l
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 
 from midfold.engines.lossless.flow import LosslessJob
 from midfold.engines.lossless.layers import contiguous
@@ -23,6 +22,7 @@ from midfold.folding import (
     make_summary_message,
     splice,
 )
+from midfold.late_dataclasses import dataclass, replace
 from midfold.messages import Message
 from midfold.summaries import join_bodies
 

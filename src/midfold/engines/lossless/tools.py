@@ -5,7 +5,6 @@ Each answer is JSON and fits into the tokens that the call allows; what does not
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
 
@@ -25,6 +24,7 @@ from midfold.engines.lossless.questions import FoundPassage, QuestionReader
 from midfold.engines.lossless.regex import Finder, PatternRefused, compile_pattern
 from midfold.errors import MidfoldError, SummaryUnavailable
 from midfold.folding import Span, join_spans
+from midfold.late_dataclasses import dataclass
 from midfold.messages import Message, ToolCall, ToolResult, texts_of
 from midfold.provenance import newest_asked
 from midfold.redact import redact

@@ -4,7 +4,6 @@ Each step is sure to be smaller than what it stands for, so that folding always 
 """
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from functools import partial
 from heapq import nlargest
 from typing import TypeAlias
@@ -12,6 +11,7 @@ from typing import TypeAlias
 from midfold.engines.lossless.nodes import SummaryNode, name_node, write_node
 from midfold.errors import SummaryUnavailable
 from midfold.folding import Span, SummaryRequest, join_spans
+from midfold.late_dataclasses import dataclass, field, replace
 from midfold.messages import Message, pair_calls, texts_of
 from midfold.ports import Count
 from midfold.summaries import (

@@ -11,7 +11,6 @@ import logging
 import secrets
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from midfold.concurrency import run_in_thread
@@ -36,6 +35,7 @@ from midfold.gateway.live import LiveEvent, LiveFeed
 from midfold.gateway.metrics import CONTENT_TYPE, GatewayMetrics
 from midfold.gateway.routes import RoutePolicy
 from midfold.gateway.streaming import ClientLine, ClientStalled
+from midfold.late_dataclasses import dataclass, field
 from midfold.store import Store
 
 log = logging.getLogger("midfold.gateway")

@@ -1,9 +1,10 @@
 """The files of the dashboard, and the headers that keep what it shows from doing anything."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
+
+from midfold.late_dataclasses import dataclass, field
 
 _TYPES = {
     "html": "text/html; charset=utf-8",

@@ -2,11 +2,11 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TypeAlias
 from urllib.parse import parse_qs
 
 from midfold.errors import MidfoldError
+from midfold.late_dataclasses import dataclass, field
 
 Json: TypeAlias = Mapping[str, object]
 

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from urllib.parse import unquote
+
+from midfold.late_dataclasses import dataclass
 
 API = "/admin/api"
 _PART = re.compile(r"\{(\w+)\}")

@@ -6,9 +6,9 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
+from midfold.late_dataclasses import dataclass
 from midfold.offload.names import is_folder_of
 
 # Other processes may write below the same root: what they added is seen after this time.

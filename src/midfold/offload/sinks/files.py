@@ -9,11 +9,11 @@ import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from midfold.faults import faultpoint
 from midfold.files import write_atomically
+from midfold.late_dataclasses import dataclass
 from midfold.late_patterns import compile_late
 from midfold.offload.names import is_reference, name_folder, name_owner
 from midfold.offload.outputs import Output, OutputInfo, read_slice

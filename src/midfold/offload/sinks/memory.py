@@ -5,9 +5,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from hashlib import sha256
 
+from midfold.late_dataclasses import dataclass
 from midfold.offload.names import digest_of, name_output
 from midfold.offload.outputs import (
     Output,

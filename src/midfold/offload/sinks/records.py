@@ -14,11 +14,11 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from hashlib import sha256
 from itertools import accumulate
 
 from midfold.files import open_to_read
+from midfold.late_dataclasses import dataclass
 from midfold.offload.names import digest_of, is_reference, name_output
 from midfold.offload.outputs import OutputInfo, count_breaks, describe, shown_tool
 from midfold.offload.safe_text import SafeText

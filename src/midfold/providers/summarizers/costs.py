@@ -1,11 +1,11 @@
 """The cost of summaries: of calls that were made, and of calls that are to be made."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from decimal import Decimal
 from itertools import pairwise
 
 from midfold.folding import SummaryRequest
+from midfold.late_dataclasses import dataclass, field
 from midfold.providers.catalog import PROVIDERS, Provider
 from midfold.providers.summarizers.model_ref import ModelRef
 from midfold.texts import read_text

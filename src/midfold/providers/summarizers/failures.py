@@ -3,7 +3,6 @@
 Only the provider's report on an answer is looked at here; its words are judged by the fold.
 """
 
-from dataclasses import dataclass
 from enum import Enum, auto
 from math import inf
 
@@ -16,6 +15,7 @@ from midfold.errors import (
     RateLimited,
     SummaryUnavailable,
 )
+from midfold.late_dataclasses import dataclass
 from midfold.providers.summarizers.model_ref import ModelRef
 from midfold.wire.apis import Completion, Finish
 

@@ -1,9 +1,9 @@
 """The models that may write a summary: the one chosen for it, then the model of the conversation."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from midfold.late_dataclasses import dataclass, field
 from midfold.providers.catalog import Provider, parse_name
 from midfold.providers.endpoint import Endpoint, find_endpoint
 from midfold.providers.keys import ApiKey

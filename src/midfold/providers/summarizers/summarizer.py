@@ -4,12 +4,12 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from midfold.concurrency import LoopThread
 from midfold.errors import ConfigError, DialectError, ExtraMissing, ProviderError, SummaryUnavailable
 from midfold.folding import SummaryRequest
+from midfold.late_dataclasses import dataclass, replace
 from midfold.providers.catalog import PROVIDERS, Provider
 from midfold.providers.client import AsyncCloseable, Closeable, open_transport
 from midfold.providers.connection import Timeouts

@@ -7,12 +7,12 @@ import os
 import secrets
 import sqlite3
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 
 from midfold.errors import StoreCorrupt, StoreError, StoreUnavailable
 from midfold.files import refuse_planted
+from midfold.late_dataclasses import dataclass, replace
 from midfold.store.codec import DamagedRow
 from midfold.store.sqlite import index
 from midfold.store.sqlite.driver import (

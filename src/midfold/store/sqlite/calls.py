@@ -2,10 +2,10 @@
 
 import secrets
 import sqlite3
-from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
+from midfold.late_dataclasses import replace
 from midfold.store.codec import damage_noticed, hide_id, hide_text, pack_value, read_value
 from midfold.store.figures import BUCKETS
 from midfold.store.sqlite.session_rows import find_session

@@ -6,13 +6,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
 from midfold.errors import StoreCorrupt, StoreUnavailable
 from midfold.files import Hold
+from midfold.late_dataclasses import replace
 from midfold.store.sqlite import index
 from midfold.store.sqlite.access import MEMORY, name_store, open_access, open_any_reader, read_key
 from midfold.store.sqlite.driver import any_text, driver, is_bad_text, sqlite_version, translated

@@ -3,11 +3,11 @@
 import sqlite3
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from types import MappingProxyType
 
 from midfold.folding import Fold
+from midfold.late_dataclasses import dataclass, field
 from midfold.store.codec import DamagedRow, damage_noticed, read_value
 from midfold.store.continuation import Continuation
 from midfold.store.fold_json import fold_from_json

@@ -6,10 +6,10 @@ and writes only what is new: the summary, and what was shortened.
 
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import replace
 
 from midfold.errors import SessionBusy, StoreError
 from midfold.faults import faultpoint
+from midfold.late_dataclasses import replace
 from midfold.store.continuation import Continuation, DivergedList
 from midfold.store.rows import agree
 from midfold.store.sqlite.message_rows import (

@@ -2,10 +2,10 @@
 
 import sqlite3
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 
 from midfold.errors import StoreFull
 from midfold.faults import faultpoint
+from midfold.late_dataclasses import dataclass, replace
 from midfold.messages import link, own_digest
 from midfold.store.codec import DamagedRow, read_body
 from midfold.store.rows import SAID, MessageRow, PreparedRows

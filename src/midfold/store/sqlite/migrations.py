@@ -10,7 +10,6 @@ Schema 4: another index of words, which is filled later.
 import re
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -18,6 +17,7 @@ from typing import Any
 from midfold.errors import SchemaTooNew, StoreUnavailable
 from midfold.faults import faultpoint
 from midfold.folding import Edit, Fold, Insert, Span, replace_spans
+from midfold.late_dataclasses import dataclass
 from midfold.messages import (
     EMPTY_CHAIN,
     PARTS,

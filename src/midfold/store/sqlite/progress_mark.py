@@ -12,13 +12,14 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 from zlib import crc32
 
+from midfold.late_dataclasses import dataclass, fields
 from midfold.store.sqlite.driver import driver
 
 SUFFIX = ".mark"

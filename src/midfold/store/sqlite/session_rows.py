@@ -2,9 +2,9 @@
 
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 from midfold.errors import SessionEnded, SessionGrew, SessionNotFound, StoreError
+from midfold.late_dataclasses import dataclass, replace
 from midfold.store.codec import damage_noticed
 from midfold.store.inputs import check_id, check_new_id
 from midfold.store.values import Session, SessionKind

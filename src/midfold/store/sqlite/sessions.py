@@ -3,10 +3,10 @@
 import secrets
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 
 from midfold.errors import SessionEnded, SessionNotFound
+from midfold.late_dataclasses import replace
 from midfold.store.codec import clean_text, read_value
 from midfold.store.inputs import check_end_reason, check_id, check_kind
 from midfold.store.rows import DatedRows, PreparedRows, prepare, prepare_runs

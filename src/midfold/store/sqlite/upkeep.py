@@ -5,10 +5,10 @@ Rows, index and everything that hangs on a conversation are deleted in one trans
 
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from midfold.errors import StoreError
 from midfold.faults import faultpoint
+from midfold.late_dataclasses import dataclass
 from midfold.store.sqlite import index
 from midfold.store.sqlite.figures import delete_orphaned_figures
 from midfold.store.sqlite.message_rows import add_bytes

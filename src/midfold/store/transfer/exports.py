@@ -6,12 +6,13 @@ Every export is redacted, also one from a store that keeps credentials: a file t
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
 
 from midfold.errors import StoreCorrupt
 from midfold.files import refuse_read_only, replace_file
+from midfold.late_dataclasses import dataclass, replace
 from midfold.messages import Message, Text
 from midfold.store.base import Store
 from midfold.store.codec import Packed, pack_item, pack_value

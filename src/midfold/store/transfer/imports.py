@@ -2,10 +2,10 @@
 
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 
 from midfold.errors import SessionNotFound, UnreadableTranscript
 from midfold.files import BelongsToStore, read_bytes
+from midfold.late_dataclasses import dataclass, replace
 from midfold.messages import chain_digests
 from midfold.store.base import Store
 from midfold.store.codec import pack_item

@@ -4,9 +4,9 @@ import gzip
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
+from midfold.late_dataclasses import dataclass
 from midfold.transcripts import decode_json
 from midfold.wire.session_files import detect_session
 

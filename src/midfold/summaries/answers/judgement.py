@@ -1,8 +1,8 @@
 """The checks of an answer, one after another: the first thing that is wrong with it is its problem."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
+from midfold.late_dataclasses import dataclass
 from midfold.settings import Template
 from midfold.summaries.answers.defects import (
     is_call,

@@ -6,9 +6,9 @@ count that one language of the list alone has.
 
 import re
 from collections import Counter
-from dataclasses import dataclass
 from functools import cache
 
+from midfold.late_dataclasses import dataclass
 from midfold.late_patterns import compile_late
 from midfold.summaries.sections import split_sections
 from midfold.texts import read_text

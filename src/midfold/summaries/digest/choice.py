@@ -5,9 +5,9 @@ What must stay comes first, then conclusions in the share that is theirs, then e
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
 from operator import truediv
 
+from midfold.late_dataclasses import dataclass, field, replace
 from midfold.settings import Template
 from midfold.summaries.digest.entries import (
     ANSWERED_HEADING,

@@ -5,8 +5,8 @@ still in use and those still broken.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 
+from midfold.late_dataclasses import dataclass, field, replace
 from midfold.late_patterns import compile_late
 from midfold.messages import Message
 from midfold.provenance import Author, is_unanswered

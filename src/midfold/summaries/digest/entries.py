@@ -6,9 +6,9 @@ call, a file or a message stands together with it.
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 
+from midfold.late_dataclasses import dataclass, field
 from midfold.late_patterns import compile_late
 from midfold.settings import Template
 from midfold.summaries.sections import NOTED, as_noted, quote_headings

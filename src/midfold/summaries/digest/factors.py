@@ -1,7 +1,8 @@
 """Factors around one: by how much newer things weigh more, those still in use, and those still broken."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+
+from midfold.late_dataclasses import dataclass, field
 
 _OLDEST, _NEWEST = 0.85, 1.15
 _IN_USE = 1.35

@@ -8,10 +8,10 @@ earlier.
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import TypeAlias
 
+from midfold.late_dataclasses import dataclass
 from midfold.provenance import Author
 from midfold.summaries.digest.entries import AGENT_LABEL, TOLD_LABEL, DigestEntry, EntryKind, Unit, cost
 from midfold.summaries.digest.factors import WeightFactors

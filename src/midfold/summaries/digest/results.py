@@ -5,8 +5,8 @@ files says of its own success: the notes tell what was changed.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 
+from midfold.late_dataclasses import dataclass, field
 from midfold.late_patterns import compile_late
 from midfold.summaries.digest.entries import Unit
 from midfold.summaries.ledger.invocations import Aim, RunEnd

@@ -8,11 +8,11 @@ and what only tools printed have tables of their own.
 
 import json
 from collections.abc import Container
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache, lru_cache
 from math import exp
 
+from midfold.late_dataclasses import dataclass
 from midfold.summaries.ledger.name_uses import NamePlace, NameShape, NameUse
 from midfold.texts import read_text
 

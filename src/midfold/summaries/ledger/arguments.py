@@ -2,9 +2,9 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 
+from midfold.late_dataclasses import dataclass
 from midfold.late_patterns import compile_late
 from midfold.summaries.tool_calls.families import COMMANDS, FOLDERS, PATHS, bare_name
 from midfold.summaries.tool_calls.output import find_names

@@ -6,9 +6,9 @@ other parts, even equal ones, it knows nothing. So it can make a fold quicker an
 
 from collections import deque
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import islice
 
+from midfold.late_dataclasses import dataclass, field, replace
 from midfold.messages import (
     Location,
     Message,

@@ -6,8 +6,8 @@ model asked, or spoke in the middle of the work, the work on the request before 
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 
+from midfold.late_dataclasses import dataclass, field
 from midfold.messages import Message
 from midfold.summaries.ledger.text_commands import CommandProtocol
 

@@ -4,9 +4,9 @@ Absolute and relative spellings of one path are joined, and lines that a later e
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
+from midfold.late_dataclasses import dataclass, field
 from midfold.summaries.ledger.shell import EVERYTHING, last_name
 from midfold.summaries.ledger.values import Action, ToolRun
 

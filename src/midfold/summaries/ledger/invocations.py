@@ -3,8 +3,9 @@
 They are compared to say what became of a failure.
 """
 
-from dataclasses import dataclass, field
 from enum import StrEnum
+
+from midfold.late_dataclasses import dataclass, field
 
 _EVERYTHING = frozenset({".", "./...", "...", "./", "all", "tests", "tests/", "test", "test/", "src", "src/"})
 

@@ -3,9 +3,9 @@
 A name is a word with a slash, a dot, an underscore, a digit or a capital inside.
 """
 
-from dataclasses import dataclass, field
 from enum import StrEnum
 
+from midfold.late_dataclasses import dataclass, field
 from midfold.late_patterns import compile_late
 
 _WORD_SIGNS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_~./@+-")

@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 
+from midfold.late_dataclasses import dataclass, field
 from midfold.late_patterns import compile_late
 from midfold.messages import Message, Text, ToolCall
 from midfold.summaries.ledger.name_uses import NamePlace, NameTopic, NameUse, list_words, read_name

@@ -7,8 +7,8 @@ notes of an earlier fold, which only know the number of a message, can be asked 
 import re
 from bisect import bisect_right
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 
+from midfold.late_dataclasses import dataclass, field
 from midfold.late_patterns import AnyPattern, compile_late
 from midfold.summaries.ledger.invocations import Aim, Invocation, RunEnd, is_same_place
 from midfold.summaries.tool_calls.output import find_names

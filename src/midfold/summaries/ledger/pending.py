@@ -8,9 +8,9 @@ import re
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 
+from midfold.late_dataclasses import dataclass
 from midfold.late_patterns import AnyPattern, compile_late
 from midfold.provenance import Author
 from midfold.summaries.ledger.rules import is_rule, sentences_of, takes_back

@@ -1,8 +1,8 @@
 """Reads to-do lists: written anew each time, or kept item by item."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 
+from midfold.late_dataclasses import dataclass, field, replace
 from midfold.late_patterns import compile_late
 from midfold.messages import ToolCall, ToolResult
 from midfold.summaries.ledger.values import PlanStep

@@ -1,8 +1,8 @@
 """The words of one user-role message, by their authors: what a person asks, and what others say in it."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 
+from midfold.late_dataclasses import dataclass, replace
 from midfold.messages import Message
 from midfold.provenance import COMMAND_BODY, Author, Segment, is_rules_file, person_words
 from midfold.summaries.ledger.rules import find_project_rules, find_rules

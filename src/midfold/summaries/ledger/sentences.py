@@ -5,10 +5,10 @@ Items of a list and rows of a table mean little without the line above them, so 
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from enum import IntEnum
 from functools import cache
 
+from midfold.late_dataclasses import dataclass
 from midfold.late_patterns import compile_late
 from midfold.texts import read_text
 

@@ -5,9 +5,9 @@ A script inside a command is searched for files that it opens to write them.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
 
+from midfold.late_dataclasses import dataclass, field
 from midfold.late_patterns import compile_late
 from midfold.summaries.tool_calls.families import PATCHED_FILE
 

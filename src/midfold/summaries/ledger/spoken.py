@@ -1,8 +1,8 @@
 """A model's words where they do not stand as such: inside an object, or in a call that only thinks aloud."""
 
 import re
-from dataclasses import dataclass
 
+from midfold.late_dataclasses import dataclass
 from midfold.late_patterns import compile_late
 from midfold.messages import ToolCall, ToolResult
 from midfold.summaries.tool_calls.families import arguments_of, first_of

@@ -7,9 +7,9 @@ import json
 import re
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import islice
 
+from midfold.late_dataclasses import dataclass, field
 from midfold.late_patterns import compile_late
 from midfold.messages import Message, ToolCall
 from midfold.provenance import Author, read_segments, segments_at

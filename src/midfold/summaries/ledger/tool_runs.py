@@ -5,10 +5,10 @@ Files are found in arguments, in patches, and in what a shell command writes to.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import islice
 
+from midfold.late_dataclasses import dataclass, replace
 from midfold.late_patterns import compile_late
 from midfold.messages import ToolCall, ToolResult
 from midfold.summaries.ledger.arguments import Leaf, is_long, read_details, read_leaves

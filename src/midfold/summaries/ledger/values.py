@@ -1,10 +1,10 @@
 """The values of the ledger: actions, words, rules and steps, each with the message it came from."""
 
 from collections.abc import Container, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 
+from midfold.late_dataclasses import dataclass, field, replace
 from midfold.provenance import Author
 from midfold.summaries.ledger.exchanges import Exchanges
 from midfold.summaries.ledger.invocations import Aim, Invocation, RunEnd

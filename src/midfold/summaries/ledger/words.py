@@ -4,8 +4,8 @@ A weight of one is a full line. Of a tool's output, the two ends weigh most.
 """
 
 from collections.abc import Callable, Container, Iterable, Iterator
-from dataclasses import dataclass, field
 
+from midfold.late_dataclasses import dataclass, field
 from midfold.late_patterns import compile_late
 from midfold.summaries.ledger.sentences import (
     NAMING_FACTOR,

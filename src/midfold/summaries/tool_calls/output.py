@@ -6,10 +6,10 @@ Each function looks at a bounded piece of its input, and none raises, whatever a
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import dropwhile, takewhile
 
+from midfold.late_dataclasses import dataclass
 from midfold.late_patterns import compile_late
 
 DECISIVE_CHARS = 200

@@ -2,9 +2,9 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from midfold.late_dataclasses import dataclass
 from midfold.testing.upstream.script import Reply
 from midfold.tokens import CanonicalUsage
 

@@ -5,8 +5,8 @@ none, and several use the same words for a prompt that is too long and for an ou
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from midfold.late_dataclasses import dataclass
 from midfold.testing.upstream.grammar import Json
 from midfold.testing.upstream.script import HttpStatus
 

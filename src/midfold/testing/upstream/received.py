@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 
 from midfold.errors import MidfoldError
+from midfold.late_dataclasses import dataclass, field
 from midfold.messages import Message
 from midfold.tokens import TokenCounter
 from midfold.wire import Request, parse, read_request

@@ -1,9 +1,9 @@
 """From an answer to the status, headers and pieces of a body that say it."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from http import HTTPStatus
 
+from midfold.late_dataclasses import dataclass
 from midfold.testing.upstream import anthropic, chat, responses
 from midfold.testing.upstream.grammar import CREATED, Json, ScriptedTurn, write_json
 from midfold.testing.upstream.received import Received, UpstreamApi

@@ -5,10 +5,10 @@ not be HTTP. Each carries a `DeliveryFault`, which is *how* it is sent, so that 
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 from typing import TypeAlias
 
+from midfold.late_dataclasses import dataclass, field
 from midfold.messages import ToolCall
 from midfold.testing.upstream.received import Received
 from midfold.tokens import CanonicalUsage

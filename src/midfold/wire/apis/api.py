@@ -1,11 +1,11 @@
 """An API as a value: where to send, how to write a request, how to read a reply and its chunks."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import Enum
 from typing import Protocol, TypeAlias
 
+from midfold.late_dataclasses import dataclass, field
 from midfold.messages import Message, Part, Reasoning, Text, ToolCall
 from midfold.tokens import CanonicalUsage
 from midfold.wire.dialect import Item, Unreadable, as_item

@@ -5,8 +5,8 @@ An error may arrive where a reply should be, in a body or an event of an answer 
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 
+from midfold.late_dataclasses import replace
 from midfold.wire.apis.api import (
     Api,
     CallChunk,

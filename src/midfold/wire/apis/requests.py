@@ -2,9 +2,9 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 
 from midfold.errors import DialectError
+from midfold.late_dataclasses import replace
 from midfold.late_patterns import compile_late
 from midfold.messages import Message, Text
 from midfold.wire.conversion import convert

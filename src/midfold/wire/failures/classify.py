@@ -4,9 +4,9 @@ The wordings stand in `patterns`, what the numbers count in `counts`.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from midfold.late_dataclasses import dataclass, replace
 from midfold.late_patterns import compile_late
 from midfold.wire.failures import patterns
 from midfold.wire.failures.counts import Counts, read_counts

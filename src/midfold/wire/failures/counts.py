@@ -6,10 +6,10 @@ its limit, whatever they are called.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from enum import Enum, auto
 from itertools import islice, pairwise
 
+from midfold.late_dataclasses import dataclass
 from midfold.wire.failures import patterns
 
 # A text about lengths holds some three numbers; where there are more, they are a list or an echo.

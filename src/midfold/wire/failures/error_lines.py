@@ -10,9 +10,9 @@ import html
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 
+from midfold.late_dataclasses import dataclass
 from midfold.late_patterns import compile_late
 
 MAX_PARSED_CHARS = 1_048_576

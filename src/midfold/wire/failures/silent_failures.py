@@ -6,9 +6,9 @@ into the body or the stream, some say so in the finish reason alone.
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 
+from midfold.late_dataclasses import dataclass
 from midfold.tokens import CanonicalUsage
 from midfold.wire.failures.classify import Failure, FailureKind, classify
 from midfold.wire.failures.error_lines import MAX_PARSED_CHARS

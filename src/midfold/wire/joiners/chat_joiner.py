@@ -1,7 +1,6 @@
 """Joins the answers of chat completions: their words follow one another, and one choice ends them all."""
 
-from dataclasses import dataclass, field
-
+from midfold.late_dataclasses import dataclass, field
 from midfold.wire.dialect import Item
 from midfold.wire.joiners.joiner import read_event, sum_reports, write_event
 from midfold.wire.sse import SseEvent, is_done

@@ -6,9 +6,9 @@ that ends in the newest line is the conversation. A compaction starts a root; wh
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 
 from midfold.errors import MalformedMessage
+from midfold.late_dataclasses import dataclass, field
 from midfold.wire.dialect import Item, describe
 from midfold.wire.session_files.records import (
     ClientCall,

@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from midfold.late_dataclasses import dataclass
 from midfold.wire.dialect import Item
 from midfold.wire.session_files.records import text_or_none
 

@@ -4,9 +4,9 @@ The oldest files have no such envelope: a first line about the session, then bar
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from midfold.errors import MalformedMessage
+from midfold.late_dataclasses import dataclass
 from midfold.wire.dialect import Item, describe
 from midfold.wire.session_files.records import (
     ClientCall,

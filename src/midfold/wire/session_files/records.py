@@ -2,10 +2,10 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TypeGuard
 
 from midfold.errors import MalformedMessage
+from midfold.late_dataclasses import dataclass
 from midfold.wire.dialect import Item, describe
 
 

@@ -5,10 +5,10 @@ entry among the messages, as Claude Code sends it, belongs to no turn and does n
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
+from midfold.late_dataclasses import dataclass
 from midfold.ports import Fault
 from midfold.wire.dialect import Item, describe
 from midfold.wire.validate.anthropic_blocks import (

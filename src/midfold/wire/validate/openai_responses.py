@@ -5,9 +5,9 @@ list does that, what it lacks proves nothing and is not reported.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
+from midfold.late_dataclasses import dataclass
 from midfold.ports import Fault
 from midfold.wire.dialect import Item, describe
 from midfold.wire.validate.profiles import STILL_WAITING, Outgoing, Rules, read_list, read_text, shown

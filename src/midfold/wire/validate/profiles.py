@@ -6,12 +6,12 @@ documentation on 2026-11-15. In the request that is checked, SDK objects are rea
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
 from types import MappingProxyType
 
 from midfold.errors import ConfigError
+from midfold.late_dataclasses import dataclass, field
 from midfold.late_patterns import compile_late
 from midfold.ports import Fault
 from midfold.wire.dialect import plain

@@ -1,7 +1,6 @@
 """Slash commands, and the context that they work in."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 
 from rich.console import Console
@@ -10,6 +9,7 @@ from rich.text import Text
 from midfold.agent import Agent
 from midfold.cli.chat.view.base import ChatView
 from midfold.config import Settings
+from midfold.late_dataclasses import dataclass
 from midfold.providers import Provider, read_providers
 
 

@@ -1,7 +1,6 @@
 """Commands about folding: now, for show, back, and what stays word for word."""
 
 import re
-from dataclasses import dataclass
 
 from rich.text import Text
 
@@ -13,6 +12,7 @@ from midfold.cli.conversations import ID_CHARS
 from midfold.cli.render.compression import index_bar, stretch_table
 from midfold.cli.render.preview import print_preview
 from midfold.cli.terminal import printable
+from midfold.late_dataclasses import dataclass
 
 _HERE = re.compile(r"here\s+(\d{1,6})(?:\s+|$)")
 _PREVIEW = re.compile(r"--preview(?:\s+|$)")

@@ -1,7 +1,6 @@
 """`/model`: going on with another model."""
 
 import shlex
-from dataclasses import dataclass
 
 from rich.text import Text
 
@@ -11,6 +10,7 @@ from midfold.cli.chat.view.lines import remark, start_line
 from midfold.cli.options import read_token_count
 from midfold.cli.terminal import printable
 from midfold.errors import StillTooLarge
+from midfold.late_dataclasses import dataclass
 from midfold.providers import tidy_base_url
 from midfold.providers.summarizers import ModelRef
 

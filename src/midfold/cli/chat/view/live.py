@@ -4,7 +4,6 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import chain
 
 from rich.console import Console
@@ -26,6 +25,7 @@ from midfold.cli.chat.view.lines import MARK, describe, event_lines, status_line
 from midfold.cli.chat.view.markdown import Line, MarkdownStream
 from midfold.cli.chat.view.region import Region
 from midfold.cli.chat.view.text import Cleaner, clean
+from midfold.late_dataclasses import dataclass
 
 _FRAME_SECONDS = 0.08
 _FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"

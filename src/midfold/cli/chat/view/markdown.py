@@ -5,7 +5,6 @@ text, and what the parser makes of entities is cleaned once more.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TypeAlias
 
@@ -21,6 +20,7 @@ from rich.text import Text
 from rich.theme import Theme
 
 from midfold.cli.chat.view.text import clean
+from midfold.late_dataclasses import dataclass, field
 
 Line: TypeAlias = list[Segment]
 

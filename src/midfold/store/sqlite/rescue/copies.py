@@ -9,9 +9,9 @@ import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
+from midfold.late_dataclasses import dataclass
 from midfold.store.sqlite.access import EMPTY_BYTES, open_access
 from midfold.store.sqlite.driver import any_text, driver, guard
 from midfold.store.sqlite.rescue.pages import PAGE_BYTES

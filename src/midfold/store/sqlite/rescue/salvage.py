@@ -6,9 +6,9 @@ is a mark, so that nothing moves up: every fold, range and position still means 
 
 import sqlite3
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from midfold.late_dataclasses import dataclass, field, replace
 from midfold.store.codec import pack_value
 from midfold.store.sqlite import index
 from midfold.store.sqlite.checksums import LOST_CHECKSUM
@@ -54,7 +54,7 @@ def salvage(damaged: Path, fresh: Path) -> Salvaged:
             database.close()
 
 
-@dataclass
+@dataclass()
 class _Messages:
     """The messages of a session that were written, by number, and the known facts about damaged ones."""
 

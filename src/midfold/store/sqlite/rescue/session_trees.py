@@ -1,8 +1,8 @@
 """Puts the sessions of a damaged store in order again: each chain holds together and has one end."""
 
-from dataclasses import dataclass, replace
 from typing import Any
 
+from midfold.late_dataclasses import dataclass, replace
 from midfold.store.codec import DamagedRow, read_value
 from midfold.store.sqlite.rescue.tables import TableRow
 

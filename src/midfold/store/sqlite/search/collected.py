@@ -3,9 +3,9 @@
 import json
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 
 from midfold.documents import read_document
+from midfold.late_dataclasses import replace
 from midfold.search import Document, Key, Origin
 from midfold.store.codec import DamagedRow, read_body
 from midfold.store.rows import SUMMARY

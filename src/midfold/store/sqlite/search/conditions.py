@@ -8,9 +8,9 @@ reaches the database but inside quotation marks.
 import json
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import assert_never
 
+from midfold.late_dataclasses import dataclass
 from midfold.search import AllOf, AnyOf, Key, Node, Phrase, Without, prefix_terms, word_terms
 from midfold.store.codec import clean_text
 from midfold.wire import RESULT_BLOCK

@@ -3,11 +3,11 @@
 import json
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice
 from typing import NamedTuple
 
+from midfold.late_dataclasses import dataclass
 from midfold.search import Query, matches, rank, words_in
 from midfold.store.codec import DamagedRow, clean_text, stored_texts
 from midfold.store.sqlite.search.collected import StoredMessages

@@ -1,7 +1,6 @@
 """A message that was found, as it is stored."""
 
-from dataclasses import dataclass
-
+from midfold.late_dataclasses import dataclass
 from midfold.messages import ToolResult
 from midfold.search import Origin
 from midfold.store.codec import DamagedRow, read_body

@@ -2,9 +2,9 @@
 
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 
+from midfold.late_dataclasses import dataclass, replace
 from midfold.search import SNIPPET_CHARS, Snippet, make_snippet, make_substring_snippet, read_query
 from midfold.store.codec import DAMAGED_TEXT, DamagedRow, stored_texts
 from midfold.store.sqlite.fold_rows import find_fold, find_history
