@@ -1,7 +1,7 @@
 """Reads a growing conversation once: messages that were read and counted before are found again."""
 
 from collections.abc import Callable, Container, Sequence
-from itertools import chain
+from gc import get_referents
 from operator import is_
 
 from midfold.errors import UnknownDialect
@@ -155,43 +155,39 @@ def _count_alike(old: Sequence[object], new: Sequence[object]) -> int:
 
 
 class _Values:
-    """The containers of some items, in one list each, and the values that stood in them.
+    """The containers of some items, and the values that stood in them.
 
-    In the usual case, in which nothing changed, they are compared without a loop of our own.
+    The interpreter lists what some containers refer to in one call, and compares two lists by identity first.
+    So nothing runs in a loop of ours, and no object is made, where nothing changed.
     """
 
     def __init__(self) -> None:
-        self._dicts: list[dict[object, object]] = []
-        self._lists: list[list[object]] = []
-        self._in_dicts: list[object] = []
-        self._in_lists: list[object] = []
-        self._ends = [(0, 0, 0, 0)]
-        """the number of each kind, after each item"""
+        self._containers: list[object] = []
+        self._values: list[object] = []
+        self._ends = [(0, 0)]
+        """the number of containers and of values, after each item"""
 
     def __len__(self) -> int:
         return len(self._ends) - 1
 
     def add(self, item: object) -> None:
         """Take down what stands in one more item."""
+        first = len(self._containers)
         waiting = [item]
         while waiting:
             container = waiting.pop()
-            if isinstance(container, dict):
-                self._dicts.append(container)
-                self._in_dicts += container.values()
-                waiting += [value for value in container.values() if isinstance(value, dict | list)]
-            elif isinstance(container, list):
-                self._lists.append(container)
-                self._in_lists += container
-                waiting += [value for value in container if isinstance(value, dict | list)]
-        self._ends.append((len(self._dicts), len(self._lists), len(self._in_dicts), len(self._in_lists)))
+            if isinstance(container, dict | list):
+                self._containers.append(container)
+                values = container.values() if isinstance(container, dict) else container
+                waiting += [value for value in values if isinstance(value, dict | list)]
+        self._values += get_referents(*self._containers[first:])
+        self._ends.append((len(self._containers), len(self._values)))
 
     def cut(self, count: int) -> None:
         """Forget all but the first `count` items."""
         if count < len(self):
-            dicts, lists, in_dicts, in_lists = self._ends[count]
-            del self._dicts[dicts:], self._lists[lists:]
-            del self._in_dicts[in_dicts:], self._in_lists[in_lists:], self._ends[count + 1 :]
+            containers, values = self._ends[count]
+            del self._containers[containers:], self._values[values:], self._ends[count + 1 :]
 
     def count_unchanged(self, count: int) -> int:
         """Count the items, of the first `count`, that hold the same values as they did."""
@@ -200,11 +196,8 @@ class _Values:
         return next(index for index in range(count) if not self._is_unchanged(index, index + 1))
 
     def _is_unchanged(self, start: int, stop: int) -> bool:
-        dicts, lists, in_dicts, in_lists = self._dicts, self._lists, self._in_dicts, self._in_lists
+        containers, values = self._containers, self._values
         if stop - start < len(self):
             firsts, lasts = self._ends[start], self._ends[stop]
-            dicts, lists = dicts[firsts[0] : lasts[0]], lists[firsts[1] : lasts[1]]
-            in_dicts, in_lists = in_dicts[firsts[2] : lasts[2]], in_lists[firsts[3] : lasts[3]]
-        # Lists compare their elements by identity first, which is all that it takes where nothing changed.
-        are_dicts_alike = [*chain.from_iterable(map(dict.values, dicts))] == in_dicts
-        return are_dicts_alike and [*chain.from_iterable(lists)] == in_lists
+            containers, values = containers[firsts[0] : lasts[0]], values[firsts[1] : lasts[1]]
+        return get_referents(*containers) == values
