@@ -7,6 +7,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 import click
+from rich.console import Console
 from rich.text import Text
 
 from midfold.agent import Agent, ContinuedElsewhere, NothingToAnswer, Options, ToolFailed
@@ -22,7 +23,6 @@ from midfold.cli.chat.user_input import attach_files, complete_file, read_piped_
 from midfold.cli.chat.view.base import ChatView
 from midfold.cli.chat.view.json_events import JsonView, describe_end, describe_start
 from midfold.cli.chat.view.lines import failure, farewell, remark, start_line, status_line, warning
-from midfold.cli.chat.view.live import LiveView
 from midfold.cli.chat.view.plain import PlainView
 from midfold.cli.conversations import ID_CHARS, warn_of
 from midfold.cli.render.console import make_console
@@ -208,7 +208,7 @@ def _run_chat(agent: Agent, settings: Settings, *, is_resumed: bool, allowed: Al
     """Hold a conversation, on a terminal or over pipes."""
     console = make_console()
     is_terminal = sys.stdin.isatty() and console.is_terminal
-    view: ChatView = LiveView(console) if is_terminal else PlainView(sys.stdout, make_console(stderr=True))
+    view = _open_live(console) if is_terminal else PlainView(sys.stdout, make_console(stderr=True))
     context = ChatContext(agent, console, view, settings)
     editor = open_editor(
         find_home() / _HISTORY_FILE, lambda line: complete(context, line) or complete_file(agent, line)
@@ -221,6 +221,12 @@ def _run_chat(agent: Agent, settings: Settings, *, is_resumed: bool, allowed: Al
         view.say(*recall(agent.messages))
     with kept_keys() if editor.can_ask else nullcontext():
         return Chat(context, editor, allowed.approvals(view, editor)).hold()
+
+
+def _open_live(console: Console) -> ChatView:
+    from midfold.cli.chat.view.live import LiveView  # a hundred modules lay out words for a terminal
+
+    return LiveView(console)
 
 
 _FAILED = 1

@@ -7,7 +7,6 @@ from rich.text import Text
 from midfold.agent import Status
 from midfold.cli.chat.slash.base import ChatContext, CommandForm, SlashCommand, UsageProblem
 from midfold.cli.chat.view.lines import describe_window_source, format_times, remark
-from midfold.cli.chat.view.markdown import render
 from midfold.cli.chat.view.text import clean
 from midfold.cli.render.context import context_bar, section_grid
 from midfold.cli.render.format import format_cost
@@ -87,6 +86,8 @@ def memory(chat: ChatContext, _argument: str) -> None:
     found = chat.agent.memory
     words = clean(found.show())
     if words:
+        from midfold.cli.chat.view.markdown import render  # a hundred modules, which few chats need here
+
         for line in render(words, chat.console):
             chat.console.print(Text.assemble(*((part.text, part.style or "") for part in line)))
     else:
