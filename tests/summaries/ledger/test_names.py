@@ -58,6 +58,7 @@ def test_a_name_is_told_by_its_shape(word, name, shape):
         "40.90s",
         "1500ms",
         "12.5KB",
+        "330p",
         "x" * 200 + "_",
     ],
 )

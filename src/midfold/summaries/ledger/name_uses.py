@@ -18,7 +18,7 @@ _NUMBER = compile_late(r"[\d./+-]+")
 _LEAST_DIGITS = 5
 """a shorter figure says nothing without its sentence"""
 _MEASURED = compile_late(
-    r"[+-]?\d+[.]\d+|[+-]?[\d.]+(?:ns|us|ms|s|[KMGTkmgt]i?[Bb]?|px|pt|r?em|vh|vw|fr|deg)"
+    r"[+-]?\d+[.]\d+|[+-]?[\d.]+(?:ns|us|ms|s|[KMGTkmgt]i?[Bb]?|px|pt?|r?em|vh|vw|fr|deg)"
 )
 """a figure with decimals or a unit names nothing"""
 _SHAPED = compile_late("[/._0-9]")
