@@ -48,7 +48,9 @@ _OPENING = compile_late(r"(?:<<-?\s?['\"]?\w{1,20}['\"]?|['\"(\\{])$")
 _OPENING_FACTOR = 0.5
 _CHANGED_FILE_WEIGHT = MUST / 100
 _READ_FILE_WEIGHT = 9.0
-_NEWEST_CHANGE = 1.6
+_NEWEST_CHANGE = 3.0
+_FEW_CHANGED, _MOST_PER_FILE = 6, 4.0
+"""Where fewer files were changed, what was written into each weighs more: up to so many times as much."""
 _PASSING, _TRIED = "made and deleted again:", "written and run:"
 _FEW_TOGETHER, _LINE_OF_FILES, _MOST_TOGETHER = 2, 10, 40
 _DETAIL_WEIGHT = 3.0
@@ -60,6 +62,7 @@ _DETAILS_IN_HEAD_CHARS = 160
 _FULL_DETAIL_CHARS = 12
 _LOOKING_KINDS = ("search", "list")
 _FILE_KINDS = ("read", "edit", "write", "")
+_PATCHERS = ("apply_patch", "applypatch", "git apply", "patch")
 
 _WENT_WELL = (RunEnd.PASSED, RunEnd.UNCLEAR)
 _MANY_TIMES, _LOOP_STEPS = 6, 3
@@ -143,6 +146,8 @@ class _Writer:
     action_factors: list[float] = field(default_factory=list)
     """how much each action matters beside what it is"""
     quotes: ResultQuotes = field(init=False)
+    per_file: float = 1.0
+    """how much more what was written into a file weighs, since there are few"""
 
     def actions(self) -> list[DigestEntry]:
         """Join runs of one retry key, and all that happened to one file."""
@@ -168,6 +173,8 @@ class _Writer:
                 together += _tell_together(actions, states, label)
                 told = {state.path for state in states}
                 files = [state for state in files if state.path not in told]
+        changed = sum(1 for state in files if state.is_changed and not state.is_gone)
+        self.per_file = min(_MOST_PER_FILE, max(1.0, _FEW_CHANGED / max(changed, 1)))
         return [*entries, *map(self._file, files), *together]
 
     def _retried(self, positions: Sequence[int]) -> DigestEntry:
@@ -241,6 +248,9 @@ class _Writer:
         for unit in [max(each, key=_weight_of) for each in told[:1] if each]:
             unit.weight *= _NEWEST_CHANGE  # a changed file says in a line what was changed last
         units = [unit for each in reversed(told) for unit in each]
+        written = {actions[position].index for position in state.changed}
+        for unit in units:
+            unit.weight *= self.per_file if unit.index in written else 1.0
         if state.fate or state.is_changed:
             kind, weight, mark = EntryKind.CHANGED, _CHANGED_FILE_WEIGHT, f" ({state.fate or 'changed'}): "
         else:
@@ -304,7 +314,8 @@ def _tell_repetition(actions: Sequence[Action], positions: Sequence[int]) -> lis
 
 
 def _is_about_files(run: ToolRun) -> bool:
-    return bool(run.changes or run.reads) and run.kind in _FILE_KINDS
+    is_patch = run.invocations[-1].program in _PATCHERS and not (run.has_failed or run.has_parts)
+    return bool(run.changes or run.reads) and (is_patch or run.kind in _FILE_KINDS)
 
 
 def _only_looks(run: ToolRun) -> bool:
