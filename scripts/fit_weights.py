@@ -84,7 +84,8 @@ def main(arguments: Sequence[str]) -> int:
     print(f"{len(cases)} cuts, {sum(len(case.examples) for case in cases):,} names")
     print_scores(cases)
     if "--check" not in arguments:
-        TARGET.write_text(render(fit(cases)), "utf-8")
+        learnt = json.loads(TARGET.read_text("utf-8"))["entries"]
+        TARGET.write_text(render(fit(cases), learnt), "utf-8")
     return 0
 
 
@@ -236,15 +237,16 @@ def score(tables: Tables, case: Case, room: float) -> int:
     return found
 
 
-def render(tables: Tables) -> str:
-    """Write the tables as the package reads them, one feature a line."""
+def render(tables: Tables, entries: Mapping[str, object]) -> str:
+    """Write the tables as the package reads them, one feature a line, beside the weights of entries."""
     users = []
     for user, (bias, columns) in tables.items():
         lines = [f'"bias": {bias[0]:.3f}']
         for name, column in zip(FEATURES[user], columns, strict=True):
             lines.append(f'"{name}": [{", ".join(f"{number:.3f}" for number in column)}]')
         users.append(f'  "{user}": {{\n   ' + ",\n   ".join(lines) + "\n  }")
-    return '{\n "names": {\n' + ",\n".join(users) + "\n }\n}\n"
+    rest = json.dumps(entries)
+    return f'{{\n "entries": {rest},\n "names": {{\n' + ",\n".join(users) + "\n }\n}\n"
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from midfold.summaries.digest.entries import (
     cost,
     focus_on,
 )
+from midfold.summaries.digest.expected_use import weigh_use
 from midfold.summaries.digest.layers import merge, read_entries, read_rules, request_entries
 from midfold.summaries.digest.names import list_names, look_ahead
 from midfold.summaries.digest.surprise import weigh_surprise
@@ -155,6 +156,7 @@ def gather_sources(job: SummaryJob, *, choose_rules: ChooseRules | None = None) 
         replaced={line for action in ledger.actions for line in action.run.removed} if earlier else (),
     )
     weigh_surprise(merged)
+    weigh_use(merged)
     merged = corrections.filter_entries(merged) if corrections else merged
     return Sources(ledger, pins, focus_on(merged, job.focus) if job.focus else merged, corrections)
 

@@ -80,3 +80,17 @@ def test_of_very_many_sentences_the_heaviest_are_offered_wherever_they_stand():
     last = "The cause is that `read_file` opens the tide table without naming its encoding."
     [entry] = quotations([say("\n".join([*lines, last]))])
     assert last in [unit.text for unit in entry.units]
+
+
+def test_a_finding_before_a_block_of_code_is_quoted():
+    found = (
+        "In `read_tides` (tides.py:212-222), only lines since the last reading are kept if `start` is set:"
+    )
+    said = [say(f"{found}\n```python\nlines = lines[start:]\n```"), *edit(1, "tides.py"), say("Done now.")]
+    units = [unit for entry in quotations(said) for unit in entry.units if unit.text == found]
+    assert [unit.weight > 0 for unit in units] == [True]
+
+
+def test_words_that_only_open_a_call_weigh_nothing():
+    said = [say("Let me look at `read_tides` in tides.py before I change the reader:"), *edit(1, "tides.py")]
+    assert not any(unit.weight for entry in quotations(said) for unit in entry.units)

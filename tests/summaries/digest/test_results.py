@@ -250,3 +250,59 @@ def test_a_patch_that_was_applied_changes_its_files(command):
 def test_a_patch_that_failed_changes_nothing():
     failed = bash(2, "patch -p1 < dredge.patch", "Exit code 2\npatch: **** malformed patch at line 4")
     assert "pier/dredge.py (changed)" not in render(bash(1, DRAFT, "ok"), failed)
+
+
+PATCH = """apply_patch <<'PATCH'
+*** Begin Patch
+*** Update File: pier/rates.py
+@@
+-    return base
++    # The night rate is halved before the tax,
++    # since the council rules so.
++    halved = night_rate(base) / 2
++    return halved
+*** End Patch
+PATCH"""
+
+
+def test_a_patch_through_a_shell_stands_with_its_file():
+    notes = render(bash(1, PATCH, "Success. Updated the following files:\nM pier/rates.py"))
+    assert "pier/rates.py (changed): Bash [0]" in notes
+    assert "halved = night_rate(base) / 2" in notes
+    assert "apply_patch" not in notes
+
+
+def test_a_patch_that_failed_is_told_as_a_call():
+    assert "apply_patch" in render(bash(1, PATCH, "error: patch does not apply\nexit code: 1", is_error=True))
+
+
+def test_code_that_an_edit_wrote_weighs_more_than_the_remarks_on_it():
+    remark = "# The council rules that the rate is halved."
+    code = f"def halve_rate(base):\n{remark}\n    tide_rate = base / TIDE_PARTS"
+    steps = [call(1, "Edit", "ok", file_path="/app/rates.py", old_string="pass", new_string=code)]
+    messages = [message for step in steps for message in step]
+    ledger = collect(messages, range(len(messages)), pair_calls(messages), redact=str)
+    [entry] = compose(ledger, pins=(), factors=WeightFactors(), most_lines=20)
+    weights = {unit.text: unit.weight for unit in entry.units}
+    assert weights[remark] < weights["tide_rate = base / TIDE_PARTS"]
+
+
+def test_lines_weigh_more_where_few_files_were_changed():
+    def weigh(files):
+        steps = [
+            call(
+                n,
+                "Edit",
+                "ok",
+                file_path=f"/app/r{n}.py",
+                old_string="a",
+                new_string=f"rate_{n} = night({n})",
+            )
+            for n in range(files)
+        ]
+        messages = [message for step in steps for message in step]
+        ledger = collect(messages, range(len(messages)), pair_calls(messages), redact=str)
+        entries = compose(ledger, pins=(), factors=WeightFactors(), most_lines=20)
+        return entries[0].units[0].weight
+
+    assert weigh(1) > weigh(3) > weigh(6) == weigh(9)

@@ -128,6 +128,18 @@ _ACTION = compile_late(r"\[[\d, ]{1,80}\] [^\s:]{1,80}(?::|$)")
 _OUTCOME_KINDS = (EntryKind.ACTION, EntryKind.BROKEN)
 
 
+class Trait(StrEnum):
+    """What a piece of the notes is, as far as learnt weights tell pieces apart."""
+
+    OTHER = "other"
+    ACTION = "action"
+    LOOK = "look"
+    READ_FILE = "read_file"
+    CAUSE = "cause"
+    REPORTED = "reported"
+    NAME = "name"
+
+
 @dataclass(slots=True)
 class Unit:
     """One more piece of an entry, word for word."""
@@ -140,6 +152,7 @@ class Unit:
     """it says what was found, decided, told or measured last"""
     lead: str = ""
     """the line above it that says what it is an item of"""
+    trait: Trait = Trait.OTHER
 
 
 @dataclass(slots=True)
@@ -163,6 +176,15 @@ class DigestEntry:
     def is_quotation(self) -> bool:
         """Whether its head only says whose words follow: all that it says are its units."""
         return self.kind is EntryKind.WORDS and BARE.fullmatch(self.head) is not None
+
+    @property
+    def trait(self) -> Trait:
+        """Return what its head is."""
+        if self.kind is EntryKind.READ:
+            return Trait.READ_FILE
+        if self.kind is EntryKind.ACTION and SETTLED.search(self.head) is None:
+            return Trait.LOOK if self.is_look else Trait.ACTION
+        return Trait.OTHER
 
     @property
     def subject(self) -> str:

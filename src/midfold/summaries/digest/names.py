@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from midfold.late_patterns import compile_late
 from midfold.messages import Message, newest_request
-from midfold.summaries.digest.entries import DigestEntry, EntryKind, Unit, format_indices
+from midfold.summaries.digest.entries import DigestEntry, EntryKind, Trait, Unit, format_indices
 from midfold.summaries.digest.kept import as_kept
 from midfold.summaries.digest.weights import NameUser, Outlook, user_of, weigh_name
 from midfold.summaries.ledger.name_uses import NamePlace, NameShape, NameTopic, NameUse, find_words
@@ -57,7 +57,7 @@ def list_names(
 
 def _entry(topic: NameTopic, found: list[tuple[NameUse, float]], weight: float) -> DigestEntry:
     found.sort(key=lambda each: (-each[0].last, -each[1], each[0].name))
-    units = [Unit(name, weight * chance) for name, chance in _join_series(found)]
+    units = [Unit(name, weight * chance, trait=Trait.NAME) for name, chance in _join_series(found)]
     # A changed file stands elsewhere with its path.
     label = topic.label.rpartition("/")[2] if topic.place is NamePlace.CHANGED else topic.label
     head = f"{' '.join(label.split())} {format_indices(topic.indices)}:"

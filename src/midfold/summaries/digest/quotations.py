@@ -13,7 +13,15 @@ from typing import TypeAlias
 
 from midfold.late_dataclasses import dataclass
 from midfold.provenance import Author
-from midfold.summaries.digest.entries import AGENT_LABEL, TOLD_LABEL, DigestEntry, EntryKind, Unit, cost
+from midfold.summaries.digest.entries import (
+    AGENT_LABEL,
+    TOLD_LABEL,
+    DigestEntry,
+    EntryKind,
+    Trait,
+    Unit,
+    cost,
+)
 from midfold.summaries.digest.factors import WeightFactors
 from midfold.summaries.ledger.open_failures import claimed_aims
 from midfold.summaries.ledger.sentences import Tone, announces, count_words, names_something
@@ -50,7 +58,7 @@ _TONES = {
     Tone.SHOWS: 0.0,
 }
 """what a sentence weighs once the talk went on: a question was answered, a guess and a wait are over"""
-_LEAST_WORDS = 4
+_LEAST_WORDS, _FULL_WORDS = 4, 10
 _ANNOUNCED_ITEM = 0.3
 _CONCLUDING = 0.6
 """So much of a sentence must be new for a conclusion."""
@@ -232,7 +240,7 @@ def _weigh_tones(
     if not is_over:
         tones = {**tones, Tone.WAITS: 1.0, Tone.ASKS: tones[Tone.DOUBTS]}
     leads = {each[-1] for each in news}
-    factors = [0.0 if _opens(each[0], leads, is_final=statement.is_told) else tones[each[3]] for each in news]
+    factors = [0.0 if _opens(each, leads, is_final=statement.is_told) else tones[each[3]] for each in news]
     if not statement.is_told:
         factors = [_weigh_aside(each) * factor for each, factor in zip(news, factors, strict=True)]
     failed = ledger.course.failed_aims
@@ -259,10 +267,18 @@ def _is_idle(sentence: str) -> bool:
     )
 
 
-def _opens(sentence: str, leads: Collection[str], *, is_final: bool) -> bool:
+def _opens(news: _News, leads: Collection[str], *, is_final: bool) -> bool:
     """Whether a sentence only opens what follows: items that are quoted with it, or a call."""
-    bare = sentence.strip("#*_ ")
-    return bare.endswith(_CUT_OFF) and (not is_final or any(lead and bare.endswith(lead) for lead in leads))
+    bare = news[0].strip("#*_ ")
+    if not bare.endswith(_CUT_OFF):
+        return False
+    is_quoted = any(lead and bare.endswith(lead) for lead in leads)
+    return is_quoted or not (is_final or _finds(bare, news[3]))
+
+
+def _finds(sentence: str, tone: Tone) -> bool:
+    """Whether a sentence before a block of code says in full what was found."""
+    return tone is Tone.STATES and names_something(sentence) and count_words(sentence) >= _FULL_WORDS
 
 
 def _quote(
@@ -281,6 +297,7 @@ def _quote(
             _SENTENCE_WEIGHT * weight,
             is_conclusion=tone is Tone.STATES and (is_final or (decides and part >= _CONCLUDING)),
             lead=lead,
+            trait=Trait.OTHER if statement.author is Author.MODEL else Trait.REPORTED,
         )
         for (text, _, decides, tone, lead), weight, part in zip(news, weights, tones, strict=True)
     ]

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from midfold.late_dataclasses import dataclass, field
 from midfold.late_patterns import compile_late
-from midfold.summaries.digest.entries import Unit
+from midfold.summaries.digest.entries import Trait, Unit
 from midfold.summaries.ledger.invocations import Aim, RunEnd
 from midfold.summaries.ledger.shell import last_name
 from midfold.summaries.ledger.values import STATE_PROGRAMS, Action, Ledger
@@ -38,6 +38,9 @@ _RECORD, _RECORD_FIELDS = 2.5, 8
 """for the first fields of an object that a tool of the work's own gave back"""
 _DEFINED = 2.0
 """for a line of an edit that gives something a name"""
+_COMMENT = compile_late(r"#(?![!a-z])|//|/\*|\*\s|--\s|<!--")
+_REMARKED = 0.5
+"""for a comment, beside the code that it is about"""
 _EMPTY = ("[]", "{}", "null", "None", "(empty)")
 _CAME_BACK_EMPTY = "came back empty"
 _MARGIN = compile_late(r"^(?:[E>|*]\s+|-+>\s*)+")
@@ -106,7 +109,9 @@ class ResultQuotes:
         for number, failure in enumerate(run.failures[: len(_FAILURE_WEIGHTS)]):
             if not _is_said(failure, units) and (number == 0 or failure not in self.seen):
                 self.seen.add(failure)
-                units.append(Unit(failure, _FAILURE_WEIGHTS[number] * factor, answered))
+                trait = Trait.OTHER if number else Trait.CAUSE
+                weight = _FAILURE_WEIGHTS[number] * factor
+                units.append(Unit(failure, weight, answered, trait=trait))
         factor *= _READ_LINE_FACTOR if run.kind == "read" else 1.0
         factor *= self._standing(position)
         is_silent = is_older or (run.kind in _CHANGING_KINDS and not run.has_failed)
@@ -179,12 +184,15 @@ class ResultQuotes:
         subject, index = action.run.subject, action.index
         factor *= _SCRIPT_LINE if action.run.kind == "shell" and not action.run.changes else 1.0
         said = [each for each in lines if not is_idle(each[0]) and not _repeats(each[0], subject)]
-        for number, (line, weight) in enumerate(said):
+        number = 0
+        for line, weight in said:
+            is_comment = _COMMENT.match(line) is not None
+            number += not is_comment
             if line not in self.seen:
                 self.seen.add(line)
-                by_position = _CONTENT_WEIGHT if number < _FIRST_CONTENT_LINES else _LATER_CONTENT_WEIGHT
+                by_position = _CONTENT_WEIGHT if number <= _FIRST_CONTENT_LINES else _LATER_CONTENT_WEIGHT
                 defines = DEFINITION.match(line) is not None
-                by_position *= _DEFINED if defines else 1.0
+                by_position *= _DEFINED if defines else _REMARKED if is_comment else 1.0
                 yield Unit(line, by_position * weight * factor, index, is_conclusion=defines)
 
 

@@ -7,12 +7,13 @@ and what only tools printed have tables of their own.
 """
 
 import json
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from enum import StrEnum
 from functools import cache, lru_cache
 from math import exp
 
 from midfold.late_dataclasses import dataclass
+from midfold.summaries.digest.entries import Trait
 from midfold.summaries.ledger.name_uses import NamePlace, NameShape, NameUse
 from midfold.texts import read_text
 
@@ -90,6 +91,21 @@ def _weigh(user: NameUser, values: tuple[int, ...]) -> float:
     bias, tables = _tables()[user]
     score = sum([table[value] for table, value in zip(tables, values, strict=True)], bias)
     return 1.0 / (1.0 + exp(-score))
+
+
+@dataclass(frozen=True, slots=True)
+class EntryWeights:
+    """What was learnt of entries: by how much each kind weighs more, and how much the names in a line add."""
+
+    factors: Mapping[Trait, float]
+    named: float
+
+
+@cache
+def entry_weights() -> EntryWeights:
+    """Return what was learnt of entries."""
+    found = json.loads(read_text(__package__, "weights.json"))["entries"]
+    return EntryWeights({trait: found["factors"].get(trait, 1.0) for trait in Trait}, found["named"])
 
 
 @cache
