@@ -1,5 +1,6 @@
 """Help as people read it: whole lines on a terminal of 80 columns, words instead of types."""
 
+import gc
 import os
 import re
 import resource
@@ -49,6 +50,15 @@ def test_every_option_is_explained_in_words(names, run):
     assert [option.name for option in options if not option.help and not option.hidden] == []
     out = run(*names, "--help", columns=80)[1]
     assert re.findall(r"RANGE|INTEGER|FLOAT|READ_TEXT|<lambda>|\[x[<>]|\bx[<>]=", out) == []
+
+
+def test_no_garbage_is_looked_for_while_a_command_starts(run):
+    gc.collect()
+    usual = gc.get_threshold()
+    run("--help")
+    assert gc.get_threshold()[0] > usual[0] > 0
+    gc.collect()
+    assert gc.get_threshold() == usual
 
 
 @pytest.mark.parametrize(

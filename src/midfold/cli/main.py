@@ -1,5 +1,6 @@
 """The entry point: finds the command, and turns every expected failure into one clear line."""
 
+import gc
 import os
 import sys
 from collections.abc import Iterator
@@ -33,6 +34,8 @@ COMMANDS = {
     "usage": "Show usage and cost of a session.",
     "wrap": "Run a client through its own gateway.",
 }
+_OBJECTS_OF_A_START = 200_000
+"""More than any command makes as it is loaded; none of them is garbage."""
 _MOST_ERROR_CHARS = 300
 # A group without a command shows its help; before click 8.2 that was no error.
 _HELP_SHOWN = getattr(click.exceptions, "NoArgsIsHelpError", ())
@@ -108,6 +111,7 @@ def _raise_past_click() -> Iterator[None]:
 
 def main() -> None:
     """Run the command line and leave with its status: 0 done, 1 could not, 2 bad usage or bad input."""
+    _put_off_collecting()
     own_streams()
     soften(sys.stdout)
     soften(sys.stderr)
@@ -135,6 +139,20 @@ def main() -> None:
             raise
         what = printable(f"{type(error).__name__}: {error}", _MOST_ERROR_CHARS - 60)
         _exit_with(f"internal error: {what} (MIDFOLD_TRACEBACK=1 shows where)", 70)
+
+
+def _put_off_collecting() -> None:
+    """Look for garbage once there can be some; a tenth of a start is spent on looking through modules."""
+    usual = gc.get_threshold()
+    if not 0 < usual[0] < _OBJECTS_OF_A_START:
+        return
+
+    def go_on_as_usual(_phase: str, _found: object) -> None:
+        gc.callbacks.remove(go_on_as_usual)
+        gc.set_threshold(*usual)
+
+    gc.callbacks.append(go_on_as_usual)
+    gc.set_threshold(_OBJECTS_OF_A_START)
 
 
 def _leave_usage(error: click.ClickException) -> None:
