@@ -9,7 +9,7 @@ from midfold.summaries.digest import compose
 from midfold.summaries.digest.entries import EntryKind
 from midfold.summaries.digest.factors import WeightFactors
 from midfold.summaries.digest.layers import read_entries
-from midfold.summaries.ledger import collect
+from midfold.summaries.ledger import Rule, collect
 from midfold.summaries.sources import close_requests
 
 
@@ -167,3 +167,13 @@ def test_what_stands_beside_a_rule_in_its_line_is_quoted_without_it():
     [request] = [entry for entry in first if entry.kind is EntryKind.ANSWERED]
     assert wish in [unit.text for unit in request.units]
     assert rule not in request.render(request.units)
+
+
+def test_a_reply_that_is_a_rule_from_end_to_end_is_said_once():
+    ruling = "Never touch the tide tables."
+    asked = [assistant("Shall I go on with the tables, or do you prefer the charts first?"), user(ruling)]
+    messages = [user("Plan the port."), *asked, *work(1), assistant("Planned."), user("And the quay?")]
+    ledger = collect(messages, range(len(messages)), pair_calls(messages), redact=str)
+    pins = [Rule(2, ruling)]
+    entries = compose(ledger, pins=pins, factors=WeightFactors(), most_lines=20)
+    assert [entry.kind for entry in entries if ruling in entry.head] == [EntryKind.RULE]

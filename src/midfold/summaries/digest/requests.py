@@ -33,11 +33,14 @@ def quote_requests(
     rules: dict[int | None, list[str]] = {}
     for rule in ledger.rules:
         rules.setdefault(rule.index, []).append(rule.text)
+    pinned = frozenset(said)
     said |= _asked_again(ledger)
     for statement in ledger.statements:
         key = f"{statement.text}{statement.question}"  # two questions may have the same answer
         if statement.role != "user" or statement.author is not Author.PERSON or key in said:
             continue
+        if statement.is_reply and " ".join(statement.text.split()) in pinned:
+            continue  # all that it says is a rule, which stands among these
         said.add(key)
         wishes = pending.get(statement.index, ())
         for wish in wishes:
