@@ -1,17 +1,21 @@
 """Learnt weights of entries: what the agent most likely needs again, by kind and by the names in a line.
 
 A name is cheapest in a list, and says most in its line. So a line is worth a part of what the names in it are
-worth; one that is quoted is listed no more. The numbers are fitted by `scripts/fit_weights.py`.
+worth; one that is quoted is listed no more. The numbers are fitted by `scripts/fit_entries.py`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 
-from midfold.summaries.digest.entries import MUST, DigestEntry, EntryKind
+from midfold.summaries.digest.entries import MUST, DigestEntry, EntryKind, Unit
 from midfold.summaries.digest.weights import EntryWeights, entry_weights
 from midfold.summaries.ledger.name_uses import list_words
 
 _FIRM = MUST / 1000
 """What weighs more is kept anyway."""
+_LEAST_PER_CHAR = 0.005
+"""A line that weighs less for its size is never quoted, whatever it names."""
+_MARK = "~.~.~"
+"""what no line has, and no name is"""
 
 
 def weigh_use(entries: Sequence[DigestEntry], weights: EntryWeights | None = None) -> None:
@@ -21,15 +25,35 @@ def weigh_use(entries: Sequence[DigestEntry], weights: EntryWeights | None = Non
     worths = {
         unit.text: unit.weight for entry in entries if entry.kind is EntryKind.NAMES for unit in entry.units
     }
-    said = worths.keys()
+    lines = []
     for entry in entries:
         if entry.weight < _FIRM:
             entry.weight *= factors[entry.trait]
         is_list = entry.kind is EntryKind.NAMES
         for unit in entry.units:
             unit.weight *= factors[unit.trait]
-            if unit.weight > 0 and not is_list and " " in unit.text:
-                names = said & list_words(unit.text)
-                if names:
-                    # In an order of its own: that of a set differs from process to process.
-                    unit.weight += named * sum(sorted([worths[name] for name in names]))
+            if not is_list and unit.weight >= _LEAST_PER_CHAR * len(unit.text) and " " in unit.text:
+                lines.append(unit)
+    for unit, names in _find_names(lines, worths):
+        unit.weight += named * sum([worths[name] for name in names])
+
+
+def _find_names(lines: Iterable[Unit], names: Container[str]) -> Iterator[tuple[Unit, Iterable[str]]]:
+    """Yield the lines that have some of the names, each with those; plain text is parted all at once."""
+    plain: list[Unit] = []
+    for unit in lines:
+        if unit.text.isascii() and _MARK not in unit.text:
+            plain.append(unit)
+        elif found := [word for word in dict.fromkeys(list_words(unit.text)) if word in names]:
+            yield unit, found
+    at, met = 0, dict[str, None]()
+    for word in list_words(f" {_MARK} ".join([unit.text for unit in plain])):
+        if word == _MARK:
+            if met:
+                yield plain[at], met
+                met = {}
+            at += 1
+        elif word in names:
+            met[word] = None
+    if met:
+        yield plain[at], met
