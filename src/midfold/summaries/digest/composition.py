@@ -4,7 +4,7 @@ What a thing weighs by its kind is multiplied by factors around one: newer thing
 still in use and those still broken.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 
 from midfold.late_dataclasses import dataclass, field, replace
 from midfold.late_patterns import compile_late
@@ -182,7 +182,7 @@ class _Writer:
         first = actions[0].run
         head, units = _introduce(first, [action.index for action in actions])
         units += _tell_repetition(actions, positions)
-        over = _find_overcome(self.ledger.actions, positions)
+        over = _find_overcome(self.ledger.actions, positions, self.ledger.settlers)
         told = [
             self.quotes.quote_overcome(position) if position in over else self.quotes.quote(position)
             for position in reversed(positions)
@@ -194,16 +194,26 @@ class _Writer:
         weight *= _OPENING_FACTOR if _OPENING.search(first.subject) else 1.0
         kind = EntryKind.BROKEN if positions[-1] in self.ledger.open_failures else EntryKind.ACTION
         if positions[-1] in self.ledger.settlers:
-            head = f"{head} (failed, settled by [{self.ledger.settlers[positions[-1]]}])"
+            settler = self.ledger.settlers[positions[-1]]
+            head = f"{head} ({_tell_failed(actions)}, settled by [{settler}])"
         elif kind is EntryKind.BROKEN:
             units = _raise_cause(units, actions[-1])
         elif actions[-1].run.end is RunEnd.REFUSED:
             head, weight = f"{head}{REFUSED}", _ACTION_WEIGHT
         elif actions[-1].run.end is RunEnd.FAILED:
-            head = f"{head} (failed{', settled' if positions[-1] in self.ledger.fixes else ''})"
+            head = f"{head} ({_tell_failed(actions)}{self._tell_end(positions[-1])})"
         weight *= self.action_factors[positions[-1]]
         is_look = _only_looks(actions[-1].run) and kind is EntryKind.ACTION
         return DigestEntry(kind, actions[0].index, head, weight, units, is_look=is_look)
+
+    def _tell_end(self, position: int) -> str:
+        """Say what became of a failure that nothing shows to be settled."""
+        if position in self.ledger.proven:
+            return ", settled"
+        if position in self.ledger.superseded:
+            return f", superseded at [{self.ledger.superseded[position]}]"
+        said = self.ledger.fixes.get(position)
+        return "" if said is None else f", said to be settled at [{said}]"
 
     def _find_passing(self, files: Sequence[FileState]) -> list[FileState]:
         """Return the files that came and went within these messages."""
@@ -289,10 +299,26 @@ def _tell_together(
         yield DigestEntry(EntryKind.CHANGED, ends[-1], head, _CHANGED_FILE_WEIGHT)
 
 
-def _find_overcome(actions: Sequence[Action], positions: Sequence[int]) -> frozenset[int]:
-    """Return the positions of failures after which the same thing went well; the last result decides."""
+def _tell_failed(actions: Sequence[Action]) -> str:
+    """Say that a call failed, and which of several did where others went well."""
+    is_mixed = any(not action.run.has_failed and action.run.end in _WENT_WELL for action in actions)
+    return f"failed at [{actions[-1].index}]" if is_mixed else "failed"
+
+
+def _find_overcome(
+    actions: Sequence[Action], positions: Sequence[int], settled: Container[int] = ()
+) -> frozenset[int]:
+    """Return the positions of failures after which the same thing went well; the last result decides.
+
+    Where that is a failure as well, another one that came before it is over.
+    """
     if positions and actions[positions[-1]].run.has_failed:
-        return frozenset()
+        newest = actions[positions[-1]].run.failures
+        return frozenset(
+            at
+            for at in positions[:-1]
+            if actions[at].run.failures and (at in settled or actions[at].run.failures[0] not in newest)
+        )
     good = [at for at in positions if not actions[at].run.has_failed and actions[at].run.end in _WENT_WELL]
     last = good[-1] if good else -1
     return frozenset(at for at in positions if at < last and actions[at].run.has_failed)

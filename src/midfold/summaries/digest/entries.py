@@ -33,7 +33,10 @@ FILE_USES = compile_late(
     r": (?:[^\s,\[]{1,80} \[[\d, ]{1,80}\](?:, )?){1,20}$"
 )
 """which tools used a file, and in which messages"""
-SETTLED = compile_late(r" \((?:refused|failed(?:, (?:overcome|settled(?: by \[\d{1,9}\])?))?)\)$")
+SETTLED = compile_late(
+    r" \((?:refused|failed(?: at \[\d{1,9}\])?"
+    r"(?:, (?:overcome|settled(?: by \[\d{1,9}\])?|(?:said to be settled|superseded) at \[\d{1,9}\]))?)\)$"
+)
 """what the head of a failure ends with, or ended with in older notes"""
 REFUSED = " (refused)"
 """what the head of a call ends with that a person did not want"""

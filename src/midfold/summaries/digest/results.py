@@ -104,7 +104,7 @@ class ResultQuotes:
             return units
         if run.output.strip() in _EMPTY:
             units.append(Unit(_CAME_BACK_EMPTY, _STATUS_WEIGHT, answered))
-        if run.status and not run.status.rstrip(">)]").endswith(" 0"):
+        if run.status and run.end is not RunEnd.PASSED and not run.status.rstrip(">)]").endswith(" 0"):
             units.append(Unit(run.status, _STATUS_WEIGHT, answered))
         for number, failure in enumerate(run.failures[: len(_FAILURE_WEIGHTS)]):
             if not _is_said(failure, units) and (number == 0 or failure not in self.seen):

@@ -90,6 +90,8 @@ _DEEP = frozenset({"gh", "aws", "gcloud"})
 """programs whose commands take two words"""
 _BLANK = compile_late(r"\s")
 _MOST_TARGETS = 12
+_OR = compile_late(r"\\?\||\s(?:or|and)\s")
+"""what parts names in a choice: `-run "A|B"`, `-k "a or b"`"""
 _WRAPPED_CHARS = 2_000
 
 
@@ -153,7 +155,9 @@ def _read(command: ShellCommand, digest: str) -> Invocation | None:
     if not words or words[0] in _TRIVIAL:
         return None
     program = _VERSION.sub("", words[0].replace("\\", "/").rpartition("/")[2].removesuffix(".exe"))
-    rest = list(_arguments(words[1:]))
+    given = [*_arguments(words[1:]), *[(name, False) for name in command.inputs]]
+    rest = [word for word, _ in given]
+    chosen = frozenset(word for word, is_chosen in given if is_chosen)
     if program in _LOOKS and not any(word.startswith("-i") for word in words[1:] if program == "sed"):
         return Invocation(program, frozenset(rest[:_MOST_TARGETS]), Aim.LOOK)
     if program in SCRIPT_RUNNERS:
@@ -165,8 +169,8 @@ def _read(command: ShellCommand, digest: str) -> Invocation | None:
         if program == "git" and sub in _GIT_LOOKS:
             return Invocation(f"git {sub}", frozenset(), Aim.LOOK)
         aim = _aim_of(sub) if program not in _INSTALLERS else _aim_of(f"{program} {sub}")
-        return Invocation(f"{program} {sub}", frozenset(rest[:_MOST_TARGETS]), aim)
-    return Invocation(program, frozenset(rest[:_MOST_TARGETS]), _aim_of(program))
+        return Invocation(f"{program} {sub}", frozenset(rest[:_MOST_TARGETS]), aim, chosen=chosen)
+    return Invocation(program, frozenset(rest[:_MOST_TARGETS]), _aim_of(program), chosen=chosen)
 
 
 def _read_script(program: str, rest: Sequence[str], digest: str) -> Invocation:
@@ -219,8 +223,8 @@ def _skip_options(words: list[str]) -> list[str]:
     return words[start:]
 
 
-def _arguments(words: Sequence[str]) -> Iterator[str]:
-    """Yield what a program is run on; options say how, but for those that choose."""
+def _arguments(words: Sequence[str]) -> Iterator[tuple[str, bool]]:
+    """Yield what a program is run on; options say how, but for those that choose some of it."""
     is_chosen = is_skipped = False
     before = ""
     for word in words:
@@ -229,12 +233,21 @@ def _arguments(words: Sequence[str]) -> Iterator[str]:
         elif word.startswith("-") and len(word) > 1 and not is_chosen:
             name, _, value = word.partition("=")
             if value and name in _TARGET_OPTIONS:
-                yield value
+                yield from _choices(value)
             is_chosen = not value and name in _TARGET_OPTIONS
             is_skipped = not value and name in _VALUE_OPTIONS
         else:
             is_value = before.startswith("-") and not is_chosen and _NUMBER.fullmatch(word)
+            if is_chosen:
+                yield from _choices(word)
+            elif not is_value and word not in _IDLE_WORDS and not word.startswith("+"):
+                yield word, False
             is_chosen = False
-            if not is_value and word not in _IDLE_WORDS and not word.startswith("+"):
-                yield word
         before = word
+
+
+def _choices(value: str) -> Iterator[tuple[str, bool]]:
+    """Yield the names that the value of a choosing option lists."""
+    for name in _OR.split(value):
+        if bare := name.strip("^$()'\" "):
+            yield bare, True

@@ -3,6 +3,7 @@
 They are compared to say what became of a failure.
 """
 
+from collections.abc import Sequence
 from enum import StrEnum
 
 from midfold.late_dataclasses import dataclass, field
@@ -32,10 +33,42 @@ class Invocation:
     aim: Aim = Aim.NONE
     place: str = field(default="", compare=False)
     """the folder that it is run in, where the command says so"""
+    chosen: frozenset[str] = field(default=frozenset(), compare=False)
+    """those of the targets that choose some of what is there, as `-k name` does"""
 
     @property
     def is_broad(self) -> bool:
         return self.targets <= _EVERYTHING
+
+    def covers(self, other: "Invocation", said: Sequence[str] = ()) -> bool:
+        """Whether a success of this one is one of another run, too, which `said` why it failed."""
+        if not is_same_place(self.place, other.place):
+            return False
+        if self.is_broad or (said and self._names_all(said)):
+            return True
+        if other.is_broad or (self.chosen and not (other.chosen and other.chosen <= self.chosen)):
+            return False
+        ours, theirs = self.targets - self.chosen, other.targets - other.chosen
+        return ours <= _EVERYTHING or (
+            bool(theirs) and all(any(_holds(one, it) for one in ours) for it in theirs)
+        )
+
+    def _names_all(self, said: Sequence[str]) -> bool:
+        """Whether each line about what failed, of the first one's kind, names what was run here."""
+        kind = said[0][:_KIND_CHARS]
+        names = [name for name in self.chosen or self.targets - _EVERYTHING if len(name) >= _NAME_CHARS]
+        return bool(names) and all(
+            any(name in line for name in names) for line in said if line.startswith(kind)
+        )
+
+
+_KIND_CHARS, _NAME_CHARS = 6, 4
+
+
+def _holds(one: str, other: str) -> bool:
+    """Whether a target is another one, or the folder or file that this is in."""
+    outer = one.removesuffix("...").rstrip("/")
+    return one == other or (other.startswith(outer) and other[len(outer) : len(outer) + 1] in ("/", ":"))
 
 
 def is_same_place(one: str, other: str) -> bool:

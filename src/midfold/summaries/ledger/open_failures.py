@@ -5,12 +5,15 @@ notes of an earlier fold, which only know the number of a message, can be asked 
 """
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
+from operator import itemgetter
 
 from midfold.late_dataclasses import dataclass, field
 from midfold.late_patterns import AnyPattern, compile_late
 from midfold.summaries.ledger.invocations import Aim, Invocation, RunEnd, is_same_place
+from midfold.summaries.ledger.shell import is_path
+from midfold.summaries.tool_calls.families import family_of
 from midfold.summaries.tool_calls.output import find_names
 
 _LONG_AGO_ACTIONS = 100
@@ -54,6 +57,10 @@ _DENIED = compile_late(
 _LASTING = (Aim.TEST, Aim.BUILD, Aim.INSTALL, Aim.PUBLISH)
 _SHORTEST_NAME = 5
 _NEVER_WORKED = 2
+_ANY_FAMILY = ("", "agent", "ask", "plan")
+"""Other tools are about one file or address each."""
+_ABSENT = compile_late(r": No module named |command not found|not recognized|no se reconoce")
+"""what is said of a program that is not there: to do the same with another one is as good"""
 _PACKAGE_END = compile_late(r"[=<>~!\[]|(?<=.)@")
 _SENTENCE_END = compile_late(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
 _CAUSE = compile_late(
@@ -96,12 +103,10 @@ class ToolRecord:
 class Course:
     """The course of a conversation after which something may be closed: message numbers, in their order."""
 
-    broad: dict[str, int] = field(default_factory=dict)
-    """program → its newest success on everything"""
-    narrow: dict[str, dict[str, int]] = field(default_factory=dict)
-    """program → target → the newest success"""
-    aims: dict[Aim, int] = field(default_factory=dict)
-    """aim → the newest success on everything"""
+    aims: dict[Aim, dict[str, int]] = field(default_factory=dict)
+    """aim → place → the newest success on everything there"""
+    met_aims: dict[Aim, int] = field(default_factory=dict)
+    """aim → the newest success, be it on a part"""
     failed: dict[tuple[str, frozenset[str]], int] = field(default_factory=dict)
     """the newest failure of each invocation"""
     passes: dict[str, list[int]] = field(default_factory=dict)
@@ -120,25 +125,36 @@ class Course:
 
     def closing(self, failure: BrokenRun) -> int | None:
         """Return the message that settled a failure; `None` where nothing did."""
-        since = failure.index
-        newest = max(
-            self._newest_success(failure),
-            self._newest_claim(failure),
-            max((self.installed.get(name, -1) for name in _causes(failure.words)), default=-1),
-        )
-        return newest if newest > since else None
+        newest = max(self._newest_proof(failure), self._newest_claim(failure))
+        return newest if newest > failure.index else None
+
+    def is_proven(self, failure: BrokenRun) -> bool:
+        """Whether something else than the model's word shows that a failure is settled."""
+        return self._newest_proof(failure) > failure.index
+
+    def _newest_proof(self, failure: BrokenRun) -> int:
+        installed = (self.installed.get(name, -1) for name in _causes(failure.words))
+        return max(self._newest_success(failure), max(installed, default=-1))
 
     def find_success(self, failure: BrokenRun) -> int | None:
         """Return the first later success of the same program at the same target; words prove nothing."""
-        tried = failure.invocation
-        said = "\n".join(failure.words)
-        for index, passed in self.successes.get(tried.program, ()):
-            if index <= failure.index or not is_same_place(tried.place, passed.place):
-                continue
-            shared = passed.is_broad or passed.targets & tried.targets
-            if shared or (tried.is_broad and any(target in said for target in passed.targets)):
+        passed = self.successes.get(failure.invocation.program, [])
+        for index, success in passed[bisect_right(passed, failure.index, key=itemgetter(0)) :]:
+            if success.covers(failure.invocation, failure.words) or self._is_retry(failure, index):
                 return index
         return None
+
+    def _is_retry(self, failure: BrokenRun, index: int) -> bool:
+        """Whether the same tool did its work at once with other arguments."""
+        tried = failure.invocation
+        between = bisect_left(self.actions, index) - bisect_right(self.actions, failure.index)
+        return (
+            tried.aim is Aim.NONE
+            and tried.program == failure.tool
+            and family_of(failure.tool) in _ANY_FAMILY
+            and between < _SLIP_ACTIONS
+            and not any(map(is_path, tried.targets))
+        )
 
     def has_lapsed(self, failure: BrokenRun) -> bool:
         """Whether nobody waits for what failed: it failed again since, or long ago and for the last time.
@@ -168,25 +184,38 @@ class Course:
 
     def _newest_claim(self, failure: BrokenRun) -> int:
         """Return the newest word of the model that what failed is well: all of its kind, or it by name."""
+        aim = failure.invocation.aim
+        if any(map(_ABSENT.search, failure.words)):
+            return -1
         names = {name for text in (*failure.words, *failure.invocation.targets) for name in find_names(text)}
         named = (self.claimed_names.get(name, -1) for name in names if len(name) >= _SHORTEST_NAME)
-        return max(self.claimed_aims.get(failure.invocation.aim, -1), max(named, default=-1))
+        of_all = self.claimed_aims.get(aim, -1)
+        of_all = of_all if of_all > self.failed_aims.get(aim, -1) else -1
+        return max(of_all, max(named, default=-1))
 
     def _newest_success(self, failure: BrokenRun) -> int:
         invocation = failure.invocation
-        newest = max(self._newest_same(failure), self.aims.get(invocation.aim, -1))
-        return max(newest, self.aims.get(Aim.TEST, -1)) if invocation.aim is Aim.BUILD else newest
+        newest = max(self._newest_same(failure), self._newest_of(invocation.aim, invocation.place))
+        if invocation.aim in _LASTING and any(map(_ABSENT.search, failure.words)):
+            newest = max(newest, self.met_aims.get(invocation.aim, -1))
+        if invocation.aim is not Aim.BUILD:
+            return newest
+        return max(newest, self._newest_of(Aim.TEST, invocation.place))
+
+    def _newest_of(self, aim: Aim, place: str) -> int:
+        """Return the newest success on everything with an aim in the same place."""
+        found = self.aims.get(aim, {}).items()
+        return max((index for there, index in found if is_same_place(place, there)), default=-1)
 
     def _newest_same(self, failure: BrokenRun) -> int:
         """Return the newest success of the same program, on everything or at the same target."""
-        invocation = failure.invocation
-        narrow = self.narrow.get(invocation.program, {})
-        if invocation.is_broad:
-            said = "\n".join(failure.words)
-            named = (index for target, index in narrow.items() if target in said)
-        else:
-            named = (narrow.get(target, -1) for target in invocation.targets)
-        return max(self.broad.get(invocation.program, -1), max(named, default=-1))
+        tried = failure.invocation
+        for index, success in reversed(self.successes.get(tried.program, ())):
+            if index <= failure.index:
+                break
+            if success.covers(tried, failure.words):
+                return index
+        return -1
 
     def add(self, index: int, tool: str, end: RunEnd, invocations: tuple[Invocation, ...]) -> None:
         """Take note of an action; the newest wins, and the last of its invocations is the decisive one."""
@@ -201,12 +230,9 @@ class Course:
         for invocation in invocations:
             self.passes.setdefault(invocation.program, []).append(index)
             self.successes.setdefault(invocation.program, []).append((index, invocation))
-            targets = self.narrow.setdefault(invocation.program, {})
-            targets.update(dict.fromkeys(invocation.targets, index))
-            if invocation.is_broad:
-                self.broad[invocation.program] = index
-                if invocation.aim not in (Aim.NONE, Aim.LOOK):
-                    self.aims[invocation.aim] = index
+            self.met_aims[invocation.aim] = index
+            if invocation.is_broad and invocation.aim not in (Aim.NONE, Aim.LOOK):
+                self.aims.setdefault(invocation.aim, {})[invocation.place] = index
             if invocation.aim is Aim.INSTALL:
                 names = (_PACKAGE_END.split(target, maxsplit=1)[0] for target in invocation.targets)
                 self.installed.update(dict.fromkeys(names, index))

@@ -110,6 +110,8 @@ class ShellCommand:
 
     words: list[str] = field(default_factory=list)
     outputs: list[str] = field(default_factory=list)
+    inputs: list[str] = field(default_factory=list)
+    """the files that it reads in the place of what is typed"""
     is_piped: bool = False
     """it reads what the command before it prints"""
 
@@ -260,8 +262,8 @@ def sum_up(text: str) -> str:
 def _take(command: ShellCommand, word: str, pending: str) -> None:
     if pending == "output":
         command.outputs.append(word)
-    elif pending != "input":
-        command.words.append(_unquote(word))
+    else:
+        (command.inputs if pending == "input" else command.words).append(_unquote(word))
 
 
 def _unquote(word: str) -> str:

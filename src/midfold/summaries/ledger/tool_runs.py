@@ -13,7 +13,8 @@ from midfold.late_patterns import compile_late
 from midfold.messages import ToolCall, ToolResult
 from midfold.summaries.ledger.arguments import Leaf, is_long, read_details, read_leaves
 from midfold.summaries.ledger.commands import find_script, read_invocations, unwrap
-from midfold.summaries.ledger.invocations import Aim, Invocation, RunEnd
+from midfold.summaries.ledger.invocations import Invocation, RunEnd
+from midfold.summaries.ledger.run_ends import read_ending
 from midfold.summaries.ledger.shell import (
     ShellCommand,
     drafted_files,
@@ -40,14 +41,12 @@ from midfold.summaries.tool_calls.families import (
     format_argument,
     kind_of,
 )
-from midfold.summaries.tool_calls.output import cut_at_word, find_failures, read_outcome
-from midfold.summaries.tool_calls.stubs import error_of
+from midfold.summaries.tool_calls.output import cut_at_word, read_outcome
 
 SUBJECT_CHARS = 600
 _SCRIPT_CHARS = 200
 _MOST_CONTENT_LINES = 24
 _CONTENT_LINE_CHARS = 300
-_MOST_FAILURES = 5
 _STATUS = compile_late(
     r"(?:exit(?:ed)?|return)[\s_-]?(?:with )?(?:code|status)\"?[>:=\s]{1,4}-?\d{1,10}(?:</\w{1,20}>|[\])])?",
     re.IGNORECASE,
@@ -69,21 +68,7 @@ _SEARCH_REPLACE = compile_late(
 """an edit that is written as what to look for and what to put in its place"""
 _ESCAPED = compile_late(r"[\n\"\\\t]")
 _FILE_KINDS = {"read": False, "edit": True, "write": True}
-
-_REFUSAL_CHARS = 600
-_REFUSED = compile_late(
-    r"\b(?:user|human|operator)\b.{0,60}\b(?:reject|refus|den(?:y|ied)|declin|cancel|abort|interrupt"
-    r"|(?:doesn't|does not) want|did not approve|disapprov)"
-    r"|(?:reject|den(?:y|ied)|declin|cancel|abort|interrupt)\w*\sby\s(?:the\s)?user"
-    r"|tool use was rejected|request interrupted|^command aborted$|operation (?:was )?abort",
-    re.IGNORECASE | re.MULTILINE,
-)
-_LOOKING_KINDS = frozenset({"search", "list"})
-_NO_MATCH_CODES = (1, 2)
 _NEVER_RAN = (126, 127)
-_COMPARERS = frozenset({"grep", "egrep", "fgrep", "rg", "ag", "ack", "diff", "cmp"})
-"""filters whose status says whether they found a match or a difference"""
-_FILTERS = frozenset({"grep", "egrep", "rg", "awk", "sed", "wc", "sort", "uniq", "cut"})
 
 
 def read_tool_run(call: ToolCall, result: ToolResult | None, redact: Callable[[str], str]) -> ToolRun:
@@ -101,8 +86,7 @@ def read_tool_run(call: ToolCall, result: ToolResult | None, redact: Callable[[s
     output = redact(result.text) if result else ""
     retry_key = _retry_key(call, kind, subject, (*reads, *changes))
     invocations = _invocations(call, kind, told, commands, (*reads, *changes), retry_key)
-    looks = _ends_in_look(kind, invocations[-1], commands)
-    ending = _read_ending(call, result, output, commands, looks=looks)
+    ending = read_ending(call, result, output, kind=kind, commands=commands, invocation=invocations[-1])
     details = () if commands and told is not subject else read_details(leaves, call.name, kind, subject)
     if commands and not ending.has_failed and not changes and (shown := shown_files(commands)):
         kind, reads = "read", tuple(shown)
@@ -129,28 +113,6 @@ def read_tool_run(call: ToolCall, result: ToolResult | None, redact: Callable[[s
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Ending:
-    """How a call ended, and what went wrong; `has_failed` is what its output looks like."""
-
-    end: RunEnd
-    failures: tuple[str, ...]
-    has_failed: bool
-
-
-def _read_ending(
-    call: ToolCall, result: ToolResult | None, output: str, commands: Sequence[ShellCommand], *, looks: bool
-) -> _Ending:
-    failures = _failures(call, result, output)
-    has_failed = bool(failures) or (result is not None and result.is_error)
-    end = _read_end(result, output, has_failed=has_failed, looks=looks)
-    if end is RunEnd.LOOKED and not find_failures(read_outcome(output).text, 1):
-        return _Ending(end, (), has_failed=False)  # it found nothing, or a difference
-    if end is RunEnd.PASSED and _proves_nothing(commands, output):
-        end = RunEnd.UNCLEAR
-    return _Ending(end, failures, has_failed)
-
-
 def _has_parts(commands: Sequence[ShellCommand], output: str) -> bool:
     """Whether a shell line does several things, one of which may have failed alone."""
     never_ran = read_outcome(output).exit_code in _NEVER_RAN
@@ -172,18 +134,6 @@ def _find_place(commands: Sequence[ShellCommand]) -> str:
     """Return the folder that a shell line goes to first."""
     words = commands[0].words if commands else []
     return words[1] if len(words) > 1 and words[0] in ("cd", "pushd") else ""
-
-
-def _proves_nothing(commands: Sequence[ShellCommand], output: str) -> bool:
-    """Whether the end of a shell line is that of a filter, and so says nothing of the program before it."""
-    last = commands[-1] if commands else None
-    if last is None or not last.is_piped or not last.words:
-        return False
-    return not read_outcome(output).text.strip() or last.words[0] in _FILTERS or _is_filtered(commands)
-
-
-def _is_filtered(commands: Sequence[ShellCommand]) -> bool:
-    return any(each.is_piped and each.words and each.words[0] in _FILTERS for each in commands)
 
 
 def _only_tells(call: ToolCall, kind: str) -> bool:
@@ -331,7 +281,7 @@ def _status(output: str) -> str:
     for part in (output[:_STATUS_CHARS], output[-_STATUS_CHARS:]):
         if "code" in part or "tatus" in part:
             found = _STATUS.search(part)
-            if found is not None:
+            if found is not None and (output[0] in "{[<" or _opens_line(part, found.start())):
                 before = _BEFORE_STATUS.search(
                     part[max(0, found.start() - _BEFORE_STATUS_CHARS) : found.start()]
                 )
@@ -339,34 +289,6 @@ def _status(output: str) -> str:
     return ""
 
 
-def _failures(call: ToolCall, result: ToolResult | None, output: str) -> tuple[str, ...]:
-    """Quote what went wrong, where something did."""
-    if result is None:
-        return ()
-    error = error_of(call, ToolResult(result.call_id, output, result.is_error, (), result.name))
-    if not error:
-        return ()
-    found = find_failures(read_outcome(output).text, _MOST_FAILURES)
-    return tuple(found) if found else (cut_at_word(error.strip(), _CONTENT_LINE_CHARS),)
-
-
-def _read_end(result: ToolResult | None, output: str, *, has_failed: bool, looks: bool) -> RunEnd:
-    """Say how a call ended; `has_failed` is what its output looks like."""
-    if result is None:
-        return RunEnd.UNCLEAR
-    code = read_outcome(output).exit_code
-    if has_failed or result.is_error:
-        if _REFUSED.search(output[:_REFUSAL_CHARS]):
-            return RunEnd.REFUSED
-        if code == 0:
-            return RunEnd.UNCLEAR
-    elif not code:
-        return RunEnd.PASSED
-    return RunEnd.LOOKED if looks and code in (None, *_NO_MATCH_CODES) else RunEnd.FAILED
-
-
-def _ends_in_look(kind: str, invocation: Invocation, commands: Sequence[ShellCommand]) -> bool:
-    """Whether a call only looks, or its status is that of a command that looks at what others print."""
-    last = commands[-1] if commands else None
-    is_look = last is not None and last.is_piped and not _COMPARERS.isdisjoint(last.words[:1])
-    return kind in _LOOKING_KINDS or invocation.aim is Aim.LOOK or is_look
+def _opens_line(text: str, position: int) -> bool:
+    """Whether no more than a word or two stand before a position: else it is a line of a log."""
+    return position - (text.rfind("\n", 0, position) + 1) <= _BEFORE_STATUS_CHARS

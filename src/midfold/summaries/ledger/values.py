@@ -6,6 +6,7 @@ from itertools import chain
 
 from midfold.late_dataclasses import dataclass, field, replace
 from midfold.provenance import Author
+from midfold.summaries.ledger.commands import SCRIPT_RUNNERS
 from midfold.summaries.ledger.exchanges import Exchanges
 from midfold.summaries.ledger.invocations import Aim, Invocation, RunEnd
 from midfold.summaries.ledger.open_failures import BrokenRun, Course
@@ -226,12 +227,37 @@ class Ledger:
         return {position: index for position, index in found if index is not None}
 
     @cached_property
+    def proven(self) -> frozenset[int]:
+        """The positions of failures that are settled by more than the model's word."""
+        return frozenset(at for at, failure in self._failures if self.course.is_proven(failure))
+
+    @cached_property
+    def superseded(self) -> dict[int, int]:
+        """For each script made here that failed, by position, the message of a later one that ran well."""
+        scripts: set[str] = set()
+        found: dict[int, int] = {}
+        waiting: dict[str, list[int]] = {}
+        for position, action in enumerate((*self.actions, *(self.after.actions if self.after else ()))):
+            run = action.run
+            tried = run.invocations[-1]
+            scripts.update(path.replace("\\", "/").rpartition("/")[2] for path in run.changes)
+            if tried.program not in SCRIPT_RUNNERS or tried.targets.isdisjoint(scripts):
+                continue
+            if run.end is RunEnd.PASSED:
+                found |= dict.fromkeys(waiting.pop(tried.program, ()), action.index)
+            elif run.end is RunEnd.FAILED:
+                waiting.setdefault(tried.program, []).append(position)
+        return found
+
+    @cached_property
     def open_failures(self) -> frozenset[int]:
         """The positions in `actions` of what is broken at the end."""
         return frozenset(
             position
             for position, failure in self._failures
-            if position not in self.fixes and not self.course.has_lapsed(failure)
+            if position not in self.fixes
+            and position not in self.superseded
+            and not self.course.has_lapsed(failure)
         )
 
     @cached_property

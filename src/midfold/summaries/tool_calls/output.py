@@ -185,7 +185,18 @@ _LINE_CHARS = 400
 # Words without which no sign below can match: to look for them first is what keeps clean output cheap.
 _SUSPICIOUS_WORDS = (
     *("rror", "RROR", "ERR!", "ailed", "ailure", "FAIL", "xception", "panic", "atal", "FATAL", "Fehler"),
-    *("not ok", "not found", "o such", "denied", "annot ", "ould not", "nable to", "timed out"),
+    *(
+        "not ok",
+        "not found",
+        "o such",
+        "o module",
+        "CONFLICT (",
+        "denied",
+        "annot ",
+        "ould not",
+        "nable to",
+        "timed out",
+    ),
     *("egmentation", "ategoryInfo", ".go:", "*** ", "E   ", "sh: "),
 )
 _SUSPICIOUS_SIGNS = ("\u00d7", "✕", "✗", "✖", "●", "шибка", "错误", "錯誤", "エラー", "오류")
@@ -208,7 +219,7 @@ _SIGNS = (
     r"|[eE]rror\b(?:\s\w{1,30}){0,5}:\s(?!\(none)|<\w{0,20}error>|ERROR:\s|Exception\sin\s|Uncaught\s"
     r"|(?:Fehler|错误|錯誤|エラー|오류|Ошибка)\s?[:：]",
     # shells, in any language, and the calls under them
-    r"(?:ba|da|fi|k|z)?sh:\s\S|(?:[a-z]{1,8}\s)?[\w./\\-]{1,60}:\s.{0,200}(?:command\snot\sfound|[Nn]o\ssuch\sfile|ermission\sdenied|annot\s)",
+    r"CONFLICT\s\(|[\w./\\-]{1,60}:\sNo\smodule\snamed\s|(?:ba|da|fi|k|z)?sh:\s\S|(?:[a-z]{1,8}\s)?[\w./\\-]{1,60}:\s.{0,200}(?:command\snot\sfound|[Nn]o\ssuch\sfile|ermission\sdenied|annot\s)",
     r"(?:Failed|Unable|Cannot|Could\snot|(?:Command|Task)\s(?:failed|timed\sout))\b",
     # what only counts the damage
     r"\w{1,20}(?:\[\d+\])?:\s\*{3,4}\s|FAIL\s|\+\sCategoryInfo|BUILD\sFAILED|FAILED\b",

@@ -1,0 +1,141 @@
+"""Reads how a call ended, and what went wrong: by its status, its output, the summary of tests in it."""
+
+import re
+from collections.abc import Sequence
+
+from midfold.late_dataclasses import dataclass, replace
+from midfold.late_patterns import compile_late
+from midfold.messages import ToolCall, ToolResult
+from midfold.summaries.ledger.invocations import Aim, Invocation, RunEnd
+from midfold.summaries.ledger.shell import ShellCommand
+from midfold.summaries.ledger.verdicts import read_verdict
+from midfold.summaries.tool_calls.output import cut_at_word, find_failures, read_outcome
+from midfold.summaries.tool_calls.stubs import error_of
+
+_MOST_FAILURES, _FAILURE_CHARS = 5, 300
+_REFUSAL_CHARS = 600
+_REFUSED = compile_late(
+    r"\b(?:user|human|operator)\b.{0,60}\b(?:reject|refus|den(?:y|ied)|declin|cancel|abort|interrupt"
+    r"|(?:doesn't|does not) want|did not approve|disapprov)"
+    r"|(?:reject|den(?:y|ied)|declin|cancel|abort|interrupt)\w*\sby\s(?:the\s)?user"
+    r"|tool use was rejected|request interrupted|^command aborted$|\boperation (?:was )?(?:abort|cancell?ed)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_LOOKING_KINDS = frozenset({"search", "list"})
+_NO_MATCH_CODES = (1, 2)
+_COMPARERS = frozenset({"grep", "egrep", "fgrep", "rg", "ag", "ack", "diff", "cmp"})
+"""filters whose status says whether they found a match or a difference"""
+_FILTERS = frozenset({"grep", "egrep", "rg", "awk", "sed", "wc", "sort", "uniq", "cut"})
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a call ended, and what went wrong; `has_failed` is what its output looks like."""
+
+    end: RunEnd
+    failures: tuple[str, ...]
+    has_failed: bool
+    is_told: bool = False
+    """its output sums up that all is well"""
+
+
+_MISSING = compile_late(r": No module named ['\"]?([\w-]+)|([\w-]+): (?:command )?not found")
+"""what is said of a program that is not there"""
+_WAITS = frozenset({"wait", "poll"})
+_TIMED_OUT = compile_late(r"time(?:d\s|-|_)?\s?out", re.IGNORECASE)
+
+
+def read_ending(
+    call: ToolCall,
+    result: ToolResult | None,
+    output: str,
+    *,
+    kind: str,
+    commands: Sequence[ShellCommand],
+    invocation: Invocation,
+) -> Ending:
+    """Read the end of a call of this kind, of which `invocation` is the decisive one."""
+    if result is None:
+        return Ending(RunEnd.UNCLEAR, (), has_failed=False)
+    commands = [command for command in commands if command.words]
+    failures = _failures(call, result, output)
+    has_failed = bool(failures) or result.is_error
+    looks = _ends_in_look(kind, invocation, commands)
+    end = _read_end(result, output, has_failed=has_failed, looks=looks)
+    if invocation.aim in (Aim.TEST, Aim.LINT):
+        is_piped = bool(commands) and commands[-1].is_piped
+        if is_piped or (read_outcome(output).exit_code is None and end is not RunEnd.PASSED):
+            ending = Ending(end, failures, has_failed)
+            return _without_proof(_hear_verdict(ending, output, invocation.program), commands, output)
+    if end is RunEnd.LOOKED and not find_failures(read_outcome(output).text, 1):
+        return Ending(end, (), has_failed=False)  # it found nothing, or a difference
+    if has_failed and not _WAITS.isdisjoint(call.name.lower().split("_")) and _TIMED_OUT.search(output):
+        return Ending(RunEnd.UNCLEAR, (), has_failed=False)  # others are not done yet
+    return _without_proof(Ending(end, failures, has_failed), commands, output)
+
+
+def _without_proof(ending: Ending, commands: Sequence[ShellCommand], output: str) -> Ending:
+    is_unproven = ending.end is RunEnd.PASSED and not ending.is_told and _proves_nothing(commands, output)
+    return replace(ending, end=RunEnd.UNCLEAR) if is_unproven else ending
+
+
+def _hear_verdict(ending: Ending, output: str, program: str) -> Ending:
+    """Believe the summary of tests where the status is that of a filter, or tells nothing."""
+    text = read_outcome(output).text
+    verdict = read_verdict(text)
+    if verdict and ending.end is not RunEnd.FAILED:
+        return Ending(RunEnd.PASSED, (), has_failed=False, is_told=True)
+    if verdict is False and ending.end is not RunEnd.REFUSED:
+        failures = ending.failures or tuple(find_failures(text, _MOST_FAILURES))
+        return Ending(RunEnd.FAILED, failures, has_failed=True)
+    missing = (_MISSING.search(line) for line in ending.failures[:1])
+    if any(found and program.startswith(found[1] or found[2]) for found in missing):
+        return replace(ending, end=RunEnd.FAILED)
+    if ending.end is RunEnd.LOOKED and not find_failures(text, 1):
+        return Ending(ending.end, (), has_failed=False)
+    return ending
+
+
+def _proves_nothing(commands: Sequence[ShellCommand], output: str) -> bool:
+    """Whether the end of a shell line is that of a filter, and so says nothing of the program before it."""
+    last = commands[-1] if commands else None
+    if last is None or not last.is_piped or not last.words:
+        return False
+    return not read_outcome(output).text.strip() or last.words[0] in _FILTERS or _is_filtered(commands)
+
+
+def _is_filtered(commands: Sequence[ShellCommand]) -> bool:
+    return any(each.is_piped and each.words and each.words[0] in _FILTERS for each in commands)
+
+
+def _failures(call: ToolCall, result: ToolResult | None, output: str) -> tuple[str, ...]:
+    """Quote what went wrong, where something did."""
+    if result is None:
+        return ()
+    error = error_of(call, ToolResult(result.call_id, output, result.is_error, (), result.name))
+    if not error:
+        return ()
+    found = find_failures(read_outcome(output).text, _MOST_FAILURES)
+    return tuple(found) if found else (cut_at_word(error.strip(), _FAILURE_CHARS),)
+
+
+def _read_end(result: ToolResult | None, output: str, *, has_failed: bool, looks: bool) -> RunEnd:
+    """Say how a call ended; `has_failed` is what its output looks like."""
+    if result is None:
+        return RunEnd.UNCLEAR
+    code = read_outcome(output).exit_code
+    if has_failed or result.is_error:
+        if _REFUSED.search(output[:_REFUSAL_CHARS]):
+            return RunEnd.REFUSED
+        if code == 0:
+            return RunEnd.UNCLEAR
+    elif not code:
+        return RunEnd.PASSED
+    return RunEnd.LOOKED if looks and code in (None, *_NO_MATCH_CODES) else RunEnd.FAILED
+
+
+def _ends_in_look(kind: str, invocation: Invocation, commands: Sequence[ShellCommand]) -> bool:
+    """Whether a call only looks, or its status is that of a command that looks at what others print."""
+    last = commands[-1] if commands else None
+    is_look = last is not None and last.is_piped and not _COMPARERS.isdisjoint(last.words[:1])
+    return kind in _LOOKING_KINDS or invocation.aim is Aim.LOOK or is_look
