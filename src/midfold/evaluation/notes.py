@@ -14,7 +14,7 @@ _BULLET = re.compile(r"^(?:[-*+•–]|\d{1,4}[.)])\s+")
 _FENCE = re.compile(r"^<<<.{0,80}>>>$")
 # `[12]`, `[12, 14]`, `[12–14]`, and the same with a word on who said it: `[12 project]`.
 _REFERENCE = re.compile(
-    r"(?<![\w\])\"'])\[(\d{1,7}(?:\s?[-–,]\s?\d{1,7}){0,400})(?:[\s,:·][^\]\d][^\]\n]{0,40})?\]"
+    r"(?<![\w\])\"'])\[(\d{1,7}(?:\s?[-–,]\s?(?:…,\s)?\d{1,7}){0,400})(?:[\s,:·][^\]\d][^\]\n]{0,40})?\]"
 )
 _LONGEST_RANGE = 1_000
 
@@ -88,7 +88,10 @@ def read_references(text: str, count: int) -> tuple[int, ...]:
     """Return the numbers of messages that a text names in brackets, each once."""
     named: dict[int, None] = {}
     for match in _REFERENCE.finditer(text):
-        ranges = [[int(number) for number in re.split("[-–]", piece)] for piece in match[1].split(",")]
+        ranges = [
+            [int(number) for number in re.split("[-–]", piece)]
+            for piece in match[1].replace("…,", "").split(",")
+        ]
         if all(bounds[-1] < count and bounds[-1] - bounds[0] < _LONGEST_RANGE for bounds in ranges):
             for bounds in ranges:
                 named.update(dict.fromkeys(range(bounds[0], bounds[-1] + 1)))

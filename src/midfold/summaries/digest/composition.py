@@ -12,6 +12,7 @@ from midfold.messages import Message
 from midfold.provenance import Author, is_unanswered
 from midfold.summaries.digest.entries import (
     MUST,
+    NOT_CHANGED,
     PIN_LABEL,
     REFUSED,
     DigestEntry,
@@ -264,7 +265,9 @@ class _Writer:
         if state.fate or state.is_changed:
             kind, weight, mark = EntryKind.CHANGED, _CHANGED_FILE_WEIGHT, f" ({state.fate or 'changed'}): "
         else:
-            kind, weight, mark = EntryKind.READ, _READ_FILE_WEIGHT, ": "
+            kind, weight = EntryKind.READ, _READ_FILE_WEIGHT
+            is_read = any(not actions[position].run.changes for position in state.positions)
+            mark = ": " if is_read else f"{NOT_CHANGED}: "
         weight *= self.action_factors[state.positions[-1]]
         return DigestEntry(
             kind,
@@ -278,7 +281,8 @@ class _Writer:
 def _tell_uses(actions: Sequence[Action], state: FileState) -> str:
     """Name the tools that used a file; of a file that was changed, those that changed it."""
     uses: dict[str, list[int]] = {}
-    for position in state.changed or state.positions:
+    read = [position for position in state.positions if not actions[position].run.changes]
+    for position in state.changed or read or state.positions:
         uses.setdefault(actions[position].run.tool, []).append(actions[position].index)
     return ", ".join([f"{tool} {format_indices(indices)}" for tool, indices in uses.items()])
 

@@ -18,7 +18,7 @@ MUST = 1e6
 SEPARATOR, OUTCOME = " · ", " — "
 """what parts the pieces of an entry, and what stands before the first that a result gave"""
 _BREAK = compile_late(r" · | — (?=\[\d{1,9}\] )")
-LABEL = compile_late(r"^\[(\d{1,9}(?:, \d{1,9})*)\] ?")
+LABEL = compile_late(r"^\[(\d{1,9}(?:, (?:\d{1,9}|…))*)\] ?")
 """the numbers of the messages an entry begins with"""
 PIN_LABEL = "[pinned] "
 """what a rule that was pinned by hand begins with"""
@@ -29,8 +29,8 @@ AGENT_LABEL = "(another agent) "
 BARE = compile_late(r"\[\d{1,9}(?:, \d{1,9})*\](?: told:| \(another agent\))?")
 """the head of a quotation: the number of its message, and whose words they are"""
 FILE_USES = compile_late(
-    r"(?: \((?:changed|deleted|reverted|stashed|moved to [^()\n]{1,300})\))?"
-    r": (?:[^\s,\[]{1,80} \[[\d, ]{1,80}\](?:, )?){1,20}$"
+    r"(?: \((?:changed|not changed|deleted|reverted|stashed|moved to [^()\n]{1,300})\))?"
+    r": (?:[^\s,\[]{1,80} \[[\d, …]{1,80}\](?:, )?){1,20}$"
 )
 """which tools used a file, and in which messages"""
 SETTLED = compile_late(
@@ -38,6 +38,8 @@ SETTLED = compile_late(
     r"(?:, (?:overcome|settled(?: by \[\d{1,9}\])?|(?:said to be settled|superseded) at \[\d{1,9}\]))?)\)$"
 )
 """what the head of a failure ends with, or ended with in older notes"""
+NOT_CHANGED = " (not changed)"
+"""what stands behind a file that somebody tried to change in vain"""
 REFUSED = " (refused)"
 """what the head of a call ends with that a person did not want"""
 _SHOWN_INDICES = 6
@@ -125,7 +127,7 @@ REQUEST_HEADINGS = frozenset(names[kind] for names in KIND_HEADINGS.values() for
 _CODED_HEADINGS = frozenset(
     names[kind] for names in KIND_HEADINGS.values() for kind in (*REQUEST_KINDS, EntryKind.RULE)
 )  # under these, code quotes people and the project's files
-_ACTION = compile_late(r"\[[\d, ]{1,80}\] [^\s:]{1,80}(?::|$)")
+_ACTION = compile_late(r"\[[\d, …]{1,80}\] [^\s:]{1,80}(?::|$)")
 
 
 _OUTCOME_KINDS = (EntryKind.ACTION, EntryKind.BROKEN)
@@ -255,7 +257,8 @@ def format_indices(indices: Iterable[int]) -> str:
     """Name messages: the first and the newest ones where there are many."""
     numbers = list(dict.fromkeys(indices))
     if len(numbers) > _SHOWN_INDICES:
-        numbers = [numbers[0], *numbers[-_SHOWN_INDICES + 1 :]]
+        newest = ", ".join(map(str, numbers[-_SHOWN_INDICES + 1 :]))
+        return f"[{numbers[0]}, …, {newest}]"
     return f"[{', '.join(map(str, numbers))}]"
 
 
@@ -271,7 +274,8 @@ def kind_of_item(heading: str, head: str) -> EntryKind:
     kinds = [kind for names in KIND_HEADINGS.values() for kind, name in names.items() if name == heading]
     uses = FILE_USES.search(head)
     if uses is not None:
-        return EntryKind.CHANGED if uses[0].startswith(" (") else EntryKind.READ
+        is_changed = uses[0].startswith(" (") and not uses[0].startswith(NOT_CHANGED)
+        return EntryKind.CHANGED if is_changed else EntryKind.READ
     if EntryKind.ACTION in kinds and _ACTION.match(head):
         return EntryKind.ACTION
     return kinds[0] if kinds else EntryKind.EARLIER

@@ -63,11 +63,11 @@ _LONG_HEAD_CHARS = 300
 _MOST_ITEMS = 5_000
 _NOT_ENTRIES = ("Active Task", FOLDED_HEADING, RULES_HEADING, CORRECTIONS_HEADING)
 _NUMBERED = compile_late(r"- \[\d")
-_NUMBERS = compile_late(r"\[([\d, ]{1,80})\]")
+_NUMBERS = compile_late(r"\[([\d, …]{1,80})\]")
 _NUMBER = compile_late(r"\[(\d{1,9})[\],]")
-_NAMES = compile_late(r"- ([^\n]{1,400}) \[([\d, ]{1,80})\]: (\S[^\n]*)$")
+_NAMES = compile_late(r"- ([^\n]{1,400}) \[([\d, …]{1,80})\]: (\S[^\n]*)$")
 _SOURCE = compile_late(r"\(([^()\s]{1,200})\) ")
-_USE = compile_late(r"([^\s,\[]{1,80}) \[([\d, ]{1,80})\]")
+_USE = compile_late(r"([^\s,\[]{1,80}) \[([\d, …]{1,80})\]")
 _BULLET = compile_late(r"(?:[-*•]|\d{1,4}[.)])\s+")
 _SENTENCE_END = compile_late(r"(?<=[.!?;])\s+|(?<=[。！？])")
 
@@ -299,10 +299,15 @@ def _join_names(old: DigestEntry, new: DigestEntry) -> None:
     listed = {unit.text for unit in new.units}
     new.units += [unit for unit in old.units if unit.text not in listed]
     numbers = [
-        int(number) for head in (old.head, new.head) for number in _NUMBERS.findall(head)[-1].split(",")
+        number for head in (old.head, new.head) for number in _read_numbers(_NUMBERS.findall(head)[-1])
     ]
     new.head = f"{new.head.rpartition(' [')[0]} {format_indices(numbers)}:"
     new.order = min(old.order, new.order)
+
+
+def _read_numbers(listed: str) -> list[int]:
+    """Return the numbers of a list; the mark for those that were left out is none."""
+    return [int(number) for number in listed.split(",") if number.strip().isdigit()]
 
 
 def _join_uses(old: str, new: str) -> str:
@@ -310,10 +315,10 @@ def _join_uses(old: str, new: str) -> str:
     for head in (old, new):
         found = FILE_USES.search(head)
         for tool, numbers in _USE.findall(found[0]) if found else ():
-            uses.setdefault(tool, []).extend(int(number) for number in numbers.split(","))
+            uses.setdefault(tool, []).extend(_read_numbers(numbers))
     return ", ".join(f"{tool} {format_indices(numbers)}" for tool, numbers in uses.items())
 
 
 def _numbers(head: str) -> list[str]:
     label = LABEL.match(head)
-    return label[1].split(", ") if label else []
+    return label[1].replace("…, ", "").split(", ") if label else []

@@ -3,16 +3,20 @@
 Absolute and relative spellings of one path are joined, and lines that a later edit replaced are left out.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 
 from midfold.late_dataclasses import dataclass, field
-from midfold.summaries.ledger.shell import EVERYTHING, last_name
+from midfold.late_patterns import compile_late
+from midfold.summaries.ledger.folders import Folders, is_absolute, place_of
+from midfold.summaries.ledger.shell import EVERYTHING, RESET, last_name
 from midfold.summaries.ledger.values import Action, ToolRun
 
 _WILD = ("*", "?")
 _GONE = ("deleted", "moved to ")
 _REVERTED = "reverted"
+_BACK = compile_late(r"(?:HEAD)?(?:~(\d{1,3})|(\^{1,9}))?|ORIG_HEAD|@", re.IGNORECASE)
 _MOST_SEARCHES = 200
 _MOST_SPELLINGS = 20
 _APPLIERS = frozenset({"patch", "git apply", "git am"})
@@ -55,25 +59,31 @@ class FileState:
 
 def trace_files(actions: Sequence[Action]) -> list[FileState]:
     """Follow each file through the actions, in the order of the first that touched it."""
+    folders = Folders.of(actions)
     touched = [(*action.run.changes, *action.run.drafts, *action.run.reads) for action in actions]
-    names = _join_paths(path for paths in touched for path in paths)
+    names = _join_paths(
+        [
+            path
+            for action, paths in zip(actions, touched, strict=True)
+            for path in folders.place(action, paths).values()
+        ],
+        folders,
+    )
     states: dict[str, FileState] = {}
-    undoing = _Undoing(states, names)
+    undoing = _Undoing(states, names, folders)
     drafts: dict[str, tuple[str, ...]] = {}
     for position, action in enumerate(actions):
         run = action.run
         changes = (*run.changes, *_find_applied(run, drafts)) if run.has_changed else run.changes
         drafts.update(dict.fromkeys(map(last_name, run.changes), run.drafts) if run.drafts else {})
-        for path in dict.fromkeys((*changes, *run.reads)):
-            state = states.setdefault(names[path], FileState(names[path]))
+        for path, full in folders.place(action, (*changes, *run.reads)).items():
+            name = names.get(full, full)
+            state = states.setdefault(name, FileState(name))
             state.positions.append(position)
             if path in changes and run.has_changed:
                 state.fate = ""
                 state.changed.append(position)
-        if any(each.program == "git commit" for each in run.invocations) and run.has_changed:
-            undoing.committed = position
-        if run.undone and run.has_changed:
-            undoing.undo(run.undone)
+        undoing.read(position, action)
     return list(states.values())
 
 
@@ -110,21 +120,62 @@ class _Undoing:
 
     states: dict[str, FileState]
     names: dict[str, str]
+    folders: Folders
     searches: int = 0
-    committed: int = -1
-    """the position of the newest commit: what it holds, nothing reverts"""
+    commits: list[int] = field(default_factory=list)
+    """the positions of commits: what they hold, only a reset reverts"""
+    heads: dict[str, int] = field(default_factory=dict)
+    """the name of a commit → its position"""
+    pushed: int = -1
+    staged: int = -1
 
-    def undo(self, undone: Mapping[str, str]) -> None:
-        for target, fate in undone.items():
+    def read(self, position: int, action: Action) -> None:
+        """Take note of what an action committed, staged, pushed or undid."""
+        run = action.run
+        if is_absolute(place := place_of(action)):
+            self.folders.now = place
+        if not run.has_changed:
+            return
+        for tried in run.invocations:
+            if tried.program == "git commit":
+                self.commits.append(position)
+                self.heads |= dict.fromkeys(_HEAD.findall(run.output[:_HEAD_CHARS]), position)
+            elif tried.program == "git push":
+                self.pushed = position
+            elif tried.program == "git add" and tried.targets <= {*EVERYTHING, "-A"}:
+                self.staged = position
+        if run.undone:
+            self._undo(run.undone, action, self._kept(action))
+
+    def _kept(self, action: Action) -> int:
+        """Return the position up to which a hard reset leaves everything: by default the newest commit."""
+        newest = self.commits[-1] if self.commits else -1
+        refs = [ref for it in action.run.invocations if it.program == "git reset" for ref in it.targets]
+        if not refs:
+            return newest
+        back = _BACK.fullmatch(refs[0])
+        if back is not None:
+            count = int(back[1] or len(back[2] or ""))
+            return self.commits[-1 - count] if count < len(self.commits) else -1
+        known = next((at for head, at in self.heads.items() if refs[0].startswith(head)), newest)
+        return self.pushed if "/" in refs[0] else known
+
+    def _undo(self, undone: Mapping[str, str], action: Action, kept: int) -> None:
+        committed = self.commits[-1] if self.commits else -1
+        for target, fate in self.folders.place(action, undone).items():
+            said = undone[target]
             if target in EVERYTHING:
+                after = kept if said == RESET else max(committed, self.staged if said == _REVERTED else -1)
+                said = _REVERTED if said == RESET else said
                 for state in self.states.values():
-                    if state.changed and state.changed[-1] > self.committed and not state.fate:
-                        state.undo(fate, self.committed)
+                    is_newer = bool(state.changed) and state.changed[-1] > after
+                    if is_newer and not state.fate and self.folders.is_here(state.path):
+                        state.undo(said, after)
                 continue
-            known = self.names.get(target) or self.names.get(_bare(target))
-            found = [self.states[known]] if known in self.states else self._search(target)
+            known = self.names.get(fate) or self.names.get(_bare(fate))
+            found = [self.states[known]] if known in self.states else self._search(fate)
             for state in found:
-                state.undo(fate, self.committed)
+                state.undo(said, committed)
 
     def _search(self, target: str) -> list[FileState]:
         """Look at all files; only so often, for a session may delete thousands."""
@@ -143,7 +194,11 @@ class _Undoing:
         ]
 
 
-def _join_paths(paths: Iterable[str]) -> dict[str, str]:
+_HEAD = compile_late(r"^\[[^\]\n]{1,100} ([0-9a-f]{7,40})\]", re.MULTILINE)
+_HEAD_CHARS = 2_000
+
+
+def _join_paths(paths: Iterable[str], folders: Folders) -> dict[str, str]:
     """Say for each spelling of a path by which it goes: the one longer that ends with it, if there is one."""
     groups: dict[str, list[str]] = {}
     for path in dict.fromkeys(paths):
@@ -153,7 +208,11 @@ def _join_paths(paths: Iterable[str]) -> dict[str, str]:
         longest = sorted(group, key=len, reverse=True)[:_MOST_SPELLINGS]
         for path in group:
             ending = f"/{_bare(path)}"
-            longer = [other for other in longest if other != path and f"/{_bare(other)}".endswith(ending)]
+            longer = [
+                other
+                for other in longest
+                if other != path and f"/{_bare(other)}".endswith(ending) and not folders.is_elsewhere(other)
+            ]
             names[path] = longer[0] if len(set(map(_bare, longer[:2]))) == 1 else path
     return {path: names.get(name, name) for path, name in names.items()}
 

@@ -41,6 +41,17 @@ class Ending:
 
 _MISSING = compile_late(r": No module named ['\"]?([\w-]+)|([\w-]+): (?:command )?not found")
 """what is said of a program that is not there"""
+_UNDONE = compile_late(
+    r"\b(?:was|were|is|are|has|have|had|could|did|will)(?: not|n't)(?: been| be)? (?:\w+ly )?"
+    r"(?:applied|changed|written|saved|made|modified|replaced|updated|edited|found|match\w*|accepted)\b"
+    r"|\bnot? (?:changes? (?:was|were|made)|matche?s?\b|occurrences?\b|replacements?\b)"
+    r"|\bintroduce[sd]? .{0,20}\berrors?\b"
+    r"|^\W{0,3}(?:operation |edit |user )?(?:cancell?ed|rejected|aborted)\b"
+    r"|未(?:应用|修改|写入|找到)|(?:適用|変更|保存)(?:され|でき)(?:ません|なかった)"
+    r"|(?:적용|변경|저장)되지 않",
+    re.IGNORECASE,
+)
+"""how a tool for files says that it left them as they were"""
 _WAITS = frozenset({"wait", "poll"})
 _TIMED_OUT = compile_late(r"time(?:d\s|-|_)?\s?out", re.IGNORECASE)
 
@@ -67,11 +78,19 @@ def read_ending(
         if is_piped or (read_outcome(output).exit_code is None and end is not RunEnd.PASSED):
             ending = Ending(end, failures, has_failed)
             return _without_proof(_hear_verdict(ending, output, invocation.program), commands, output)
+    if kind in ("edit", "write") and not has_failed and (why := _find_refusal(output)):
+        return Ending(RunEnd.FAILED, (why,), has_failed=True)
     if end is RunEnd.LOOKED and not find_failures(read_outcome(output).text, 1):
         return Ending(end, (), has_failed=False)  # it found nothing, or a difference
     if has_failed and not _WAITS.isdisjoint(call.name.lower().split("_")) and _TIMED_OUT.search(output):
         return Ending(RunEnd.UNCLEAR, (), has_failed=False)  # others are not done yet
     return _without_proof(Ending(end, failures, has_failed), commands, output)
+
+
+def _find_refusal(output: str) -> str:
+    """Return the first line of what a tool for files says, if that is that it changed nothing."""
+    first = read_outcome(output).text.lstrip()[:_FAILURE_CHARS].partition("\n")[0]
+    return first.strip() if _UNDONE.search(first) else ""
 
 
 def _without_proof(ending: Ending, commands: Sequence[ShellCommand], output: str) -> Ending:

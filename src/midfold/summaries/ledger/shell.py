@@ -189,6 +189,9 @@ _REMOVERS = frozenset({"rm", "git rm", "del", "Remove-Item", "unlink", "rmdir"})
 _MOVERS = frozenset({"mv", "git mv", "Move-Item", "ren"})
 _RESTORERS = frozenset({"git checkout", "git restore"})
 _BACKUP = compile_late(r"[.~_-]?(?:bak|backup|orig|original|old|save|copy)\d{0,3}$|~$", re.IGNORECASE)
+_INDEX_ONLY = frozenset({"--staged", "-S"})
+RESET = "reset"
+"""what becomes of all files with a hard reset"""
 EVERYTHING = (".", "./", ":/", "*")
 """how a command names all files"""
 
@@ -209,11 +212,13 @@ def undone_files(commands: Sequence[ShellCommand]) -> dict[str, str]:
         elif verb == "cp" and len(files) == _SOURCE_AND_TARGET and _is_backup(*files):
             undone[files[1]] = "reverted"
         elif verb == "git reset" and "--hard" in rest:
-            undone["."] = "reverted"
+            undone["."] = RESET
         elif verb == "git stash" and files[:1] in ([], ["push"], ["save"]):
             undone["."] = "stashed"
         elif verb == "git worktree" and files[:1] == ["remove"]:
             undone.update(dict.fromkeys(files[1:], "deleted"))
+        elif verb == "git restore" and not _INDEX_ONLY.isdisjoint(rest):
+            continue  # the files themselves stay as they are
         elif verb in _RESTORERS and (verb == "git restore" or "--" in rest or files == ["."]):
             undone.update(dict.fromkeys(files, "reverted"))
         elif verb in _RESTORERS:  # a name with an ending is that of a file rather than of a branch

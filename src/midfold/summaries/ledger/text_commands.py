@@ -32,7 +32,7 @@ _NAME_KEYS = ("name", "tool", "tool_name", "function", "action")
 _ARGUMENT_KEYS = ("arguments", "args", "parameters", "input", "action_input", "params")
 COMMAND = "command"
 """The name by which a bare command goes as a call."""
-_TOLD_CALL = compile_late(r"^- \[[\d, ]{1,80}\] ([^\s:]{1,80}): ", re.MULTILINE)
+_TOLD_CALL = compile_late(r"^- \[[\d, …]{1,80}\] ([^\s:]{1,80}): ", re.MULTILINE)
 """how notes tell of a call"""
 _MIN_EXCHANGES = 4
 _LABEL_CHARS = 40

@@ -100,7 +100,7 @@ def read_tool_run(call: ToolCall, result: ToolResult | None, redact: Callable[[s
         removed=edit.removed if edit else frozenset(),
         has_parts=_has_parts(commands, output),
         is_whole=kind == "write",
-        undone=undone_files(commands),
+        undone=undone_files(commands) if commands else _deleted(call, leaves, output),
         reads=reads,
         changes=changes,
         drafts=tuple(drafted_files(told, commands)) if changes else (),
@@ -254,6 +254,21 @@ def _files(
     if _FILE_KINDS.get(kind, has_content and not kind):
         return (), tuple(paths)
     return (tuple(paths), ()) if kind == "read" else ((), ())
+
+
+_DELETES = frozenset({"delete", "remove", "unlink"})
+_NAMED = compile_late(r"[\w@+./\\-]{1,200}\.[A-Za-z]\w{0,9}", re.ASCII)
+_TOLD_CHARS = 200
+
+
+def _deleted(call: ToolCall, leaves: list[Leaf], output: str) -> dict[str, str]:
+    """Return the files that a tool for that deleted, by its arguments or else by what it said."""
+    words = frozenset(call.name.lower().replace("-", "_").split("_"))
+    if words.isdisjoint(_DELETES) or "file" not in call.name.lower():
+        return {}
+    paths = [leaf.text for leaf in leaves if is_path(leaf.text)]
+    paths = paths or _NAMED.findall(output[:_TOLD_CHARS].partition("\n")[0])
+    return dict.fromkeys(paths, "deleted")
 
 
 def _files_in_words(
