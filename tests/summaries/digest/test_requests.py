@@ -177,3 +177,85 @@ def test_a_reply_that_is_a_rule_from_end_to_end_is_said_once():
     pins = [Rule(2, ruling)]
     entries = compose(ledger, pins=pins, factors=WeightFactors(), most_lines=20)
     assert [entry.kind for entry in entries if ruling in entry.head] == [EntryKind.RULE]
+
+
+def test_a_turn_that_was_cancelled_answers_nothing():
+    messages = [
+        user("Publish the new price list to the shop."),
+        *work(1),
+        assistant("Cancelled"),
+        user("Count the open orders of May."),
+        *work(2),
+        assistant("There are 41."),
+        user("And June?"),
+    ]
+    assert [head for _, head in requests_of(messages)] == [
+        "[0] Publish the new price list to the shop. (cancelled at [3])",
+        "[4] Count the open orders of May. (answered at [7])",
+        "[8] And June?",
+    ]
+
+
+def test_a_mark_of_the_client_is_no_answer():
+    messages = [
+        user("Is there a race between two checkouts?"),
+        *work(1),
+        assistant("No: both take the lock of the basket."),
+        user("<command-name>/exit</command-name>"),
+        assistant("No response requested."),
+        user("Fix the rounding."),
+    ]
+    assert requests_of(messages)[0][1].endswith("(answered at [3])")
+
+
+def test_a_command_run_beside_the_conversation_is_no_request():
+    messages = [
+        user("Why is the basket empty?"),
+        assistant("It expired."),
+        user("<bash-input>git branch -v</bash-input>"),
+        user("<bash-stdout>* main 1a2b3c4 Prices</bash-stdout><bash-stderr></bash-stderr>"),
+        user("Keep it for a day."),
+    ]
+    assert not any("git branch" in head for _, head in requests_of(messages))
+
+
+def test_a_word_of_approval_says_what_was_approved():
+    messages = [
+        user("Plan the move to the new price table."),
+        assistant("The plan stands.\n\nWaiting at the design gate; say approved to go on."),
+        user("approved"),
+        *work(1),
+        assistant("Moved."),
+        user("And the docs?"),
+    ]
+    assert any("approved (answers: Waiting at the design gate" in head for _, head in requests_of(messages))
+
+
+def plan(number, *steps):
+    todos = [{"content": step, "status": "pending"} for step in steps]
+    call = ToolCall(f"p{number}", "todo_write", json.dumps({"todos": todos}))
+    return [Message("assistant", (call,)), Message("tool", (ToolResult(f"p{number}", "ok"),))]
+
+
+def steps_of(messages):
+    ledger = collect(messages, range(len(messages)), pair_calls(messages), redact=str)
+    entries = compose(ledger, pins=(), factors=WeightFactors(), most_lines=20)
+    return [entry.head for entry in entries if entry.kind is EntryKind.STEP]
+
+
+def test_a_step_that_only_runs_something_is_done_when_that_passed():
+    steps = ("Run the tests", "Write tests for tax", "Run linting and all tests")
+    planned = [user("Round prices."), *plan(1, *steps)]
+    assert len(steps_of(planned)) == 3
+    tested = [*planned, *work(2, "pytest", "40 passed")]
+    assert steps_of(tested) == ["[1] Write tests for tax", "[1] Run linting and all tests"]
+    assert steps_of([*tested, *work(3, "ruff check .", "All checks passed!")]) == ["[1] Write tests for tax"]
+
+
+def test_a_plan_whose_first_step_a_person_turned_down_says_so():
+    planned = [user("What is in prices.py?"), *plan(1, "Move rounding to its own file")]
+    call = ToolCall("c2", "bash", json.dumps({"command": "git mv prices.py rounding.py"}))
+    refusal = ToolResult("c2", "The user doesn't want to proceed with this tool use.", is_error=True)
+    refused = [Message("assistant", (call,)), Message("tool", (refusal,))]
+    stopped = "[1] Move rounding to its own file (stopped by the user at [4])"
+    assert steps_of([*planned, *refused]) == [stopped]

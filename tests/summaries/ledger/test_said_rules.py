@@ -100,3 +100,14 @@ def test_a_rule_stands_with_what_it_points_to_and_what_to_do_instead(said, rule)
 
 def test_a_sentence_about_something_else_is_no_part_of_a_rule():
     assert find_rules("Never push to main. Show me the tides of Oban.") == ["Never push to main."]
+
+
+def test_what_somebody_asks_details_of_is_no_rule():
+    wanted = "Camera details (please provide specs) for:\n- item 4417 ($466.75, black)\n- item 5528 ($481)"
+    assert find_rules(wanted) == []
+    assert find_rules("Details to respect:\n- item 4417 stays black") == ["item 4417 stays black"]
+
+
+def test_a_wish_not_to_miss_something_binds_nobody_else():
+    assert find_rules("Just want to be sure I don't miss any deadlines.") == []
+    assert find_rules("Make sure you don't miss any deadlines.") != []

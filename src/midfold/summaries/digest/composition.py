@@ -123,17 +123,28 @@ def _steps(ledger: Ledger) -> Iterator[DigestEntry]:
     if ended is not None and ledger.exchanges.is_followed(ended):
         return  # the turn that it belonged to is over, and other things were asked since
     steps = [replace(step, state=after.step_states.get(step.key, step.state)) for step in ledger.steps]
+    is_done = ledger.course.is_done
+    steps = [replace(each, state="done") if is_done(each.index, each.text) else each for each in steps]
+    stopped = _find_stop(ledger, newest)
     done = [step for step in steps if step.state in FINISHED]
     for step in steps:
         if step.state not in FINISHED:
             kind = EntryKind.DOING if step.state.startswith("in") else EntryKind.STEP
             mark = f" (list not touched since; [{ended}] ended the turn)" if ended is not None else ""
+            mark = f" (stopped by the user at [{stopped}])" if stopped is not None else mark
             kind = EntryKind.STEP if mark else kind
             yield DigestEntry(kind, step.index, f"[{step.index}] {step.text}{mark}", _STEP_WEIGHT)
     if done:
         units = [Unit(step.text, _DONE_STEP_WEIGHT) for step in done]
         head = f"[{done[0].index}] to-do list, ticked off"
         yield DigestEntry(EntryKind.ACTION, done[0].index, head, _DONE_STEP_WEIGHT, units)
+
+
+def _find_stop(ledger: Ledger, since: int) -> int | None:
+    """Return the message in which a person turned down the last thing that was tried since a list."""
+    actions = [*ledger.actions, *(ledger.after.actions if ledger.after else ())][-1:]
+    stops = [each.answered for each in actions if each.run.end is RunEnd.REFUSED and each.index > since]
+    return stops[0] if stops else None
 
 
 @dataclass(slots=True)

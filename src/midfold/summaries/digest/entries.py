@@ -248,6 +248,11 @@ def answered_at(index: int) -> str:
     return f" (answered at [{index}])"
 
 
+def cancelled_at(index: int) -> str:
+    """Write behind a request which message marks that the work on it was stopped."""
+    return f" (cancelled at [{index}])"
+
+
 def cost(text: str) -> int:
     """Guess what a text takes, in bytes: a token is three to four of them in any script."""
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))

@@ -3,7 +3,14 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from midfold.provenance import Author
-from midfold.summaries.digest.entries import DigestEntry, EntryKind, Unit, answered_at, cost
+from midfold.summaries.digest.entries import (
+    DigestEntry,
+    EntryKind,
+    Unit,
+    answered_at,
+    cancelled_at,
+    cost,
+)
 from midfold.summaries.ledger.sentences import count_words, weigh_sentence
 from midfold.summaries.ledger.values import Ledger, Statement
 from midfold.summaries.ledger.words import Words, weigh_lines
@@ -50,7 +57,11 @@ def quote_requests(
             continue
         answer = ledger.exchanges.find_answer(statement.index)
         if answer is not None:
-            yield _answered(statement, answer, rules.get(statement.index, []), said)
+            yield _ended(statement, answered_at(answer), rules.get(statement.index, []), said)
+            continue
+        cancelled = ledger.exchanges.find_cancellation(statement.index)
+        if cancelled is not None:
+            yield _ended(statement, cancelled_at(cancelled), rules.get(statement.index, []), said)
             continue
         kind = EntryKind.OPEN_REQUEST if statement.index in ledger.open_requests else EntryKind.REQUEST
         opening = statement.text[: statement.words.opening_chars]
@@ -66,14 +77,12 @@ def _asked_again(ledger: Ledger) -> set[str]:
     return {each.text for each in people[-1:] if len(each.text) >= _LEAST_SAME_CHARS}
 
 
-def _answered(statement: Statement, answer: int, found: Sequence[str], said: set[str]) -> DigestEntry:
+def _ended(statement: Statement, end: str, found: Sequence[str], said: set[str]) -> DigestEntry:
     """Quote a request whose work has ended: its first words, and the rest where there is room."""
     words = statement.text
     opening = words if len(words) <= _WHOLE_ANSWERED_CHARS else cut_at_break(words, _ANSWERED_CHARS)
     goes_on = " …" if len(opening) < len(words) else ""
-    ending = (
-        _quote_question(statement, _ANSWERED_QUESTION_CHARS) if statement.is_reply else answered_at(answer)
-    )
+    ending = _quote_question(statement, _ANSWERED_QUESTION_CHARS) if statement.is_reply else end
     head = f"[{statement.index}] {opening.strip()}{goes_on}{ending}"
     rules = [rule for rule in found if rule not in said and rule not in opening]
     rest = [line.strip() for line in words[len(opening) :].split("\n")[:_MOST_LINES] if line.strip()]

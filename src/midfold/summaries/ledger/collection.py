@@ -9,6 +9,7 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from itertools import islice
 
 from midfold.late_dataclasses import dataclass, field, replace
+from midfold.late_patterns import compile_late
 from midfold.messages import (
     Location,
     Message,
@@ -28,12 +29,13 @@ from midfold.provenance import (
     is_go_ahead,
     is_rules_file,
     main_author,
+    proposal_before,
     question_before,
     segments_at,
     strip_line_numbers,
 )
 from midfold.redact import redact
-from midfold.summaries.ledger.exchanges import ends_turn
+from midfold.summaries.ledger.exchanges import ends_turn, is_wordless
 from midfold.summaries.ledger.plan_steps import PlanReader
 from midfold.summaries.ledger.requests import UserRequest, read_user_message
 from midfold.summaries.ledger.rules import (
@@ -63,6 +65,8 @@ _RECENT_RULES = 60
 LONG_CHARS = 50_000
 """Nothing is remembered that would be a copy of a longer text."""
 _SHORTEST_RULING_ANSWER = 24
+_LOCAL_COMMAND = compile_late(r"\s*<(?:bash|shell|terminal|local-command)-input>")
+"""what a client writes around a command that a person ran beside the conversation"""
 
 
 @dataclass(slots=True, repr=False)  # the messages' own texts are in it, secrets and all
@@ -266,10 +270,13 @@ class _Reader:
         # What a person says in several messages stands before the model together: it takes up all or none.
         if request.words and takes_back(request.words.text):
             self.rules = [rule for rule in self.rules if rule.index != self.last_spoken]
+        if _LOCAL_COMMAND.match(message.text):  # its output follows, and nobody is asked for anything
+            return
         self.last_request, self.last_spoken = index, number
         self.rules = [it for it in self.rules if it.index == number or not is_lifted(it.text, words.text)]
-        question = self.redact(question) if question else ""
         is_reply = bool(question) or is_go_ahead(words.text)
+        question = question or (proposal_before(self.messages, index) if is_reply else "")
+        question = self.redact(question) if question else ""
         self.statements.append(Statement(number, "user", words, question=question, is_reply=is_reply))
 
     def _is_taken_up(self, index: int) -> bool:
@@ -290,6 +297,7 @@ class _Reader:
             if main_author(segments_at(self.messages, index)) is Author.SUMMARY:
                 author = Author.SUMMARY
             is_final = author is Author.MODEL and ends_turn(self.messages, index, self.protocol)
+            is_final = is_final and not is_wordless(said)
             self.statements.append(Statement(self.numbers[index], role, words, author, is_final=is_final))
         if command:
             self._read_command(index, command)

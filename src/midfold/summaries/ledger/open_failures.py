@@ -54,6 +54,16 @@ _DENIED = compile_late(
     r"not found|not recognized|no se reconoce|ObjectNotFound|CommandNotFound|[Pp]ermission ?[Dd]enied|EACCES"
     r"|[Ss]andbox|not permitted|No such (?:command|device)|WinError 2|not installed|未找到命令",
 )
+_RUN = compile_late(
+    r"\b(?:re-?run|run|execute|verify|check|ensure|confirm|pass(?:es)?)\b|运行|执行|验证|実行|確認|실행|확인"
+    r"|\b(?:ausführen|prüfen|exécuter|vérifier|ejecutar|comprobar|verificar|запустить|проверить)\b",
+    re.IGNORECASE,
+)
+_MAKE = compile_late(
+    r"\b(?:write|add|create|implement|update|fix|extend|refactor)\b|编写|添加|作成|追加|실장|작성|추가",
+    re.IGNORECASE,
+)
+"""what a run does not do"""
 _LASTING = (Aim.TEST, Aim.BUILD, Aim.INSTALL, Aim.PUBLISH)
 _SHORTEST_NAME = 5
 _NEVER_WORKED = 2
@@ -181,6 +191,11 @@ class Course:
         else:
             patience = max(_LONG_AGO_ACTIONS, len(self.actions) * _LONG_AGO_PART)
         return later > patience or (asked >= _MOVED_ON_REQUESTS and later > _SLIP_ACTIONS)
+
+    def is_done(self, index: int, text: str) -> bool:
+        """Whether all that a step of message `index` is to run has passed since."""
+        aims = _aims_of(text) if _RUN.search(text) and not _MAKE.search(text) else []
+        return bool(aims) and all(self.met_aims.get(aim, -1) > index for aim in aims)
 
     def _newest_claim(self, failure: BrokenRun) -> int:
         """Return the newest word of the model that what failed is well: all of its kind, or it by name."""

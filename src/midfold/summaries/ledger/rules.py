@@ -47,6 +47,11 @@ _RULE_LIST = compile_late(
     r"|规则|要求|约束|规范|ルール|条件|制約|규칙|요구|조건",
     re.IGNORECASE,
 )
+_ASKED_FOR = frozenset({"details", "conditions", "requirements"})
+_ASKING = compile_late(
+    r"\b(?:provide|share|send|tell|show|list|explain|what|which|find|get)\b", re.IGNORECASE
+)
+"""how a person asks for details, rather than giving them"""
 _TO_DO_LIST = compile_late(
     r"\b(?:address|fix|tackle|resolve|items?|issues?|todos?|to-dos?|steps?|changes|comments|findings)\b[^\n]{0,80}:\s*$",
     re.IGNORECASE,
@@ -258,7 +263,8 @@ def _weigh_list(line: str) -> float:
     if line.startswith("#") or line.rstrip("*_ ").endswith((":", "：")):
         if _TO_DO_LIST.search(line):
             return _TO_DO
-        return _LISTED if _RULE_LIST.search(line) else 0.0
+        named = _RULE_LIST.search(line)
+        return _LISTED if named and not (named[0].lower() in _ASKED_FOR and _ASKING.search(line)) else 0.0
     return 0.0
 
 

@@ -7,7 +7,7 @@ from itertools import chain
 from midfold.late_dataclasses import dataclass, field, replace
 from midfold.provenance import Author
 from midfold.summaries.ledger.commands import SCRIPT_RUNNERS
-from midfold.summaries.ledger.exchanges import Exchanges
+from midfold.summaries.ledger.exchanges import Exchanges, is_cancelled
 from midfold.summaries.ledger.invocations import Aim, Invocation, RunEnd
 from midfold.summaries.ledger.open_failures import BrokenRun, Course
 from midfold.summaries.ledger.words import (
@@ -197,7 +197,8 @@ class Ledger:
         return Exchanges.of(
             {each.index: each.text for each in people},
             replies=(each.index for each in people if each.is_reply),
-            finals=(each.index for each in said if each.is_final),
+            finals=(each.index for each in said if each.is_final and not is_cancelled(each.text)),
+            cancellations=(each.index for each in said if each.is_final and is_cancelled(each.text)),
         )
 
     @cached_property
