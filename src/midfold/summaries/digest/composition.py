@@ -26,9 +26,8 @@ from midfold.summaries.digest.kept import as_kept
 from midfold.summaries.digest.quotations import quote_words
 from midfold.summaries.digest.requests import quote_requests
 from midfold.summaries.digest.results import ResultQuotes
-from midfold.summaries.ledger.commands import SCRIPT_RUNNERS
 from midfold.summaries.ledger.file_states import FileState, live_lines, trace_files
-from midfold.summaries.ledger.invocations import Aim, RunEnd
+from midfold.summaries.ledger.invocations import SCRIPT_RUNNERS, Aim, RunEnd
 from midfold.summaries.ledger.pending import find_pending
 from midfold.summaries.ledger.values import FINISHED, Action, Ledger, Rule, ToolRun
 from midfold.summaries.ledger.words import LEAST_LINES

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from midfold.late_patterns import compile_late
-from midfold.summaries.ledger.invocations import Aim, Invocation
+from midfold.summaries.ledger.invocations import SCRIPT_RUNNERS, SHELLS, Aim, Invocation
 from midfold.summaries.ledger.shell import ShellCommand, read_commands, without_leads
 
 # Words before a program that run it in some environment, and options of theirs that take a value.
@@ -18,7 +18,6 @@ _RUN_TOOLS = frozenset(
     {"uv", "poetry", "pipenv", "pdm", "hatch", "rye", "conda", "bundle", "npm", "pnpm", "yarn"}
 )
 _RUN_WORDS = {"run": ("npm", "pnpm", "yarn"), "exec": (), "dlx": ()}
-_SHELLS = frozenset({"bash", "sh", "zsh", "dash"})
 _SHELL_SCRIPT = compile_late(r"-\w{0,3}c")
 _VALUE_OPTIONS_WORDS = """
     -C --prefix --cwd --dir --manifest-path --project --with --extra --python --group -n --config -c -o
@@ -36,7 +35,6 @@ _SUBCOMMANDS_WORDS = """
     systemctl conda
 """
 _SUBCOMMANDS = frozenset(_SUBCOMMANDS_WORDS.split())
-SCRIPT_RUNNERS = frozenset({"python", "node", "ruby", "perl", "php", "deno", "tsx", "ts-node", *_SHELLS})
 _TRIVIAL_WORDS = """
     cd export set source . echo printf sleep mkdir pushd popd true false exit wait trap unset ulimit :
     Write-Host Set-Location clear date pwd env printenv chcp
@@ -117,7 +115,7 @@ def read_invocations(text: str, commands: Sequence[ShellCommand], digest: str) -
 def _unnest(commands: Sequence[ShellCommand]) -> Iterator[ShellCommand]:
     """Yield commands, and in place of a shell that is given a script the commands of that."""
     for command in commands:
-        if _SHELLS.isdisjoint(command.words):
+        if SHELLS.isdisjoint(command.words):
             yield command
             continue
         words = _find_program(without_leads(command.words))
@@ -207,7 +205,7 @@ def _find_program(words: list[str]) -> list[str]:
             words = _skip_options(words[2:])
         elif _VERSION.sub("", first) == "python" and second == "-m":
             words = words[2:]
-        elif first in _SHELLS and _SHELL_SCRIPT.fullmatch(second):
+        elif first in SHELLS and _SHELL_SCRIPT.fullmatch(second):
             words = without_leads(words[2:])
             if words and words[0] == "cd":
                 return []  # the words of the line after it follow as commands of their own

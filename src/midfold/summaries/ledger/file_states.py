@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 
 from midfold.late_dataclasses import dataclass, field
 from midfold.late_patterns import compile_late
-from midfold.summaries.ledger.folders import Folders, is_absolute, place_of
+from midfold.summaries.ledger.folders import Folders, is_absolute
 from midfold.summaries.ledger.shell import EVERYTHING, RESET, last_name
 from midfold.summaries.ledger.values import Action, ToolRun
 
@@ -59,13 +59,13 @@ class FileState:
 
 def trace_files(actions: Sequence[Action]) -> list[FileState]:
     """Follow each file through the actions, in the order of the first that touched it."""
-    folders = Folders.of(actions)
+    folders = Folders.of([(_place_of(each), (*each.run.changes, *each.run.reads)) for each in actions])
     touched = [(*action.run.changes, *action.run.drafts, *action.run.reads) for action in actions]
     names = _join_paths(
         [
             path
             for action, paths in zip(actions, touched, strict=True)
-            for path in folders.place(action, paths).values()
+            for path in folders.place(_place_of(action), paths).values()
         ],
         folders,
     )
@@ -76,7 +76,7 @@ def trace_files(actions: Sequence[Action]) -> list[FileState]:
         run = action.run
         changes = (*run.changes, *_find_applied(run, drafts)) if run.has_changed else run.changes
         drafts.update(dict.fromkeys(map(last_name, run.changes), run.drafts) if run.drafts else {})
-        for path, full in folders.place(action, (*changes, *run.reads)).items():
+        for path, full in folders.place(_place_of(action), (*changes, *run.reads)).items():
             name = names.get(full, full)
             state = states.setdefault(name, FileState(name))
             state.positions.append(position)
@@ -85,6 +85,11 @@ def trace_files(actions: Sequence[Action]) -> list[FileState]:
                 state.changed.append(position)
         undoing.read(position, action)
     return list(states.values())
+
+
+def _place_of(action: Action) -> str:
+    """Return the folder that a command goes to first."""
+    return action.run.invocations[-1].place.rstrip("/\\")
 
 
 def _find_applied(run: ToolRun, drafts: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
@@ -132,7 +137,7 @@ class _Undoing:
     def read(self, position: int, action: Action) -> None:
         """Take note of what an action committed, staged, pushed or undid."""
         run = action.run
-        if is_absolute(place := place_of(action)):
+        if is_absolute(place := _place_of(action)):
             self.folders.now = place
         if not run.has_changed:
             return
@@ -162,7 +167,7 @@ class _Undoing:
 
     def _undo(self, undone: Mapping[str, str], action: Action, kept: int) -> None:
         committed = self.commits[-1] if self.commits else -1
-        for target, fate in self.folders.place(action, undone).items():
+        for target, fate in self.folders.place(_place_of(action), undone).items():
             said = undone[target]
             if target in EVERYTHING:
                 after = kept if said == RESET else max(committed, self.staged if said == _REVERTED else -1)

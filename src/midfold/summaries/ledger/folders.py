@@ -4,7 +4,6 @@ from collections.abc import Iterable, Sequence
 
 from midfold.late_dataclasses import dataclass, field
 from midfold.late_patterns import compile_late
-from midfold.summaries.ledger.values import Action
 
 _ABSOLUTE = compile_late(r"[/~]|[A-Za-z]:[/\\]")
 
@@ -19,18 +18,18 @@ class Folders:
     """where the last command went"""
 
     @classmethod
-    def of(cls, actions: Sequence[Action]) -> "Folders":
-        """Find the folder of the work: the one that most commands went to.
+    def of(cls, actions: Sequence[tuple[str, Sequence[str]]]) -> "Folders":
+        """Find the folder of the work in where actions went and which files they named: most went there.
 
         One that was visited late is another place, where files of a place besides it have been named before.
         """
         visits: dict[str, list[int]] = {}
         named: list[str] = []
         first_relative = len(actions)
-        for position, action in enumerate(actions):
-            if is_absolute(place := place_of(action)):
+        for position, (place, paths) in enumerate(actions):
+            if is_absolute(place):
                 visits.setdefault(place, []).append(position)
-            for path in (*action.run.changes, *action.run.reads):
+            for path in paths:
                 if is_absolute(path):
                     named.append(path)
                 elif not place:
@@ -44,9 +43,8 @@ class Folders:
         home = max(homes, key=lambda each: len(visits[each]), default="")
         return cls(home, frozenset(each for each in visits if not (home and _is_within(each, home))))
 
-    def place(self, action: Action, paths: Iterable[str]) -> dict[str, str]:
-        """Say for each path of an action where the file is; one in the folder of the work stays as it is."""
-        folder = place_of(action)
+    def place(self, folder: str, paths: Iterable[str]) -> dict[str, str]:
+        """Say for each path of a command in a folder where the file is; in that of the work it stays."""
         if not folder or folder == self.home or folder.startswith("."):
             return {path: path for path in paths}
         sign = "\\" if "\\" in folder else "/"
@@ -66,11 +64,6 @@ class Folders:
         if is_at_home:
             return not is_absolute(path) or _is_within(path, min(self.now, self.home, key=len))
         return is_absolute(path) and _is_within(path, self.now)
-
-
-def place_of(action: Action) -> str:
-    """Return the folder that a command goes to first."""
-    return action.run.invocations[-1].place.rstrip("/\\")
 
 
 def is_absolute(path: str) -> bool:

@@ -10,6 +10,10 @@ from midfold.late_dataclasses import dataclass, field
 
 _EVERYTHING = frozenset({".", "./...", "...", "./", "all", "tests", "tests/", "test", "test/", "src", "src/"})
 
+SHELLS = frozenset({"bash", "sh", "zsh", "dash"})
+SCRIPT_RUNNERS = frozenset({"python", "node", "ruby", "perl", "php", "deno", "tsx", "ts-node", *SHELLS})
+"""programs that run a script; one that was made to find something out is over with the next"""
+
 
 class Aim(StrEnum):
     """The end to which a program is run, where that concerns the whole work."""

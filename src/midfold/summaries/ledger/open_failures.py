@@ -12,7 +12,6 @@ from operator import itemgetter
 from midfold.late_dataclasses import dataclass, field
 from midfold.late_patterns import AnyPattern, compile_late
 from midfold.summaries.ledger.invocations import Aim, Invocation, RunEnd, is_same_place
-from midfold.summaries.ledger.shell import is_path
 from midfold.summaries.tool_calls.families import family_of
 from midfold.summaries.tool_calls.output import find_names
 
@@ -163,7 +162,7 @@ class Course:
             and tried.program == failure.tool
             and family_of(failure.tool) in _ANY_FAMILY
             and between < _SLIP_ACTIONS
-            and not any(map(is_path, tried.targets))
+            and not any("/" in target or "." in target for target in tried.targets)
         )
 
     def has_lapsed(self, failure: BrokenRun) -> bool:

@@ -29,7 +29,7 @@ _FILTERS = frozenset({"grep", "egrep", "rg", "awk", "sed", "wc", "sort", "uniq",
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class CallEnding:
     """How a call ended, and what went wrong; `has_failed` is what its output looks like."""
 
     end: RunEnd
@@ -64,10 +64,10 @@ def read_ending(
     kind: str,
     commands: Sequence[ShellCommand],
     invocation: Invocation,
-) -> Ending:
+) -> CallEnding:
     """Read the end of a call of this kind, of which `invocation` is the decisive one."""
     if result is None:
-        return Ending(RunEnd.UNCLEAR, (), has_failed=False)
+        return CallEnding(RunEnd.UNCLEAR, (), has_failed=False)
     commands = [command for command in commands if command.words]
     failures = _failures(call, result, output)
     has_failed = bool(failures) or result.is_error
@@ -76,15 +76,15 @@ def read_ending(
     if invocation.aim in (Aim.TEST, Aim.LINT):
         is_piped = bool(commands) and commands[-1].is_piped
         if is_piped or (read_outcome(output).exit_code is None and end is not RunEnd.PASSED):
-            ending = Ending(end, failures, has_failed)
+            ending = CallEnding(end, failures, has_failed)
             return _without_proof(_hear_verdict(ending, output, invocation.program), commands, output)
     if kind in ("edit", "write") and not has_failed and (why := _find_refusal(output)):
-        return Ending(RunEnd.FAILED, (why,), has_failed=True)
+        return CallEnding(RunEnd.FAILED, (why,), has_failed=True)
     if end is RunEnd.LOOKED and not find_failures(read_outcome(output).text, 1):
-        return Ending(end, (), has_failed=False)  # it found nothing, or a difference
+        return CallEnding(end, (), has_failed=False)  # it found nothing, or a difference
     if has_failed and not _WAITS.isdisjoint(call.name.lower().split("_")) and _TIMED_OUT.search(output):
-        return Ending(RunEnd.UNCLEAR, (), has_failed=False)  # others are not done yet
-    return _without_proof(Ending(end, failures, has_failed), commands, output)
+        return CallEnding(RunEnd.UNCLEAR, (), has_failed=False)  # others are not done yet
+    return _without_proof(CallEnding(end, failures, has_failed), commands, output)
 
 
 def _find_refusal(output: str) -> str:
@@ -93,25 +93,25 @@ def _find_refusal(output: str) -> str:
     return first.strip() if _UNDONE.search(first) else ""
 
 
-def _without_proof(ending: Ending, commands: Sequence[ShellCommand], output: str) -> Ending:
+def _without_proof(ending: CallEnding, commands: Sequence[ShellCommand], output: str) -> CallEnding:
     is_unproven = ending.end is RunEnd.PASSED and not ending.is_told and _proves_nothing(commands, output)
     return replace(ending, end=RunEnd.UNCLEAR) if is_unproven else ending
 
 
-def _hear_verdict(ending: Ending, output: str, program: str) -> Ending:
+def _hear_verdict(ending: CallEnding, output: str, program: str) -> CallEnding:
     """Believe the summary of tests where the status is that of a filter, or tells nothing."""
     text = read_outcome(output).text
     verdict = read_verdict(text)
     if verdict and ending.end is not RunEnd.FAILED:
-        return Ending(RunEnd.PASSED, (), has_failed=False, is_told=True)
+        return CallEnding(RunEnd.PASSED, (), has_failed=False, is_told=True)
     if verdict is False and ending.end is not RunEnd.REFUSED:
         failures = ending.failures or tuple(find_failures(text, _MOST_FAILURES))
-        return Ending(RunEnd.FAILED, failures, has_failed=True)
+        return CallEnding(RunEnd.FAILED, failures, has_failed=True)
     missing = (_MISSING.search(line) for line in ending.failures[:1])
     if any(found and program.startswith(found[1] or found[2]) for found in missing):
         return replace(ending, end=RunEnd.FAILED)
     if ending.end is RunEnd.LOOKED and not find_failures(text, 1):
-        return Ending(ending.end, (), has_failed=False)
+        return CallEnding(ending.end, (), has_failed=False)
     return ending
 
 

@@ -6,9 +6,8 @@ from itertools import chain
 
 from midfold.late_dataclasses import dataclass, field, replace
 from midfold.provenance import Author
-from midfold.summaries.ledger.commands import SCRIPT_RUNNERS
 from midfold.summaries.ledger.exchanges import Exchanges, is_cancelled
-from midfold.summaries.ledger.invocations import Aim, Invocation, RunEnd
+from midfold.summaries.ledger.invocations import SCRIPT_RUNNERS, Aim, Invocation, RunEnd
 from midfold.summaries.ledger.open_failures import BrokenRun, Course
 from midfold.summaries.ledger.words import (
     LEAST_LINES,
