@@ -66,7 +66,7 @@ class Fold:
             entry.weight = head
             for unit, weight in zip(entry.units, units, strict=True):
                 unit.weight = weight
-        weigh_use(self.entries, weights)
+        weigh_use(self.entries, weights, room_bytes=self.size)
         text = fill_digest(
             self.entries,
             count_text=lambda said: int(cost(said) / BYTES_PER_TOKEN),
@@ -199,7 +199,7 @@ def record(
         written.append((entries, text))
         return text
 
-    unweighed = patch.object(sources, "weigh_use", lambda _: None)
+    unweighed = patch.object(sources, "weigh_use", lambda _, **__: None)
     with unweighed, patch.object(draft, "fill_digest", fill):
         outcome = fold_by_digest(conversation, ceiling)
     summary = outcome.summary or ""

@@ -156,7 +156,7 @@ def gather_sources(job: SummaryJob, *, choose_rules: ChooseRules | None = None) 
         replaced={line for action in ledger.actions for line in action.run.removed} if earlier else (),
     )
     weigh_surprise(merged)
-    weigh_use(merged)
+    weigh_use(merged, room_bytes=job.body_tokens * _BYTES_PER_TOKEN)
     merged = corrections.filter_entries(merged) if corrections else merged
     return Sources(ledger, pins, focus_on(merged, job.focus) if job.focus else merged, corrections)
 

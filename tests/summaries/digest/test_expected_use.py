@@ -57,3 +57,10 @@ def test_the_learnt_weights_name_every_kind_that_there_is():
     assert set(learnt.factors) == set(Trait)
     assert learnt.factors[Trait.OTHER] == 1.0
     assert learnt.named > 0
+
+
+def test_small_notes_have_better_things_to_tell_than_what_was_looked_at():
+    looks = [DigestEntry(EntryKind.ACTION, 1, "[1] Grep: tide", 8.0, is_look=True) for _ in range(2)]
+    for look, room in zip(looks, (1_500, 60_000), strict=True):
+        weigh_use([look], weights(), room_bytes=room)
+    assert looks[0].weight < looks[1].weight == 8.0

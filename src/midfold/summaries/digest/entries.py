@@ -142,6 +142,7 @@ class Trait(StrEnum):
     READ_FILE = "read_file"
     CAUSE = "cause"
     REPORTED = "reported"
+    ASIDE = "aside"
     NAME = "name"
 
 

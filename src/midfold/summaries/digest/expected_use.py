@@ -5,8 +5,9 @@ worth; one that is quoted is listed no more. The numbers are fitted by `scripts/
 """
 
 from collections.abc import Container, Iterable, Iterator, Sequence
+from math import inf
 
-from midfold.summaries.digest.entries import MUST, DigestEntry, EntryKind, Unit
+from midfold.summaries.digest.entries import MUST, DigestEntry, EntryKind, Trait, Unit
 from midfold.summaries.digest.weights import EntryWeights, entry_weights
 from midfold.summaries.ledger.name_uses import list_words
 
@@ -14,14 +15,21 @@ _FIRM = MUST / 1000
 """What weighs more is kept anyway."""
 _LEAST_PER_CHAR = 0.005
 """A line that weighs less for its size is never quoted, whatever it names."""
+_FULL_NOTES_BYTES = 6_000
 _MARK = "~.~.~"
 """what no line has, and no name is"""
 
 
-def weigh_use(entries: Sequence[DigestEntry], weights: EntryWeights | None = None) -> None:
-    """Weigh heads and units by what was learnt of their like, and by the names in them."""
+def weigh_use(
+    entries: Sequence[DigestEntry], weights: EntryWeights | None = None, *, room_bytes: float = inf
+) -> None:
+    """Weigh heads and units by what was learnt of their like, and by the names in them.
+
+    Small notes have better things to tell than what was looked at without anything to say of it.
+    """
     weights = weights or entry_weights()
-    factors, named = weights.factors, weights.named
+    named, looked = weights.named, weights.factors[Trait.LOOK] * min(1.0, room_bytes / _FULL_NOTES_BYTES)
+    factors = {**weights.factors, Trait.LOOK: looked}
     worths = {
         unit.text: unit.weight for entry in entries if entry.kind is EntryKind.NAMES for unit in entry.units
     }

@@ -289,6 +289,8 @@ def _quote(
     standing: float,
 ) -> DigestEntry:
     index, is_final = statement.index, statement.is_told
+    trait = Trait.OTHER if is_final else Trait.ASIDE
+    trait = trait if statement.author is Author.MODEL else Trait.REPORTED
     by_kind = [factors.of_words(index, decides=it, is_final=is_final) for it in (False, True)]
     weights = [each[1] * by_kind[each[2]] * standing * tone for each, tone in zip(news, tones, strict=True)]
     units = [
@@ -297,7 +299,7 @@ def _quote(
             _SENTENCE_WEIGHT * weight,
             is_conclusion=tone is Tone.STATES and (is_final or (decides and part >= _CONCLUDING)),
             lead=lead,
-            trait=Trait.OTHER if statement.author is Author.MODEL else Trait.REPORTED,
+            trait=trait,
         )
         for (text, _, decides, tone, lead), weight, part in zip(news, weights, tones, strict=True)
     ]
