@@ -205,6 +205,11 @@ def test_replace_changes_a_copy(module, classes):
         module.replace(value, other=1)
 
 
+def test_a_copy_with_changes_is_made_as_python_3_13_asks_for_it():
+    value = make(LATE)[0]("a")
+    assert value.__replace__(count=1) == type(value)("a", 1)
+
+
 def test_a_standard_dataclass_may_extend_one(classes):
     base = classes[0]
 

@@ -172,7 +172,7 @@ def _remake(cls: type, own: _Fields, flags: Mapping[str, bool]) -> type:
 
 def _methods(fields: _Fields, flags: Mapping[str, bool]) -> dict[str, object]:
     """Return the methods that need no compiling."""
-    methods: dict[str, object] = {}
+    methods: dict[str, object] = {"__replace__": _replace}  # for `copy.replace` of Python 3.13
     values_of = _getter([name for name, each in fields.items() if each.compare])
     if flags["repr"]:
         methods["__repr__"] = _represent
