@@ -306,3 +306,12 @@ def test_lines_weigh_more_where_few_files_were_changed():
         return entries[0].units[0].weight
 
     assert weigh(1) > weigh(3) > weigh(6) == weigh(9)
+
+
+def test_a_piece_of_a_statement_is_not_bought_before_the_lines_around_it():
+    code = "night_rate = rates\n    .base_rate\n    .find_or(default_rate)"
+    messages = call(1, "Edit", "ok", file_path="/app/rates.py", old_string="pass", new_string=code)
+    ledger = collect(messages, range(len(messages)), pair_calls(messages), redact=str)
+    [entry] = compose(ledger, pins=(), factors=WeightFactors(), most_lines=20)
+    density = {unit.text: unit.weight / len(unit.text) for unit in entry.units}
+    assert density[".base_rate"] < density["night_rate = rates"]

@@ -36,6 +36,8 @@ _COMMITTED = 6.0
 """for the line that tells of a commit"""
 _RECORD, _RECORD_FIELDS = 2.5, 8
 """for the first fields of an object that a tool of the work's own gave back"""
+_PIECE, _PIECE_CHARS = 0.3, 16
+"""for what is so short that it is a piece of the lines around it"""
 _DEFINED = 2.0
 """for a line of an edit that gives something a name"""
 _COMMENT = compile_late(r"#(?![!a-z])|//|/\*|\*\s|--\s|<!--")
@@ -192,6 +194,7 @@ class ResultQuotes:
                 self.seen.add(line)
                 by_position = _CONTENT_WEIGHT if number <= _FIRST_CONTENT_LINES else _LATER_CONTENT_WEIGHT
                 defines = DEFINITION.match(line) is not None
+                by_position *= _PIECE if len(line) < _PIECE_CHARS else 1.0
                 by_position *= _DEFINED if defines else _REMARKED if is_comment else 1.0
                 yield Unit(line, by_position * weight * factor, index, is_conclusion=defines)
 
