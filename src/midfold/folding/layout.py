@@ -78,10 +78,12 @@ def lay_out(
     *,
     key: bytes = b"",
     has_folded: bool = False,
+    notes: str = "",
 ) -> Layout:
     """Measure a conversation once; all questions about it are answered from this.
 
     `key` is the conversation's, by which a summary of ours is known; `has_folded` says that there is one.
+    `notes` are those on folded messages that do not stand in the list.
     """
     pairing = pair_calls(messages)
     lead = count_leading_system(messages)
@@ -92,7 +94,7 @@ def lay_out(
         is_fenced = messages[newest].text.startswith(prompts.SUMMARY_MARKER)
         newest, summary = (None, summary) if is_fenced else (newest, None)
     previous = _read_previous(messages, summary, key, has_folded=has_folded)
-    protocol = find_protocol(messages, told=told_calls(previous or ""))
+    protocol = find_protocol(messages, told=told_calls(previous or notes))
     cuts = _without_outputs(legal_cuts(messages, pairing), protocol)
     asked = _find_asked(messages, protocol.observations, summary, newest)
     folded_before = read_folded_numbers(previous or "")

@@ -31,7 +31,7 @@ from midfold.summaries.ledger.open_failures import BrokenRun, Course
 from midfold.summaries.ledger.pending import is_taken_up
 from midfold.summaries.ledger.rules import is_lifted
 from midfold.summaries.ledger.shell import read_commands
-from midfold.summaries.ledger.text_commands import told_calls
+from midfold.summaries.ledger.text_commands import CommandProtocol, told_calls
 from midfold.summaries.ledger.values import Ledger, Rule
 from midfold.summaries.sections import CORRECTIONS_HEADING
 
@@ -76,6 +76,8 @@ class SummaryJob:
     window_tokens: int | None = None
     """what the summariser can take, as far as that is known"""
     is_manual: bool = False
+    protocol: CommandProtocol | None = None
+    """which messages are output of commands in words; found among `messages` where it is not known"""
     readings: "dict[tuple[int, ...], TurnFacts]" = field(default_factory=dict)
     """what was read by earlier passes of the same compression, by the turns that they folded"""
 
@@ -202,6 +204,7 @@ def _read(job: SummaryJob, indices: Sequence[int], told: Container[str]) -> Ledg
         cache=job.ledger_cache,
         numbers=job.numbers,
         told=told,
+        protocol=job.protocol,
     )
 
 

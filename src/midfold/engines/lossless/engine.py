@@ -140,7 +140,7 @@ class LosslessEngine(ContextCompressor):
         messages = [run.messages[index] for index in layers.rest]
         sizes = [run.sizes[index] for index in layers.rest]
         inner = CompressionJob(
-            layout=lay_out(messages, sizes, run.policy),
+            layout=lay_out(messages, sizes, run.policy, notes=layers.join_notes()),
             policy=run.policy,
             count=reader.count,
             state=run.state,

@@ -37,7 +37,7 @@ from midfold.folding import (
 )
 from midfold.late_dataclasses import dataclass, field, replace
 from midfold.messages import Message, MessageDigest, is_request, own_digest
-from midfold.summaries import DIGEST, Retention, SummaryJob, carry_on
+from midfold.summaries import DIGEST, CommandProtocol, Retention, SummaryJob, carry_on
 from midfold.summaries.digest import KeptMessages
 from midfold.summaries.ledger import LedgerCache
 
@@ -240,6 +240,7 @@ def _blank_job(job: LosslessJob, plan: FoldPlan) -> SummaryJob:
         focus=inner.focus,
         window_tokens=policy.summarizer_window,
         is_manual=inner.is_manual,
+        protocol=CommandProtocol(layout.observations),
     )
 
 

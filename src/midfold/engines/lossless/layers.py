@@ -41,6 +41,10 @@ class Layers:
     standing: str = ""
     """what the frame says of the whole conversation"""
 
+    def join_notes(self) -> str:
+        """Return all that is said of folded messages."""
+        return "\n".join([self.standing, *(placed.node.body for placed in self.nodes)])
+
 
 def read_layers(messages: Sequence[Message], sizes: Sequence[int], key: bytes, head: int) -> Layers:
     """Take a list apart.

@@ -10,7 +10,7 @@ _SHORT_TASK_CHARS, _CHARS_PER_TOKEN = 200, 4
 
 def quote_task(job: CompressionJob) -> str:
     """Quote what was asked last, under a ceiling only its first words: the request follows the summaries."""
-    task = job.redact(active_task(job.layout.messages))
+    task = job.redact(active_task(job.layout.messages, observations=job.layout.observations))
     if not job.has_ceiling:
         return task
     most_chars = int(job.policy.target_tokens * _TASK_PART * _CHARS_PER_TOKEN)

@@ -129,6 +129,7 @@ class NodeWriter:
             body_tokens=budget_tokens,
             model_tokens=budget_tokens,
             readings={},
+            protocol=self.job.protocol and self.job.protocol.of_part(span.start, span.stop),
         )
 
     def _draft(

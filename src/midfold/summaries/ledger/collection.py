@@ -177,12 +177,13 @@ def collect(
     cache: LedgerCache | None = None,
     numbers: Sequence[int] | None = None,
     told: Container[str] = (),
+    protocol: CommandProtocol | None = None,
 ) -> Ledger:
     """Read the messages at `indices` into a ledger; what is in `cache` is not read again.
 
     `numbers` are what the messages are known by where that is not their index in the list: after a fold, a
     message keeps the number it had in the whole conversation. `told` names the calls that the notes of an
-    earlier fold tell of.
+    earlier fold tell of. `protocol` is that of the messages, where it is known.
     """
     reader = _Reader(
         messages,
@@ -191,7 +192,7 @@ def collect(
         redact,
         cache or LedgerCache(),
         numbers or range(len(messages)),
-        find_protocol(messages, told=told),
+        protocol or find_protocol(messages, told=told),
     )
     for index in indices:
         reader.read(index)

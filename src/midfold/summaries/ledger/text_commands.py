@@ -62,6 +62,11 @@ class CommandProtocol:
         """Whether a model's message gives a command, be it one that nothing has answered yet."""
         return bool(self.observations) and _find_command(text) is not None
 
+    def of_part(self, start: int, stop: int) -> "CommandProtocol":
+        """Return it for the messages from `start` to `stop` alone."""
+        inside = (index for index in self.observations if start <= index < stop)
+        return CommandProtocol(frozenset(index - start for index in inside))
+
     def split(self, index: int, text: str) -> tuple[str, ToolCall | None]:
         """Part a model's message into its words and the call it made in them."""
         if index + 1 in self.observations:
