@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
-from midfold.engines.lossless import HistoryNumbers
 from midfold.errors import MidfoldError, SessionNotFound
 from midfold.folding import CompressionPolicy, list_notes
 from midfold.late_dataclasses import dataclass, field
@@ -74,13 +73,15 @@ class SessionTools:
 
     def _show_hits(self, hits: Sequence[Hit]) -> list[Json]:
         """Show what was found; `message` is the number by which `expand` shows it."""
-        numbers: dict[str, HistoryNumbers] = {}
-        shown = []
+        by_conversation: dict[str, list[Hit]] = {}
         for hit in hits:
-            known = numbers.setdefault(hit.conversation_id, HistoryNumbers(self.store, hit.session_id))
-            is_said = hit.origin is not Origin.SUMMARY
-            shown.append(_show_hit(hit, known.find(hit.session_id, hit.seq) if is_said else None))
-        return shown
+            if hit.origin is not Origin.SUMMARY:
+                by_conversation.setdefault(hit.conversation_id, []).append(hit)
+        numbers: dict[tuple[str, int], int | None] = {}
+        for same in by_conversation.values():
+            written = [(hit.session_id, hit.seq) for hit in same]
+            numbers |= zip(written, self.store.find_numbers(written[0][0], written), strict=True)
+        return [_show_hit(hit, numbers.get((hit.session_id, hit.seq))) for hit in hits]
 
     def describe(self, session: str = LATEST, max_tokens: int = DEFAULT_TOKENS) -> Json:
         """Say what a conversation is: its size, its folds, its notes, and what is pinned in it."""

@@ -148,6 +148,11 @@ class Messages(Protocol):
         """Count what `history` returns, without reading it."""
         ...
 
+    def find_numbers(self, session_id: str, written: Sequence[tuple[str, int]]) -> list[int | None]:
+        """Return under which numbers `history` has messages, each given by its session and its number there;
+        `None` for one that it does not have."""
+        ...
+
 
 class Chains(Protocol):
     """Folds: each ends a session and opens its continuation, until it is taken back."""

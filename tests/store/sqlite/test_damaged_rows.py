@@ -100,7 +100,15 @@ def test_a_hole_is_never_passed_over(path: Path, seqs: tuple[int, ...]) -> None:
 def test_a_page_behind_a_hole_is_the_one_asked_for(path: Path, start: int, stop: int | None) -> None:
     delete_row(path, 7)
     with reopen(path) as store:
-        assert [each.seq for each in store.records("hit", start, stop)] == list(range(COUNT))[start:stop]
+        for records in (store.records("hit", start, stop), store.history("hit", start, stop)):
+            assert [each.seq for each in records] == list(range(COUNT))[start:stop]
+
+
+def test_numbers_behind_a_hole_are_those_of_the_history(path: Path) -> None:
+    delete_row(path, 7)
+    with reopen(path) as store:
+        written = [("hit", seq) for seq in range(COUNT)]
+        assert store.find_numbers("hit", written) == list(range(COUNT))
 
 
 @pytest.mark.parametrize("spoil", [damage, spoil_text])

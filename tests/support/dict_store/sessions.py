@@ -219,3 +219,9 @@ class MessageVerbs(Verbs):
         """Count what `history` returns."""
         with self._lock:
             return len(self._read_history(self._find(session_id)))
+
+    def find_numbers(self, session_id: str, written: Sequence[tuple[str, int]]) -> list[int | None]:
+        """Return under which numbers `history` has messages."""
+        said = self.history(session_id)
+        numbers = {(each.session_id, each.seq): number for number, each in enumerate(said)}
+        return [numbers.get(each) for each in written]

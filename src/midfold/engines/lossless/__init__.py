@@ -6,7 +6,6 @@ the model can look behind any of them with the engine's tools.
 
 from midfold.engines.lossless.engine import LosslessEngine
 from midfold.engines.lossless.flow import LosslessCompression
-from midfold.engines.lossless.history import HistoryNumbers
 from midfold.engines.lossless.nodes import SummaryNode
 
-__all__ = ["HistoryNumbers", "LosslessCompression", "LosslessEngine", "SummaryNode"]
+__all__ = ["LosslessCompression", "LosslessEngine", "SummaryNode"]

@@ -1,6 +1,5 @@
 """Everything that was said in a conversation, as its store has it: read by number, and searched."""
 
-from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
@@ -56,13 +55,6 @@ class HistoryHits(Protocol):
     def hits(self) -> Sequence[HistoryHit]: ...
 
 
-class HistorySession(Protocol):
-    """The record of a session in a store."""
-
-    @property
-    def message_count(self) -> int: ...
-
-
 @runtime_checkable
 class HistoryStore(Protocol):
     """A store that has everything that was said in a conversation, folded or not."""
@@ -76,7 +68,7 @@ class HistoryStore(Protocol):
 class SearchedStore(HistoryStore, Protocol):
     """A store that also finds messages by what they say."""
 
-    def session(self, session_id: str) -> HistorySession: ...
+    def find_numbers(self, session_id: str, written: Sequence[tuple[str, int]]) -> list[int | None]: ...
 
     def search(
         self,
@@ -121,43 +113,3 @@ def read_numbered(store: HistoryStore, session_id: str, spans: Sequence[Span]) -
             for number, (message, record) in enumerate(zip(messages, records, strict=True), span.start)
         ]
     return found
-
-
-@dataclass(slots=True)
-class HistoryNumbers:
-    """Says which number a message has that was written as message `seq` of some session.
-
-    The messages that a session wrote follow one another, so one look at the first of them is enough.
-    """
-
-    store: SearchedStore
-    session_id: str
-    _shifts: dict[str, int] = field(default_factory=dict)
-    """what to add to a `seq`, by session"""
-    _newest: str = ""
-    _start: int = 0
-    """the number of the first message that the newest of these sessions wrote"""
-
-    def find(self, session_id: str, seq: int) -> int | None:
-        """Return the number of a message; `None` where the conversation does not have it."""
-        while session_id not in self._shifts:
-            start = self._end_of_newest()
-            first = next(iter(self.store.history(self.session_id, start, start + 1)), None)
-            if first is None or first.session_id in self._shifts:
-                return None
-            self._shifts[first.session_id] = start - first.seq
-            self._newest, self._start = first.session_id, start
-        return seq + self._shifts[session_id]
-
-    def _end_of_newest(self) -> int:
-        """Return the number behind all that the newest known session wrote and this conversation has."""
-        if not self._newest:
-            return 0
-        written = self.store.session(self._newest).message_count
-        numbers = range(self._start, self._start + written + 1)
-        # A branch has only the beginning of what its parent wrote.
-        return self._start + bisect_left(numbers, True, key=lambda number: not self._is_of_newest(number))
-
-    def _is_of_newest(self, number: int) -> bool:
-        found = self.store.history(self.session_id, number, number + 1)
-        return bool(found) and found[0].session_id == self._newest

@@ -9,7 +9,6 @@ from threading import Lock
 
 from midfold.engines.base import EngineStore
 from midfold.engines.lossless.history import (
-    HistoryNumbers,
     HistoryStore,
     NumberedMessage,
     SearchedMessage,
@@ -42,7 +41,6 @@ class LosslessMemory:
     _saved: dict[str, int] = field(default_factory=dict)
     """the batch of each summary that the store has"""
     _next_batch: int = 0
-    _numbers: HistoryNumbers | None = None
     _lock: Lock = field(default_factory=Lock)
     """one for all copies, since they add to the same batches"""
 
@@ -52,7 +50,7 @@ class LosslessMemory:
         if is_continued:
             self._save()
             return
-        self.graph, self._numbers, self._next_batch = SummaryGraph(), None, 0
+        self.graph, self._next_batch = SummaryGraph(), 0
         self._unsaved.clear()
         self._saved.clear()
         if self.store is not None:
@@ -68,12 +66,11 @@ class LosslessMemory:
             _originals=dict(self._originals),
             _unsaved=dict(self._unsaved),
             _saved=dict(self._saved),
-            _numbers=None,
         )
 
     def forget(self) -> None:
         """Begin another conversation."""
-        self.session_id, self._numbers, self._next_batch = "", None, 0
+        self.session_id, self._next_batch = "", 0
         self.graph = SummaryGraph()
         for known in (self._originals, self._unsaved, self._saved):
             known.clear()
@@ -133,8 +130,7 @@ class LosslessMemory:
             query, session_id=self.session_id, role=role, since=since, until=until, limit=most
         )
         hits = [hit for hit in found.hits if hit.origin is not Origin.SUMMARY]
-        self._numbers = self._numbers or HistoryNumbers(store, self.session_id)
-        numbers = [self._numbers.find(hit.session_id, hit.seq) for hit in hits]
+        numbers = store.find_numbers(self.session_id, [(hit.session_id, hit.seq) for hit in hits])
         return [
             SearchedMessage(number, hit.role, hit.snippet, hit.created_at)
             for number, hit in zip(numbers, hits, strict=True)

@@ -9,6 +9,8 @@ from midfold.store.rows import prepare
 from midfold.store.sqlite.message_rows import append_rows
 from midfold.store.sqlite.records import (
     count_history,
+    find_numbers,
+    number_messages,
     read_damaged_history,
     read_damaged_records,
     read_history,
@@ -82,6 +84,15 @@ class SqliteMessages(TenantStore):
             return self._database.read(count_history, self._tenant, session_id)
         except StoreCorrupt:
             return len(self.history(session_id))
+
+    def find_numbers(self, session_id: str, written: Sequence[tuple[str, int]]) -> list[int | None]:
+        """Return under which numbers `history` has messages, each by its session and its number there."""
+        return self._database.read_around_damage(
+            lambda each: find_numbers(each, self._tenant, session_id, written),
+            lambda each: number_messages(
+                read_whole_history(each, self._tenant, session_id, read_damaged_history), written
+            ),
+        )
 
 
 def _check_end(connection: sqlite3.Connection, tenant: str, session_id: str) -> None:

@@ -10,14 +10,15 @@ from itertools import islice
 from operator import itemgetter
 from typing import Any
 
-from midfold.errors import MidfoldError, SessionNotFound
+from midfold.errors import MidfoldError
 from midfold.messages import Message, Text
 from midfold.store.codec import DAMAGED_TEXT, DamagedRow, read_value
 from midfold.store.rows import MADE, SAID
 from midfold.store.sqlite.checksums import CHECKED_COLUMNS, LOST_CHECKSUM, is_intact
+from midfold.store.sqlite.history_rows import find_pieces, find_sessions
 from midfold.store.sqlite.message_rows import RECORD, RECORDS, MessageRange
 from midfold.store.sqlite.row_scan import UNREADABLE, each_row
-from midfold.store.sqlite.session_rows import SESSION_ROW, SessionRow, find_branch, find_session
+from midfold.store.sqlite.session_rows import SessionRow, find_branch, find_session
 from midfold.store.values import Condition, StoredMessage
 from midfold.wire import DEFAULT_DIALECT, render
 
@@ -45,13 +46,9 @@ _COUNT_HISTORY = """
 """
 
 
-_COUNT_SAID = """
-    SELECT m.session, count(*) FROM sessions s JOIN messages m ON m.tenant = s.tenant AND m.session = s.key
-    WHERE s.tenant = ? AND s.conversation = ? AND m.origin = 'said' GROUP BY m.session
-"""
 _SAID = f"""
     SELECT {RECORD} FROM messages m JOIN sessions s ON s.key = m.session
-    WHERE m.tenant = ? AND m.session = ? AND m.origin = 'said' ORDER BY m.seq LIMIT ? OFFSET ?
+    WHERE m.tenant = ? AND m.session = ? AND m.seq BETWEEN ? AND ? AND m.origin = 'said' ORDER BY m.seq
 """  # noqa: S608 - constants only
 
 
@@ -96,7 +93,7 @@ def read_history(connection: sqlite3.Connection, tenant: str, conversation: str)
 
     A branch begins with what its parent said. Raises `HolesFound`.
     """
-    first, sessions = _find_sessions(connection, tenant, conversation)
+    first, sessions = find_sessions(connection, tenant, conversation)
     taken_over = _read_ranges(connection, tenant, first)[:-1]
     rows = connection.execute(RECORDS, (tenant, first.key, 1 << 60, -1, 0)).fetchall() if taken_over else []
     _check_complete(first.id, rows, taken_over)
@@ -134,23 +131,36 @@ def read_history_part(
 
     Raises `HolesFound`.
     """
-    conversation = find_session(connection, tenant, session_id).conversation
-    first, sessions = _find_sessions(connection, tenant, conversation)
-    if find_branch(connection, tenant, conversation) or len(_read_ranges(connection, tenant, first)) > 1:
+    pieces = find_pieces(connection, tenant, session_id)
+    if pieces is None:
         return read_whole_history(connection, tenant, session_id, read_history)[start:stop]
-    counts = dict(connection.execute(_COUNT_SAID, (tenant, conversation)).fetchall())
     found: list[StoredMessage] = []
-    at = 0
-    for session in sessions:
-        count = counts.get(session.key, 0)
-        low, high = max(0, start - at), count if stop is None else min(count, stop - at)
-        at += count
+    for piece in pieces:
+        low, high = max(start, piece.start), piece.stop if stop is None else min(piece.stop, stop)
         if low < high:
-            rows = connection.execute(_SAID, (tenant, session.key, high - low, low)).fetchall()
+            seqs = (piece.seq(low), piece.seq(high - 1))
+            rows = connection.execute(_SAID, (tenant, piece.session.key, *seqs)).fetchall()
             if len(rows) != high - low:
-                raise HolesFound(f"session {session.id} should say {count:,} messages")
+                raise HolesFound(f"session {piece.session.id} should say {high - low:,} messages here")
             found += [_record(row) for row in rows]
     return found
+
+
+def find_numbers(
+    connection: sqlite3.Connection, tenant: str, session_id: str, written: Sequence[tuple[str, int]]
+) -> list[int | None]:
+    """Return the numbers that messages have in `read_whole_history`, each by its session and number there."""
+    pieces = find_pieces(connection, tenant, session_id)
+    if pieces is None:
+        return number_messages(read_whole_history(connection, tenant, session_id, read_history), written)
+    known = {piece.session.id: piece for piece in pieces}
+    return [known[name].number(seq) if name in known else None for name, seq in written]
+
+
+def number_messages(said: Sequence[StoredMessage], written: Sequence[tuple[str, int]]) -> list[int | None]:
+    """Return the numbers that messages have among all that were said."""
+    numbers = {(each.session_id, each.seq): number for number, each in enumerate(said)}
+    return [numbers.get(each) for each in written]
 
 
 def count_history(connection: sqlite3.Connection, tenant: str, session_id: str) -> int:
@@ -178,7 +188,7 @@ def read_damaged_history(
     connection: sqlite3.Connection, tenant: str, conversation: str
 ) -> list[StoredMessage]:
     """Do what `read_history` does where not every row can be read: each by itself."""
-    first, sessions = _find_sessions(connection, tenant, conversation)
+    first, sessions = find_sessions(connection, tenant, conversation)
     ranges = _read_ranges(connection, tenant, first)[:-1]
     own = [MessageRange(each.key, 0, each.next_seq) for each in sessions]
     said = _read_singly(connection, tenant, first.dialect, own)
@@ -186,21 +196,6 @@ def read_damaged_history(
         *_read_singly(connection, tenant, first.dialect, ranges),
         *(each for each in said if each.origin not in MADE),
     ]
-
-
-def _find_sessions(
-    connection: sqlite3.Connection, tenant: str, conversation: str
-) -> tuple[SessionRow, list[SessionRow]]:
-    """Return the first session of a conversation, and all of them in the order in which they were used."""
-    rows = connection.execute(
-        f"SELECT {SESSION_ROW}, kind FROM sessions WHERE tenant = ? AND conversation = ?"  # noqa: S608
-        " ORDER BY first_position, key",
-        (tenant, conversation),
-    ).fetchall()
-    first = next((SessionRow(*row[:-1]) for row in rows if row[-1] != "continuation"), None)
-    if first is None:
-        raise SessionNotFound(conversation)
-    return first, [SessionRow(*row[:-1]) for row in rows]
 
 
 def _cut(ranges: Sequence[MessageRange], start: int, stop: int | None) -> list[MessageRange]:

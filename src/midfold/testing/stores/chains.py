@@ -115,6 +115,13 @@ def check_expectations(store: Store) -> None:
     refuses(StoreError, lambda: store.undo_continuation(session), "what was not folded is not taken back")
 
 
+def check_numbers(store: Store, session_id: str) -> None:
+    """Every message of a history is found there by where it was written."""
+    written = [(each.session_id, each.seq) for each in store.history(session_id)]
+    numbers = store.find_numbers(session_id, [*written, ("no-such-session", 0), (session_id, 1 << 40)])
+    promise("a message is found by where it was written", numbers == [*range(len(written)), None, None])
+
+
 def check_branches(store: Store) -> None:
     """All that was said stays readable in its order, folded or not, and a branch begins with it."""
     items = transcript(DIALECT, seed=9, turns=12, result_chars=2_000)
@@ -128,6 +135,7 @@ def check_branches(store: Store) -> None:
     middle = [each.item for each in store.history(second, 1, len(said) - 1)]
     promise("a part of it can be read", middle == said[1:-1])
     promise("it can be counted", store.count_history(second) == len(said))
+    check_numbers(store, second)
     branch = store.create_session(parent_id=second, kind=SessionKind.BRANCH).id
     promise("a branch begins with what its parent says", store.messages(branch) == store.messages(second))
     store.append(second, say("on the one way"))
@@ -139,6 +147,7 @@ def check_branches(store: Store) -> None:
     part = [each.item for each in store.history(branch, 1)]
     promise("a part of that can be read, too", part == history[1:])
     promise("that can be counted, too", store.count_history(branch) == len(history))
+    check_numbers(store, branch)
     refuses(StoreError, lambda: store.delete(first), "a conversation with branches is not deleted alone")
     deleted = store.delete(second, branches=True)
     promise("it is deleted with them", set(deleted.session_ids) == {first, second, branch})
