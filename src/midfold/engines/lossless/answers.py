@@ -35,6 +35,8 @@ def fill_page(
     answer: dict[str, object] = {**facts, name: list(rows[wanted.start : wanted.stop])}
     if wanted.start or wanted.stop < len(rows):
         answer["page"] = page
+    if rows and wanted.start == len(rows):
+        answer["note"] = f"the last page is {wanted.last}"
     if wanted.stop < len(rows):
         answer["more"] = len(rows) - wanted.stop
         answer["next_page"] = page + 1
@@ -60,6 +62,8 @@ def split_text(text: str, most_tokens: int = _PIECE_TOKENS) -> list[str]:
 class _Page:
     start: int
     stop: int
+    last: int
+    """the number of the last page that was filled"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,15 +74,17 @@ class _Pages:
 
     def find(self, page: int) -> _Page:
         """Return the rows of a page; every page has at least one row while there are some."""
-        start = stop = 0
-        for _ in range(max(page, 1)):
+        start = stop = last = 0
+        for last in range(1, max(page, 1) + 1):
             start, left = stop, self.room
             while stop < len(self.rows):
                 left -= self.count(to_json(self.rows[stop])) + 1
                 if left < 0 and stop > start:
                     break
                 stop += 1
-        return _Page(start, stop)
+            if start == stop:
+                return _Page(start, stop, last - 1)
+        return _Page(start, stop, last)
 
 
 def _cut_to(answer: dict[str, object], name: str, most_tokens: int, count: CountText) -> str:

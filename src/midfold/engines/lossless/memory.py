@@ -59,10 +59,9 @@ class LosslessMemory:
 
     def copy(self) -> "LosslessMemory":
         """Return a memory that grows by itself from here, over the same store."""
-        graph = SummaryGraph(dict(self.graph.nodes), dict(self.graph.parents))
         return replace(
             self,
-            graph=graph,
+            graph=self.graph.copy(),
             _originals=dict(self._originals),
             _unsaved=dict(self._unsaved),
             _saved=dict(self._saved),
@@ -98,6 +97,16 @@ class LosslessMemory:
             return node.body
         found = NodeBatches(self.store, self.session_id).load(number) or []
         return next((each.body for each in found if each.id == node.id), "")
+
+    def read_bodies(self) -> Iterator[tuple[SummaryNode, str]]:
+        """Yield all summaries with their words; what was saved together is read together."""
+        number, batch = -1, dict[str, str]()
+        for node in sorted(self.graph.nodes.values(), key=lambda node: self._saved.get(node.id, -1)):
+            saved = self._saved.get(node.id, -1)
+            if not node.body and saved != number and self.store is not None:
+                found = NodeBatches(self.store, self.session_id).load(saved) or []
+                number, batch = saved, {each.id: each.body for each in found}
+            yield node, node.body or batch.get(node.id, "")
 
     def originals(self, spans: Sequence[Span], shown: Sequence[Message] = ()) -> list[NumberedMessage]:
         """Return messages by their numbers, in order; those that nobody kept are left out.
@@ -182,6 +191,8 @@ class LosslessMemory:
             self.graph.add(node for node in nodes if node.id not in self._unsaved)
             self._saved |= {node.id: self._next_batch for node in nodes}
             self._next_batch += 1
+            if self._next_batch % _MOST_BODIES == 0:
+                self._drop_bodies()
         self._drop_bodies()
 
     def _drop_bodies(self) -> None:

@@ -17,6 +17,8 @@ from midfold.summaries.digest import NOTES_HEADING
 SOURCE_HEADING = "Summary"
 MAP_HEADING = "Earlier Messages"
 _ID_BYTES = 5
+_BLOCK = 256
+"""Messages whose leaves are looked up together."""
 _ID = re.compile(r"sum_[0-9a-f]{10}")
 _SOURCE = re.compile(
     r"(sum_[0-9a-f]{10}), depth (\d{1,3}), in place of ([\d,]{1,15}) tokens(?:, made of (.{1,4000}))?"
@@ -176,10 +178,20 @@ class SummaryGraph:
 
     nodes: dict[str, SummaryNode] = field(default_factory=dict)
     parents: dict[str, str] = field(default_factory=dict)
+    _leaves: dict[int, list[str]] = field(default_factory=dict)
+    """those that stand for messages of a block of numbers"""
+
+    def copy(self) -> "SummaryGraph":
+        """Return a graph that grows by itself from here."""
+        leaves = {block: list(names) for block, names in self._leaves.items()}
+        return SummaryGraph(dict(self.nodes), dict(self.parents), leaves)
 
     def add(self, nodes: Iterable[SummaryNode]) -> None:
         """Take in nodes; one that is known keeps its parent."""
         for node in nodes:
+            if node.depth == 0 and node.id not in self.nodes:
+                for block in _blocks(node.spans):
+                    self._leaves.setdefault(block, []).append(node.id)
             self.nodes[node.id] = node
             for child in node.children:
                 self.parents[child] = node.id
@@ -199,5 +211,11 @@ class SummaryGraph:
 
     def covering(self, number: int) -> SummaryNode | None:
         """Return the smallest summary that stands for message `number`."""
-        found = [node for node in self.nodes.values() if number in node]
+        leaves = (self.nodes[name] for name in self._leaves.get(number // _BLOCK, ()))
+        found = [node for node in leaves if number in node]
+        found = found or [node for node in self.nodes.values() if number in node]
         return min(found, key=lambda node: (node.depth, node.message_count), default=None)
+
+
+def _blocks(spans: Iterable[Span]) -> set[int]:
+    return {block for span in spans for block in range(span.start // _BLOCK, (span.stop - 1) // _BLOCK + 1)}

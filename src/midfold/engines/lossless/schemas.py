@@ -80,6 +80,7 @@ SCHEMAS: tuple[dict[str, object], ...] = (
             "properties": {
                 "question": {"type": "string"},
                 "id": {"type": "string", "description": "keep to the messages behind this summary"},
+                "page": _PAGE,
                 "max_tokens": _TOKENS,
             },
             "required": ["question"],

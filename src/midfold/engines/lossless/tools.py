@@ -3,16 +3,28 @@
 Each answer is JSON and fits into the tokens that the call allows; what does not fit comes on the next page.
 """
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import islice
 
 from midfold.engines.lossless.answers import CountText, fill_page, split_text, to_json
+from midfold.engines.lossless.arguments import (
+    MOST_PAGES,
+    MOST_RANGE,
+    BadCall,
+    SearchFilters,
+    read_choice,
+    read_filters,
+    read_number,
+    read_range,
+    read_switch,
+    read_words,
+    read_written_range,
+)
 from midfold.engines.lossless.history import NumberedMessage, SearchedMessage
 from midfold.engines.lossless.looks import without_looks
 from midfold.engines.lossless.memory import LosslessMemory
-from midfold.engines.lossless.nodes import SummaryNode
+from midfold.engines.lossless.nodes import SummaryNode, format_spans
 from midfold.engines.lossless.passages import (
     SNIPPET_CHARS,
     best_passage,
@@ -35,17 +47,8 @@ DEFAULT_TOKENS = 2_000
 FEWEST_TOKENS = 200
 _ECHO_CHARS = 120
 _PASSAGE_TOKENS = 300
-_MOST_RANGE = 2_000
 _MOST_FOUND = 30
 _MOST_MATCHES = 1_000
-_MOST_PAGES = 1_000_000
-_RANGE = re.compile(r"(\d{1,9})(?:\s{0,3}[-–]\s{0,3}(\d{1,9}))?")
-
-ROLES = ("user", "assistant", "tool")
-
-
-class BadCall(ValueError):
-    """The arguments of a call make no sense; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,33 +84,32 @@ class LosslessTools:
             return to_json({"error": str(error)})
 
     def _grep(self, arguments: Mapping[str, object]) -> str:
-        query = _text(arguments, "query")
-        scope = _choice(arguments, "scope", ("messages", "summaries", "all"))
+        query = read_words(arguments, "query")
+        scope = read_choice(arguments, "scope", ("messages", "summaries", "all"))
         rows: list[dict[str, object]] = []
-        find = compile_pattern(query) if arguments.get("regex") is True else None
+        find = compile_pattern(query) if read_switch(arguments, "regex") else None
         if scope in ("summaries", "all"):
             rows += self._search_summaries(query, find)
         if scope in ("messages", "all"):
-            rows += self._search_messages(query, find, _filters(arguments))
+            rows += self._search_messages(query, find, read_filters(arguments))
         facts: dict[str, object] = {"query": _echo(query), "found": len(rows)}
         if find is not None and len(rows) >= _MOST_MATCHES:
             facts["is_incomplete"] = True
         return self._page(facts, "results", rows, arguments)
 
     def _search_summaries(self, query: str, find: Finder | None) -> list[dict[str, object]]:
-        nodes = list(self.memory.graph.nodes.values())
-        bodies = [self.memory.body(node) for node in nodes]
-        places = [find(body) for body in bodies] if find else []
+        read = self.memory.read_bodies()
         if find:
-            shown = [(at, text_around(bodies[at], found[0])) for at, found in enumerate(places) if found]
+            places = ((node, body, find(body)) for node, body in read)
+            shown = [(node, text_around(body, found[0])) for node, body, found in places if found]
         else:
-            shown = [(at, best_passage(query, bodies[at])) for at in rank_texts(query, bodies)]
-        return [
-            {"id": nodes[at].id, "messages": nodes[at].format_range(), "text": text} for at, text in shown
-        ]
+            known = list(read)
+            order = rank_texts(query, [body for _, body in known])
+            shown = [(known[at][0], best_passage(query, known[at][1])) for at in order]
+        return [{"id": node.id, "messages": node.format_range(), "text": text} for node, text in shown]
 
     def _search_messages(
-        self, query: str, find: Finder | None, filters: "_Filters"
+        self, query: str, find: Finder | None, filters: SearchFilters
     ) -> list[dict[str, object]]:
         found = self._find(query, filters) if find is None else None
         if found is not None:
@@ -129,7 +131,7 @@ class LosslessTools:
         order = rank_messages(query, [each.message for each in originals])
         return [self._hit(originals[at], best_passage(query, texts[at])) for at in order]
 
-    def _match_messages(self, find: Finder, filters: "_Filters") -> Iterator[dict[str, object]]:
+    def _match_messages(self, find: Finder, filters: SearchFilters) -> Iterator[dict[str, object]]:
         """Yield the messages that match a pattern, in order."""
         own_calls: set[str] = set()
         for block in self.memory.read_through(self.shown):
@@ -158,7 +160,9 @@ class LosslessTools:
             "text": text,
         }
 
-    def _find(self, query: str, filters: "_Filters", most: int = _MOST_FOUND) -> list[SearchedMessage] | None:
+    def _find(
+        self, query: str, filters: SearchFilters, most: int = _MOST_FOUND
+    ) -> list[SearchedMessage] | None:
         return self.memory.search(
             query, role=filters.role, since=filters.since, until=filters.until, most=most
         )
@@ -191,12 +195,17 @@ class LosslessTools:
         return {"from": _format_time(min(times)), "to": _format_time(max(times))} if times else {}
 
     def _expand(self, arguments: Mapping[str, object]) -> str:
-        if arguments.get("messages") and not arguments.get("id"):
-            spans = _read_range(str(arguments["messages"]))
+        written = read_written_range(arguments)
+        if written:
             return self._page(
-                {"messages": str(arguments["messages"])}, "sources", self._show(spans), arguments
+                {"messages": _echo(written)}, "sources", self._show(read_range(written)), arguments
             )
         node = self._node(arguments)
+        if not node.children and node.message_count > MOST_RANGE:
+            raise BadCall(
+                f"{node.id} stands for {node.message_count:,} messages, and a call shows at most "
+                f"{MOST_RANGE:,}: give messages within {node.format_range()}, or search with lcm_grep"
+            )
         children = [
             self.memory.graph.nodes[each] for each in node.children if each in self.memory.graph.nodes
         ]
@@ -211,7 +220,10 @@ class LosslessTools:
     def _show(self, spans: Sequence[Span]) -> list[dict[str, object]]:
         found = self.memory.originals(spans, self.shown)
         if not found:
-            raise BadCall("these messages are not kept; lcm_status says which are")
+            raise BadCall(
+                f"nothing is stored under {format_spans(spans)}: no message has that number, or it was not "
+                f"folded and stands in the context; {self._name_known()}"
+            )
         return [
             {"message": each.number, "role": each.message.role, "text": piece}
             for each in found
@@ -219,7 +231,7 @@ class LosslessTools:
         ]
 
     def _expand_query(self, arguments: Mapping[str, object]) -> str:
-        question = _text(arguments, "question")
+        question = read_words(arguments, "question")
         node = self._node(arguments) if arguments.get("id") else None
         pieces = [
             FoundPassage(each.number, each.message.role, piece)
@@ -239,7 +251,7 @@ class LosslessTools:
         self, question: str, passages: Sequence[FoundPassage], arguments: Mapping[str, object]
     ) -> dict[str, object]:
         """Have a model answer, where one is to: in half of the room, so that passages prove what it says."""
-        if self.reader is None or _number(arguments, "page", 1, 1, _MOST_PAGES) > 1:
+        if self.reader is None or read_number(arguments, "page", 1, 1, MOST_PAGES) > 1:
             return {}
         try:
             return {"answer": self.reader.answer(question, passages, self._room(arguments) // 2)}
@@ -250,7 +262,7 @@ class LosslessTools:
         """Read the messages that may answer a question: few of them all, of many those that are found."""
         if node is not None and node.message_count <= self.most_read:
             return self._behind(node)
-        found = self._find(question, _Filters(), _MOST_FOUND if node is None else self.most_read)
+        found = self._find(question, SearchFilters(), _MOST_FOUND if node is None else self.most_read)
         if found is None:
             return self._all() if node is None else self._behind(node)
         numbers = [each.number for each in found if node is None or each.number in node]
@@ -268,6 +280,10 @@ class LosslessTools:
         facts = {"summaries": len(graph.nodes), "messages_behind_them": self.memory.count_messages()}
         return self._page(facts, "in_context", rows, {})
 
+    def _name_known(self) -> str:
+        known = join_spans(span for node in self.memory.graph.nodes.values() for span in node.spans)
+        return f"summaries stand for {format_spans(known)}" if known else "nothing was folded yet"
+
     def _all(self) -> list[NumberedMessage]:
         return self.memory.originals([Span(0, self.memory.last_number(self.shown))], self.shown)
 
@@ -283,10 +299,12 @@ class LosslessTools:
         return {**({"summary": node.id} if node else {}), **time}
 
     def _node(self, arguments: Mapping[str, object]) -> SummaryNode:
-        wanted = _text(arguments, "id")
+        wanted = read_words(arguments, "id")
         node = self.memory.graph.nodes.get(wanted)
         if node is None:
-            raise BadCall(f"there is no summary {wanted[:40]!r}; lcm_status lists them")
+            is_number = wanted[:1].isdigit()
+            hint = "; messages shows messages by number" if is_number else ""
+            raise BadCall(f"there is no summary {wanted[:40]!r}; lcm_status lists them{hint}")
         return node
 
     def _page(
@@ -300,13 +318,13 @@ class LosslessTools:
             facts,
             name,
             rows,
-            page=_number(arguments, "page", 1, 1, _MOST_PAGES),
+            page=read_number(arguments, "page", 1, 1, MOST_PAGES),
             most_tokens=self._room(arguments),
             count=self.count,
         )
 
     def _room(self, arguments: Mapping[str, object]) -> int:
-        asked = _number(arguments, "max_tokens", DEFAULT_TOKENS, FEWEST_TOKENS, MOST_TOKENS)
+        asked = read_number(arguments, "max_tokens", DEFAULT_TOKENS, FEWEST_TOKENS, MOST_TOKENS)
         return min(asked, self.most_tokens)
 
 
@@ -328,73 +346,5 @@ def _echo(words: str) -> str:
     return one_line(words, _ECHO_CHARS)
 
 
-def _text(arguments: Mapping[str, object], name: str) -> str:
-    value = arguments.get(name)
-    if not isinstance(value, str) or not value.strip():
-        raise BadCall(f"{name} is missing: give a text")
-    return value.strip()
-
-
-def _choice(arguments: Mapping[str, object], name: str, choices: Sequence[str]) -> str:
-    value = arguments.get(name) or choices[0]
-    if value not in choices:
-        raise BadCall(f"{name} is one of {', '.join(choices)}")
-    return str(value)
-
-
-def _number(arguments: Mapping[str, object], name: str, default: int, least: int, most: int) -> int:
-    value = arguments.get(name)
-    if value is None:
-        return default
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise BadCall(f"{name} is a whole number")
-    return min(max(value, least), most)
-
-
-@dataclass(frozen=True, slots=True)
-class _Filters:
-    """The messages that a search looks at; `None` leaves nothing out."""
-
-    role: str | None = None
-    since: float | None = None
-    until: float | None = None
-
-    def keeps(self, original: NumberedMessage) -> bool:
-        at = original.created_at
-        is_in_time = at is None or (
-            (self.since is None or at >= self.since) and (self.until is None or at < self.until)
-        )
-        return is_in_time and (self.role is None or original.message.role == self.role)
-
-
-def _filters(arguments: Mapping[str, object]) -> _Filters:
-    role = arguments.get("role")
-    if role is not None and role not in ROLES:
-        raise BadCall(f"role is one of {', '.join(ROLES)}")
-    return _Filters(str(role) if role else None, _time(arguments, "since"), _time(arguments, "until"))
-
-
-def _time(arguments: Mapping[str, object], name: str) -> float | None:
-    value = arguments.get(name)
-    if value is None:
-        return None
-    try:
-        read = datetime.fromisoformat(str(value))
-    except ValueError:
-        raise BadCall(f"{name} is a time such as 2026-01-31T12:00") from None
-    return (read if read.tzinfo else read.replace(tzinfo=UTC)).timestamp()
-
-
 def _format_time(seconds: float | None) -> str:
     return datetime.fromtimestamp(seconds or 0, UTC).strftime("%Y-%m-%dT%H:%MZ")
-
-
-def _read_range(written: str) -> tuple[Span, ...]:
-    """Read numbers such as `12`, `12-20` or `3, 7-9`."""
-    found = _RANGE.findall(written[:200])
-    spans = join_spans(Span(int(first), int(last or first) + 1) for first, last in found)
-    if not any(map(len, spans)):
-        raise BadCall("messages is a number, or a range such as 12-20")
-    if sum(map(len, spans)) > _MOST_RANGE:
-        raise BadCall(f"a call shows at most {_MOST_RANGE:,} messages")
-    return spans
