@@ -136,7 +136,7 @@ class _Frontier:
         for leaf, budget in zip(leaves, self._budgets(), strict=True):
             self._add((yield from writer.write_leaf(leaf, budget_tokens=budget)))
             faultpoint("lcm.leaf")
-        self.nodes.sort(key=lambda node: node.first)
+        self.nodes.sort(key=lambda node: node.stop)
         yield from self._condense(writer)
 
     def _read_leaves(self, writer: NodeWriter) -> list[LeafDraft]:
@@ -199,7 +199,7 @@ class _Frontier:
             written = yield from writer.condense(nodes, budget_tokens=budget)
             self.nodes[chosen.start : chosen.stop] = []
             self._add(written)
-            self.nodes.sort(key=lambda node: node.first)
+            self.nodes.sort(key=lambda node: node.stop)
             faultpoint("lcm.condense")
 
     def _shorten(self, writer: NodeWriter, room: int) -> None:

@@ -48,6 +48,11 @@ class SummaryNode:
         """The number of the first message that it stands for."""
         return self.spans[0].start if self.spans else 0
 
+    @property
+    def stop(self) -> int:
+        """The number behind the last message that it stands for: summaries stand in the order of these."""
+        return self.spans[-1].stop if self.spans else 0
+
     def __contains__(self, number: int) -> bool:
         """Whether it stands for this message."""
         return any(number in span for span in self.spans)
@@ -125,8 +130,10 @@ def write_frame(
     """
     listed = [f"- {node.id}: {node.name_range()}, depth {node.depth}{_size_of(node)}" for node in nodes]
     lookup = (
-        "Where these tools are offered, lcm_expand returns the messages behind a summary, and lcm_grep finds "
-        "words in all of them."
+        "Each summary above stands for these messages, the oldest first; depth 0 was made of messages, a "
+        "higher one of summaries. Where two differ, the later holds. Where these tools are offered, "
+        "lcm_expand shows what is behind a summary, or message n by its number, word for word; lcm_grep "
+        "searches all that was said."
     )
     sections = {
         TASK_HEADING: quote_headings(task),
