@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from midfold.engines.lossless.history import NumberedMessage
 from midfold.folding import Span, join_spans
+from midfold.late_dataclasses import dataclass
 
 MOST_PAGES = 1_000_000
 MOST_RANGE = 2_000

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
 from midfold.folding import Span
-from midfold.late_dataclasses import dataclass, field
+from midfold.late_dataclasses import dataclass
 from midfold.messages import Message
 from midfold.search import Origin
 from midfold.wire import detect, parse

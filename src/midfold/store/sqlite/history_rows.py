@@ -7,9 +7,9 @@ What folds wrote stands before a session's own messages, so only that much has t
 import sqlite3
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from midfold.errors import SessionNotFound
+from midfold.late_dataclasses import dataclass
 from midfold.store.rows import SAID
 from midfold.store.sqlite.session_rows import SESSION_ROW, SessionRow, find_branch, find_session
 
