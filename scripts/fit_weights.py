@@ -124,19 +124,14 @@ def product_summaries(meta: Mapping[str, object], messages: Sequence[Message]) -
 def trajectory_cases() -> Iterator[Case]:
     """Yield trajectories, the same number of each kind where there are enough."""
     for stem, family in TRAJECTORY_FAMILIES.items():
-        rows = read_rows(stem)
+        path = DATA / "sharegpt" / f"{stem}.jsonl.gz"
+        rows = gzip.decompress(path.read_bytes()).split(b"\n") if path.is_file() else []
+        rows = [row for row in rows if row.strip()]
         for row in rows[:: max(1, len(rows) // MOST_TRAJECTORIES)]:
             request: Request = read_request(json.loads(row))
             messages = parse(request.messages, request.dialect)
             for part in CUTS:
                 yield from make_case(family, messages, find_cut(messages, part), set())
-
-
-def read_rows(stem: str) -> list[bytes]:
-    """Return the trajectories of one file, as they are written."""
-    path = DATA / "sharegpt" / f"{stem}.jsonl.gz"
-    rows = gzip.decompress(path.read_bytes()).split(b"\n") if path.is_file() else []
-    return [row for row in rows if row.strip()]
 
 
 def find_cut(messages: Sequence[Message], part: float) -> int:

@@ -1,7 +1,8 @@
-"""Learnt weights of entries: what the agent most likely needs again, by kind and by the names in a line.
+"""Weights of entries: what the agent most likely needs again, by kind and by the names in a line.
 
 A name is cheapest in a list, and says most in its line. So a line is worth a part of what the names in it are
-worth; one that is quoted is listed no more. The numbers are fitted by `scripts/fit_entries.py`.
+worth; one that is quoted is listed no more. What names are worth is learnt; that part, and the factors of
+kinds, were chosen by trial.
 """
 
 from collections.abc import Container, Iterable, Iterator, Sequence
@@ -23,7 +24,7 @@ _MARK = "~.~.~"
 def weigh_use(
     entries: Sequence[DigestEntry], weights: EntryWeights | None = None, *, room_bytes: float = inf
 ) -> None:
-    """Weigh heads and units by what was learnt of their like, and by the names in them.
+    """Weigh heads and units by their kind, and by the names in them.
 
     Small notes have better things to tell than what was looked at without anything to say of it.
     """

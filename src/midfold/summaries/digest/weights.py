@@ -95,7 +95,7 @@ def _weigh(user: NameUser, values: tuple[int, ...]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class EntryWeights:
-    """What was learnt of entries: by how much each kind weighs more, and how much the names in a line add."""
+    """By how much each kind of entry weighs more, and how much the names in a line add."""
 
     factors: Mapping[Trait, float]
     named: float
@@ -103,7 +103,7 @@ class EntryWeights:
 
 @cache
 def entry_weights() -> EntryWeights:
-    """Return what was learnt of entries."""
+    """Return the weights of entries."""
     found = json.loads(read_text(__package__, "weights.json"))["entries"]
     return EntryWeights({trait: found["factors"].get(trait, 1.0) for trait in Trait}, found["named"])
 
