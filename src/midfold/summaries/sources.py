@@ -10,7 +10,7 @@ from midfold.late_dataclasses import dataclass, field, replace
 from midfold.messages import Message, Pairing
 from midfold.provenance import Author
 from midfold.settings import Template
-from midfold.summaries.digest.composition import compose, find_factors, lines_per_action
+from midfold.summaries.digest.composition import compose, find_factors, lines_per_action, wishes_of
 from midfold.summaries.digest.entries import (
     LABEL,
     DigestEntry,
@@ -28,7 +28,7 @@ from midfold.summaries.ledger.collection import LedgerCache, collect
 from midfold.summaries.ledger.commands import read_invocations
 from midfold.summaries.ledger.names import NameReader
 from midfold.summaries.ledger.open_failures import BrokenRun, Course
-from midfold.summaries.ledger.pending import is_taken_up
+from midfold.summaries.ledger.pending import PendingWishes, is_taken_up
 from midfold.summaries.ledger.rules import is_lifted
 from midfold.summaries.ledger.shell import read_commands
 from midfold.summaries.ledger.text_commands import CommandProtocol, told_calls
@@ -94,6 +94,7 @@ class TurnFacts:
     ledger: Ledger
     names: NameReader
     outlook: Outlook
+    pending: PendingWishes
 
 
 ChooseRules: TypeAlias = Callable[[SummaryJob, Sequence[Rule]], tuple[Rule, ...]]
@@ -146,6 +147,7 @@ def gather_sources(job: SummaryJob, *, choose_rules: ChooseRules | None = None) 
         pins=pins,
         factors=find_factors(ledger, job.kept, job.numbers[-1]),
         most_lines=lines_per_action(ledger, job.body_tokens),
+        pending=reading.pending,
     )
     room = job.body_tokens * _BYTES_PER_TOKEN / max(reading.names.chars, 1)
     entries += list_names(reading.names.uses, job.kept, reading.outlook, room=room)
@@ -188,7 +190,8 @@ def _read_once(job: SummaryJob, told: Container[str]) -> TurnFacts:
         ledger = replace(ledger, after=_read(job, _indices_behind(job), told))
         names = NameReader(job.redact)
         names.read(job.messages, turns, job.numbers, ledger)
-        known = TurnFacts(ledger, names, look_ahead(job.messages, turns, job.numbers, ledger))
+        outlook = look_ahead(job.messages, turns, job.numbers, ledger)
+        known = TurnFacts(ledger, names, outlook, wishes_of(ledger))
     readings[tuple(turns)] = known  # the newest last
     if len(readings) > _MOST_READINGS:
         del readings[next(iter(readings))]

@@ -1,12 +1,15 @@
 """Wishes that nobody took up, and those that were done, answered or withdrawn."""
 
 import json
+import sys
 
 import pytest
 
+import midfold
 from midfold.messages import Message, Text, ToolCall, ToolResult, pair_calls
 from midfold.summaries.ledger import collect
 from midfold.summaries.ledger.pending import find_pending
+from midfold.summaries.ledger.rules import is_rule
 
 
 def user(words):
@@ -136,3 +139,27 @@ def test_nothing_is_pending_where_person_and_model_speak_different_languages():
     asked, *_ = CONVERSATIONS["de"]
     done = CONVERSATIONS["en"][1]
     assert pending(user(asked), says(done), user("Danke, weiter."), says(done), user("ok")) == {}
+
+
+def test_a_ceiling_that_is_filled_in_many_passes_has_a_long_paste_judged_once():
+    paste = "The tide gauge of berth nine was read at noon, and the harbour office has the sheet. "
+    messages = [{"role": "user", "content": "What does the gauge say?"}]
+    messages += [{"role": "assistant", "content": "Nothing yet."}, {"role": "user", "content": paste * 200}]
+    messages += [{"role": "assistant", "content": "All is well."}, {"role": "user", "content": "Go on."}]
+    messages += [
+        {"role": "assistant", "content": paste * 200},
+        {"role": "user", "content": "Write the note."},
+    ]
+    judged = 0
+
+    def count(frame, event, _argument):
+        nonlocal judged
+        judged += event == "call" and frame.f_code is is_rule.__code__
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        midfold.compress(messages, max_tokens=3_000, strategy="fold")
+    finally:
+        sys.setprofile(before)
+    assert judged < 300

@@ -28,7 +28,7 @@ from midfold.summaries.digest.requests import quote_requests
 from midfold.summaries.digest.results import ResultQuotes
 from midfold.summaries.ledger.file_states import FileState, live_lines, trace_files
 from midfold.summaries.ledger.invocations import SCRIPT_RUNNERS, Aim, RunEnd
-from midfold.summaries.ledger.pending import find_pending
+from midfold.summaries.ledger.pending import PendingWishes, find_pending
 from midfold.summaries.ledger.values import FINISHED, Action, Ledger, Rule, ToolRun
 from midfold.summaries.ledger.words import LEAST_LINES
 from midfold.summaries.tool_calls.families import is_task_call
@@ -84,12 +84,19 @@ def find_factors(ledger: Ledger, kept: Iterable[Message], newest: int) -> Weight
 
 
 def compose(
-    ledger: Ledger, *, pins: Sequence[Rule], factors: WeightFactors, most_lines: int
+    ledger: Ledger,
+    *,
+    pins: Sequence[Rule],
+    factors: WeightFactors,
+    most_lines: int,
+    pending: PendingWishes | None = None,
 ) -> list[DigestEntry]:
-    """Write down everything a digest of this ledger could say."""
+    """Write down everything a digest of this ledger could say.
+
+    `pending` is what `wishes_of` says of it, where that was asked before.
+    """
     writer = _Writer(ledger, factors, most_lines)
-    after = ledger.after or Ledger()
-    pending = find_pending((*ledger.statements, *after.statements), (*ledger.actions, *after.actions))
+    pending = wishes_of(ledger) if pending is None else pending
     return [
         *(_pin(number, rule) for number, rule in enumerate(pins)),
         *quote_requests(ledger, {rule.text for rule in pins}, pending),
@@ -97,6 +104,12 @@ def compose(
         *_steps(ledger),
         *writer.actions(),
     ]
+
+
+def wishes_of(ledger: Ledger) -> PendingWishes:
+    """Return by message what a person asked for and nobody took up, here or behind."""
+    after = ledger.after or Ledger()
+    return find_pending((*ledger.statements, *after.statements), (*ledger.actions, *after.actions))
 
 
 def lines_per_action(ledger: Ledger, budget_tokens: int) -> int:

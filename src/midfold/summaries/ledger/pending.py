@@ -7,8 +7,9 @@ found says something only where those of others are: then model and person speak
 import re
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from typing import TypeAlias
 
 from midfold.late_dataclasses import dataclass
 from midfold.late_patterns import AnyPattern, compile_late
@@ -36,6 +37,9 @@ _TEXT_CHARS = 20_000
 _SHOWN_CHARS = 2_000
 """Of what a call was given at length, and of what it printed."""
 
+PendingWishes: TypeAlias = Mapping[int, tuple[str, ...]]
+"""by message, what a person asked for and nobody took up"""
+
 
 @dataclass(frozen=True, slots=True)
 class Wish:
@@ -49,7 +53,7 @@ class Wish:
     """else it is a sentence beside a wish, which shows that the model read the message"""
 
 
-def find_pending(statements: Sequence[Statement], actions: Sequence[Action]) -> dict[int, tuple[str, ...]]:
+def find_pending(statements: Sequence[Statement], actions: Sequence[Action]) -> PendingWishes:
     """Return by message the wishes that nobody took up before a turn ended; the newest message waits.
 
     A single wish that the model answered at once was answered, in whatever words.
@@ -108,12 +112,19 @@ def _weigh_wishes(
 
 
 def _find_wishes(text: str) -> Iterator[tuple[str, bool]]:
-    """Yield sentences, and whether each asks for something."""
-    asks = _asks()
+    """Yield sentences, and whether each asks for something; what a paste repeats is judged once."""
+    known: dict[str, bool] = {}
     for sentence in sentences_of(text[:_TEXT_CHARS]):
-        said = sentence.lower()
-        is_wish = len(sentence) <= _LONGEST_WISH and _APPROVAL.search(said) is None and not is_rule(sentence)
-        yield sentence, is_wish and (_is_question(sentence) or asks.is_in(said))
+        if sentence not in known:
+            known[sentence] = len(sentence) <= _LONGEST_WISH and _is_wish(sentence)
+        yield sentence, known[sentence]
+
+
+def _is_wish(sentence: str) -> bool:
+    """Whether a sentence asks; that it is no rule takes longest to see, and few get that far."""
+    said = sentence.lower()
+    asks = _is_question(sentence) or _asks().is_in(said)
+    return asks and _APPROVAL.search(said) is None and not is_rule(sentence)
 
 
 def _is_question(sentence: str) -> bool:
