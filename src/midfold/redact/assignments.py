@@ -13,10 +13,12 @@ from midfold.redact.patterns import (
     MAX_VALUE_CHARS,
     Detection,
     Secret,
+    has_letters_only,
     is_argument,
     is_mixed,
     is_name,
     is_numbered,
+    is_passphrase,
     is_password,
     is_random,
     is_short_key,
@@ -69,7 +71,7 @@ _WRAP = (
 _CLOSING = rf"\*{{0,2}}(?:\\{{0,3}}[\"'`]|{_WRAP})?\]?\*{{0,2}}[ \t]{{0,8}}"
 _TYPE = r"[ \t]{0,2}(?:&(?:'static[ \t])?)?[a-z:]{0,8}(?:str|string|bytes)\??[ \t]{0,2}(?:\| ?none ?)?"
 # Languages say "is", and what was done with it; in ASCII a letter with an accent is a question mark.
-_BE = r"is|was|to|je|c.est|este|ist|war|lautet|est|es|era|er|jest|adalah|\?r"
+_BE = r"is|was|to|je|c.est|este|ist|war|lautet|est|es|era|er|jest|adalah|\?r|\?"
 _DONE = (
     r"(?:is|was|has[ \t]been)[ \t](?:generated|created|set|reset|changed)"
     r"(?:[ \t](?:for|of)[ \t][^\s:]{1,60})?(?::|[ \t](?:to|as)\b:?)"
@@ -177,6 +179,16 @@ _IN_ESCAPED_QUOTES = compile_late(rb"[^\\\"'`\r\n\f]{1,%d}+" % MAX_VALUE_CHARS)
 _IN_OTHER_SCRIPT = compile_late(rb"[?\x02\x03]")
 _TRAILING = b".,;:?)]}>\\&"
 _CALLS = (b"(", b"[", b"{")
+# Before what is no field: a type's name of several parts, the name of a resource.
+_IN_PATH = compile_late(rb"(?:\w::\w{1,60}::\w{0,40}|\barn:[\w*-]{1,20}:[^\s\"']{0,160}:)$")
+_PATH_CHARS = 200
+_KEY_TYPE = compile_late(rb"(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Key|Token|Credential|Secret)(?:Types?|s)?")
+_CONSTANT = compile_late(rb"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
+_DEFAULT = compile_late(rb"[ \t]=[ \t]")
+# A key that signs may be a sentence that someone made up.
+_SIGNS = compile_late(
+    rb"(?i:(?:sign(?:ing)?|jwt|hmac|encryption|session|cookie|app(?:lication)?)[ _-]?(?:key|secret))"
+)
 
 
 def read_assignment(data: bytes, start: int) -> Detection:
@@ -191,13 +203,20 @@ def read_assignment(data: bytes, start: int) -> Detection:
         return Detection((Secret(kind_of(lead["lead"]), *foreign.span()),), foreign.end())
     if value is None:
         return Detection((), lead.end())
-    found = value[0] if quote else value[0].rstrip(_TRAILING)
+    found = value[0] if quote else _without_trail(data, value)
     stop = value.start() + len(found)
     if not _is_credential(data, lead, found, stop):
         return Detection((), value.end())
     if _NOT_SECRET.search(data, max(0, start - _NOT_SECRET_CHARS), lead.end()):
         return Detection((), value.end())
     return Detection((Secret(kind_of(lead["lead"]), value.start(), stop),), stop)
+
+
+def _without_trail(data: bytes, value: re.Match[bytes]) -> bytes:
+    """Return a bare value without the stop behind it; a question mark at a line's end may be a letter."""
+    found: bytes = value[0].rstrip(_TRAILING)
+    is_letter = value[0] == found + b"?" and data[value.end() : value.end() + 1] in (b"", b"\n", b"\r", b"<")
+    return value[0] if is_letter and has_letters_only(found) else found
 
 
 def _quote(lead: re.Match[bytes]) -> bytes:
@@ -217,26 +236,56 @@ def _is_credential(data: bytes, lead: re.Match[bytes], value: bytes, stop: int) 
     is_quoted = bool(lead["quote"])
     if not is_quoted and data[stop : stop + 1] in _CALLS:
         return False
-    if _IS_SHORT.match(name) and data[max(0, lead.start() - 1) : lead.start()] in (
-        b"-",
-        b":",
-    ):  # the end of another name
+    if _is_of_code(data, lead, value, stop):
+        return False
+    if _IS_SHORT.match(name) and _is_part(data, lead):
         return False
     is_setting = is_quoted or _ENVIRONMENT.fullmatch(name) is not None
     if _PAIR.search(name):  # as likely a list of names
         return is_quoted and _is_second(data, lead, value)
     if not _IS_PASSWORD.search(name):
-        return is_random(value) or _is_key(data, lead, value, stop)
+        is_phrase = is_quoted and _SIGNS.match(name) is not None and is_passphrase(value)
+        return is_phrase or is_random(value) or _is_key(data, lead, value, stop)
     if not is_quoted and (_NO_SIGN.fullmatch(name) or _TO.search(name)):
         # A word behind another is a password only if it reads as none.
         return is_mixed(value)
     if is_quoted and (_PHRASE.match(name) or _ENVIRONMENT.fullmatch(name)):  # several words, too
         return is_argument(value)
-    if not is_setting and (value.isalpha() or is_numbered(value)):
+    if b" " in value and is_passphrase(value) and _is_alone(data, lead, stop):
+        return True
+    if not is_setting and (has_letters_only(value) or is_numbered(value)):
         return is_password(value, is_quoted=False) or (
             (is_word(value) or is_numbered(value)) and _is_value(data, lead, value, stop)
         )
     return is_password(value, is_quoted=is_setting)
+
+
+def _is_alone(data: bytes, lead: re.Match[bytes], stop: int) -> bool:
+    """Whether a value in quotes is all that a line of settings sets, without blanks around its sign."""
+    before = data[data.rfind(b"\n", max(0, lead.start() - _PATH_CHARS), lead.start()) + 1 : lead.start()]
+    return (
+        lead["lead"].endswith(b"=")
+        and not before.strip(b" \t#;")
+        and data[stop + 1 : stop + 2] in (b"", b"\n", b"\r")
+    )
+
+
+def _is_part(data: bytes, lead: re.Match[bytes]) -> bool:
+    """Whether a short name is the end of another one, or hands something over: pass it to a function."""
+    return (
+        data[max(0, lead.start() - 1) : lead.start()] in (b"-", b":") or _TO.search(lead["lead"]) is not None
+    )
+
+
+def _is_of_code(data: bytes, lead: re.Match[bytes], value: bytes, stop: int) -> bool:
+    """Whether the name is part of a longer one that names no field, or the value is a type."""
+    if _IN_PATH.search(data, max(0, lead.start() - _PATH_CHARS), lead.start()):
+        return True
+    if lead["quote"]:
+        return False
+    return _KEY_TYPE.fullmatch(value) is not None or (
+        b":" in lead["lead"] and _DEFAULT.match(data, stop) is not None
+    )
 
 
 def _is_value(data: bytes, lead: re.Match[bytes], value: bytes, stop: int) -> bool:
@@ -245,13 +294,13 @@ def _is_value(data: bytes, lead: re.Match[bytes], value: bytes, stop: int) -> bo
     place = find_place(data, lead.start(), name, stop)
     if place is Place.SENTENCE and _IS_SHORT.match(name):  # a pass over something
         return False
-    return is_value(value, place, may_be_type=b":" in name)
+    return is_value(value.rstrip(b"?"), place, may_be_type=b":" in name)
 
 
 def _is_second(data: bytes, lead: re.Match[bytes], value: bytes) -> bool:
     """Whether the second of two strings is the value of the first, and not another name."""
     if not _IS_PASSWORD.search(lead["lead"]):
-        return is_random(value)
+        return is_random(value) and not _CONSTANT.fullmatch(value)
     is_set = _CAPITALS.match(lead["lead"]) or _SETTER.search(data, max(0, lead.start() - 64), lead.start())
     is_other = is_name(value) and not (is_set and _SMALL.search(value))
     return not is_other and is_password(value, is_quoted=True)

@@ -9,11 +9,12 @@ from midfold.late_patterns import compile_late
 from midfold.redact.forms import Form, make_readers, make_screen, read_form
 from midfold.redact.patterns import MAX_VALUE_CHARS, Detection, Secret, is_argument, is_password, is_random
 
-_HEADER_NAME = compile_late(rb"(?i:x(?:-[a-z]+){1,5})")
+_HEADER_NAME = compile_late(rb"(?i:x(?:-[a-z]+[0-9]{0,4}){1,5})")
+_CALL = compile_late(rb"[A-Za-z_][\w.]*[(\[]")
 
 
 def _is_header_value(value: bytes) -> bool:
-    if _HEADER_NAME.fullmatch(value):  # the next in a list of names
+    if _HEADER_NAME.fullmatch(value) or _CALL.match(value):  # the next in a list of names, or code
         return False
     return is_random(value, min_chars=8) or _is_pair_in_base64(value)
 

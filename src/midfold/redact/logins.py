@@ -199,6 +199,24 @@ FORMS = (
         "password", r":[ \t]{1,4}(?:PSK|EAP|XAUTH)[ \t]{1,4}[\"']", _IN_QUOTES_BEGINS, _IN_QUOTES, _is_given
     ),
     Form(
+        "api-key",
+        r"\bdefine\([ \t]{0,2}[\"'][A-Z_]{0,30}(?:KEY|SALT)[\"'][ \t]{0,4},[ \t]{0,4}[\"']",
+        r"[^\s\"']",
+        r"[^\"'\r\n\f]{20,200}(?=[\"'])",
+        lambda value: is_random(value.replace(b" ", b"")),
+        screen=r"\bdefine\([ \t]{0,2}[\"'][A-Z_]",
+    ),
+    # A command that prints a password, and is told which.
+    Form(
+        "password",
+        r"(?i:(?:pass(?:word|wd|phrase)?|credentials?|secret|token)[_-]?(?:command|cmd|eval|program))"
+        r"\\{0,3}[\"']?[ \t]{0,4}[ =:][ \t]{0,4}\[?\\{0,3}[\"']?"
+        r"(?:/\w{1,16}){0,3}/?(?:echo|printf)[ \t\"',\\]{1,6}",
+        r"[^\s\"'`$]",
+        r"[^\s\"'`\\;|]{3,200}",
+        is_argument,
+    ),
+    Form(
         "private-key",
         r"<(?:D|P|Q|DP|DQ|InverseQ)>",
         r"[A-Za-z0-9+/]{16}",

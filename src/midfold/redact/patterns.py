@@ -32,7 +32,10 @@ _MIN_DISTINCT_CHARS = 4
 _MIN_PASSWORD_DISTINCT_CHARS = 3
 
 # Words as people write names with: snake_case, kebab-case, camelCase, dotted, a path, with a number behind.
-_WORD = rb"(?:[A-Z]?[a-z]{2,}+|[A-Z]{2,40}(?![a-z]))++"
+_WORD = (
+    rb"(?:[A-Z]?[a-z]{2,}+|[A-Z]{2,40}(?![a-z])|(?<=[a-z])Id(?![a-z])|"
+    rb"(?<![A-Za-z0-9])(?:s3|S3|X(?=_))(?![A-Za-z0-9]))++"
+)
 _NAME = compile_late(
     rb"[-_./~:@]*+" + _WORD + rb"(?:[-_./:@?# ]++" + _WORD + rb")*+(?:[-_.]?\d{1,4})?[-_.:=!?]*+"
 )
@@ -46,7 +49,7 @@ _FILE_OR_URL = (
 )
 _INSTEAD = (
     rb"your[-_ ]|[-_]here$|placeholder|redacted|example\.(?:com|org)|undefined|"
-    rb"^(?:true|false|none|null|nil)$"
+    rb"^(?:true|false|none|null|nil)$|^arn:[a-z*-]+:|abcdefghijklmnopqrst"
 )
 _STAND_IN = compile_late(b"|".join((_TEMPLATE, _EXPRESSION, _FILE_OR_URL, _INSTEAD)), re.IGNORECASE)
 _LABEL = compile_late(
@@ -62,9 +65,11 @@ _WEAK = compile_late(rb"p[a@4]ssw[o0]rd[0-9!@#$%^&*]{2,8}", re.IGNORECASE)
 _METAVARIABLE = compile_late(
     rb"[A-Z][A-Z_-]*|(?i:pass|pw|pwd|passwd|password|secret|the|and|or|for|to|is|no)"
 )
-_LETTERS = compile_late(rb"[A-Za-z]{4,64}")
+# A letter with an accent is a question mark.
+_LETTERS = compile_late(rb"(?=.{4,64}$)\??[A-Za-z]+(?:\?{1,2}[A-Za-z]+){0,8}\??")
 _SHORT_KEY = compile_late(rb"[A-Za-z0-9][A-Za-z0-9_.!@$%^&+-]+")
 _NUMBERED = compile_late(rb"[A-Za-z]{2,20}(?:-[A-Za-z]{2,20}){0,4}-[0-9]{1,6}")
+_MOST_WORDS = 8
 _PATHS = (b"/", b"./", b"../", b"~/")
 _SYLLABLE = compile_late(rb"[A-Za-z]++[\d@#$%^&*!~]|[\d@#$%^&*!~]++[A-Za-z]")
 
@@ -147,6 +152,23 @@ def is_word(value: bytes) -> bool:
         and len(set(value)) >= _MIN_PASSWORD_DISTINCT_CHARS
         and not _STAND_IN.search(value)
     )
+
+
+def is_passphrase(value: bytes) -> bool:
+    """Whether words with blanks between may be a credential: a few of them that ask for nothing."""
+    words = value.split(b" ")
+    return (
+        2 <= len(words) <= _MOST_WORDS
+        and all(words)
+        and not _STAND_IN.search(value)
+        and not _LABEL.search(value)
+        and not _KEY_LABEL.search(value)
+    )
+
+
+def has_letters_only(value: bytes) -> bool:
+    """Whether a value is one run of letters, be it a word or not."""
+    return value.isalpha() or _LETTERS.fullmatch(value) is not None
 
 
 def is_short_key(value: bytes) -> bool:

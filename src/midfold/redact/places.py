@@ -44,6 +44,9 @@ _ELEMENT_END = compile_late(rb"</")
 _SPOKEN = compile_late(rb"(?:[a-z]|[ \t][a-z]{2,9}:)[ \t]{0,8}$", re.IGNORECASE)
 # "My password: …", the rest of the line being the password.
 _OWNED = compile_late(rb"(?i:\b(?:my|our|your|his|her|their|the)[ \t](?:[\w-]{1,20}[ \t]){0,2}$)")
+# "La password è …": a colon stands for the verb, which is one letter with an accent.
+_ARTICLE = compile_late(rb"(?i:(?:^|[ \t])(?:la|a|il|o|sua|tua|nuova|nova|minha)[ \t]$)")
+_VERB = compile_late(rb"[ \t]:[ \t]{1,4}$")
 _SENTENCE_END = compile_late(rb"[\"'`)]?[.!]?(?:\s|$|[\"'`)])")
 
 
@@ -62,7 +65,7 @@ def find_place(data: bytes, start: int, lead: bytes, stop: int) -> Place:
         return Place.SETTING
     if _AFTER_USER.search(before) and _BLANK.match(data, stop):
         return Place.SETTING
-    if _SPOKEN.search(lead):
+    if _SPOKEN.search(lead) or (_VERB.search(lead) and _ARTICLE.search(before)):
         return Place.SENTENCE if _SENTENCE_END.match(data, stop) else Place.CODE
     if _LINE_END.match(data, stop):
         if _SETTING_LINE.fullmatch(before):

@@ -15,7 +15,17 @@ from itertools import accumulate, chain, count
 
 from midfold.late_dataclasses import dataclass
 from midfold.late_patterns import compile_late
-from midfold.redact import assignments, commands, headers, logins, next_line, private_keys, tables, tokens
+from midfold.redact import (
+    assignments,
+    commands,
+    headers,
+    logins,
+    manifests,
+    next_line,
+    private_keys,
+    tables,
+    tokens,
+)
 from midfold.redact.ascii_text import ascii_form, find_places, unwrap
 from midfold.redact.patterns import (
     MAX_VALUE_CHARS,
@@ -258,6 +268,7 @@ class Finder:
         across = list(private_keys.find_keys(data)) if any(map(data.__contains__, private_keys.WORDS)) else []
         if self._cells.search(data, 0) is not None:
             across += tables.find_columns(data, self._columns)
+        across += manifests.find_values(data) if manifests.SIGN in data else ()
         across += self._find_unwrapped(text, data)
         if not across:
             return parts

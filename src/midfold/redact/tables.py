@@ -6,7 +6,7 @@ from itertools import pairwise
 from midfold.late_dataclasses import dataclass
 from midfold.late_patterns import compile_late
 from midfold.redact.ascii_text import LOGIN_WORD
-from midfold.redact.patterns import Pattern, Secret, is_mixed, is_password, is_random
+from midfold.redact.patterns import Pattern, Secret, has_letters_only, is_mixed, is_password, is_random
 from midfold.redact.places import Place, is_value
 
 _MAX_LINE_CHARS = 2_000
@@ -32,6 +32,10 @@ SCREEN = rf"(?i:{_RULED}|{_BARE}|{_ROW})".encode()
 """A table's first line, if it names a password, or a row that does and has a value behind."""
 _NAMES_LOGIN = compile_late(rf"(?i)(?:[a-z0-9]{{1,16}}[ _-])?(?:{_LOGINS})".encode())
 _NAMES_KEY = compile_late(rf"(?i)(?:[a-z0-9]{{1,16}}[ _-])?(?:{_KEYS})".encode())
+# Beside a column of users a word is a password, also without a rule below the titles.
+_NAMES_USER = compile_late(
+    rb"(?i)(?:user|username|user[ _-]name|login|e-?mail|account|benutzer\w*|usuario|utilisateur)"
+)
 _RULE = compile_late(rb"[ |:+=\t-]*--[ |:+=\t-]*\r?")
 _TITLE = compile_late(rb"[\w .#?\"'-]{1,40}")
 _SEPARATORS = (b"|", b"\t", b";", b",")
@@ -75,13 +79,14 @@ def _read_table(data: bytes, start: int, stop: int) -> tuple[list[Secret], int]:
     is_ruled = _RULE.fullmatch(rule) is not None
     if not columns or not (is_ruled or _is_bare(data, start, separator, titles)):
         return _read_row(titles) if separator == b"|" else [], stop
+    names_users = any(_NAMES_USER.fullmatch(title.text) for title in titles)
     found: list[Secret] = []
     rows: dict[bytes, list[Secret] | None] = {}
     while position < len(data):
         line = _line(data, position)
         if line not in rows:
             rows[line] = _read_cells(
-                line, separator, titles, columns, may_be_word=is_ruled and bool(separator)
+                line, separator, titles, columns, may_be_word=bool(separator) and (is_ruled or names_users)
             )
         row = rows[line]
         if row is None:
@@ -144,13 +149,13 @@ def _is_credential(value: bytes, *, is_login: bool, may_be_word: bool) -> bool:
         return False
     if not is_login:
         return is_random(value)
-    if value.isalpha():
+    if has_letters_only(value):
         return may_be_word and is_value(value, Place.SENTENCE, may_be_type=True) and _is_long(value)
     return is_password(value, is_quoted=False)
 
 
 def _is_long(value: bytes) -> bool:
-    return is_password(value, is_quoted=True)
+    return is_password(value.replace(b"?", b""), is_quoted=True)
 
 
 def _line(data: bytes, start: int) -> bytes:
