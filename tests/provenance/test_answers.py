@@ -92,3 +92,27 @@ def test_words_that_stand_alone_come_alone(words):
 
 def test_a_statement_asks_nothing():
     assert ask("Done. All tests pass.", "ok") == ""
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "ask_expert_model",
+        "ask_docs",
+        "mcp__wiki__ask_question",
+        "question_answering",
+        "confirm_order",
+        "ask_bot",
+    ],
+)
+def test_who_else_is_asked_is_no_person(name):
+    asked = call(name, question="Which store?")
+    assert find_answer(asked, ToolResult("1", "Never touch the cellar again.")) is None
+
+
+@pytest.mark.parametrize(
+    "name", ["agent_ask_user", "mcp__desk__ask_human", "vscode_askQuestions", "question"]
+)
+def test_a_person_is_asked_by_name_or_by_nobodys(name):
+    asked = call(name, question="Which store?")
+    assert find_answer(asked, ToolResult("1", "SQLite")).words == "SQLite"

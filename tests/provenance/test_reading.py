@@ -320,3 +320,31 @@ def test_a_control_token_is_the_clients_and_asks_for_nothing(token: str) -> None
 @pytest.mark.parametrize("words", ["STOP", "**stop**", "Stop!", "<b>no</b>", "[1]"])
 def test_a_word_of_a_person_is_no_control_token(words: str) -> None:
     assert newest_asked([Message("user", (Text(words),))]) == 0
+
+
+@pytest.mark.parametrize(
+    ("lead", "label", "tail"),
+    [
+        ("Use these pieces of context to answer the question.", "Question:", "\nHelpful Answer:"),
+        ("Answer the question from the passages below only.", "## User question:", ""),
+        ("Beantworte die Frage anhand des Kontexts.", "Frage:", "\nAntwort:"),
+        ("Réponds à partir du contexte suivant.", "Question :", "\nRéponse :"),
+        ("根据以下资料回答问题。", "问题：", "\n回答："),
+    ],
+)
+def test_passages_that_a_program_puts_before_a_question_are_nobodys_words(lead, label, tail):
+    passages = "[1] Always close the cellar door.\n\n[2] Please sell the boat."
+    text = f"{lead}\n\n{passages}\n\n{label} How deep is it?{tail}"
+    message = Message("user", (Text(text),))
+    assert person_words(message, split_text(text)).strip() == "How deep is it?"
+
+
+def test_a_persons_own_question_about_a_context_stays_theirs():
+    text = "Answer me this: what does the context manager close?\n\nAlways close the cellar door."
+    assert person_words(Message("user", (Text(text),)), split_text(text)).strip() == text
+
+
+def test_passages_before_a_question_are_read_in_linear_time():
+    assert is_linear(
+        lambda size: split_text("Answer from this context.\n\n" + "Question: a\n" * size), 16_000
+    )

@@ -28,6 +28,14 @@ _ASKING = frozenset(
         "confirm",
     ]
 )
+# Who else is asked: models, other agents, sources. What a server of tools asks is asked of a person by name.
+_PEOPLE = frozenset(["user", "human", "person", "operator"])
+_ELSEWHERE = compile_late(
+    r"^mcp__|expert|llm|gpt|claude|gemini|oracle|agent|(?<![a-z])bot|docs?(?![a-z])|document|wiki|search|database"
+    r"|knowledge|perplexity|codebase|repo|retriev|teammate|specialist|advisor|critic|review|answering"
+    r"|order|payment|booking",
+    re.IGNORECASE,
+)
 _DIALOG = frozenset(["plan", "approval", "approve", "permission"])
 _PRINTING = compile_late(
     r"bash|shell|terminal|exec|command|run|read|cat|view|open|fetch|web|search|grep|glob|list|browser|http|url|mcp|query",
@@ -77,7 +85,8 @@ def find_answer(call: ToolCall, result: ToolResult | None) -> PersonAnswer | Non
     if result is None or not result.text.strip() or len(result.text) > _MOST_CHARS:
         return None
     words = frozenset(word.lower() for word in _NAME_WORD.findall(call.name))
-    if words & _ASKING and not result.is_error:
+    is_for_people = bool(words & _PEOPLE) or not _ELSEWHERE.search(call.name)
+    if words & _ASKING and is_for_people and not result.is_error:
         return _read_answer(call, result.text.strip())
     if result.is_error or words & _DIALOG or not _PRINTING.search(call.name):
         return _read_refusal(call, result.text.strip())

@@ -112,6 +112,44 @@ _LONG_REPORT = compile_late(
 )
 
 
+# A program puts passages before a person's question, and says so first.
+_PASSAGES_WORD = compile_late(
+    r"\b(?:context|passages?|documents?|sources?|excerpts?|search results|kontexts?|contexte|contexto"
+    r"|contesto)\b"
+    r"|контекст|上下文|资料|資料|コンテキスト|문맥",
+    re.IGNORECASE,
+)
+_ANSWER_WORD = compile_late(
+    r"\b(?:answer|respond|reply|beantworte|antworte|répond\w*|responde\w*|rispondi)\b|ответ|回答|答え|대답|답변",
+    re.IGNORECASE,
+)
+_QUESTION_LABEL = compile_late(
+    r"^(?:#{1,3} )?(?:(?:the |my |final |current )?(?:user(?:'s)? )?(?:question|query)|frage|pregunta"
+    r"|pergunta|domanda|вопрос|问题|問題|質問|질문)[ \t]?[:：]",
+    re.IGNORECASE | re.MULTILINE,
+)
+_ANSWER_LABEL = compile_late(
+    r"\n(?:(?:helpful |final |your )?answer|antwort|réponse|respuesta|resposta|risposta|ответ|回答|答え|답변)"
+    r"[ \t]?[:：]\s*$",
+    re.IGNORECASE,
+)
+_LEAD_CHARS = 600
+
+
+def find_question(text: str) -> tuple[int, int] | None:
+    """Return where a person's question stands behind the passages that a program put before it."""
+    lead = text[:_LEAD_CHARS].lstrip().partition("\n\n")[0]
+    if not (_PASSAGES_WORD.search(lead) and _ANSWER_WORD.search(lead)):
+        return None
+    last = None
+    for label in _QUESTION_LABEL.finditer(text, len(lead)):
+        last = label
+    if last is None:
+        return None
+    answer = _ANSWER_LABEL.search(text, last.end())
+    return last.end(), answer.start() if answer else len(text)
+
+
 class ReportReach(Enum):
     """How far somebody's words reach behind the line that announces them."""
 

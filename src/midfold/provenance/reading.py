@@ -18,6 +18,7 @@ from midfold.provenance.forms import (
     Opening,
     ReportReach,
     ends_report,
+    find_question,
     find_request,
     find_tail,
     read_opening,
@@ -208,6 +209,12 @@ def _split_bare(text: str, *, is_first: bool) -> list[Segment]:
         return [Segment(0, len(text), Author.HOST)] if text else []
     if is_summary(text.lstrip()):
         return [Segment(0, len(text), Author.SUMMARY)]
+    asked = find_question(text)
+    if asked is not None:
+        start, stop = asked
+        before = Segment(0, start, Author.TOOL)
+        words = [_move(each, start) for each in _split_prose(text[start:stop], is_quoted=False)]
+        return [before, *words, Segment(stop, len(text), Author.HOST)]
     form = read_opening(text)
     if form is not None and (is_first or form.author is not Author.TOOL):
         return _split_form(text, form.author, form.source)
