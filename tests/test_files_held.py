@@ -14,6 +14,8 @@ from midfold.providers.keys import read_key_file
 from midfold.store import open_store
 from midfold.store.transfer import read_incoming
 from midfold.tokens import LearnedLimits
+from midfold.trajectories import Batch, CompressionConfig, compress_files
+from midfold.trajectories.tokenizer import load_tokenizer
 from midfold.transcripts import load_transcript
 
 # Whether SQLite's lock on the database is there, as another process sees it.
@@ -61,6 +63,21 @@ def test_nothing_that_reads_a_file_by_its_name_takes_the_lock_away(store):
     with pytest.raises(ConfigError, match="own session store"):
         read_key_file(store)
     assert LearnedLimits(store).get("endpoint", "model") is None
+    assert is_locked(store)
+
+
+def test_no_batch_of_trajectories_reads_or_writes_the_store(store, tmp_path):
+    rows, out = tmp_path / "rows.jsonl", tmp_path / "out.jsonl"
+    rows.write_text('{"conversations": [{"from": "human", "value": "x"}]}\n')
+    vocabulary = tmp_path / "tokenizer.json"
+    os.link(store, vocabulary)
+    config = CompressionConfig()
+    with pytest.raises(BelongsToStore):
+        compress_files(Batch(store, config), out)
+    with pytest.raises(BelongsToStore):
+        compress_files(Batch(rows, config), store)
+    with pytest.raises(BelongsToStore):
+        load_tokenizer(str(vocabulary))
     assert is_locked(store)
 
 

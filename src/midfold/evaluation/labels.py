@@ -9,6 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from midfold.errors import UnreadableTranscript
+from midfold.files import read_bytes
 from midfold.late_dataclasses import dataclass, field
 from midfold.provenance import Author
 from midfold.transcripts import decode_json
@@ -119,7 +120,7 @@ def read_labels(path: Path, count: int) -> Labels:
     names a message that is not there.
     """
     try:
-        found = decode_json(path.read_bytes())
+        found = decode_json(read_bytes(path))
     except (OSError, ValueError, RecursionError) as error:
         raise UnreadableTranscript(str(path), f"no labels can be read from it: {error}") from error
     reader = _Item(path, count, "it", found)

@@ -25,6 +25,7 @@ from midfold.evaluation.signals import (
     written_in_patch,
 )
 from midfold.evaluation.texts import SEPARATOR, escaped_forms, holds, read_texts
+from midfold.files import read_bytes
 from midfold.late_dataclasses import dataclass
 from midfold.messages import Location, Message, Text, ToolCall, ToolResult, pair_calls
 from midfold.redact import find_secrets
@@ -101,7 +102,7 @@ def read_probes(path: Path) -> list[Probe]:
     Raises `UnreadableTranscript` when the file holds none or one of them lacks a field.
     """
     try:
-        found = decode_json(path.read_bytes())
+        found = decode_json(read_bytes(path))
     except (OSError, ValueError, RecursionError) as error:
         raise UnreadableTranscript(str(path), f"no probes can be read from it: {error}") from error
     listed = found.get("probes") if isinstance(found, dict) else found

@@ -13,6 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from midfold.errors import ConfigError, MidfoldError
+from midfold.files import refuse_store_file
 from midfold.late_dataclasses import dataclass, replace
 from midfold.trajectories.chunks import DIGEST_LIMITS, MODEL_LIMITS, ListedRow
 from midfold.trajectories.compressor import TrajectoryCompressor
@@ -75,6 +76,8 @@ def compress_files(
     output = _settle(output)
     sources = find_sources(batch.source)
     targets = _find_targets(batch.source, output, sources)
+    for target in targets:
+        refuse_store_file(target)
     forms = tuple(form_for(target, source) for target, source in zip(targets, sources, strict=True))
     _check(batch, sources, forms)
     selection = _select(batch, sources)

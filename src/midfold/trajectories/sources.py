@@ -13,6 +13,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 from midfold.errors import ConfigError
+from midfold.files import refuse_store_file
 from midfold.late_dataclasses import dataclass
 
 _EDGE_BYTES = 64 * 1024
@@ -124,6 +125,7 @@ def _as_member(path: Path, name: str) -> InputFile:
 
 
 def _as_source(path: Path, name: str) -> InputFile:
+    refuse_store_file(path)
     with path.open("rb") as file:
         start = file.read(4)
         size = os.fstat(file.fileno()).st_size

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from midfold.config import Description
 from midfold.errors import ConfigError
+from midfold.files import refuse_store_file
 from midfold.tokens import find_family, load_counter
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ def _find_file(name: str) -> Path | None:
 def _load_file(path: Path) -> Callable[[str], int]:
     from splintr import from_json
 
+    refuse_store_file(path)
     if not path.is_file():
         raise ConfigError(KEY, str(path), hint="the path of a file that is there")
     try:
