@@ -71,7 +71,7 @@ _WRAP = (
 _CLOSING = rf"\*{{0,2}}(?:\\{{0,3}}[\"'`]|{_WRAP})?\]?\*{{0,2}}[ \t]{{0,8}}"
 _TYPE = r"[ \t]{0,2}(?:&(?:'static[ \t])?)?[a-z:]{0,8}(?:str|string|bytes)\??[ \t]{0,2}(?:\| ?none ?)?"
 # Languages say "is", and what was done with it; in ASCII a letter with an accent is a question mark.
-_BE = r"is|was|to|je|c.est|este|ist|war|lautet|est|es|era|er|jest|adalah|\?r|\?"
+_BE = r"is|was|to|je|c.est|este|ist|war|lautet|est|es|era|er|jest|adalah|l\?|\?r|\?"
 _DONE = (
     r"(?:is|was|has[ \t]been)[ \t](?:generated|created|set|reset|changed)"
     r"(?:[ \t](?:for|of)[ \t][^\s:]{1,60})?(?::|[ \t](?:to|as)\b:?)"
@@ -96,7 +96,8 @@ _SIGN = (
     r"[ \t]{0,8}(?:(?:new[ ])?(?:std::)?(?:string|securestring|str|bytes|buffer\.from)\([ ]{0,2})?"
 )
 _OF = (
-    r"(?:'s)?[ \t](?:for|of|to|on|at|from|in|de|du|des|del|da|do|van|von|voor|der|zum|zur|pour|para|per|dla|"
+    r"(?:'s)?[ \t](?:for|of|to|on|at|from|in|de|du|des|del|da|do|van|von|voor|till|pro|der|zum|zur|pour|para|"
+    r"untuk|per|dla|"
     r"til|f\?r)"
     rf"(?:[ \t][a-z0-9_.@'/:-]{{1,32}}){{1,3}}(?:[ \t]{{1,2}}(?:{_BE}|to)[ \t]?:?|[ \t]?:)[ \t]{{1,4}}"
 )

@@ -206,6 +206,21 @@ FORMS = (
         lambda value: is_random(value.replace(b" ", b"")),
         screen=r"\bdefine\([ \t]{0,2}[\"'][A-Z_]",
     ),
+    Form(
+        "password",
+        rf"\b[a-z]{{2,20}}(?:Password|Passphrase)[ \t]{{1,4}}{_QUOTE}",
+        _IN_QUOTES_BEGINS,
+        _IN_QUOTES,
+        _is_given,
+    ),
+    # What a script types where a password is asked for.
+    Form(
+        "password",
+        r"assword[^\r\n]{0,12}[;\r\n \t]{1,6}send[ \t]{1,4}(?:--[ \t]{1,4})?\\{0,3}[\"{]",
+        r"[^\s\"\\$}]",
+        r"[^\"\\}\r\n$]{3,100}(?=\\{1,4}[rn])",
+        is_argument,
+    ),
     # A command that prints a password, and is told which.
     Form(
         "password",

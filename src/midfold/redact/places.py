@@ -24,7 +24,7 @@ class Place(Enum):
 # Before the name: an indent, a list's dash, a quote's or a comment's sign, the rest of the name.
 _SETTING_LINE = compile_late(rb"[ \t>#*+;|!-]{0,40}(?:export |set |env )?[\w./?-]{0,80}[\"']?")
 _EDGES = (b"\\n", b'":"', b'": "')
-_LINE_END = compile_late(rb"[ \t]{0,8}(?:\\{0,2}\\[nr]|[\r\n]|$|#|\x1b|\f)")
+_LINE_END = compile_late(rb"[ \t]{0,8}(?:[ \t];[ \t]|\\{0,2}\\[nr]|[\r\n]|$|#|\x1b|\f)")
 _SEPARATED = compile_late(rb"(?:[?&;]|(?:^|[ \t\"'(])[\w.-]{1,40}=[^\s=;&,]{1,60}[,; ])[\w .-]{0,40}$")
 # An argument of a command, in a text without a call before; a user's name with its password behind.
 _ARGUMENT = compile_late(rb"^[^(,\[{]*[ \t=][\"']?[\w.-]{0,40}$")
