@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from midfold.engines.lossless.nodes import (
+    MOST_DEPTH,
     SummaryGraph,
     SummaryNode,
     name_node,
@@ -96,3 +97,9 @@ def test_the_graph_knows_leaves_and_the_smallest_cover():
     assert graph.leaves(top.id) == [each.id for each in leaves]
     assert graph.covering(15) is leaves[1]
     assert graph.covering(31) is None
+
+
+@pytest.mark.parametrize("depth", [999, 1_000, MOST_DEPTH])
+def test_a_node_is_read_back_however_often_it_was_condensed(depth):
+    node = replace(NODE, depth=depth, children=("sum_0123456789", "sum_9876543210"))
+    assert read_node(write_node(node, KEY), KEY).depth == depth

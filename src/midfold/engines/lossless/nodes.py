@@ -16,12 +16,14 @@ from midfold.summaries.digest import NOTES_HEADING
 
 SOURCE_HEADING = "Summary"
 MAP_HEADING = "Earlier Messages"
+MOST_DEPTH = 60_000
+"""A ceiling with room for one summary adds a level in every fold."""
 _ID_BYTES = 5
 _BLOCK = 256
 """Messages whose leaves are looked up together."""
 _ID = re.compile(r"sum_[0-9a-f]{10}")
 _SOURCE = re.compile(
-    r"(sum_[0-9a-f]{10}), depth (\d{1,3}), in place of ([\d,]{1,15}) tokens(?:, made of (.{1,4000}))?"
+    r"(sum_[0-9a-f]{10}), depth (\d{1,5}), in place of ([\d,]{1,15}) tokens(?:, made of (.{1,4000}))?"
 )
 
 

@@ -8,7 +8,7 @@ from functools import partial
 from heapq import nlargest
 from typing import TypeAlias
 
-from midfold.engines.lossless.nodes import SummaryNode, name_node, write_node
+from midfold.engines.lossless.nodes import MOST_DEPTH, SummaryNode, name_node, write_node
 from midfold.errors import SummaryUnavailable
 from midfold.folding import Span, SummaryRequest, join_spans
 from midfold.late_dataclasses import dataclass, field, replace
@@ -95,7 +95,7 @@ class NodeWriter:
         """Summarise summaries."""
         previous = join_bodies([node.body for node in nodes])
         job = replace(self._newest(budget_tokens), previous=previous)
-        depth = max(node.depth for node in nodes) + 1
+        depth = min(max(node.depth for node in nodes) + 1, MOST_DEPTH)
         node = SummaryNode(
             id=name_node([node.id.encode() for node in nodes], depth, self.key),
             depth=depth,
