@@ -39,8 +39,7 @@ _FEW_TWINS = 16
 _ROUND = {"<": "(", "[": "(", ">": ")", "]": ")"}
 # Every branch begins with one of a few characters, which makes the search fast. Removing brackets makes no
 # new match, so that text which was neutralised once stays as it is.
-_IMITATION = compile_late(
-    r"""
+_MARKS = r"""
     # our fence
     <[</]{0,8}\s*+/?\s*+(?i:end[\s_-]*+)?(?i:midfold)(?:[^<>\n]{0,200}>{1,8})?
     # tags that no code is likely to need
@@ -59,24 +58,40 @@ _IMITATION = compile_late(
     # headings of instruction formats
   | \#(?<![(\#]\#)\#+[\ \t]*
     (?i:instructions?\b|(?:system|user|human|assistant|developer|input|response)[\ \t]*(?::|$))
-    # labels at the start of a line
+"""
+_LABEL = r"""
   | [\n\r\v\f\x1c-\x1e][\ \t>*_]*
     (?:SYSTEM|System|USER|User|HUMAN|Human|ASSISTANT|Assistant|DEVELOPER|Developer)
     (?:[\ \t](?i:message|prompt|instructions?))?[\ \t]*:
-    """,
-    re.VERBOSE | re.MULTILINE,
+"""
+"""a label at the start of a line"""
+_IMITATION = compile_late(_MARKS + _LABEL, re.VERBOSE | re.MULTILINE)
+_IMITATED_MARK = compile_late(_MARKS, re.VERBOSE | re.MULTILINE)
+"""the same in a text that names no role, in which lines need no look"""
+_ROLES = tuple(
+    each
+    for role in ("system", "user", "human", "assistant", "developer")
+    for each in (role.upper(), role.title())
 )
 _BEFORE_LABEL = "\n\r\v\f\x1c\x1d\x1e \t>*_" + _GAP
 
 
 def fence(body: str, nonce: str) -> str:
     """Put `body`, neutralised, between two lines with `nonce`."""
-    return f"<<<MIDFOLD {nonce}>>>\n{neutralize(body)}\n{_closing_line(nonce)}"
+    return _fence_notes(neutralize(body), nonce)
+
+
+def _fence_notes(notes: str, nonce: str) -> str:
+    return f"<<<MIDFOLD {nonce}>>>\n{notes}\n{_closing_line(nonce)}"
 
 
 def wrap_summary(body: str, nonce: str, *, prefix: str = PREFIX) -> str:
     """Make the whole text of a summary message: prefix, fenced notes, and a line that points past them."""
-    return "\n".join([read_paragraph(prefix), fence(body, nonce), read_paragraph("closing.md")])
+    return _wrap_notes(neutralize(body), nonce, prefix)
+
+
+def _wrap_notes(notes: str, nonce: str, prefix: str) -> str:
+    return "\n".join([read_paragraph(prefix), _fence_notes(notes, nonce), read_paragraph("closing.md")])
 
 
 def is_brief(text: str) -> bool:
@@ -90,13 +105,13 @@ def seal_summary(body: str, key: bytes, *, prefix: str = PREFIX) -> str:
     Without a key the nonce is a checksum: notes that were changed are told from those that were not.
     """
     notes = neutralize(body)
-    return wrap_summary(notes, _sign(notes, key), prefix=prefix)
+    return _wrap_notes(notes, _sign(notes, key), prefix)
 
 
 def seal_notes(body: str, key: bytes) -> str:
     """Fence notes as `seal_summary` does, for a message with a first line of its own."""
     notes = neutralize(body)
-    return fence(notes, _sign(notes, key))
+    return _fence_notes(notes, _sign(notes, key))
 
 
 def is_sealed(text: str, key: bytes) -> bool:
@@ -177,7 +192,9 @@ def neutralize(text: str) -> str:
         gaps = [found.start() - before for before, found in enumerate(found_gaps)]
     pieces = []
     done = 0
-    for found in _IMITATION.finditer(shape.replace(_GAP, "") if gaps else shape):
+    plain = shape.replace(_GAP, "") if gaps else shape
+    imitation = _IMITATION if any(map(plain.__contains__, _ROLES)) else _IMITATED_MARK
+    for found in imitation.finditer(plain):
         start = found.start() + bisect_right(gaps, found.start())
         stop = found.end() + bisect_right(gaps, found.end() - 1)
         pieces += [text[done:start], _defuse(text[start:stop], shape[start:stop])]
