@@ -1,6 +1,7 @@
 """Checks a summary against what it stands for: what is missing is added, what is made up is named."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import accumulate
 
 from midfold.late_dataclasses import dataclass, replace
 from midfold.late_patterns import compile_late
@@ -139,13 +140,12 @@ def shorten(body: str, *, count_text: Callable[[str], int], budget_tokens: int) 
 
 def _has_more_to_say(entries: Sequence[DigestEntry], room_tokens: int) -> bool:
     """Whether there is more to say than fits, and most of it has names."""
-    naming = total = 0
-    for text in (
-        piece for entry in entries for piece in (entry.subject, *(unit.text for unit in entry.units))
-    ):
-        total += cost(text)
-        naming += cost(text) if _names(text) else 0
-    return total > room_tokens * _BYTES_PER_TOKEN and naming >= total * _NAMES_MUCH
+    texts = [text for entry in entries for text in (entry.subject, *[unit.text for unit in entry.units])]
+    total = sum(map(cost, texts))
+    if total <= room_tokens * _BYTES_PER_TOKEN:
+        return False
+    naming = accumulate(cost(text) for text in texts if _names(text))
+    return any(found >= total * _NAMES_MUCH for found in naming) or not total
 
 
 def _without_idle_lines(words: str, budget_tokens: int) -> str:

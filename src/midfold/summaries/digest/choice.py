@@ -173,10 +173,7 @@ def choose_entries(offers: Offers, budget_bytes: int) -> list[ChosenEntry]:
     stop = bisect_left(offers.order, -least, key=lambda piece: -offers.densities[piece])
     left -= reserved - choice.take((p for p in offers.order[firm:stop] if offers.conclusions[p]), reserved)
     choice.take(offers.order[firm:], left)
-    return [
-        ChosenEntry(offers.entries[owner], _in_order(offers.entries[owner], choice.taken[owner]))
-        for owner in sorted(choice.taken)
-    ]
+    return [ChosenEntry(offers.entries[owner], choice.units_of(owner)) for owner in sorted(choice.taken)]
 
 
 def _find_price(offers: Offers, start: int, budget_bytes: int) -> float:
@@ -194,6 +191,12 @@ class _Choice:
 
     offers: Offers
     taken: dict[int, set[int]] = field(default_factory=dict)
+    """by owner, without the heads"""
+
+    def units_of(self, owner: int) -> tuple[Unit, ...]:
+        """Return the units that were taken of an entry, in its order."""
+        units = self.offers.units
+        return tuple([unit for piece in sorted(self.taken[owner]) if (unit := units[piece]) is not None])
 
     def take(self, pieces: Iterable[int], budget_bytes: int) -> int:
         """Take pieces in their order while they fit; return what is left of the budget."""
@@ -210,13 +213,9 @@ class _Choice:
                 if price > left:
                     continue
                 taken = chosen[owner] = set()
-            elif unit is None or id(unit) in taken:
+            elif unit is None or piece in taken:
                 continue
             left -= price
             if unit is not None:
-                taken.add(id(unit))
+                taken.add(piece)
         return left
-
-
-def _in_order(entry: DigestEntry, chosen: set[int]) -> tuple[Unit, ...]:
-    return tuple([unit for unit in entry.units if id(unit) in chosen]) if chosen else ()

@@ -18,7 +18,7 @@ _FIGURE = compile_late(r"\b\d[\d.,:]*\b")
 _ID = compile_late(r"\b(?:\d[\d.,:]*(?:[A-Za-z]{1,2})?|(?=[a-f]*\d)[\da-f]{4,})\b")
 """a figure with its unit, or an id in hexadecimal"""
 _DIGIT = compile_late(r"\d")
-_NUMBERED = compile_late(r"[\w.,:]*\d[\w.,:]*")
+_NUMBERED = compile_late(r"(?<![\w.,:])(?:[^\W\d]++|[.,:]++)*+\d[\w.,:]*")
 """a word with a number in it"""
 _USUAL = 2
 _SURPRISE = 0.7
