@@ -32,7 +32,7 @@ from midfold.summaries.ledger.pending import PendingWishes, is_taken_up
 from midfold.summaries.ledger.rules import is_lifted
 from midfold.summaries.ledger.shell import read_commands
 from midfold.summaries.ledger.text_commands import CommandProtocol, told_calls
-from midfold.summaries.ledger.values import Ledger, Rule
+from midfold.summaries.ledger.values import Ledger, Rule, Statement
 from midfold.summaries.sections import CORRECTIONS_HEADING
 
 if TYPE_CHECKING:
@@ -138,7 +138,8 @@ def gather_sources(job: SummaryJob, *, choose_rules: ChooseRules | None = None) 
     ledger = reading.ledger
     known = [*rules, *ledger.rules]
     known = corrections.filter_rules(known) if corrections else known
-    known = [rule for rule in known if not _is_over(rule, ledger)]
+    people = _list_people(ledger)
+    known = [rule for rule in known if not _is_over(rule, people)]
     pins = choose_rules(job, known) if choose_rules else choose_pins(job, known)
     # A rule that is pinned no longer is still something that the user said.
     earlier += request_entries(rule for rule in rules if rule not in pins)
@@ -165,11 +166,16 @@ def gather_sources(job: SummaryJob, *, choose_rules: ChooseRules | None = None) 
     return Sources(ledger, pins, focus_on(merged, job.focus) if job.focus else merged, corrections)
 
 
-def _is_over(rule: Rule, ledger: Ledger) -> bool:
-    """Whether a person took up since what a rule only put off, be it in words that stay."""
+def _list_people(ledger: Ledger) -> list[Statement]:
+    """List what people said, be it in words that stay."""
     said = (*ledger.statements, *(ledger.after.statements if ledger.after else ()))
-    later = [each for each in said if each.author is Author.PERSON and each.index > (rule.index or 0)]
-    return rule.index is not None and any(is_lifted(rule.text, each.text) for each in later)
+    return [each for each in said if each.author is Author.PERSON]
+
+
+def _is_over(rule: Rule, people: Sequence[Statement]) -> bool:
+    """Whether a person took up since what a rule only put off."""
+    since = rule.index
+    return since is not None and any(is_lifted(rule.text, each.text) for each in people if each.index > since)
 
 
 def _read_corrections(previous: str) -> "Corrections | None":
