@@ -1,10 +1,11 @@
-"""Looks for many phrases in texts, in a time that does not grow with their number times the text."""
+"""The words, letters and phrases of texts: many phrases are looked for in one pass over a text."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
 from midfold.late_patterns import compile_late
 
+_ASCII = bytes(range(128))
 _PIECE_CHARS = 5
 _LEAST_CHARS = 2 * _PIECE_CHARS - 1
 """so long that a whole piece stands in it wherever pieces begin"""
@@ -19,6 +20,12 @@ def matter_words(text: str) -> frozenset[str]:
     """Return the words of a text that can tell one matter from another; pairs where words are not parted."""
     pattern = _PLAIN_MATTER_WORD if text.isascii() else _MATTER_WORD
     return frozenset(pattern.findall(text.lower()))
+
+
+def other_letters(text: str) -> set[str]:
+    """Return the characters of a text that are not ASCII."""
+    # Bytes are dropped in a tenth of the time that looking at each character takes.
+    return set(text.encode("utf-8", "surrogatepass").translate(None, _ASCII).decode("utf-8", "surrogatepass"))
 
 
 class Phrases:

@@ -105,3 +105,15 @@ def test_a_lead_in_does_not_hide_an_announcement(sentence):
 def test_a_line_that_only_opens_or_closes_an_element_is_not_quoted():
     assert lines("<tool_response>\nalpha beta\n</tool_response>") == ["alpha beta"]
     assert Words("The tide rises.\n</think>").sentences.texts == ("The tide rises.",)
+
+
+def test_words_claim_what_they_say_without_a_doubt():
+    words = Words("All tests pass. The build should be fixed. `src/fees.py` works now!")
+    assert words.claims.sentences == ("All tests pass.", "`src/fees.py` works now!")
+
+
+def test_a_doubtful_claim_is_one_that_claims_nothing():
+    claims = Words("If this works now, tell me.").claims
+    assert claims.is_any
+    assert not claims.sentences
+    assert not Words("I read the file.").claims.is_any

@@ -244,7 +244,7 @@ def _weigh_tones(
     if not statement.is_told:
         factors = [_weigh_aside(each) * factor for each, factor in zip(news, factors, strict=True)]
     failed = ledger.course.failed_aims
-    if max(failed.values(), default=-1) < statement.index:
+    if statement.index not in ledger.course.claiming or max(failed.values(), default=-1) < statement.index:
         return factors
     for at, each in enumerate(news):
         if any(failed.get(aim, -1) > statement.index for aim in claimed_aims(each[0])):

@@ -158,7 +158,8 @@ class LedgerCache:
         if len(part.text) <= LONG_CHARS:
             self._redacted[part.text] = self.redact(part.text)
             words = read_words(part.text, self.redact)
-            self._words[id(part)] = (part, replace(words, known_sentences=words.sentences))
+            known = replace(words, known_sentences=words.sentences, known_claims=words.claims)
+            self._words[id(part)] = (part, known)
 
     def _remember_run(self, call: ToolCall, result: ToolResult) -> None:
         texts = {text: self.redact(text) for text in (call.arguments, result.text)}

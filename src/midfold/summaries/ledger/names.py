@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from itertools import filterfalse
 
 from midfold.late_dataclasses import dataclass, field
 from midfold.late_patterns import compile_late
@@ -120,7 +121,7 @@ class NameReader:
         # In the order of the text: that of a set differs from process to process.
         words = dict.fromkeys(list_words(text))
         known = self._words
-        for word in [word for word in words if word not in known]:
+        for word in list(filterfalse(known.__contains__, words)):
             known[word] = self._find_use(word, number, topic, tie)
         found = set(map(known.__getitem__, words))
         found.discard(None)

@@ -10,8 +10,9 @@ from collections.abc import Iterable
 from operator import itemgetter
 
 from midfold.late_dataclasses import dataclass, field
-from midfold.late_patterns import AnyPattern, compile_late
+from midfold.late_patterns import compile_late
 from midfold.summaries.ledger.invocations import Aim, Invocation, RunEnd, is_same_place
+from midfold.summaries.ledger.sentences import Claims, is_claim
 from midfold.summaries.tool_calls.families import family_of
 from midfold.summaries.tool_calls.output import find_names
 
@@ -22,21 +23,6 @@ _SLIP_ACTIONS = 2
 _MOVED_ON_REQUESTS = 4
 _USED_AGAIN = 2
 """A tool that works again so often is not what is broken."""
-_CLAIM = AnyPattern(
-    r"\b(?:fixed|resolved|solved|works? now|now works?|working now"
-    r"|(?:all|tests?|checks?|build|suite|lint\w*|everything)(?:\s\w+){0,3}\s(?:pass(?:e[sd]|ing)?|green|clean"
-    r"|succeed(?:s|ed)?)|builds? (?:cleanly|succeeded|passes)|compiles (?:cleanly|now)|no (?:more )?errors"
-    r"|success(?:fully|ful)?|behoben|gelöst|funktioniert jetzt|corrigé|résolu"
-    r"|corregido|resuelto|solucionado|funciona ahora|исправлен\w*|решен[аоы]?|работает)\b"
-    r"|(?:已|问题)(?:修复|解决)|修复(?:完成|成功)|通过了|全部通过|测试通过|成功|解决了"
-    r"|修正(?:完了|した|しました)|直(?:った|りました)|解決|通った|パス|動作確認"
-    r"|해결|수정 ?(?:완료|했)|통과|성공|고쳤",
-)
-_DOUBT = AnyPattern(
-    r"\?|？|\b(?:if|whether|should|not|n't|unless|until|once|will|would|could|might|need|try|trying|verify|ensure"
-    r"|still|fail\w*|let me|let's|si|wenn|ob|если)\b"
-    r"|是否|如果|应该|尝试|未|没有|かどうか|れば|たら|はず|ない|아직|면 |안 ",
-)
 _CLAIMED_AIMS = tuple(
     (aim, compile_late(words, re.IGNORECASE))
     for aim, words in (
@@ -71,7 +57,6 @@ _ANY_FAMILY = ("", "agent", "ask", "plan")
 _ABSENT = compile_late(r": No module named |command not found|not recognized|no se reconoce")
 """what is said of a program that is not there: to do the same with another one is as good"""
 _PACKAGE_END = compile_late(r"[=<>~!\[]|(?<=.)@")
-_SENTENCE_END = compile_late(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
 _CAUSE = compile_late(
     r"(?:[Nn]o module named|Cannot find (?:module|package)|[Mm]odule not found:?|not find)\s"
     r"[\"'`]?([@\w./-]{2,80})|([\w.-]{2,60}): (?:command )?not found"
@@ -130,6 +115,8 @@ class Course:
     """aim → the newest message in which the model says that all is well with it"""
     claimed_names: dict[str, int] = field(default_factory=dict)
     """name → the newest message in which the model says that something about it works"""
+    claiming: set[int] = field(default_factory=set)
+    """the messages in which the model says that anything works, be it with a doubt"""
     tools: dict[str, ToolRecord] = field(default_factory=dict)
 
     def closing(self, failure: BrokenRun) -> int | None:
@@ -251,25 +238,18 @@ class Course:
                 names = (_PACKAGE_END.split(target, maxsplit=1)[0] for target in invocation.targets)
                 self.installed.update(dict.fromkeys(names, index))
 
-    def hear(self, index: int, text: str) -> None:
-        """Take note of the model's words: sentences without a doubt that something works."""
-        if not _CLAIM.is_in(text.lower()):
-            return
-        for sentence in _SENTENCE_END.split(text):
-            if _claims(sentence):
-                self.claimed_names.update(dict.fromkeys(find_names(sentence), index))
-                self.claimed_aims.update(dict.fromkeys(_aims_of(sentence), index))
+    def hear(self, index: int, claims: Claims) -> None:
+        """Take note of what the model says that works."""
+        if claims.is_any:
+            self.claiming.add(index)
+        for sentence in claims.sentences:
+            self.claimed_names.update(dict.fromkeys(find_names(sentence), index))
+            self.claimed_aims.update(dict.fromkeys(_aims_of(sentence), index))
 
 
 def claimed_aims(sentence: str) -> list[Aim]:
     """Return with which aims a sentence says that all is well."""
-    return _aims_of(sentence) if _claims(sentence) else []
-
-
-def _claims(sentence: str) -> bool:
-    """Whether a sentence says without a doubt that something works."""
-    lowered = sentence.lower()
-    return _CLAIM.is_in(lowered) and not _DOUBT.is_in(lowered)
+    return _aims_of(sentence) if is_claim(sentence) else []
 
 
 def _aims_of(sentence: str) -> list[Aim]:

@@ -16,7 +16,7 @@ from midfold.late_patterns import AnyPattern, compile_late
 from midfold.provenance import Author
 from midfold.summaries.ledger.rules import is_rule, sentences_of, takes_back
 from midfold.summaries.ledger.values import Action, Statement
-from midfold.summaries.letters import other_letters
+from midfold.summaries.phrases import other_letters
 from midfold.texts import read_text
 
 _WORD = compile_late(r"[^\W_\u2e80-\uffff]{4,}|\d{2,}")
@@ -25,7 +25,8 @@ _HAS_WIDE = compile_late(r"[\u30a1-\u30ff\u4e00-\u9fff\uac00-\ud7af]")
 _FIRST_WIDE, _LAST_WIDE = "\u2e80", "\uffff"
 _APPROVAL = compile_late(r"\bgo ahead\b|\bproceed\b|\bnur zu\b|\badelante\b|\bvas-y\b")
 """a yes to what the model offered"""
-_BLANKS = {code: " " for code in range(128) if not chr(code).isalnum()}
+_PLAIN = {code: chr(code).lower() if chr(code).isalnum() else " " for code in range(128)}
+"""ASCII in small letters, and blanks between words"""
 _STEM_CHARS, _LEAST_LETTERS = 5, 4
 _QUESTION_ENDS = ("?", "？", "؟")
 _LEAST_WORDS, _LEAST_QUESTION_WORDS = 3, 5
@@ -146,20 +147,20 @@ def _text_of(action: Action) -> str:
     return " ".join((run.tool, run.subject, *run.details, *run.changes, *run.reads, given, shown))
 
 
-def _stems(text: str) -> frozenset[str]:
+def _stems(text: str) -> set[str]:
     """Return the beginnings of words; of scripts that do not part them, pairs."""
     text = text if text.isascii() else _without_signs(text)
     if text.isascii():
         # ASCII is translated in a quarter of the time that a pattern takes.
-        return frozenset(
+        return {
             word[:_STEM_CHARS]
-            for word in set(text.lower().translate(_BLANKS).split())
+            for word in set(text.translate(_PLAIN).split())
             if len(word) >= _LEAST_LETTERS or (len(word) > 1 and word.isdigit())
-        )
+        }
     found = {word[:_STEM_CHARS] for word in _WORD.findall(text.lower())}
     if _HAS_WIDE.search(text):
         found.update(one or other for one, other in _WIDE.findall(text))
-    return frozenset(found)
+    return found
 
 
 def _without_signs(text: str) -> str:

@@ -9,7 +9,7 @@ from enum import IntEnum
 from functools import cache
 
 from midfold.late_dataclasses import dataclass
-from midfold.late_patterns import compile_late
+from midfold.late_patterns import AnyPattern, compile_late
 from midfold.texts import read_text
 
 _FULL_SENTENCE_WORDS = 12
@@ -43,6 +43,22 @@ _TABLE_RULE = compile_late(r"[\s|:+-]+$")
 _EMPHASIS = "#*_ "
 _LEAD_CHARS = 80
 _TRIM = str.maketrans(dict.fromkeys(",.!;:*()", " "))
+_CLAIM = AnyPattern(
+    r"\b(?:fixed|resolved|solved|works? now|now works?|working now"
+    r"|(?:all|tests?|checks?|build|suite|lint\w*|everything)(?:\s\w+){0,3}\s(?:pass(?:e[sd]|ing)?|green|clean"
+    r"|succeed(?:s|ed)?)|builds? (?:cleanly|succeeded|passes)|compiles (?:cleanly|now)|no (?:more )?errors"
+    r"|success(?:fully|ful)?|behoben|gelöst|funktioniert jetzt|corrigé|résolu"
+    r"|corregido|resuelto|solucionado|funciona ahora|исправлен\w*|решен[аоы]?|работает)\b"
+    r"|(?:已|问题)(?:修复|解决)|修复(?:完成|成功)|通过了|全部通过|测试通过|成功|解决了"
+    r"|修正(?:完了|した|しました)|直(?:った|りました)|解決|通った|パス|動作確認"
+    r"|해결|수정 ?(?:완료|했)|통과|성공|고쳤",
+)
+_DOUBT = AnyPattern(
+    r"\?|？|\b(?:if|whether|should|not|n't|unless|until|once|will|would|could|might|need|try|trying|verify|ensure"
+    r"|still|fail\w*|let me|let's|si|wenn|ob|если)\b"
+    r"|是否|如果|应该|尝试|未|没有|かどうか|れば|たら|はず|ない|아직|면 |안 ",
+)
+_CLAIM_END = compile_late(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
 
 
 class Tone(IntEnum):
@@ -224,6 +240,29 @@ def is_tag(line: str) -> bool:
         and len(line) <= _TAG_CHARS
         and line[1:-1].strip("/-").isidentifier()
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """What a text says of things that work."""
+
+    sentences: tuple[str, ...] = ()
+    """those without a doubt"""
+    is_any: bool = False
+    """something is said to work, be it with a doubt"""
+
+
+def read_claims(text: str) -> Claims:
+    """Find the claims in the words of a model."""
+    if not _CLAIM.is_in(text.lower()):
+        return Claims()
+    return Claims(tuple(filter(is_claim, _CLAIM_END.split(text))), is_any=True)
+
+
+def is_claim(sentence: str) -> bool:
+    """Whether a sentence says without a doubt that something works."""
+    lowered = sentence.lower()
+    return _CLAIM.is_in(lowered) and not _DOUBT.is_in(lowered)
 
 
 @dataclass(frozen=True, slots=True)

@@ -209,7 +209,7 @@ class Ledger:
             course.add(action.index, action.run.tool, action.run.end, action.run.invocations)
         for statement in chain(self.statements, after.statements):
             if statement.author is Author.MODEL:
-                course.hear(statement.index, statement.text)
+                course.hear(statement.index, statement.words.claims)
             elif statement.author is Author.PERSON:
                 course.requests.append(statement.index)
         return course

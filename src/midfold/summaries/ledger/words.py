@@ -9,9 +9,11 @@ from midfold.late_dataclasses import dataclass, field
 from midfold.late_patterns import compile_late
 from midfold.summaries.ledger.sentences import (
     NAMING_FACTOR,
+    Claims,
     WeightedSentences,
     count_words,
     is_tag,
+    read_claims,
     split_sentences,
 )
 from midfold.summaries.tool_calls.frames import is_import, says_nothing, unframe, without_number
@@ -60,11 +62,17 @@ class Words:
     text: str
     known_sentences: WeightedSentences | None = field(default=None, compare=False, repr=False)
     known_lines: WeightedLines | None = field(default=None, compare=False, repr=False)
+    known_claims: Claims | None = field(default=None, compare=False, repr=False)
 
     @property
     def sentences(self) -> WeightedSentences:
         """The sentences that say something, each once."""
         return self.known_sentences or split_sentences(self.text)
+
+    @property
+    def claims(self) -> Claims:
+        """What works, as these words say."""
+        return self.known_claims or read_claims(self.text)
 
     @property
     def opening_chars(self) -> int:

@@ -15,7 +15,7 @@ from hashlib import blake2b
 from hmac import compare_digest
 
 from midfold.late_patterns import compile_late
-from midfold.summaries.letters import other_letters
+from midfold.summaries.phrases import other_letters
 from midfold.texts import read_text
 
 _PACKAGE = "midfold.summaries.prompts"
