@@ -10,6 +10,7 @@ from midfold.messages import Message, ToolCall, texts_of
 from midfold.search import matches, outlines, read_query, words_in
 from midfold.search.words import WORD, segment
 from midfold.store.codec import stored_texts
+from midfold.store.sqlite.search import collected
 from midfold.store.sqlite.search import find as finding
 from midfold.store.sqlite.search.find import Coverage, MessageFilters, find
 from midfold.store.values import Order
@@ -160,6 +161,31 @@ def test_a_row_carries_what_is_needed_to_show_it(shelf):
     )
     assert (row.created_at, row.dialect) == (5.0, "openai_chat")
     assert list(stored_texts(row.dialect, row.body)) == ["fold"]
+
+
+@pytest.mark.parametrize("most", [0, 20_000])
+def test_conversations_that_are_written_in_turns_are_searched_apart(shelf, monkeypatch, most):
+    monkeypatch.setattr(collected, "_MOST_IDS", most)
+    said = [
+        shelf.say(f"the harbour of {name}", session=name, tenant=tenant)
+        for _ in range(3)
+        for name, tenant in (("skarn", ""), ("vik", ""), ("skarn", "other"))
+    ]
+    found = shelf.find("how deep is the harbour", conversation="skarn", order=Order.RELEVANCE)
+    assert sorted(found) == said[::3]
+    assert shelf.find("harbour", sessions=("vik",), order=Order.RELEVANCE, limit=2) == [said[7], said[4]]
+
+
+def test_a_conversation_that_stands_alone_is_searched_without_looking_at_its_rows(shelf):
+    shelf.say("the harbour of vik", session="vik")
+    said = [shelf.say(f"the harbour of skarn, berth {number}", session="skarn") for number in range(50)]
+    asked = []
+    shelf.connection.set_trace_callback(asked.append)
+    found = shelf.find("harbour", conversation="skarn", order=Order.RELEVANCE, limit=50)
+    assert sorted(found) == said
+    matching = [each for each in asked if "MATCH" in each and "message_words" in each]
+    assert matching
+    assert not [each for each in matching if "JOIN messages" in each]
 
 
 def test_nobody_finds_what_belongs_to_somebody_else(shelf):

@@ -9,16 +9,17 @@ from midfold.late_dataclasses import replace
 from midfold.search import Document, Key, Origin
 from midfold.store.codec import DamagedRow, read_body
 from midfold.store.rows import SUMMARY
-from midfold.store.sqlite.search.conditions import ROW_CONDITIONS, SearchConditions, match_keys
+from midfold.store.sqlite.search.conditions import LAST_ID, ROW_CONDITIONS, SearchConditions, match_keys
 from midfold.store.sqlite.search.deadline import Deadline, time_limit
 from midfold.store.sqlite.search.found import COLUMNS, FoundMessage
 
 _FETCHED = 100
 _TOTAL = "SELECT coalesce(max(id), 0) FROM message_words_docsize"
-_TOTAL_OF_SESSIONS = """
-    SELECT count(*) FROM messages
-    WHERE tenant = :tenant AND session IN (SELECT value FROM json_each(:sessions))
+_IDS = """
+    SELECT id FROM messages WHERE tenant = :tenant AND session IN (SELECT value FROM json_each(:sessions))
 """
+_MOST_IDS = 20_000
+"""Messages of a conversation that are known by their ids; of a longer one each match is looked at."""
 _IN_ALL = """
     SELECT rowid FROM message_words WHERE message_words MATCH :match
     AND rowid BETWEEN :first AND :last ORDER BY rowid DESC LIMIT :limit
@@ -57,9 +58,15 @@ class StoredMessages:
         self._connection = connection
         self._values = conditions.values
         self._deadline = deadline
-        is_part = conditions.values["sessions"] is not None
-        (self.total,) = connection.execute(_TOTAL_OF_SESSIONS if is_part else _TOTAL, self._values).fetchone()
-        self._statement = _IN_SOME if shared or conditions.are_narrow else _IN_ALL
+        is_part = conditions.count is not None
+        self.total = _count_all(connection) if conditions.count is None else conditions.count
+        self._ids: frozenset[int] | None = None
+        by_rows = conditions.are_narrow or (shared and not is_part)
+        if is_part and not by_rows and not conditions.stand_alone:
+            by_rows = self.total > _MOST_IDS
+            if not by_rows:
+                self._ids = frozenset(number for (number,) in connection.execute(_IDS, self._values))
+        self._statement = _IN_SOME if by_rows else _IN_ALL
 
     def find(self, keys: Sequence[Key], most: int) -> Sequence[int]:
         """Return the messages that have all of these terms, the newest first."""
@@ -67,17 +74,18 @@ class StoredMessages:
 
     def find_match(self, match: str, most: int) -> list[int]:
         """Return the messages that the index gives for an expression, the newest first."""
-        values = self._values | {"match": match, "limit": most}
-        found: list[tuple[int]] = []
+        ids = self._ids
+        values = self._values | {"match": match, "limit": most if ids is None else LAST_ID}
+        found: list[int] = []
         with time_limit(self._connection, self._deadline):
             try:
                 rows = self._connection.execute(self._statement, values)
-                while some := rows.fetchmany(_FETCHED):
-                    found += some
+                while len(found) < most and (some := rows.fetchmany(_FETCHED)):
+                    found += [number for (number,) in some if ids is None or number in ids]
             except self._connection.OperationalError:
                 if not self._deadline.is_over:
                     raise
-        return [number for (number,) in found]
+        return found[:most]
 
     def lengths(self, numbers: Collection[int]) -> Mapping[int, int]:
         """Return of how many terms messages are made."""
@@ -93,6 +101,11 @@ class StoredMessages:
         """Read messages; what the conditions leave out is not among them."""
         rows = self._connection.execute(_READ, self._values | {"ids": json.dumps(list(numbers))})
         return {row.id: _to_document(row) for row in (FoundMessage(*columns) for columns in rows)}
+
+
+def _count_all(connection: sqlite3.Connection) -> int:
+    (found,) = connection.execute(_TOTAL).fetchone()
+    return int(found)
 
 
 def _to_document(row: FoundMessage) -> Document:

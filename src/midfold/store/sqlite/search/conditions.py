@@ -60,7 +60,7 @@ _SESSIONS_OF_CONVERSATION = """
     JOIN sessions s ON s.tenant = :tenant AND s.conversation = line.conversation
 """
 _ENDS = """
-    SELECT min(id), max(id) FROM messages
+    SELECT min(id), max(id), count(*) FROM messages
     WHERE tenant = :tenant AND session IN (SELECT value FROM json_each(:sessions))
 """
 
@@ -89,8 +89,15 @@ class SearchConditions:
     first: int
     last: int
     values: dict[str, object]
+    count: int | None
+    """of how many messages the sessions are; `None` where these are all"""
     are_narrow: bool
-    """whether they leave out messages of the tenant"""
+    """whether they leave out messages of the sessions"""
+
+    @property
+    def stand_alone(self) -> bool:
+        """Whether nobody else wrote between these ids: then these are the conditions."""
+        return self.count is not None and self.count == self.last - self.first + 1
 
     @property
     def hold_for_none(self) -> bool:
@@ -109,6 +116,7 @@ class _Scope:
     bounds: str | None
     first: int
     last: int
+    count: int | None = None
 
 
 def read_conditions(connection: sqlite3.Connection, filters: MessageFilters) -> SearchConditions:
@@ -126,8 +134,9 @@ def read_conditions(connection: sqlite3.Connection, filters: MessageFilters) -> 
         "since": filters.since,
         "until": filters.until,
     }
-    asked = (filters.role, filters.tool, filters.since, filters.until, scope.sessions)
-    return SearchConditions(scope.first, scope.last, values, any(each is not None for each in asked))
+    asked = (filters.role, filters.tool, filters.since, filters.until, scope.bounds)
+    are_narrow = any(each is not None for each in asked)
+    return SearchConditions(scope.first, scope.last, values, scope.count, are_narrow)
 
 
 def _read_scope(connection: sqlite3.Connection, filters: MessageFilters) -> _Scope:
@@ -144,8 +153,9 @@ def _read_scope(connection: sqlite3.Connection, filters: MessageFilters) -> _Sco
     found = dict(connection.execute(statement, parameters).fetchall())
     keys = json.dumps(list(found))
     bounds = {key: stop for key, stop in found.items() if stop is not None}
-    first, newest = connection.execute(_ENDS, {"tenant": parameters["tenant"], "sessions": keys}).fetchone()
-    return _Scope(keys, json.dumps(bounds) if bounds else None, first or 0, min(last, newest or -1))
+    ends = {"tenant": parameters["tenant"], "sessions": keys}
+    first, newest, count = connection.execute(_ENDS, ends).fetchone()
+    return _Scope(keys, json.dumps(bounds) if bounds else None, first or 0, min(last, newest or -1), count)
 
 
 def _clean(text: str | None) -> str | None:
