@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from midfold.engines import EngineSetup
 from midfold.engines.lossless import LosslessEngine
 from midfold.folding import CompressionPolicy
+from midfold.store import open_store
 from midfold.testing import transcript
 from midfold.tokens import TokenCounter
 
@@ -211,6 +212,40 @@ def test_an_answer_of_a_model_keeps_to_the_size_of_the_call_and_hides_secrets(mo
     assert COUNT(answer) <= most
     assert json.loads(answer)["passages"]
     assert "hunter2" not in answer.split('"passages"')[0]
+
+
+class CountingStore:
+    """A store that counts how often a part of a history is read."""
+
+    def __init__(self, store):
+        self._store = store
+        self.reads = 0
+
+    def __getattr__(self, name):
+        return getattr(self._store, name)
+
+    def history(self, *arguments):
+        self.reads += 1
+        return self._store.history(*arguments)
+
+
+def test_what_a_question_finds_is_shown_without_reading_each_message_again():
+    with open_store("sqlite::memory:") as store:
+        session = store.create_session(dialect="openai_chat").id
+        said = [{"role": "user", "content": f"The key of meter {number} is blue."} for number in range(30)]
+        request = {"role": "user", "content": "Which key is blue?"}
+        store.append(session, [*said, request])
+        counting = CountingStore(store)
+        engine = LosslessEngine.open(EngineSetup(CompressionPolicy(), key=b"key", store=counting))
+        engine.on_session_start(session)
+        arguments = {"query": "which key is blue", "max_tokens": 8_000}
+        for _ in range(2):
+            counting.reads = 0
+            answer = engine.handle_tool_call("lcm_grep", arguments, messages=[*said, request])
+        found = [each["message"] for each in json.loads(answer)["results"]]
+        assert len(found) > 20
+        assert 30 not in found
+        assert counting.reads <= 3
 
 
 def test_a_search_never_finds_itself():

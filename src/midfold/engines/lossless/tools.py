@@ -113,23 +113,16 @@ class LosslessTools:
     ) -> list[dict[str, object]]:
         found = self._find(query, filters) if find is None else None
         if found is not None:
-            return [
-                {
-                    "message": each.number,
-                    "role": each.role,
-                    **self._where(each.number, each.created_at),
-                    "text": " ".join(each.text.split())[:SNIPPET_CHARS],
-                }
-                for each in found
-                if each.role != "user" or self._leave_out_request(self._read_one(each.number))
-            ]
+            kept = self._leave_out_found_request(found)
+            return [self._hit(each, each.role, " ".join(each.text.split())[:SNIPPET_CHARS]) for each in kept]
         if find is not None:
             return list(islice(self._match_messages(find, filters), _MOST_MATCHES))
         originals = self._leave_out_request(without_looks(self._all()))
         originals = [each for each in originals if filters.keeps(each)]
         texts = ["\n".join(texts_of(each.message)) for each in originals]
         order = rank_messages(query, [each.message for each in originals])
-        return [self._hit(originals[at], best_passage(query, texts[at])) for at in order]
+        hits = ((originals[at], best_passage(query, texts[at])) for at in order)
+        return [self._hit(each, each.message.role, text) for each, text in hits]
 
     def _match_messages(self, find: Finder, filters: SearchFilters) -> Iterator[dict[str, object]]:
         """Yield the messages that match a pattern, in order."""
@@ -138,7 +131,7 @@ class LosslessTools:
             for each in self._leave_out_request(without_looks(block, own_calls)):
                 text = "\n".join(texts_of(each.message)) if filters.keeps(each) else ""
                 if text and (found := find(text)) is not None:
-                    yield self._hit(each, text_around(text, found[0]))
+                    yield self._hit(each, each.message.role, text_around(text, found[0]))
 
     def _leave_out_request(self, originals: Sequence[NumberedMessage]) -> list[NumberedMessage]:
         """Leave out the request that the model works on: it is in sight, and in the words of its question."""
@@ -152,13 +145,20 @@ class LosslessTools:
             or self.memory.graph.covering(each.number) is not None
         ]
 
-    def _hit(self, each: NumberedMessage, text: str) -> dict[str, object]:
-        return {
-            "message": each.number,
-            "role": each.message.role,
-            **self._where(each.number, each.created_at),
-            "text": text,
+    def _leave_out_found_request(self, found: Sequence[SearchedMessage]) -> list[SearchedMessage]:
+        """Do the same for what a search found; only what a person said since the last fold has to be read."""
+        unsure = {
+            each.number
+            for each in found
+            if each.role == "user" and self.memory.graph.covering(each.number) is None
         }
+        read = self.memory.originals(join_spans(Span(each, each + 1) for each in unsure), self.shown)
+        unsure -= {each.number for each in self._leave_out_request(read)}
+        return [each for each in found if each.number not in unsure]
+
+    def _hit(self, each: NumberedMessage | SearchedMessage, role: str, text: str) -> dict[str, object]:
+        where = self._where(each.number, each.created_at)
+        return {"message": each.number, "role": role, **where, "text": text}
 
     def _find(
         self, query: str, filters: SearchFilters, most: int = _MOST_FOUND
@@ -289,9 +289,6 @@ class LosslessTools:
 
     def _behind(self, node: SummaryNode) -> list[NumberedMessage]:
         return self.memory.originals(node.spans, self.shown)
-
-    def _read_one(self, number: int) -> list[NumberedMessage]:
-        return self.memory.originals([Span(number, number + 1)], self.shown)
 
     def _where(self, number: int, created_at: float | None) -> dict[str, object]:
         node = self.memory.graph.covering(number)
