@@ -170,6 +170,24 @@ def test_what_a_model_concludes_comes_before_what_it_says_while_it_works():
     assert [each.number for each in found if said[each.number].role == "assistant"] == [3, 1]
 
 
+def test_what_a_long_message_is_about_stands_at_its_beginning():
+    rows = [[f"row {number}, value {number * each}" for number in range(500)] for each in (7, 11)]
+    words = "the ferry to Skarn was cancelled"
+    early = Document(("\n".join([words, *rows[0]]),), "tool", Origin.TOOL_OUTPUT)
+    late = Document(("\n".join([*rows[1], words]),), "tool", Origin.TOOL_OUTPUT)
+    found = [each.number for each in SearchIndex([early, late]).search("which ferry was cancelled")]
+    assert found == [0, 1]
+
+
+def test_who_asks_about_a_person_in_a_chat_is_shown_what_that_person_said():
+    said = [
+        ("user", "Nadia: Bruno, my class starts on Monday."),
+        ("assistant", "Bruno: My class starts on Sunday, Nadia."),
+    ]
+    assert ask(said, "When does the class of Bruno start?", 1) == [1]
+    assert ask(said, "When does the class of Nadia start?", 1) == [0]
+
+
 def test_in_a_chat_without_tools_nobody_concludes():
     question = "who repaired the old wooden boat"
     chat = [

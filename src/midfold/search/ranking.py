@@ -29,6 +29,8 @@ _NEAR_OTHERS = (0.5, 0.2)
 _NEAR_IN_CHAT = (0.5, 0.2)
 # Where a model works with tools, it says what it found when it calls none. A chat without any has only words.
 _CONCLUSION_WEIGHT = 1.5
+# Who asks about a person in a chat asks for what that person said.
+_NAMED_SPEAKER_WEIGHT = 1.35
 _ALIKE = 0.7
 _LEAST_ALIKE_TERMS = 8
 
@@ -87,6 +89,8 @@ def _compare(
         score = (reading.own + near_by / (_SHORT_TERMS + reading.distinct)) * reading.weight
         if works and document.role == "assistant" and not document.carried:
             score *= _CONCLUSION_WEIGHT
+        if not works and reading.is_by_named:
+            score *= _NAMED_SPEAKER_WEIGHT
         if score:
             yield Ranked(number, score * _time_weight(asked.ordinal, place / len(readings)))
 

@@ -1,6 +1,5 @@
 """How well one document answers a query: what it says, what it passes on, and who speaks."""
 
-import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -12,11 +11,15 @@ from midfold.search.documents import Document, Origin
 from midfold.search.matching import matches, words_in
 from midfold.search.query import Query
 from midfold.search.query_hints import find_author, find_ordinal
-from midfold.search.terms import terms_in
+from midfold.search.terms import terms_in, word_terms
 from midfold.search.time_words import says_when
 from midfold.search.weights import RELATED_WEIGHT, SATURATION, estimate, room
 
-_READ_CHARS = 20_000
+# Messages say first what they are about; what stands further down is known to the index alone.
+_READ_CHARS = 4_000
+_LEAST_CARRIED_CHARS = 2_000
+_GROWTH = 0.6
+"""how the number of different terms grows with the length of a text"""
 # A message counts as a whole and by its words alone, so that a file in the arguments of a call neither
 # drowns the sentence before it nor answers in its place.
 _WHOLE, _SAID, _CARRIED = 0.5, 0.5, 0.3
@@ -31,6 +34,7 @@ _WHEN_WEIGHT = 1.1
 _WHEN = compile_late(
     r"\b(?:when|what (?:date|day|month|year|time)|cuándo|quand|wann)\b|什么时候|何时|いつ|何日|언제", re.I
 )
+_SPEAKER = compile_late(r"([^\W\d_]{2,20}): ")
 
 _Places = list[tuple[int, str]]
 
@@ -46,6 +50,8 @@ class Reading:
     distinct: float
     """of how many terms it is made"""
     terms: frozenset[str]
+    is_by_named: bool = False
+    """whether it begins with the name of its speaker, as lines of a chat do, and the query has that name"""
 
 
 class Asked:
@@ -77,14 +83,18 @@ class Asked:
             return None
         said, carried = "\n".join(document.texts), "\n".join(document.carried)
         said_terms = terms_in(said[:_READ_CHARS])
-        carried_terms = terms_in(carried[: max(0, _READ_CHARS - len(said))])
+        carried_terms = terms_in(carried[: max(_LEAST_CARRIED_CHARS, _READ_CHARS - len(said))])
         terms = frozenset(said_terms).union(carried_terms)
         chars = len(said) + len(carried)
-        distinct = len(terms) * max(1.0, math.sqrt(chars / _READ_CHARS))
+        distinct = len(terms) * max(1.0, (chars / _READ_CHARS) ** _GROWTH)
         own = self._own(said_terms, carried_terms, distinct)
-        if chars > _READ_CHARS:  # what stands further down is known to the index alone
+        if chars > _READ_CHARS:
             own = max(own, estimate(known, int(distinct)))
-        return Reading(own, self._weight(document, terms), distinct, terms)
+        return Reading(own, self._weight(document, terms), distinct, terms, self._names_speaker(said))
+
+    def _names_speaker(self, said: str) -> bool:
+        found = _SPEAKER.match(said)
+        return found is not None and self._key_weights.keys() >= set(word_terms(found[1]))
 
     def _fits(self, document: Document) -> bool:
         tree = self._query.loose

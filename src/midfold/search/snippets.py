@@ -6,7 +6,7 @@ nothing in it moves a cursor, colours a line or turns its direction.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from itertools import islice
 from typing import NamedTuple, TypeAlias
 
@@ -65,18 +65,22 @@ def make_snippet(texts: Iterable[str], query: Query, *, chars: int = SNIPPET_CHA
     """
     said = tuple(texts)
     heaviest = max((term.weight for term in query.terms), default=1.0)
-    own = [term for term in query.terms if term.weight > heaviest / 4]  # a word that only asks shows nothing
+    own = tuple(
+        term for term in query.terms if term.weight > heaviest / 4
+    )  # one that only asks shows nothing
     shown = _make(said, _finders(own), chars)
     if shown.marks or not query.related:
         return shown
-    related = [
+    related = tuple(
         Term((term,), stem="" if is_unspaced(term) else term) for group in query.related for term in group
-    ]
+    )
     return _make(said, _finders(related), chars)
 
 
-def _finders(terms: Iterable[Term]) -> list["_Finder"]:
-    return [_Finder(partial(_find_term, _patterns(term), term), term.weight) for term in terms]
+# The same for each hit of a search.
+@lru_cache(maxsize=16)
+def _finders(terms: tuple[Term, ...]) -> tuple["_Finder", ...]:
+    return tuple(_Finder(partial(_find_term, _patterns(term), term), term.weight) for term in terms)
 
 
 def make_substring_snippet(texts: Iterable[str], substring: str, *, chars: int = SNIPPET_CHARS) -> Snippet:

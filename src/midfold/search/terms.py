@@ -6,16 +6,23 @@ identifier are terms behind the text. Texts and queries go through the same func
 """
 
 from collections.abc import Iterable
-from itertools import chain
 
 from midfold.late_patterns import compile_late
 from midfold.search.stems import MAX_TERM_CHARS, Stems
-from midfold.search.words import MAX_INDEXED_CHARS, UNSPACED, find_identifiers, fold, plain, split_identifier
+from midfold.search.words import (
+    MAX_INDEXED_CHARS,
+    UNSPACED,
+    WORD,
+    find_identifiers,
+    fold,
+    plain,
+    split_identifier,
+)
 
 _SHORTEST_STEM = 2
 _ASCII_WORD = compile_late("[a-z0-9]+")
 _TOKEN = compile_late(rf"[{UNSPACED}]+|(?:(?![{UNSPACED}])[^\W_])+")
-_UNSPACED_START = compile_late(f"[{UNSPACED}]")
+_UNSPACED_RUN = compile_late(f"([{UNSPACED}]+)")
 
 STEMS = Stems()
 """The stem of each word that was seen."""
@@ -33,7 +40,12 @@ def terms_in(text: str) -> list[str]:
         words = _ASCII_WORD.findall(text.lower())
         found = list(map(STEMS.__getitem__, words))
     else:
-        found = list(chain.from_iterable(map(_token_terms, _TOKEN.findall(fold(text)))))
+        found = []
+        for number, piece in enumerate(_UNSPACED_RUN.split(fold(text))):
+            if number % 2:
+                found += [piece[start : start + 2] for start in range(len(piece))]
+            else:
+                found += map(STEMS.__getitem__, WORD.findall(piece))
     for word in find_identifiers(text):
         found += [STEMS[part] for part in split_identifier(word).lower().split()]
     return found
@@ -58,7 +70,7 @@ def prefix_terms(prefix: str) -> list[str]:
 
 def is_unspaced(term: str) -> bool:
     """Whether a term is of a script that is written without spaces."""
-    return _UNSPACED_START.match(term) is not None
+    return _UNSPACED_RUN.match(term) is not None
 
 
 def _token_terms(token: str) -> list[str]:
