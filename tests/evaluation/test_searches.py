@@ -70,3 +70,11 @@ def test_questions_about_a_chat_of_two_friends_are_answered_better_than_by_a_pla
     assert score.found.asked == 48
     assert score.found.kept >= least
     assert score.found.kept >= score.plainly.kept + lead
+
+
+def test_questions_in_other_languages_are_answered_better_than_by_a_plain_index():
+    scores = score_locomo(Path(__file__).with_name("five_languages.json"))
+
+    assert [score.found.asked for score in scores] == [8] * 5
+    assert sum(score.found.kept for score in scores) >= 18
+    assert sum(score.plainly.kept for score in scores) <= 10
