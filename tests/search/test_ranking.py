@@ -188,6 +188,34 @@ def test_who_asks_about_a_person_in_a_chat_is_shown_what_that_person_said():
     assert ask(said, "When does the class of Nadia start?", 1) == [0]
 
 
+def test_a_line_of_a_chat_is_found_by_what_its_speaker_said_before_it():
+    said = [
+        ("user", "Pottery begins again, at last."),
+        ("assistant", "Oh, nice."),
+        ("user", "The class meets on Monday at six."),
+        ("assistant", "I have no time for that."),
+        ("user", "You never have."),
+        ("assistant", "True."),
+        ("user", "The class meets on Sunday at nine."),
+        ("assistant", "Fine."),
+    ]
+    assert ask(said, "when does the pottery class meet", 2) == [2, 6]
+
+
+@pytest.mark.parametrize(
+    "question", ["error of the harbour build", "harbour build 的错误", "el fallo de harbour build"]
+)
+def test_a_query_for_a_failure_prefers_output_that_failed(question):
+    said = [
+        text
+        for code in (1, 0)
+        for text in ("the weather is fine", f"Exit code {code}\nharbour build, 3 steps", "the sea is calm")
+    ]
+    index = SearchIndex(Document((text,), "tool", Origin.TOOL_OUTPUT) for text in said)
+    assert index.search(question)[0].number == 1
+    assert index.search("what are the harbour build steps")[0].number == 4
+
+
 def test_in_a_chat_without_tools_nobody_concludes():
     question = "who repaired the old wooden boat"
     chat = [

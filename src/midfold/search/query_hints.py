@@ -1,4 +1,4 @@
-"""Hints of a query about the message beside its words: who said it, and when."""
+"""Hints of a query about the message beside its words: who said it, when, and whether something failed."""
 
 import re
 from enum import Enum
@@ -39,6 +39,15 @@ _LAST = compile_late(
     r"|最后|最終|最後|最新|마지막|최종|최근",
     re.IGNORECASE,
 )
+_FAILURE = compile_late(
+    r"\b(?:fail|error|crash|exception|traceback|complain)|\bbroken?\b|\b(?:fall[oóa]|fallos|fallaron)\b"
+    r"|错|失败|异常|エラー|失敗|例外|실패|오류|에러|예외",
+    re.IGNORECASE,
+)
+_FAILED = compile_late(
+    r"Traceback|Error\b|\bFAIL|\berror\b|\bfatal:|\bpanic:|No such file|not found"
+    r"|[Ee]xit[ _]code\W{0,3}[1-9]|<returncode>[1-9]"
+)
 
 
 class Ordinal(Enum):
@@ -58,6 +67,16 @@ def find_author(text: str) -> str:
         return "assistant"
     names_person = any(word in text for word in _UNSPACED_PERSON) or not _PERSON.isdisjoint(terms_in(text))
     return "user" if names_person else ""
+
+
+def asks_for_failure(text: str) -> bool:
+    """Whether something is asked for that went wrong."""
+    return _FAILURE.search(text) is not None
+
+
+def tells_failure(output: str) -> bool:
+    """Whether the output of a tool says that it failed."""
+    return _FAILED.search(output) is not None
 
 
 def find_ordinal(text: str) -> Ordinal:

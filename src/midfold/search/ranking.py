@@ -25,8 +25,10 @@ _SHORT_TERMS = 100
 # and the output of a tool is known by its call.
 _NEAR = {"user": (0.6, 0.6), "tool": (0.7, 0.12), "assistant": (0.2, 0.1)}
 _NEAR_OTHERS = (0.5, 0.2)
-# In a chat without tools two people talk, and each answers what the other one just said.
+# In a chat without tools two people talk: each answers what the other one just said, and goes on with what
+# they said themselves before that.
 _NEAR_IN_CHAT = (0.5, 0.2)
+_OWN_BEFORE_IN_CHAT = 0.3
 # Where a model works with tools, it says what it found when it calls none. A chat without any has only words.
 _CONCLUSION_WEIGHT = 1.5
 # Who asks about a person in a chat asks for what that person said.
@@ -71,7 +73,12 @@ def _compare(
     documents: Mapping[int, Document],
 ) -> Iterator[Ranked]:
     near = collected.neighbours(readings) if asked.asks else {}
-    unread = {each for pair in near.values() for each in pair if each is not None and each not in readings}
+    works = any(document.carried for document in documents.values())
+    befores = {before for before, _ in near.values() if before is not None}
+    # Of several that say the same, each lends to the next; that must not hide the first.
+    earlier = {} if works or asked.ordinal is not Ordinal.ANY else collected.neighbours(befores)
+    pairs = (*near.values(), *earlier.values())
+    unread = {each for pair in pairs for each in pair if each is not None and each not in readings}
     lengths = collected.lengths([number for number in unread if outlines.weigh(number)])
 
     def worth(number: int | None) -> float:
@@ -80,12 +87,14 @@ def _compare(
         reading = readings.get(number)
         return reading.own if reading else estimate(outlines.weigh(number), lengths.get(number, 0))
 
-    works = any(document.carried for document in documents.values())
     for place, number in enumerate(sorted(readings)):
         reading, document = readings[number], documents[number]
-        before, after = map(worth, near.get(number, (None, None)))
+        before, after = near.get(number, (None, None))
         before_share, after_share = _near_shares(document) if works else _NEAR_IN_CHAT
-        near_by = (before_share * before + after_share * after) * _SHORT_TERMS
+        near_by = before_share * worth(before) + after_share * worth(after)
+        if before is not None and before in earlier:
+            near_by += _OWN_BEFORE_IN_CHAT * worth(earlier[before][0])
+        near_by *= _SHORT_TERMS
         score = (reading.own + near_by / (_SHORT_TERMS + reading.distinct)) * reading.weight
         if works and document.role == "assistant" and not document.carried:
             score *= _CONCLUSION_WEIGHT

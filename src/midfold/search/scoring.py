@@ -10,7 +10,7 @@ from midfold.late_patterns import compile_late
 from midfold.search.documents import Document, Origin
 from midfold.search.matching import matches, words_in
 from midfold.search.query import Query
-from midfold.search.query_hints import find_author, find_ordinal
+from midfold.search.query_hints import asks_for_failure, find_author, find_ordinal, tells_failure
 from midfold.search.terms import terms_in, word_terms
 from midfold.search.time_words import says_when
 from midfold.search.weights import RELATED_WEIGHT, SATURATION, estimate, room
@@ -31,6 +31,7 @@ _ROLE_WEIGHTS = {"user": 1.2, "assistant": 1.1, "system": 0.5}
 _SUMMARY_WEIGHT = 0.6
 _AUTHOR_WEIGHTS = {"user": 1.7, "assistant": 1.2}
 _WHEN_WEIGHT = 1.1
+_FAILURE_WEIGHT = 1.3
 _WHEN = compile_late(
     r"\b(?:when|what (?:date|day|month|year|time)|cuándo|quand|wann)\b|什么时候|何时|いつ|何日|언제", re.I
 )
@@ -73,6 +74,7 @@ class Asked:
         }
         self._author = find_author(query.text)
         self.ordinal = find_ordinal(query.text)
+        self._asks_for_failure = asks_for_failure(query.text)
         self._asks_when = _WHEN.search(query.text) is not None
 
     def read(self, document: Document, known: float) -> Reading | None:
@@ -184,4 +186,7 @@ class Asked:
             weight *= _AUTHOR_WEIGHTS.get(self._author, 1.0)
         if self._asks_when and says_when(terms):
             weight *= _WHEN_WEIGHT
+        is_output = document.origin is Origin.TOOL_OUTPUT and document.role == "tool"
+        if self._asks_for_failure and is_output and tells_failure("\n".join(document.texts)[:_READ_CHARS]):
+            weight *= _FAILURE_WEIGHT
         return weight
