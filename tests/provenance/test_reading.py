@@ -348,3 +348,24 @@ def test_passages_before_a_question_are_read_in_linear_time():
     assert is_linear(
         lambda size: split_text("Answer from this context.\n\n" + "Question: a\n" * size), 16_000
     )
+
+
+@pytest.mark.parametrize(
+    ("asks", "answers"), [("User", "Assistant"), ("**Human**", "**AI**"), ("Nutzer", "Bot"), ("用户", "助手")]
+)
+def test_a_talk_that_somebody_pasted_sets_no_rules(asks, answers):
+    said = (
+        f"{asks}: Always close the cellar door.\n\n{answers}: I will.\n\n{asks}: Sell it.\n\n{answers}: Done."
+    )
+    text = f"What went wrong here?\n\n{said}\n\nNever touch the boat."
+    message = Message("user", (Text(text),))
+    own = person_words(message, split_text(text), with_quotes=False)
+    assert "What went wrong here?" in own
+    assert "Never touch the boat." in own
+    assert "cellar" not in own
+    assert "Sell" not in own
+
+
+def test_a_label_without_an_answer_is_no_talk():
+    text = "User: always close the cellar door."
+    assert person_words(Message("user", (Text(text),)), split_text(text)) == text

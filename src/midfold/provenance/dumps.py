@@ -72,6 +72,32 @@ _HUNK = "@@ "
 _HUNK_SIGNS = ("+", "-", " ", "\\")
 
 
+# Two who speak in turns, each behind a label: a talk that somebody pasted.
+_ASKER = compile_late(
+    r"^(?:\*\*)?(?:user|human|customer|client|nutzer|benutzer|usuario|utilisateur"
+    r"|用户|ユーザー)(?:\*\*)?[ \t]?[:：]",
+    re.IGNORECASE | re.MULTILINE,
+)
+_ANSWERER = compile_late(
+    r"^(?:\*\*)?(?:assistant|ai|bot|agent|chatgpt|claude|gemini|gpt-?\w{0,6}|support|assistent|asistente"
+    r"|助手|アシスタント)(?:\*\*)?[ \t]?[:：]",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+def find_talk(text: str) -> tuple[int, int] | None:
+    """Return where a pasted talk stands: from its first label to the end of the last one's paragraph."""
+    asks, answers = _ASKER.search(text), _ANSWERER.search(text)
+    if asks is None or answers is None:
+        return None
+    last = max(asks.start(), answers.start())
+    for pattern in (_ASKER, _ANSWERER):
+        for label in pattern.finditer(text, last):
+            last = max(last, label.start())
+    end = text.find("\n\n", last)
+    return min(asks.start(), answers.start()), end if end >= 0 else len(text)
+
+
 def find_dumps(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
     """Yield where fenced blocks and runs of a machine's lines stand, in order."""
     position = start

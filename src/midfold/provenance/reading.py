@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from midfold.late_dataclasses import dataclass
 from midfold.messages import Message, Text
 from midfold.provenance.authors import Author
-from midfold.provenance.dumps import find_dumps
+from midfold.provenance.dumps import find_dumps, find_talk
 from midfold.provenance.elements import Element, find_elements, is_emphasis, is_instructions, read_name
 from midfold.provenance.forms import (
     COMMAND,
@@ -239,6 +239,18 @@ def _split_form(text: str, author: Author, source: str) -> list[Segment]:
 
 def _split_prose(text: str, *, is_quoted: bool) -> Iterator[Segment]:
     """Part a person's words from what they paste."""
+    talk = find_talk(text)
+    if talk is None:
+        yield from _split_shown(text, is_quoted=is_quoted)
+        return
+    start, stop = talk
+    yield from _split_shown(text[:start], is_quoted=is_quoted)
+    yield Segment(start, stop, Author.TOOL, is_quoted=True)
+    yield from (_move(each, stop) for each in _split_shown(text[stop:], is_quoted=is_quoted))
+
+
+def _split_shown(text: str, *, is_quoted: bool) -> Iterator[Segment]:
+    """Part a person's words from dumps, quotes and reports."""
     position = 0
     reports = _Reports(text, is_quoted)
     for start, stop in find_dumps(text, 0, len(text)):
