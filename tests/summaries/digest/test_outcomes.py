@@ -208,3 +208,40 @@ def test_a_terminal_that_echoes_its_command_says_nothing_new():
     (line,) = render(bash(1, command, f"{command}\nbranch 'topic/fees' set up to track 'origin/topic/fees'"))
     assert line.count(command) == 1
     assert "set up to track" in line
+
+
+def told(number, command, output):
+    """Return what the conclusions of one run say."""
+    units = [unit for entry in entries_of(bash(number, command, output)) for unit in entry.units]
+    return [unit.text for unit in units if unit.is_conclusion]
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "outcome"),
+    [
+        (
+            "gh pr create --title Prices",
+            "Warning: 5 uncommitted changes\nhttps://forge.example/shop/pull/7",
+            "https://forge.example/shop/pull/7",
+        ),
+        (
+            "git commit -m Prices",
+            "On branch main\nnothing to commit, working tree clean",
+            "nothing to commit",
+        ),
+        ("gh pr close 7", "! Pull request shop#7 (Prices) is already closed", "already closed"),
+        (
+            "cargo test",
+            "\n".join(["test result: ok. 2 passed; 0 failed", *["   Doc-tests shop", "running 0 tests"] * 4]),
+            "2 passed",
+        ),
+    ],
+)
+def test_the_outcome_of_a_run_is_its_conclusion(command, output, outcome):
+    assert any(outcome in line for line in told(1, command, output))
+
+
+def test_a_shell_that_waits_is_no_outcome():
+    lines = render(bash(1, "python load.py", "memory: 240 MB\n(Open file: /app/load.py)\nbash-$"))
+    assert "240 MB" in lines[0]
+    assert "bash-$" not in lines[0]

@@ -4,6 +4,7 @@ A line of a file that a later change replaced says how things were, and is not q
 files says of its own success: the notes tell what was changed.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 
 from midfold.late_dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from midfold.summaries.digest.entries import Trait, Unit
 from midfold.summaries.ledger.invocations import Aim, RunEnd
 from midfold.summaries.ledger.shell import last_name
 from midfold.summaries.ledger.values import STATE_PROGRAMS, Action, Ledger
+from midfold.summaries.ledger.verdicts import sums_up
 from midfold.summaries.ledger.words import COMMIT, DEFINITION, WeightedLines, weigh_lines
 from midfold.summaries.tool_calls.frames import is_idle
 
@@ -52,6 +54,18 @@ _ECHO_CHARS = 8
 _AT_LINE = compile_late(r"([^\s:]{1,200}):\d{1,6}[:-]\s*(\S.*)")
 """a line that a search found in a file"""
 _SHORTEST_FRAGMENT = 8
+_SHORT_OUTPUT_CHARS, _LAST_LINES = 1_500, 2
+_ADDRESSES = ("https://", "http://")
+_STATEFUL = ("git ", "gh ")
+_DID_NOTHING = compile_late(
+    r"\bnothing (?:to commit|added to commit|to push|to do)\b"
+    r"|\balready (?:closed|merged|exists|up[- ]to[- ]date)\b"
+    r"|\bup[- ]to[- ]date\b|\bno changes (?:added|to)\b"
+    r"|nichts zu committen|rien à valider|nada para hacer commit"
+    r"|无文件要提交|无需提交|コミットするものがありません|커밋할 사항 없음|нечего коммитить",
+    re.IGNORECASE,
+)
+"""how a program that keeps a state says that there was nothing to do"""
 _EDGE = "│|>+- \t"
 """what a search draws before the lines that it found"""
 
@@ -156,10 +170,23 @@ class ResultQuotes:
             self.seen.add(line)
             is_commit = COMMIT.match(line) is not None
             is_end = number in (0, most - 1) if is_state else number >= most - _RESULT_LINES
-            tells = is_commit or run.kind == "ask" or (is_result and is_end)
-            by_standing = _COMMITTED if is_commit else _RESULT if tells else 1.0
+            ends = is_commit or self._is_outcome(line, position, is_last=number >= most - _LAST_LINES)
+            tells = ends or run.kind == "ask" or (is_result and is_end)
+            by_standing = _COMMITTED if ends else _RESULT if tells else 1.0
             by_standing *= _RECORD if is_record and number < _RECORD_FIELDS else 1.0
             yield Unit(line, weight * factor * by_standing, action.answered, is_conclusion=tells)
+
+    def _is_outcome(self, line: str, position: int, *, is_last: bool) -> bool:
+        """Whether a line says what came of a run: a summary of tests, an address, that it did nothing."""
+        run = self.ledger.actions[position].run
+        tried = run.invocations[-1]
+        if tried.aim in (Aim.TEST, Aim.LINT):
+            return position in self.ledger.newest_results and sums_up(line)
+        if tried.aim is Aim.LOOK or run.kind not in _PRINTING_KINDS or len(run.output) > _SHORT_OUTPUT_CHARS:
+            return False
+        if is_last and line.startswith(_ADDRESSES) and " " not in line:
+            return True
+        return tried.program.startswith(_STATEFUL) and _DID_NOTHING.search(line) is not None
 
     def _is_replaced(self, line: str, position: int) -> bool:
         """Whether a later change took this line out of its file."""

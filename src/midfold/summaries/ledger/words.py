@@ -136,6 +136,9 @@ def _naming(text: str) -> float:
     return NAMING_FACTOR if _NAMING_SIGN.search(text) else 1.0
 
 
+_PROMPT_ENDS, _LONGEST_PROMPT_CHARS = "$#", 60
+
+
 def _lines(text: str, most: int, *, is_file: bool) -> Iterator[str]:
     lines = text.split("\n")
     if len(lines) > 2 * most:
@@ -147,7 +150,13 @@ def _lines(text: str, most: int, *, is_file: bool) -> Iterator[str]:
         if len(bare) > _LINE_CHARS:
             yield from _pieces(bare)
         elif len(bare) >= _SHORTEST_CHARS and not is_tag(bare) and not says_nothing(bare):
-            yield bare
+            yield from () if _is_prompt(bare) else (bare,)
+
+
+def _is_prompt(line: str) -> bool:
+    """Whether a line is only a shell that waits."""
+    is_short = line[-1] in _PROMPT_ENDS and len(line) <= _LONGEST_PROMPT_CHARS
+    return is_short and line[0] not in _PROMPT_ENDS and " " not in line
 
 
 def _fields(text: str) -> Iterator[str]:
