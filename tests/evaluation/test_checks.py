@@ -31,6 +31,7 @@ ITEMS = [
         "- read 48 lines, 3,021 characters",
         "- OPS-311",
         "2–148, 151–160 are folded",
+        "- Edit [3, …, 33, 41, 45]: it was edited",
     ],
 )
 def test_what_the_source_said_and_the_summary_counts_is_no_invention(summary):

@@ -22,7 +22,7 @@ _EXACT = re.compile(
 )
 # The summary's own apparatus: message indices, numbering, marks of what was left out and counts of it.
 _APPARATUS = re.compile(
-    r"\[[\d\s,–-]+\]|^\d+–\d+(?:, \d+(?:–\d+)?)*|^\s*\d{1,4}[.)]\s|\[…[^\]\n]*\]|\(?…[^\n]{0,40}…\)?|"
+    r"\[[\d\s,…–-]+\]|^\d+–\d+(?:, \d+(?:–\d+)?)*|^\s*\d{1,4}[.)]\s|\[…[^\]\n]*\]|\(?…[^\n]{0,40}…\)?|"
     r"\+?\d[\d,.]* (?:more|others?|lines?|chars?|characters?|bytes?|messages?|tokens?|results?|times)\b",
     re.MULTILINE,
 )
