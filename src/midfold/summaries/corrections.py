@@ -40,7 +40,7 @@ _CUT = "…"
 _INSTEAD = " (instead of: "
 _LINE = compile_late(r"- \[(\d{1,9})\] (struck|corrected|added)(?: \(note (\d{1,6})\))?: (.+)")
 _BULLET = compile_late(r"^\s{0,12}(?:[-*+•]|\d{1,3}[.)])\s+")
-_NUMBERS = compile_late(r"\[(\d{1,9}(?:, \d{1,9})*)\]")
+_NUMBERS = compile_late(r"\[(\d{1,9}(?:, (?:\d{1,9}|…))*)\]")
 _LEAST_QUOTED_CHARS = 20
 """Shorter words may stand in a sentence that is about something else."""
 _PROSE = (
@@ -237,7 +237,7 @@ def find_numbers(item: str) -> Iterator[int]:
     labels = [found[1] for piece in (head, *units) if (found := LABEL.match(piece))]
     labels += _NUMBERS.findall(uses[0]) if uses else []
     for label in labels:
-        yield from map(int, label.split(", "))
+        yield from (int(number) for number in label.split(", ") if number.isdigit())
 
 
 def find_subject(item: str) -> str:

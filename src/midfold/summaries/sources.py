@@ -281,7 +281,7 @@ def settle_failures(earlier: Sequence[DigestEntry], course: Course) -> None:
             continue
         tool, _, command = entry.subject.partition(": ")
         invocation = read_invocations(command, read_commands(command), entry.subject)[-1]
-        index = max(map(int, label[1].split(", ")))
+        index = max(int(number) for number in label[1].split(", ") if number.isdigit())
         failure = BrokenRun(index, invocation, tuple(unit.text for unit in entry.units), tool)
         settled = course.closing(failure)
         success = course.find_success(failure)
