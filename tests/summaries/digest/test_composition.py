@@ -30,10 +30,10 @@ def test_a_line_that_is_printed_again_stands_with_its_newest_mention():
 
 def test_a_sentence_that_was_said_before_is_not_quoted_again():
     messages = [
-        Message("assistant", (Text(words),)) for words in ("It works. So it is.", "It works. Or not.")
+        Message("assistant", (Text(words),)) for words in ("It works. So it was said.", "It works. Or not.")
     ]
     said = [[unit.text for unit in entry.units] for entry in entries_of(messages)]
-    assert said == [["It works.", "So it is."], ["Or not."]]
+    assert said == [["It works. So it was said."], ["Or not."]]
 
 
 def test_a_long_request_is_quoted_by_its_opening_its_rules_and_its_lines():

@@ -6,7 +6,7 @@ from midfold.messages import Message, Text, ToolCall, ToolResult, pair_calls
 from midfold.summaries.digest import compose, fill_digest
 from midfold.summaries.digest.entries import EntryKind, Unit, cost
 from midfold.summaries.digest.factors import WeightFactors
-from midfold.summaries.digest.quotations import pair_matters
+from midfold.summaries.digest.matters import pair_matters
 from midfold.summaries.ledger import collect
 from midfold.summaries.sections import Template
 

@@ -127,7 +127,7 @@ def list_offers(entries: Sequence[DigestEntry]) -> Offers:
     for owner, entry in enumerate(entries):
         owners += [owner] * (1 + len(entry.units))
         units += [None, *entry.units]
-        sizes += [cost(entry.head), *[cost(unit.text) for unit in entry.units]]
+        sizes += [cost(entry.head) + cost(entry.outcome), *[cost(unit.text) for unit in entry.units]]
         weights += [entry.weight, *[unit.weight for unit in entry.units]]
         conclusions += [entry.is_conclusion, *[unit.is_conclusion for unit in entry.units]]
     sizes = [size + _BYTES_PER_PIECE for size in sizes]

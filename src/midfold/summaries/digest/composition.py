@@ -23,6 +23,7 @@ from midfold.summaries.digest.entries import (
 from midfold.summaries.digest.factors import WeightFactors
 from midfold.summaries.digest.freshness import Freshness
 from midfold.summaries.digest.kept import as_kept
+from midfold.summaries.digest.outcomes import Outcomes
 from midfold.summaries.digest.quotations import quote_words
 from midfold.summaries.digest.requests import quote_requests
 from midfold.summaries.digest.results import ResultQuotes
@@ -100,7 +101,7 @@ def compose(
     return [
         *(_pin(number, rule) for number, rule in enumerate(pins)),
         *quote_requests(ledger, {rule.text for rule in pins}, pending),
-        *quote_words(ledger, factors, writer.seen, Freshness(ledger).weigh),
+        *quote_words(ledger, factors, writer.seen, Freshness(ledger).weigh, Outcomes(ledger).find),
         *_steps(ledger),
         *writer.actions(),
     ]

@@ -40,6 +40,9 @@ SETTLED = compile_late(
 """what the head of a failure ends with, or ended with in older notes"""
 NOT_CHANGED = " (not changed)"
 """what stands behind a file that somebody tried to change in vain"""
+OUTCOME_OF_WORDS = " → changed "
+"""what stands between words and the files that were changed because of them"""
+_OUTCOME_AT_END = compile_late(r" → changed ([^→\n]{1,300} \[[\d, ]{1,80}\])$")
 REFUSED = " (refused)"
 """what the head of a call ends with that a person did not want"""
 _SHOWN_INDICES = 6
@@ -177,6 +180,8 @@ class DigestEntry:
     """its head says what was found, decided, told or measured last"""
     is_look: bool = False
     """it is an action that only looked"""
+    outcome: str = ""
+    """of words: the files that were changed because of them, and where"""
 
     @property
     def is_quotation(self) -> bool:
@@ -224,7 +229,14 @@ class DigestEntry:
             index = unit.index
         if self.is_quotation and len(pieces) > 1:
             pieces[:2] = [f"{self.head} {pieces[1]}"]
+        pieces[-1] += f"{OUTCOME_OF_WORDS}{self.outcome}" if self.outcome else ""
         return quote_headings(f"{'- ' if self.is_bullet else ''}{SEPARATOR.join(pieces)}")
+
+
+def split_outcome(item: str) -> tuple[str, str]:
+    """Part a quotation from the changes that came of it."""
+    found = _OUTCOME_AT_END.search(item)
+    return (item[: found.start()], found[1]) if found else (item, "")
 
 
 def split_item(item: str) -> list[str]:

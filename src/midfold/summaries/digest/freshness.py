@@ -1,14 +1,16 @@
 """How much of a sentence is new: a model on its way repeats what it was asked, what it calls, what it said.
 
 A sentence that adds no word of its own to the request, to the calls around it and to what was said before
-says nothing that the notes do not have. Which words are worth nothing is counted, in any language.
+says nothing that the notes do not have. Which words are worth nothing is counted, in any language. But one
+that relates several names, such as a function to what it returns, is a finding though all words are known.
 """
 
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from itertools import islice
 
 from midfold.provenance import Author
+from midfold.summaries.ledger.sentences import names_in, relates
 from midfold.summaries.ledger.values import Action, Ledger, Statement
 from midfold.summaries.phrases import matter_words
 
@@ -24,6 +26,7 @@ _SAID_BEFORE = 3
 _USUAL_PART, _USUAL_LEAST = 0.06, 4
 """A word in more of the statements is how this model talks."""
 _SUBJECT_CHARS = 400
+_FINDING = 0.8
 
 
 class Freshness:
@@ -37,17 +40,29 @@ class Freshness:
         self._usual = _find_usual(self._told)
         self._calls = _Calls(ledger.actions)
         self._asked: frozenset[str] = frozenset()
+        self._request = ""
         self._before: deque[frozenset[str]] = deque(maxlen=_SAID_BEFORE)
 
     def weigh(self, ordinal: int, statement: Statement, sentences: Iterable[str]) -> list[float]:
         """Say how much of each sentence is new; of a person's words and the last ones of a turn, all is."""
         if statement.author is Author.PERSON:
-            self._asked = matter_words(statement.text)
+            self._asked, self._request = matter_words(statement.text), statement.text
         if not _is_on_the_way(statement):
             return [1.0 for _ in sentences]
         known = self._usual.union(self._asked, self._calls.around(statement.index), *self._before)
         self._before.append(self._told[ordinal])
-        return [_weigh(matter_words(each) - known) for each in sentences]
+        called = self._calls.said(statement.index)
+        return [self._weigh(each, known, called) for each in sentences]
+
+    def _weigh(self, sentence: str, known: Set[str], called: str) -> float:
+        new = _weigh(matter_words(sentence) - known)
+        if new >= _FINDING:
+            return new
+        names = names_in(sentence)
+        is_finding = relates(sentence) and any(
+            name not in self._request and name not in called for name in names
+        )
+        return _FINDING if is_finding else new
 
 
 def _is_on_the_way(statement: Statement) -> bool:
@@ -76,17 +91,23 @@ class _Calls:
         """Return the words around message `index`; to be asked in the order of messages."""
         while self._next < len(self._actions) and self._actions[self._next].index < index:
             self._next += 1
-        start = max(0, self._next - 1)
-        return frozenset(word for action in self._near(start, index) for word in _words_of(action))
+        return frozenset(word for action in self._near(index) for word in _words_of(action))
 
-    def _near(self, start: int, index: int) -> Iterator[Action]:
-        for action in islice(self._actions, start, None):
+    def said(self, index: int) -> str:
+        """Return what these calls are about, as it is written."""
+        return "\n".join([_given_to(action) for action in self._near(index)])
+
+    def _near(self, index: int) -> Iterator[Action]:
+        for action in islice(self._actions, max(0, self._next - 1), None):
             if action.index > index:
                 return
             yield action
 
 
-def _words_of(action: Action) -> frozenset[str]:
+def _given_to(action: Action) -> str:
     run = action.run
-    given = " ".join((run.subject[:_SUBJECT_CHARS], *run.details, *run.reads, *run.changes))
-    return matter_words(given)
+    return " ".join((run.subject[:_SUBJECT_CHARS], *run.details, *run.reads, *run.changes))
+
+
+def _words_of(action: Action) -> frozenset[str]:
+    return matter_words(_given_to(action))

@@ -5,6 +5,7 @@ goes first, so that a conversation folded ten times remembers its beginnings in 
 """
 
 from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
 
@@ -30,6 +31,7 @@ from midfold.summaries.digest.entries import (
     format_indices,
     kind_of_item,
     split_item,
+    split_outcome,
 )
 from midfold.summaries.digest.requests import weigh_request_line
 from midfold.summaries.ledger.rules import find_rules, is_rule
@@ -176,8 +178,8 @@ def _entry(heading: str, item: str, after: float) -> DigestEntry:
         return DigestEntry(EntryKind.NAMES, first, f"{names[1]} [{names[2]}]:", 0.0, listed)
     bullet = _BULLET.match(item.lstrip())
     is_bullet = item.startswith("- ")
-    text = item[2:] if is_bullet else item.strip()
-    head, *pieces = split_item(text.rstrip())
+    text, outcome = split_outcome((item[2:] if is_bullet else item.strip()).rstrip())
+    head, *pieces = split_item(text)
     kind = kind_of_item(heading, head)
     if len(head) > _LONG_HEAD_CHARS and not LABEL.match(head) and not FILE_USES.search(head):
         head, *sentences = _SENTENCE_END.split(head)
@@ -185,7 +187,8 @@ def _entry(heading: str, item: str, after: float) -> DigestEntry:
     number = _NUMBER.search(head)
     order = float(number[1]) if number else after
     if kind is EntryKind.WORDS:
-        return _quotation(head, pieces, order, is_bullet=is_bullet or bullet is None)
+        quotation = _quotation(head, pieces, order, is_bullet=is_bullet or bullet is None)
+        return replace(quotation, outcome=outcome)
     units = [Unit(piece, _unit_weight(kind, piece)) for piece in pieces if piece]
     return DigestEntry(kind, order, head, _WEIGHTS.get(kind, 0.0), units, is_bullet or bullet is None)
 

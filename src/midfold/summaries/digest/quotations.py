@@ -6,12 +6,11 @@ earlier.
 """
 
 from bisect import bisect_left
-from collections import Counter
-from collections.abc import Callable, Collection, Sequence
-from itertools import accumulate
+from collections.abc import Callable, Collection, Container, Sequence
 from typing import TypeAlias
 
 from midfold.late_dataclasses import dataclass
+from midfold.late_patterns import compile_late
 from midfold.provenance import Author
 from midfold.summaries.digest.entries import (
     AGENT_LABEL,
@@ -23,12 +22,24 @@ from midfold.summaries.digest.entries import (
     cost,
 )
 from midfold.summaries.digest.factors import WeightFactors
+from midfold.summaries.digest.matters import density, pair_matters, retire_older
 from midfold.summaries.ledger.open_failures import claimed_aims
-from midfold.summaries.ledger.sentences import Tone, announces, count_words, names_something
+from midfold.summaries.ledger.sentences import (
+    Tone,
+    announces,
+    count_words,
+    is_cheer,
+    leans,
+    names_something,
+    relates,
+    tells_what_comes,
+    turns_back,
+    weigh_sentence,
+)
 from midfold.summaries.ledger.values import Ledger, Statement
-from midfold.summaries.phrases import matter_words
 from midfold.summaries.tool_calls.output import find_names
 
+_JOINED_CHARS = 320
 _FIRST_SENTENCE_WEIGHT = 1.5
 _SENTENCE_WEIGHT = 2.0
 _MOST_SENTENCES = 24
@@ -40,13 +51,7 @@ _OVERTAKEN = 0.5
 _TEXT_CHARS = 40_000
 
 _LATER_TURNS = 6
-"""the turns after a sentence in which the matter may come up again"""
-_SAME_MATTER = 0.5
-"""of a sentence's words, the part that another about the same matter has"""
-_LEAST_SHARED = 2
-_USUAL_PART = 0.3
-"""of all turns: a word in more of them tells no matter apart"""
-_LEAST_TURNS = 8
+"""the turns after a sentence in which its files may be changed again"""
 _LATER_LEAD = 1.02
 
 _TONES = {
@@ -59,13 +64,26 @@ _TONES = {
 }
 """what a sentence weighs once the talk went on: a question was answered, a guess and a wait are over"""
 _LEAST_WORDS, _FULL_WORDS = 4, 10
+_PLAIN_WORDS = 6
+"""the same where nobody and nothing has a name"""
+_TELLING_WORDS = 8
+"""Fewer words that cheer, or that relate no names, tell little."""
+_SHORT_ASIDE = 0.3
+"""for a few words that relate no names: a model says so what it sees"""
+_UNREPORTED = 1.3
+"""for what was said on the way after the last report: nothing else tells of it"""
+_LAST_THOUGHTS, _EARLIER_THOUGHT = 3, 0.4
+"""Who thinks at length comes to the point at last; what a thought before the last ones weighs."""
 _ANNOUNCED_ITEM = 0.3
 _CONCLUDING = 0.6
 """So much of a sentence must be new for a conclusion."""
 _TOLD_TONES = {Tone.DOUBTS: 0.7, Tone.ANNOUNCES: 1.0, Tone.SHOWS: 0.6}
 """where this is different for the last words of a turn"""
+_TAKEN_BACK = 0.2
+"""for what stands before a sentence that begins with "Actually" """
 _REFUTED = 0.1
 """for the word that all is well with something that failed since"""
+_PROPER_NAME = compile_late(r"(?<=[^A-Za-z#*_-])[A-Z][a-z]{2,}")
 _CUT_OFF = (":", "：")
 
 _NOT_QUOTED = (Author.PERSON, Author.PROJECT, Author.HOST, Author.TOOL)
@@ -75,27 +93,53 @@ _SPEAKERS = {Author.AGENT: AGENT_LABEL, Author.SUMMARY: "(an earlier summary) "}
 
 WeighFreshness: TypeAlias = Callable[[int, Statement, Sequence[str]], list[float]]
 """Says of each sentence of a statement, by its ordinal, how much of it is new."""
+FindOutcome: TypeAlias = Callable[[Statement, Container[int]], str]
+"""Says what came of a statement on the way; beside the messages of those that only go on."""
 
 
 def quote_words(
-    ledger: Ledger, factors: WeightFactors, seen: set[str], weigh_freshness: WeighFreshness
+    ledger: Ledger,
+    factors: WeightFactors,
+    seen: set[str],
+    weigh_freshness: WeighFreshness,
+    find_outcome: FindOutcome,
 ) -> list[DigestEntry]:
     """Quote the model and whoever speaks in its place; sentences that were `seen` say nothing again."""
     standings, turns = find_standings(ledger), _Turns.of(ledger)
     entries = []
     told = []
+    on_the_way: list[tuple[Statement, DigestEntry]] = []
     for ordinal, statement in enumerate(ledger.statements):
         news = [] if statement.author in _NOT_QUOTED else _find_news(statement, seen)
         fresh = weigh_freshness(ordinal, statement, [each[0] for each in news])
         if news:
             tones = _weigh_tones(statement, news, ledger, is_over=turns.are_over(statement))
-            tones = [tone * part for tone, part in zip(tones, fresh, strict=True)]
-            entries.append(_quote(statement, news, tones, factors, standings.get(statement.index, 1.0)))
+            if turns.are_told_of_since(statement):
+                tones = [0.0 if _is_over(each) else tone for each, tone in zip(news, tones, strict=True)]
+            lead = 1.0 if statement.is_told or statement.index < turns.told else _UNREPORTED
+            tones = [tone * part * lead for tone, part in zip(tones, fresh, strict=True)]
+            entry = _quote(statement, news, tones, factors, standings.get(statement.index, 1.0))
+            entries.append(entry)
             if statement.is_told:
-                told.append(entries[-1])
+                told.append(entry)
+            elif statement.author is Author.MODEL:
+                on_the_way.append((statement, entry))
+    _tell_outcomes(on_the_way, find_outcome)
+    retire_older([entry.units for entry in entries], {id(entry.units) for _, entry in on_the_way})
     pair_matters([entry.units for entry in told])
     _pair_files(told, ledger)
     return entries
+
+
+def _tell_outcomes(on_the_way: Sequence[tuple[Statement, DigestEntry]], find_outcome: FindOutcome) -> None:
+    """Say with what the model said on its way what it changed because of it."""
+    says_something = {statement.index for statement, entry in on_the_way if any(map(_weighs, entry.units))}
+    idle = {statement.index for statement, _ in on_the_way} - says_something
+    for statement, entry in on_the_way:
+        if statement.index in says_something:
+            entry.outcome = find_outcome(statement, idle)
+        if entry.outcome:
+            _raise_reason(entry)
 
 
 def find_standings(ledger: Ledger) -> dict[int, float]:
@@ -110,29 +154,6 @@ def find_standings(ledger: Ledger) -> dict[int, float]:
             standings[statement.index] = 1.0 - (1.0 - _OVERTAKEN) * said_again
             named |= names
     return standings
-
-
-def pair_matters(turns: Sequence[Sequence[Unit]]) -> None:
-    """Let a sentence weigh, for its size, as much as an earlier one about the same matter, and a little more.
-
-    Where only one of them has room, it is the later. Both meet in the middle.
-    """
-    words = [[matter_words(unit.text) for unit in units] for units in turns]
-    usual = _find_usual(words)
-    units = [unit for each in turns for unit in each]
-    said = [found - usual for sentences in words for found in sentences]
-    places: dict[str, list[int]] = {}
-    for place, found in enumerate(said):
-        for word in found:
-            places.setdefault(word, []).append(place)
-    starts = [0, *accumulate(map(len, turns))]
-    for at in range(len(turns)):
-        following = range(starts[at + 1], starts[min(at + 1 + _LATER_TURNS, len(turns))])
-        for place in range(starts[at], starts[at + 1]):
-            if len(said[place]) >= _LEAST_SHARED and units[place].weight > 0:
-                later = _find_later(said[place], places, following)
-                if later is not None:
-                    _level(units[place], units[later])
 
 
 def _pair_files(told: Sequence[DigestEntry], ledger: Ledger) -> None:
@@ -155,44 +176,27 @@ def _pair_files(told: Sequence[DigestEntry], ledger: Ledger) -> None:
 
 def _let_pass(earlier: Sequence[Unit], later: Sequence[Unit]) -> None:
     """Give no sentence of `earlier` more weight for its size than the best of `later` has."""
-    best = max(later, key=_density)
+    best = max(later, key=density)
     if not best.weight:
         return
-    heaviest = max(map(_density, earlier))
-    most = max(_density(best), (heaviest * _density(best)) ** 0.5)
+    heaviest = max(map(density, earlier))
+    most = max(density(best), (heaviest * density(best)) ** 0.5)
     best.weight = most * cost(best.text)
     for unit in earlier:
         unit.weight = min(unit.weight, most / _LATER_LEAD * cost(unit.text))
 
 
-def _density(unit: Unit) -> float:
-    return unit.weight / cost(unit.text)
+def _raise_reason(entry: DigestEntry) -> None:
+    """Let the words right before a change say why, though they add few words to what was said."""
+    said = [unit for unit in entry.units if unit.weight > 0]
+    for unit in said:
+        unit.is_conclusion = True
+    last = said[-1]
+    last.weight = max(last.weight, _SENTENCE_WEIGHT * weigh_sentence(last.text))
 
 
-def _find_later(said: frozenset[str], places: dict[str, list[int]], following: range) -> int | None:
-    """Return the last of the sentences that follow which speaks of the same matter."""
-    least = max(_LEAST_SHARED, len(said) * _SAME_MATTER)
-    shared: dict[int, int] = {}
-    for word in said:
-        where = places[word]
-        for place in where[bisect_left(where, following.start) : bisect_left(where, following.stop)]:
-            shared[place] = shared.get(place, 0) + 1
-    return max((place for place, count in shared.items() if count >= least), default=None)
-
-
-def _level(earlier: Unit, later: Unit) -> None:
-    if _density(later) < _density(earlier) * _LATER_LEAD:
-        middle = (_density(earlier) * _density(later)) ** 0.5
-        earlier.weight = middle * cost(earlier.text)
-        later.weight = middle * cost(later.text) * _LATER_LEAD
-
-
-def _find_usual(turns: Sequence[Sequence[frozenset[str]]]) -> frozenset[str]:
-    """Return the words that stand in so many turns that they tell no matter apart."""
-    if len(turns) < _LEAST_TURNS:
-        return frozenset()
-    counts = Counter(word for sentences in turns for word in frozenset().union(*sentences))
-    return frozenset(word for word, count in counts.items() if count > len(turns) * _USUAL_PART)
+def _weighs(unit: Unit) -> bool:
+    return unit.weight > 0
 
 
 _News: TypeAlias = tuple[str, float, bool, Tone, str]
@@ -203,11 +207,27 @@ def _find_news(statement: Statement, seen: set[str]) -> list[_News]:
     """Return the sentences of a statement that nobody said before; of very many, the heaviest."""
     news = [each for each in statement.words.sentences if each[0] not in seen]
     seen.update([each[0] for each in news])
+    if statement.author is Author.MODEL and not statement.is_told:
+        news = _join_leaning(news)
     most = _MOST_SENTENCES * (_SUMMARY_FACTOR if statement.author is Author.SUMMARY else 1)
     if len(news) <= most:
         return news
     least = sorted((each[1] for each in news), reverse=True)[most - 1]
     return [each for each in news if each[1] >= least][: 2 * most]
+
+
+def _join_leaning(news: Sequence[_News]) -> list[_News]:
+    """Write a sentence that says little without the one before it together with that."""
+    joined: list[_News] = []
+    for each in news:
+        before = joined[-1] if joined and leans(each[0]) else None
+        is_whole = before is not None and Tone.STATES is before[3] is each[3] and not (before[-1] or each[-1])
+        if before is not None and is_whole and len(before[0]) + len(each[0]) < _JOINED_CHARS:
+            weight = max(before[1], each[1])
+            joined[-1] = (f"{before[0]} {each[0]}", weight, before[2] or each[2], each[3], "")
+        else:
+            joined.append(each)
+    return joined
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,6 +244,11 @@ class _Turns:
             max((each.index for each in said if each.author is Author.PERSON), default=-1),
             max((each.index for each in said if each.is_told), default=-1),
         )
+
+    def are_told_of_since(self, statement: Statement) -> bool:
+        """Whether a turn ended behind what a report or a summary says of the work to come."""
+        is_report = statement.is_told or statement.author is Author.SUMMARY
+        return is_report and statement.index < self.told
 
     def are_over(self, statement: Statement) -> bool:
         """Whether what a statement asks or waits for has come."""
@@ -242,7 +267,12 @@ def _weigh_tones(
     leads = {each[-1] for each in news}
     factors = [0.0 if _opens(each, leads, is_final=statement.is_told) else tones[each[3]] for each in news]
     if not statement.is_told:
-        factors = [_weigh_aside(each) * factor for each, factor in zip(news, factors, strict=True)]
+        taken_back = _turned_back(news)
+        factors = _lower_first_thoughts(news, factors)
+        factors = [
+            _weigh_aside(each) * factor * (_TAKEN_BACK if at < taken_back else 1.0)
+            for at, (each, factor) in enumerate(zip(news, factors, strict=True))
+        ]
     failed = ledger.course.failed_aims
     if statement.index not in ledger.course.claiming or max(failed.values(), default=-1) < statement.index:
         return factors
@@ -252,19 +282,40 @@ def _weigh_tones(
     return factors
 
 
+def _lower_first_thoughts(news: Sequence[_News], factors: Sequence[float]) -> list[float]:
+    """Lower what comes before the last sentences that state something; items belong to what they list."""
+    stating = [at for at, factor in enumerate(factors) if factor >= 1.0 and not news[at][-1]]
+    first = set(stating[:-_LAST_THOUGHTS])
+    return [factor * _EARLIER_THOUGHT if at in first else factor for at, factor in enumerate(factors)]
+
+
+def _is_over(news: _News) -> bool:
+    """Whether a sentence belongs to what was still to come, or to how things stood then."""
+    return tells_what_comes(news[-1]) or tells_what_comes(news[0])
+
+
+def _turned_back(news: Sequence[_News]) -> int:
+    """Return how many sentences stand before one that takes back what was said."""
+    return max((at for at, each in enumerate(news) if turns_back(each[0])), default=0)
+
+
 def _weigh_aside(news: _News) -> float:
     """Lower what is said on the way if it is hardly a sentence, or an item of what is only announced."""
     if _is_idle(news[0]):
         return 0.0
     lead = news[-1].rstrip("".join(_CUT_OFF))
-    return _ANNOUNCED_ITEM if lead and announces(lead) else 1.0
+    factor = _ANNOUNCED_ITEM if lead and announces(lead) else 1.0
+    is_short = count_words(news[0]) < _TELLING_WORDS and not claimed_aims(news[0])
+    return factor * (_SHORT_ASIDE if is_short and not relates(news[0]) else 1.0)
 
 
 def _is_idle(sentence: str) -> bool:
-    """Whether a sentence on the way is too short to say what was found, and claims nothing."""
-    return (
-        count_words(sentence) < _LEAST_WORDS and not names_something(sentence) and not claimed_aims(sentence)
-    )
+    """Whether a sentence on the way names nothing, claims nothing and is short, the more so if it cheers."""
+    if names_something(sentence) or claimed_aims(sentence):
+        return False
+    if is_cheer(sentence):
+        return count_words(sentence) < _TELLING_WORDS
+    return count_words(sentence) < (_LEAST_WORDS if _PROPER_NAME.search(sentence) else _PLAIN_WORDS)
 
 
 def _opens(news: _News, leads: Collection[str], *, is_final: bool) -> bool:

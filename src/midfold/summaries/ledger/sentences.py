@@ -32,6 +32,10 @@ _LEAD_IN_CHARS = 40
 _LEAD_IN = compile_late(
     r"^(?:(?:now|first|next|then|ok|okay|great|good|perfect|so|and|finally)[,.!]?\s+){1,3}"
 )
+_CHEER = compile_late(
+    r"[*_]{0,2}[^\W\d_]{2,12}(?:\s[^\W\d_]{2,12})?(?:[,!！，、]|\s[-–—])(?:\s|[^\x00-\x7f])"
+)
+"""a word or two, and a comma, a dash or a mark of exclamation"""
 _DOING = compile_late(r"^(?:i'm|i am|we're|we are)\s(?:\w+\s)?\w+ing\b")
 _TAG_CHARS = 48
 _ANNOUNCED_FACTOR = 0.2
@@ -39,8 +43,10 @@ _QUESTION_ENDS = ("?", "？", "؟")
 _FENCES = ("```", "~~~")
 _TRAILING = "*_)\"'」 "
 _ITEM = compile_late(r"\s{0,12}(?:[-*+•]\s|\d{1,3}[.)]\s|\|)")
+_BULLET = compile_late(r"(?:[-*+•]|\d{1,3}[.)])\s+")
 _TABLE_RULE = compile_late(r"[\s|:+-]+$")
 _EMPHASIS = "#*_ "
+_ITEM_SIGNS, _COMING_CHARS = "#*_-•0123456789.) ", 40
 _LEAD_CHARS = 80
 _TRIM = str.maketrans(dict.fromkeys(",.!;:*()", " "))
 _CLAIM = AnyPattern(
@@ -59,6 +65,14 @@ _DOUBT = AnyPattern(
     r"|是否|如果|应该|尝试|未|没有|かどうか|れば|たら|はず|ない|아직|면 |안 ",
 )
 _CLAIM_END = compile_late(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
+_NAME = compile_late(
+    r"`[^`\n]{2,80}`|\"[^\"\n]{3,80}\"|[A-Za-z_]\w*(?:[./:=-][\w<>]+)*(?:[._/=(]\w*)+\)?"
+    r"|[a-z]+[A-Z]\w*|[A-Z]\w*[A-Z]\w*[a-z]\w*"
+    r"|\b\d[\d.,]*\b|(?<=[\u2e80-\uffff])\s?[A-Za-z][\w.-]{2,}|[A-Za-z][\w.-]{2,}(?=\s?[\u2e80-\uffff])"
+)
+"""code, a quotation, a joined word or a figure; any word in Latin letters where others have none"""
+_RELATED = 2
+"""So many names make a sentence a finding, if one of them is not what was asked or called."""
 
 
 class Tone(IntEnum):
@@ -116,7 +130,7 @@ def split_sentences(text: str) -> WeightedSentences:
 
 def _sentences(text: str) -> Iterator[tuple[str, str, bool]]:
     """Yield sentences line by line, each with its lead, and whether it is code."""
-    lead = header = ""
+    leads, header = list[_Lead](), ""
     is_code = False
     lines = text.split("\n")
     fences = sum(map(_is_fence, lines)) if "```" in text or "~~~" in text else 0
@@ -138,15 +152,38 @@ def _sentences(text: str) -> Iterator[tuple[str, str, bool]]:
             header = header or bare
             continue
         header = header if is_row else ""
-        above = (header if is_row else lead) if is_item else ""
+        indent = len(line) - len(line.lstrip())
+        while leads and leads[-1].ends_before(indent, is_item=is_item):
+            leads.pop()
+        above = header if is_row else leads[-1].title if is_item and leads else ""
         for piece in _SENTENCE_END.split(bare):
             said = _cut(piece.strip(), _SENTENCE_CHARS)
             if len(said) >= _SHORTEST_SENTENCE_CHARS and not is_tag(said):
                 yield said, above, False
-        if not is_item:
-            title = bare.strip(_EMPHASIS)
-            leads = title.endswith((":", "：")) or (bare[0] in "#*" and bare[-1] == "*") or bare[0] == "#"
-            lead = _shorten(title.rpartition(". ")[2]) if leads else ""
+        title = "" if is_row else _read_lead(bare)
+        if title:
+            leads.append(_Lead(title, indent, is_item))
+
+
+@dataclass(frozen=True, slots=True)
+class _Lead:
+    """A line that says what the items below it are."""
+
+    title: str
+    indent: int
+    is_item: bool
+
+    def ends_before(self, indent: int, *, is_item: bool) -> bool:
+        """Whether a line so far from the margin is no item of it."""
+        return indent < self.indent or (indent == self.indent and (self.is_item or not is_item))
+
+
+def _read_lead(bare: str) -> str:
+    """Return the end of a line that announces items, or nothing."""
+    body = _BULLET.sub("", bare)
+    title = body.strip(_EMPHASIS)
+    leads = title.endswith((":", "：")) or (body[:1] == "*" and body[-1] == "*") or bare[0] == "#"
+    return _shorten(title.rpartition(". ")[2]) if leads else ""
 
 
 def _cut(text: str, most: int) -> str:
@@ -189,6 +226,39 @@ def _find_tone(sentence: str, lowered: str, words: Sequence[str]) -> Tone:
         if any(map(lowered.__contains__, cues.wait_parts)):
             return Tone.WAITS
     return Tone.STATES
+
+
+def turns_back(sentence: str) -> bool:
+    """Whether a sentence begins as one does that takes back what was said before it."""
+    return sentence.lstrip(_EMPHASIS).lower().startswith(_cues().turns)
+
+
+def relates(sentence: str) -> bool:
+    """Whether a sentence holds several names, one of which is perhaps said of another."""
+    return len(names_in(sentence)) >= _RELATED
+
+
+def names_in(sentence: str) -> set[str]:
+    """Return code, quotations, joined words and figures."""
+    return {name.strip('`" ') for name in _NAME.findall(sentence)}
+
+
+def leans(sentence: str) -> bool:
+    """Whether a sentence begins with a word that points to the one before it."""
+    first, _, rest = sentence.partition(" ")
+    if first.lower().rstrip(",") in _cues().leaning_words:
+        return bool(rest)
+    return not sentence.isascii() and sentence.startswith(_cues().leaning_parts)
+
+
+def is_cheer(sentence: str) -> bool:
+    """Whether a sentence begins as one does that welcomes what was seen: with a word or two of their own."""
+    return _CHEER.match(sentence) is not None
+
+
+def tells_what_comes(text: str) -> bool:
+    """Whether a sentence, or the lead of an item, begins as a list of what is still to be done."""
+    return text.lstrip(_ITEM_SIGNS)[:_COMING_CHARS].lower().startswith(_cues().coming)
 
 
 def decides(sentence: str) -> bool:
@@ -274,6 +344,10 @@ class _Cues:
     wait_words: frozenset[str]
     wait_phrases: tuple[str, ...]
     wait_parts: tuple[str, ...]
+    turns: tuple[str, ...]
+    leaning_words: frozenset[str]
+    leaning_parts: tuple[str, ...]
+    coming: tuple[str, ...]
 
 
 @cache
@@ -290,6 +364,10 @@ def _cues() -> _Cues:
         frozenset(groups["wait words"]),
         tuple(groups["wait phrases"]),
         tuple(groups["wait parts"]),
+        tuple(groups["turns"]),
+        frozenset(groups["leaning words"]),
+        tuple(groups["leaning parts"]),
+        tuple(groups["coming leads"]),
     )
 
 
