@@ -6,7 +6,7 @@ from midfold.summaries.digest import fill_digest, merge, read_entries
 from midfold.summaries.digest.entries import NAMES_HEADING, DigestEntry, EntryKind, Unit
 from midfold.summaries.digest.names import list_names
 from midfold.summaries.digest.weights import Outlook, weigh_name
-from midfold.summaries.ledger.name_uses import NamePlace, NameShape, NameTopic, NameUse
+from midfold.summaries.ledger.name_uses import NamePlace, NameShape, NameTopic, NameUse, read_name
 from midfold.summaries.sections import split_sections
 
 OUTLOOK = Outlook(0, 100)
@@ -98,3 +98,49 @@ def test_names_of_a_series_that_the_agent_used_stand_for_themselves():
     text = write(list_names([use(f"row_{n}", about) for n in range(8)], [], OUTLOOK))
     assert "row_3, " in text
     assert "…" not in text
+
+
+FIGURES = [
+    "300000",
+    "0x1045b86a8",
+    "185p",
+    "a1b2c3",
+    "2026-03-19T09",
+    "i+3+j",
+    "1.x+2.x",
+    "toolu_01abc",
+    "181-189",
+]
+OF_THIS_WORK = ["TideTable.read_heights", "berth_limit", "src/tides/parser.py", "7012bbf4e97e", "6700049080"]
+
+
+def shaped(name, about, **uses):
+    read = read_name(name)
+    return None if read is None else NameUse(name, read[1], 3, 90, about, **uses)
+
+
+def test_mere_figures_are_not_listed():
+    about = topic("mise", NamePlace.SHELL)
+    used = [shaped(name, about, given=1, last_own=90) for name in (*FIGURES, *OF_THIS_WORK)]
+    text = write(list_names([each for each in used if each is not None], [], OUTLOOK))
+    assert set(names_in(text)[-1].partition(": ")[2].split(", ")) == set(OF_THIS_WORK)
+
+
+def test_what_all_code_has_weighs_less_than_what_is_this_works():
+    about, own = topic(), {"given": 1, "last_own": 90}
+    for name in ("t.Fatalf", "os.path.join", "f.read", "item.append", "console.log"):
+        uses = [shaped(name, about, **own), shaped("table.read_heights", about, **own)]
+        [entry] = list_names(uses, [], OUTLOOK)
+        weights = {unit.text: unit.weight for unit in entry.units}
+        assert 0 < weights[name] < weights["table.read_heights"]
+
+
+def test_an_id_that_only_a_tool_printed_is_not_listed():
+    printed = {"given": 0, "last_own": -1, "printed": 1, "company": 2}
+    session = "5b0da9e3-42fa-42ce-a039-ad516ce23a1b"
+    about = topic("session", NamePlace.TOOL)
+    by_tool, by_agent = (
+        NameUse(session, NameShape.ID, 3, 90, about, **used) for used in (printed, {"last_own": 9})
+    )
+    assert list_names([by_tool], [], OUTLOOK) == []
+    assert session in write(list_names([by_agent], [], OUTLOOK))

@@ -1,7 +1,7 @@
 """Entries of names: each under the file, the program or the tool it belongs to.
 
 The notes cannot quote every line that holds a name, and a name alone is cheap. So those that will most likely
-be used again are listed by what they belong to, the newest first.
+be used again are listed by what they belong to, the newest first. Names that all code has weigh little.
 """
 
 from collections.abc import Iterable, Sequence
@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from midfold.late_patterns import compile_late
 from midfold.messages import Message, newest_request
 from midfold.summaries.digest.entries import DigestEntry, EntryKind, Trait, Unit, format_indices
+from midfold.summaries.digest.familiar import weigh_familiarity
 from midfold.summaries.digest.kept import as_kept
 from midfold.summaries.digest.weights import NameUser, Outlook, user_of, weigh_name
 from midfold.summaries.ledger.name_uses import NamePlace, NameShape, NameTopic, NameUse, find_words
@@ -50,7 +51,8 @@ def list_names(
     for use in uses:
         if use.name not in there and use.name != use.topic.label:
             chance = weigh_name(use, outlook)
-            if chance >= _LEAST_CHANCE:
+            chance *= weigh_familiarity(use) if chance >= _LEAST_CHANCE else 0.0
+            if chance:
                 topics.setdefault(use.topic, []).append((use, chance))
     return [_entry(topic, found, weight) for topic, found in topics.items()]
 
