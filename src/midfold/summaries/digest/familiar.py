@@ -11,7 +11,7 @@ from midfold.summaries.digest.weights import NameUser, user_of
 from midfold.summaries.ledger.name_uses import NameShape, NameUse
 from midfold.texts import read_text
 
-_FAMILIAR, _PRINTED = 0.6, 0.2
+_FAMILIAR, _PRINTED = 0.85, 0.4
 """for what all code has, where the agent or a person used it, and where only tools did"""
 _ORDER_NUMBER = compile_late(r"\d{6,}")
 _ROUND = "000"

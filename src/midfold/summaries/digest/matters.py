@@ -22,7 +22,7 @@ _LEAST_TURNS = 8
 _LATER_LEAD = 1.02
 
 _NO_WORDS: frozenset[str] = frozenset()
-_RETIRED = 0.25
+_RETIRED = 0.5
 """for what was said on the way and is said again later, more or less"""
 _SAID_AGAIN, _LEAST_SAID_AGAIN = 0.6, 3
 _NEAREST = 4

@@ -15,7 +15,7 @@ from midfold.summaries.digest.weights import NameUser, Outlook, user_of, weigh_n
 from midfold.summaries.ledger.name_uses import NamePlace, NameShape, NameTopic, NameUse, find_words
 from midfold.summaries.ledger.values import FINISHED, Ledger
 
-_WEIGHT = 24.0
+_WEIGHT = 26.0
 """what a name weighs that is used again for sure, relative to other things in a digest"""
 _FULL_ROOM = 0.065
 """Notes with less room than this part of what they stand for hold standing facts before names."""

@@ -68,11 +68,13 @@ _PLAIN_WORDS = 6
 """the same where nobody and nothing has a name"""
 _TELLING_WORDS = 8
 """Fewer words that cheer, or that relate no names, tell little."""
-_SHORT_ASIDE = 0.3
+_REASON = 1.5
+"""for the last words before a change"""
+_SHORT_ASIDE = 0.4
 """for a few words that relate no names: a model says so what it sees"""
 _UNREPORTED = 1.3
 """for what was said on the way after the last report: nothing else tells of it"""
-_LAST_THOUGHTS, _EARLIER_THOUGHT = 3, 0.4
+_LAST_THOUGHTS, _EARLIER_THOUGHT = 3, 0.5
 """Who thinks at length comes to the point at last; what a thought before the last ones weighs."""
 _ANNOUNCED_ITEM = 0.3
 _CONCLUDING = 0.6
@@ -124,8 +126,8 @@ def quote_words(
                 told.append(entry)
             elif statement.author is Author.MODEL:
                 on_the_way.append((statement, entry))
-    _tell_outcomes(on_the_way, find_outcome)
     retire_older([entry.units for entry in entries], {id(entry.units) for _, entry in on_the_way})
+    _tell_outcomes(on_the_way, find_outcome)
     pair_matters([entry.units for entry in told])
     _pair_files(told, ledger)
     return entries
@@ -192,7 +194,7 @@ def _raise_reason(entry: DigestEntry) -> None:
     for unit in said:
         unit.is_conclusion = True
     last = said[-1]
-    last.weight = max(last.weight, _SENTENCE_WEIGHT * weigh_sentence(last.text))
+    last.weight = max(last.weight, _REASON * _SENTENCE_WEIGHT * weigh_sentence(last.text))
 
 
 def _weighs(unit: Unit) -> bool:
