@@ -163,7 +163,6 @@ def find_project_rules(text: str) -> list[str]:
     return [each for each in sentences if each in chosen]
 
 
-@lru_cache(maxsize=8192)  # of a person's sentences, of which wishes are told from rules in every fold
 def is_rule(sentence: str, listed: float = 0.0, *, is_described: bool = False) -> bool:
     """Whether a sentence of a person sets a rule; `listed` is what the list that it stands in says for it.
 
