@@ -4,6 +4,7 @@ Credentials become typed placeholders. Time is linear in the text whatever it sa
 credentials comes back as it is.
 """
 
+from midfold.redact.json_strings import escaped_strings
 from midfold.redact.patterns import Pattern, Secret, choose_engine, compile_bounded
 from midfold.redact.redaction import find_secrets, redact
 
@@ -12,6 +13,7 @@ __all__ = [
     "Secret",
     "choose_engine",
     "compile_bounded",
+    "escaped_strings",
     "find_secrets",
     "redact",
 ]

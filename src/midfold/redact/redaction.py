@@ -27,6 +27,7 @@ from midfold.redact import (
     tokens,
 )
 from midfold.redact.ascii_text import ascii_form, find_places, unwrap
+from midfold.redact.json_strings import escaped_strings, rewrite_strings
 from midfold.redact.patterns import (
     MAX_VALUE_CHARS,
     Detection,
@@ -306,9 +307,17 @@ def redact(text: str, *, key: bytes = b"", finder: Finder | None = None) -> str:
 
     With a `key` of up to 64 bytes a placeholder carries four hex digits of a keyed digest: the same
     credential has the same placeholder wherever that key is used, and nobody without it can test a guess.
-    Redacting the result again changes nothing.
+    Redacting the result again changes nothing. Strings of a JSON text are read without their escapes, too.
     """
     finder = finder or default_finder()
+    text = _redact_text(text, key, finder)
+    said = escaped_strings(text)
+    if not said or not finder.find("\n".join(said)):
+        return text
+    return rewrite_strings(text, lambda string: redact(string, key=key, finder=finder))
+
+
+def _redact_text(text: str, key: bytes, finder: Finder) -> str:
     parts = finder.find_parts(text)
     for _ in range(_MAX_ROUNDS):
         if not parts:

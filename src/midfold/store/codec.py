@@ -16,7 +16,7 @@ from midfold.errors import MidfoldError, StoreError
 from midfold.late_dataclasses import dataclass
 from midfold.late_patterns import compile_late
 from midfold.messages import Message, Part, ToolCall, ToolResult, texts_of
-from midfold.redact import find_secrets, redact
+from midfold.redact import escaped_strings, find_secrets, redact
 from midfold.search import SEARCH_TOOLS
 from midfold.transcripts import decode_json
 from midfold.wire import parse, plain
@@ -202,6 +202,7 @@ def _outline(value: object, strings: list[str], depth: int = 0) -> object:
     kind = type(value)
     if kind is str:
         strings.append(value)  # type: ignore[arg-type]
+        strings += escaped_strings(value)  # type: ignore[arg-type]
         return value[:_OUTLINE_CHARS]  # type: ignore[index]
     if depth > _MAX_DEPTH:
         raise _NotPlain
