@@ -9,7 +9,7 @@ from midfold.summaries.digest import compose
 from midfold.summaries.digest.factors import WeightFactors
 from midfold.summaries.ledger import collect
 from midfold.summaries.ledger.invocations import RunEnd
-from midfold.summaries.ledger.verdicts import read_verdict
+from midfold.summaries.ledger.run_ends import read_verdict
 
 
 def call(number, tool, output, **arguments):

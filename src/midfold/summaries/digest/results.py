@@ -11,9 +11,9 @@ from midfold.late_dataclasses import dataclass, field
 from midfold.late_patterns import compile_late
 from midfold.summaries.digest.entries import Trait, Unit
 from midfold.summaries.ledger.invocations import Aim, RunEnd
+from midfold.summaries.ledger.run_ends import sums_up
 from midfold.summaries.ledger.shell import last_name
 from midfold.summaries.ledger.values import STATE_PROGRAMS, Action, Ledger
-from midfold.summaries.ledger.verdicts import sums_up
 from midfold.summaries.ledger.words import COMMIT, DEFINITION, WeightedLines, weigh_lines
 from midfold.summaries.tool_calls.frames import is_idle
 
