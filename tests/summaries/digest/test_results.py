@@ -315,3 +315,20 @@ def test_a_piece_of_a_statement_is_not_bought_before_the_lines_around_it():
     [entry] = compose(ledger, pins=(), factors=WeightFactors(), most_lines=20)
     density = {unit.text: unit.weight / len(unit.text) for unit in entry.units}
     assert density[".base_rate"] < density["night_rate = rates"]
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        '{"output": "", "exit_code": 0, "error": null}',
+        '{"exit_code":0,"success":true,"entries":[]}',
+        "<returncode>0</returncode>\n<output>\n</output>",
+    ],
+)
+def test_an_answer_that_only_says_that_it_went_well_tells_nothing(output):
+    assert render(call(1, "terminal", output, command="make berth")) == "- [0] terminal: make berth"
+
+
+@pytest.mark.parametrize("status", ["exit code 10", '"exit_code": 120', "exited with code -1"])
+def test_a_status_that_ends_in_a_nought_is_no_success(status):
+    assert status.rpartition(" ")[2] in render(call(1, "terminal", f"{status}", command="make berth"))

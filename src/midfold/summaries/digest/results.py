@@ -47,6 +47,8 @@ _REMARKED = 0.5
 """for a comment, beside the code that it is about"""
 _EMPTY = ("[]", "{}", "null", "None", "(empty)")
 _CAME_BACK_EMPTY = "came back empty"
+_ENDED_WELL = compile_late(r"(?<![\d.-])0(?:</\w{1,20})?[>)\]\"'}]*$")
+"""how a status ends that says that all went well"""
 _MARGIN = compile_late(r"^(?:[E>|*]\s+|-+>\s*)+")
 """what a test runner puts before the lines of a cause"""
 _SHORTEST_REPEATED = 12
@@ -120,7 +122,7 @@ class ResultQuotes:
             return units
         if run.output.strip() in _EMPTY:
             units.append(Unit(_CAME_BACK_EMPTY, _STATUS_WEIGHT, answered))
-        if run.status and run.end is not RunEnd.PASSED and not run.status.rstrip(">)]").endswith(" 0"):
+        if run.status and run.end is not RunEnd.PASSED and not _ENDED_WELL.search(run.status):
             units.append(Unit(run.status, _STATUS_WEIGHT, answered))
         for number, failure in enumerate(run.failures[: len(_FAILURE_WEIGHTS)]):
             if not _is_said(failure, units) and (number == 0 or failure not in self.seen):

@@ -165,7 +165,7 @@ def _fields(text: str) -> Iterator[str]:
         bare = piece.strip().strip("{}[]").strip()
         if len(bare) > _LINE_CHARS:
             yield from _pieces(bare)
-        elif len(bare) >= _SHORTEST_CHARS:
+        elif len(bare) >= _SHORTEST_CHARS and not says_nothing(bare):
             yield bare
 
 

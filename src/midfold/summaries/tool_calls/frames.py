@@ -29,6 +29,8 @@ _EXIT = compile_late(
     r"[>:=\"'\s]{1,4}-?\d{1,6}(?:</\w{1,20}>|[\])\"',.])*$",
     re.IGNORECASE,
 )
+_BARE_FIELD = compile_late(r"\"[\w-]{1,40}\"\s?:\s?(?:null|true|0|\"\"|\[\]?|\{\}?)?,?$")
+"""a field of an answer in JSON that holds nothing, or says that all went well"""
 _WORDLESS = compile_late(r"[\W_]+$")
 _GUTTER = compile_late(r"[ \t]{0,8}\d{1,6}(?:\t|→|: |\| ?|:(?=\s{2})| {2})")
 """the number of a line, before the line"""
@@ -59,10 +61,11 @@ def unframe(text: str) -> str:
 
 
 def says_nothing(line: str) -> bool:
-    """Whether a line only parts, opens or closes, or says how a process ended, which is told apart."""
+    """Whether a line only parts, opens or closes, holds nothing, or says how a process ended."""
     return (
         _WORDLESS.match(line) is not None
         or _EXIT.match(line) is not None
+        or _BARE_FIELD.match(line) is not None
         or (_BANNER.match(line) is not None and line[0] == line[-1])
     )
 
