@@ -111,3 +111,33 @@ def test_what_somebody_asks_details_of_is_no_rule():
 def test_a_wish_not_to_miss_something_binds_nobody_else():
     assert find_rules("Just want to be sure I don't miss any deadlines.") == []
     assert find_rules("Make sure you don't miss any deadlines.") != []
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "When the gauge is offline:\n\nThe old level is kept\nNo water level is shown to the harbour master",
+        "Actual behaviour:\nThe importer never reads the last row.\nThe table must be reloaded by hand.",
+        "### Bug\n\n- The header is always skipped.\n- The export does not keep the unit.",
+        "Tatsächliches Verhalten:\n- Der Pegel wird niemals gespeichert.",
+        "实际行为：\n- 表头永远不会被读取",
+    ],
+)
+def test_what_happens_in_a_report_of_a_fault_is_no_rule(said):
+    assert find_rules(said) == []
+
+
+def test_what_stands_below_a_report_of_a_fault_may_be_a_rule():
+    said = "Actual behaviour:\nThe importer never reads the last row.\n\nNever touch the schema."
+    assert find_rules(said) == ["Never touch the schema."]
+    assert find_rules("No secrets are to be logged.") == ["No secrets are to be logged."]
+
+
+def test_a_rule_that_ends_where_its_items_begin_stands_with_them():
+    said = "The importer must either:\n- read the gauge again, or\n- leave the row out\nThanks!"
+    assert find_rules(said) == ["The importer must either: read the gauge again, or; leave the row out"]
+
+
+def test_what_a_person_quotes_to_reject_it_is_no_part_of_the_rule():
+    rule = "This should not be changed, only `--all` reads them."
+    assert find_rules(f"- the importer now reads every gauge by default\n\n{rule}") == [rule]

@@ -7,12 +7,14 @@ sentences count: nothing that is fenced as code or quoted, and never the text of
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
+from itertools import takewhile
 
 from midfold.late_patterns import AnyPattern, compile_late
 from midfold.texts import read_text
 
 LONGEST_RULE_CHARS = 300
 _QUESTION_MARKS = ("?", "？", "؟")
+_CUT_OFF = (":", "：")
 _SHORTEST_RULE_CHARS = 6
 _RULE_READ_CHARS = 12_000
 """Of a longer message the two ends are read: what lies between is most often pasted."""
@@ -38,7 +40,7 @@ _OWN_INTENT = compile_late(r"(?:and |then |so |first,? )?i(?:'ll| will| am going
 """how a person says what that person will do"""
 _RULE_WORD = compile_late(r"\w+(?:['’]\w+)?")
 _BOUND, _SOFT, _LISTED = 1.0, 1.0, 1.0
-_ONCE, _ASKED, _REPORTED, _TO_DO = -0.75, -1.5, -1.5, -1.5
+_ONCE, _ASKED, _REPORTED, _TO_DO = -0.75, -1.5, -1.5, -2.0
 _ENOUGH = 1.0
 """The least sum of cues with which a sentence sets a rule."""
 _RULE_LIST = compile_late(
@@ -56,6 +58,14 @@ _TO_DO_LIST = compile_late(
     r"\b(?:address|fix|tackle|resolve|items?|issues?|todos?|to-dos?|steps?|changes|comments|findings)\b[^\n]{0,80}:\s*$",
     re.IGNORECASE,
 )
+_TOLD_LIST = compile_late(
+    r"\b(?:(?:actual|current|observed) (?:behaviou?r|results?|output)|what happens|symptoms?"
+    r"|bugs?|(?:tatsächliches|aktuelles) verhalten|comportement (?:actuel|observé)|comportamiento actual"
+    r"|comportamento attuale|comportamento atual|фактическое поведение|текущее поведение)\b"
+    r"|实际(?:结果|行为)|现象|実際の(?:動作|挙動)|現在の(?:動作|挙動)|現象|실제 동작|현재 동작|증상",
+    re.IGNORECASE,
+)
+"""the line above what happens, rather than what should"""
 _WEAK_WORDS = frozenset(["only", "without", "until", "unless", "exactly", "required"])
 """Words that limit an order, and by themselves describe as often."""
 _ORDERING = compile_late(
@@ -64,7 +74,8 @@ _ORDERING = compile_late(
     r"|remove|exactly|without|everything|all|nothing)\b"
 )
 _NO_START = compile_late(
-    r"no (?!\w+ (?:is|was|are|were|means)\b)"
+    r"no (?!(?:\w+ ){1,4}(?:is|was|are|were|gets?|means)\b"
+    r"(?! (?:to|allowed|permitted|accepted|needed|wanted)\b))"
     r"(?!(?:i|it|we|this|that|the|you|he|she|they|there|problem|worries|idea|one|response)\b)\w"
 )
 _POINTING = compile_late(
@@ -111,22 +122,38 @@ def find_rules(text: str) -> list[str]:
     # A whole document describes: there, only what is bound or listed among rules is one.
     is_document = len(_HEADING.findall(bare)) >= _DOCUMENT_HEADINGS
     sentences = list(_sentences(bare))
-    rules = [is_rule(each, listed, is_described=is_document) for each, listed in sentences]
-    return list(dict.fromkeys(_join_rules([each for each, _ in sentences], rules)))
+    rules = [is_rule(each, listed, is_described=is_document) for each, listed, _ in sentences]
+    items = [is_item for *_, is_item in sentences]
+    return list(dict.fromkeys(_join_rules([each for each, *_ in sentences], rules, items)))
 
 
-def _join_rules(sentences: Sequence[str], rules: Sequence[bool]) -> Iterator[str]:
-    """Yield rules; what one points back to stands with it, and what to do in place of what it forbids."""
+def _join_rules(sentences: Sequence[str], rules: Sequence[bool], items: Sequence[bool]) -> Iterator[str]:
+    """Yield rules; what one points back to stands with it, and what to do in place of what it forbids.
+
+    An item above a line that is none was quoted, perhaps to be rejected: together they say the contrary.
+    """
     for at, (sentence, is_one) in enumerate(zip(sentences, rules, strict=True)):
         following = sentences[at + 1] if at + 1 < len(sentences) else ""
         if not is_one or (following and rules[at + 1] and _points_back(following)):
             continue
         said = sentence
-        if at and _points_back(sentence) and len(sentences[at - 1]) + len(said) < LONGEST_RULE_CHARS:
-            said = _join(sentences[at - 1], said)
+        if at and _points_back(sentence) and items[at - 1] <= items[at]:
+            before = sentences[at - 1]
+            said = _join(before, said) if len(before) + len(said) < LONGEST_RULE_CHARS else said
         if following and not rules[at + 1] and _is_alternative(sentence, following):
             said = _join(said, following) if len(said) + len(following) < LONGEST_RULE_CHARS else said
+        if said.endswith(_CUT_OFF) and not any(rules[at + 1 : at + 2]):
+            said = _join_items(said, sentences[at + 1 :], items[at + 1 :])
         yield said
+
+
+def _join_items(rule: str, sentences: Sequence[str], items: Sequence[bool]) -> str:
+    """Write the items below a rule that ends where they begin behind it, as far as there is room."""
+    for sentence in takewhile(bool, (each if it else "" for each, it in zip(sentences, items, strict=True))):
+        if len(rule) + len(sentence) >= LONGEST_RULE_CHARS:
+            break
+        rule = _join(rule, sentence)
+    return rule
 
 
 def _join(one: str, other: str) -> str:
@@ -239,33 +266,42 @@ def _matter(rule: str) -> frozenset[str]:
 
 def sentences_of(text: str) -> Iterator[str]:
     """Yield the sentences of a text without bullets; quoted lines are left out."""
-    return (sentence for sentence, _ in _sentences(text))
+    return (sentence for sentence, *_ in _sentences(text))
 
 
-def _sentences(text: str) -> Iterator[tuple[str, float]]:
-    """Yield sentences, and what the list that each stands in says for it."""
-    listed = 0.0
+def _sentences(text: str) -> Iterator[tuple[str, float, bool]]:
+    """Yield sentences, what the list that each stands in says for it, and whether it is an item."""
+    listed, is_paragraph = 0.0, False
     for line in text.split("\n"):
         if not line.strip():
+            listed = 0.0 if is_paragraph else listed
             continue
         if _QUOTED_LINE.match(line):
             continue
         bullet = _RULE_BULLET.match(line)
         bare = line[bullet.end() :].strip() if bullet else line.strip()
         if bullet is None:
-            listed = _weigh_list(bare)
-        weight = listed if bullet else 0.0
-        yield from ((each.strip(), weight) for each in _RULE_END.split(bare) if each.strip())
+            is_paragraph = listed == _REPORTED and not _is_lead(bare)
+            listed = listed if is_paragraph else _weigh_list(bare)
+        weight = listed if bullet or is_paragraph else 0.0
+        is_item = bullet is not None
+        yield from ((each.strip(), weight, is_item) for each in _RULE_END.split(bare) if each.strip())
 
 
 def _weigh_list(line: str) -> float:
     """Say what a line that may introduce a list says for its items."""
-    if line.startswith("#") or line.rstrip("*_ ").endswith((":", "：")):
+    if _is_lead(line):
         if _TO_DO_LIST.search(line):
             return _TO_DO
         named = _RULE_LIST.search(line)
-        return _LISTED if named and not (named[0].lower() in _ASKED_FOR and _ASKING.search(line)) else 0.0
+        if named is None:
+            return _REPORTED if _TOLD_LIST.search(line) else 0.0
+        return 0.0 if named[0].lower() in _ASKED_FOR and _ASKING.search(line) else _LISTED
     return 0.0
+
+
+def _is_lead(line: str) -> bool:
+    return line.startswith("#") or line.rstrip("*_ ").endswith((":", "："))
 
 
 def _plain(sentence: str) -> str:
