@@ -66,3 +66,15 @@ def test_a_call_without_its_result_is_named():
 
 def test_the_newest_request_has_to_be_the_last():
     assert problems(ITEMS[:-1]) == ("the newest request is not the last one, word for word",)
+
+
+def test_a_path_that_a_folder_and_a_file_make_is_no_invention():
+    source = index_source([Message("user", (Text("cd /srv/harbour && touch quay.py"),))])
+    assert find_inventions("- /srv/harbour/quay.py (changed)", source) == []
+    assert find_inventions("- /srv/harbour/crane.py (changed)", source) == ["/srv/harbour/crane.py"]
+
+
+def test_a_list_of_messages_behind_a_list_of_files_invents_no_numbers():
+    said = "- [12] It leaks. → changed quay.py, … [14, …, 174, 176, 178]"
+    source = index_source([Message("user", (Text("quay.py: It leaks."),))])
+    assert find_inventions(said, source) == []

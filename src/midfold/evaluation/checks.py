@@ -22,7 +22,7 @@ _EXACT = re.compile(
 )
 # The summary's own apparatus: message indices, numbering, marks of what was left out and counts of it.
 _APPARATUS = re.compile(
-    r"\[[\d\s,…–-]+\]|^\d+–\d+(?:, \d+(?:–\d+)?)*|^\s*\d{1,4}[.)]\s|\[…[^\]\n]*\]|\(?…[^\n]{0,40}…\)?|"
+    r"\[[\d\s,…–-]+\]|^\d+–\d+(?:, \d+(?:–\d+)?)*|^\s*\d{1,4}[.)]\s|\[…[^\]\n]*\]|\(?…[^\n\[\]]{0,40}…\)?|"
     r"\+?\d[\d,.]* (?:more|others?|lines?|chars?|characters?|bytes?|messages?|tokens?|results?|times)\b",
     re.MULTILINE,
 )
@@ -38,7 +38,9 @@ def find_inventions(summary: str | None, source: SourceTexts) -> list[str]:
     return [
         said
         for said in dict.fromkeys(match[0].rstrip(_LAST_CHARS) for match in _EXACT.finditer(body))
-        if _plain(said) not in known and not _occurs(said, source.joined)
+        if _plain(said) not in known
+        and not _occurs(said, source.joined)
+        and not _is_joined(said, source.joined)
     ]
 
 
@@ -55,6 +57,12 @@ def _plain(said: str) -> str:
 def _occurs(said: str, text: str) -> bool:
     """Whether a text has a string in other surroundings, or a path with the other slashes."""
     return said in text or _plain(said) in text or said.replace("/", "\\") in text
+
+
+def _is_joined(path: str, text: str) -> bool:
+    """Whether a path is a folder and a file of it that a text has apart, as `cd /tmp && touch a.py` has."""
+    cuts = [at for at, sign in enumerate(path) if sign == "/" and at] if path[0] in "/~" else []
+    return any(path[:at] in text and path[at + 1 :] in text for at in cuts)
 
 
 def find_problems(

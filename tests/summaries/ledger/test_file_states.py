@@ -74,19 +74,29 @@ def test_a_tool_that_deletes_a_file_deletes_it():
 
 
 def test_files_of_another_folder_are_other_files():
-    here = [*write(1, "README.md"), *write(3, "/work/shop/src/a.py")]
-    there = bash(5, "cd /work/docs && sed -i s/a/b/ README.md")
+    here = [*write(1, "README.md"), *write(3, "/srv/shop/src/a.py")]
+    there = bash(5, "cd /srv/docs && sed -i s/a/b/ README.md")
     assert fates(here, there) == {
         "README.md": "changed",
-        "/work/shop/src/a.py": "changed",
-        "/work/docs/README.md": "changed",
+        "/srv/shop/src/a.py": "changed",
+        "/srv/docs/README.md": "changed",
     }
-    undone = bash(7, "cd /work/docs && git restore README.md")
+    undone = bash(7, "cd /srv/docs && git restore README.md")
     assert fates(here, there, undone)["README.md"] == "changed"
-    assert fates(here, there, undone)["/work/docs/README.md"] == "reverted"
-    reset = bash(7, "cd /work/docs && git reset --hard")
-    assert fates(here, there, reset)["/work/shop/src/a.py"] == "changed"
-    assert fates(here, there, reset)["/work/docs/README.md"] == "reverted"
+    assert fates(here, there, undone)["/srv/docs/README.md"] == "reverted"
+    reset = bash(7, "cd /srv/docs && git reset --hard")
+    assert fates(here, there, reset)["/srv/shop/src/a.py"] == "changed"
+    assert fates(here, there, reset)["/srv/docs/README.md"] == "reverted"
+
+
+def test_a_path_that_goes_up_from_a_folder_is_written_without_detours():
+    here = [
+        *write(1, "/srv/shop/src/a.py"),
+        *bash(3, "cd /srv/shop && make"),
+        *bash(5, "cd /srv/shop && make"),
+    ]
+    there = bash(7, "cd /srv/docs/en && sed -i s/a/b/ ../de/README.md")
+    assert "/srv/docs/de/README.md" in fates(here, there)
 
 
 def test_commands_in_the_folder_of_the_work_are_about_its_files():

@@ -1,6 +1,7 @@
 """The folders that commands went to: a command elsewhere is about the files there."""
 
 from collections.abc import Iterable, Sequence
+from posixpath import normpath
 
 from midfold.late_dataclasses import dataclass, field
 from midfold.late_patterns import compile_late
@@ -48,9 +49,7 @@ class Folders:
         if not folder or folder == self.home or folder.startswith("."):
             return {path: path for path in paths}
         sign = "\\" if "\\" in folder else "/"
-        return {
-            path: path if is_absolute(path) else f"{folder}{sign}{path.removeprefix('./')}" for path in paths
-        }
+        return {path: path if is_absolute(path) else _join(folder, sign, path) for path in paths}
 
     def is_elsewhere(self, path: str) -> bool:
         """Whether a file is in another folder than that of the work."""
@@ -64,6 +63,11 @@ class Folders:
         if is_at_home:
             return not is_absolute(path) or _is_within(path, min(self.now, self.home, key=len))
         return is_absolute(path) and _is_within(path, self.now)
+
+
+def _join(folder: str, sign: str, path: str) -> str:
+    joined = f"{folder}{sign}{path.removeprefix('./')}"
+    return normpath(joined) if "../" in path else joined
 
 
 def is_absolute(path: str) -> bool:
