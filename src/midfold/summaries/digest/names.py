@@ -17,7 +17,7 @@ from midfold.summaries.ledger.name_uses import NamePlace, NameShape, NameTopic, 
 from midfold.summaries.ledger.values import FINISHED, Ledger
 from midfold.texts import read_text
 
-_WEIGHT = 26.0
+_WEIGHT = 30.0
 """what a name weighs that is used again for sure, relative to other things in a digest"""
 _FULL_ROOM = 0.065
 """Notes with less room than this part of what they stand for hold standing facts before names."""
