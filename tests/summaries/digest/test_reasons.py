@@ -115,6 +115,31 @@ def test_self_talk_is_not_quoted():
         assert quote([says(talk, looks(1, "reader.py")), answers(1, "x")]) == ""
 
 
+def test_that_something_was_found_is_no_reason_of_the_change_that_follows():
+    for talk in (
+        "Great, we've found the test of the importer for tides, which is in the file reader_test.py.",
+        "Good, I found where `read_row` is defined in the file of the importer.",
+        "Now I can edit it to add the header of the tide table.",
+        "Gut, ich habe jetzt die Funktion `read_row` in der Datei des Importers gefunden.",
+        "Bien, he encontrado la función `read_row` en el archivo del importador de mareas.",
+        "很好，我找到了导入潮汐表的 `read_row` 函数的定义位置。",
+        "よし、インポーターの `read_row` 関数の定義場所を見つけました。",
+        "潮汐表のインポーターに `read_row` の新しい見出しを追加するで！",
+    ):
+        assert quote([says(talk, edits(1, "reader.py")), answers(1), says("", looks(2, "b.py"))]) == "", talk
+
+
+def test_a_find_that_says_what_or_why_is_quoted():
+    for talk in (
+        "Good, I found that `read_row` returns `None` for the last row of the tide table.",
+        "Great, I found the fault of the importer: `read_row` drops the last line of every table.",
+        "很好，我找到了原因：`read_row` 丢弃了每个潮汐表的最后一行。",
+    ):
+        assert "→ changed" in quote(
+            [says(talk, edits(1, "reader.py")), answers(1), says("", looks(2, "b.py"))]
+        )
+
+
 def test_a_sentence_that_leans_on_the_one_before_stands_with_it():
     words = "The importer of `tides.csv` never opens the `heights` table. Instead it imports it as a module."
     text = quote([says(words, looks(1, "a.py")), answers(1, "x")])

@@ -28,7 +28,6 @@ from midfold.summaries.ledger.sentences import (
     Tone,
     announces,
     count_words,
-    is_cheer,
     leans,
     names_something,
     relates,
@@ -37,6 +36,7 @@ from midfold.summaries.ledger.sentences import (
     weigh_sentence,
 )
 from midfold.summaries.ledger.values import Ledger, Statement
+from midfold.summaries.ledger.welcomes import is_cheer, only_welcomes
 from midfold.summaries.tool_calls.output import find_names
 
 _JOINED_CHARS = 320
@@ -313,6 +313,8 @@ def _weigh_aside(news: _News) -> float:
 
 def _is_idle(sentence: str) -> bool:
     """Whether a sentence on the way names nothing, claims nothing and is short, the more so if it cheers."""
+    if only_welcomes(sentence):
+        return True
     if names_something(sentence) or claimed_aims(sentence):
         return False
     if is_cheer(sentence):

@@ -32,11 +32,11 @@ _LEAD_IN_CHARS = 40
 _LEAD_IN = compile_late(
     r"^(?:(?:now|first|next|then|ok|okay|great|good|perfect|so|and|finally)[,.!]?\s+){1,3}"
 )
-_CHEER = compile_late(
-    r"[*_]{0,2}[^\W\d_]{2,12}(?:\s[^\W\d_]{2,12})?(?:[,!！，、]|\s[-–—])(?:\s|[^\x00-\x7f])"
+_DOING = compile_late(
+    r"^(?:i'm|i am|we're|we are)\s(?:\w+\s)?\w+ing\b"
+    r"|^(?:i|we) can (?:now )?(?:edit|update|change|write|add|fix|implement|create|proceed|continue|make)\b"
 )
-"""a word or two, and a comma, a dash or a mark of exclamation"""
-_DOING = compile_late(r"^(?:i'm|i am|we're|we are)\s(?:\w+\s)?\w+ing\b")
+_WILL_DO = compile_late(r"(?:する[でわねぞ]|しましょう)[！!。]*$")
 _TAG_CHARS = 48
 _ANNOUNCED_FACTOR = 0.2
 _QUESTION_ENDS = ("?", "？", "؟")
@@ -251,11 +251,6 @@ def leans(sentence: str) -> bool:
     return not sentence.isascii() and sentence.startswith(_cues().leaning_parts)
 
 
-def is_cheer(sentence: str) -> bool:
-    """Whether a sentence begins as one does that welcomes what was seen: with a word or two of their own."""
-    return _CHEER.match(sentence) is not None
-
-
 def tells_what_comes(text: str) -> bool:
     """Whether a sentence, or the lead of an item, begins as a list of what is still to be done."""
     return text.lstrip(_ITEM_SIGNS)[:_COMING_CHARS].lower().startswith(_cues().coming)
@@ -277,6 +272,8 @@ def announces(sentence: str) -> bool:
     lowered = sentence[:_LEAD_IN_CHARS].lower()
     start = _LEAD_IN.sub("", lowered)
     if start.startswith(_announcing_starts(), 0, _ANNOUNCING_CHARS) or _DOING.match(start):
+        return True
+    if not sentence.isascii() and _WILL_DO.search(sentence):
         return True
     if not sentence.rstrip(_TRAILING).endswith(_ANNOUNCING_ENDS):
         return False
