@@ -164,3 +164,57 @@ def test_an_error_that_made_room_for_another_one_is_over():
     told = next(head for head in heads(first, then) if "python app.py" in head)
     assert "No module named 'fees' (settled)" in told
     assert "KeyError: 'zone' (settled)" not in told
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Cancelled",
+        "Command was aborted",
+        "Tool call cancelled by user",
+        "[Request interrupted by user for tool use]",
+        "The user doesn't want to proceed with this tool use. The tool use was rejected.",
+        "コマンドがキャンセルされました",
+    ],
+)
+def test_a_call_that_was_stopped_has_done_nothing(said):
+    failed = bash(1, "make check", "error: unused import\n[exit code: 2]")
+    ledger = ledger_of(failed, bash(3, "git stash && make check", said))
+    assert [action.run.end for action in ledger.actions] == [RunEnd.FAILED, RunEnd.REFUSED]
+    assert ledger.settlers == {}
+
+
+def test_a_state_that_a_program_prints_is_no_stopped_call():
+    ledger = ledger_of(bash(1, "jobctl state 7", "cancelled"))
+    assert ledger.actions[0].run.end is RunEnd.PASSED
+
+
+def test_only_the_call_that_was_refused_is_marked_so():
+    told = heads(
+        bash(1, "make fmt", "formatted 3 files"), bash(2, "make fmt", "The user rejected this call.")
+    )
+    assert any("make fmt (refused at [2])" in head for head in told)
+    assert any("make fmt (refused)" in head for head in heads(bash(2, "make fmt", "Cancelled")))
+
+
+def test_a_commit_of_nothing_has_failed():
+    said = (
+        "On branch main\nUntracked files:\n\tnotes.txt\n\nnothing added to commit but untracked files present"
+    )
+    assert ledger_of(bash(1, "git commit -m 'fees'", said)).actions[0].run.end is RunEnd.FAILED
+    made = "[main 1a2b3c4] fees\n 1 file changed\nnothing to commit, working tree clean"
+    assert ledger_of(bash(1, "git commit -m 'fees'", made)).actions[0].run.end is RunEnd.PASSED
+
+
+def test_a_crash_at_the_end_of_a_pipe_is_a_failure():
+    crash = '[exit code: 0]\nTraceback (most recent call last):\n  File "a.py", line 3\nRuntimeError: no fees'
+    assert ledger_of(bash(1, "python a.py 2>&1 | tail -50", crash)).actions[0].run.end is RunEnd.FAILED
+    survived = crash + "\nrecovered, 3 fees kept"
+    assert ledger_of(bash(1, "python a.py | tail -50", survived)).actions[0].run.end is not RunEnd.FAILED
+
+
+def test_an_export_that_only_repeats_the_command_shows_no_success():
+    told = "```bash\ngit push origin main --no-verify\n```\n\n"
+    ledger = ledger_of(bash(1, "git push origin main --no-verify", told))
+    assert ledger.actions[0].run.end is RunEnd.UNCLEAR
+    assert any("came back empty" in head for head in heads(bash(1, "git push origin main --no-verify", told)))

@@ -14,7 +14,6 @@ from midfold.summaries.digest.entries import (
     MUST,
     NOT_CHANGED,
     PIN_LABEL,
-    REFUSED,
     DigestEntry,
     EntryKind,
     Unit,
@@ -54,8 +53,7 @@ _FEW_CHANGED, _MOST_PER_FILE = 6, 4.0
 """Where fewer files were changed, what was written into each weighs more: up to so many times as much."""
 _PASSING, _TRIED = "made and deleted again:", "written and run:"
 _FEW_TOGETHER, _LINE_OF_FILES, _MOST_TOGETHER = 2, 10, 40
-_DETAIL_WEIGHT = 3.0
-_PLAN_DETAIL_WEIGHT = 0.1
+_DETAIL_WEIGHT, _PLAN_DETAIL_WEIGHT = 3.0, 0.1
 _PLAIN_COMMAND, _PLAIN_CHARS = 0.15, 80
 _STATUS_WEIGHT = 6.0
 
@@ -224,7 +222,7 @@ class _Writer:
         elif kind is EntryKind.BROKEN:
             units = _raise_cause(units, actions[-1])
         elif actions[-1].run.end is RunEnd.REFUSED:
-            head, weight = f"{head}{REFUSED}", _ACTION_WEIGHT
+            head, weight = f"{head} ({_tell_refused(actions)})", _ACTION_WEIGHT
         elif actions[-1].run.end is RunEnd.FAILED:
             head = f"{head} ({_tell_failed(actions)}{self._tell_end(positions[-1])})"
         weight *= self.action_factors[positions[-1]]
@@ -331,6 +329,12 @@ def _tell_failed(actions: Sequence[Action]) -> str:
     """Say that a call failed, and which of several did where others went well."""
     is_mixed = any(not action.run.has_failed and action.run.end in _WENT_WELL for action in actions)
     return f"failed at [{actions[-1].index}]" if is_mixed else "failed"
+
+
+def _tell_refused(actions: Sequence[Action]) -> str:
+    """Say that a person did not want a call, and which of several where others were made."""
+    ends = {action.run.end for action in actions}
+    return f"refused at [{actions[-1].index}]" if len(ends) > 1 else "refused"
 
 
 def _find_overcome(

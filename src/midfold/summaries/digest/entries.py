@@ -34,7 +34,7 @@ FILE_USES = compile_late(
 )
 """which tools used a file, and in which messages"""
 SETTLED = compile_late(
-    r" \((?:refused|failed(?: at \[\d{1,9}\])?"
+    r" \((?:refused(?: at \[\d{1,9}\])?|failed(?: at \[\d{1,9}\])?"
     r"(?:, (?:overcome|settled(?: by \[\d{1,9}\])?|(?:said to be settled|superseded) at \[\d{1,9}\]))?)\)$"
 )
 """what the head of a failure ends with, or ended with in older notes"""
@@ -43,8 +43,6 @@ NOT_CHANGED = " (not changed)"
 OUTCOME_OF_WORDS = " → changed "
 """what stands between words and the files that were changed because of them"""
 _OUTCOME_AT_END = compile_late(r" → changed ([^→\n]{1,300} \[[\d, ]{1,80}\])$")
-REFUSED = " (refused)"
-"""what the head of a call ends with that a person did not want"""
 _SHOWN_INDICES = 6
 
 

@@ -11,7 +11,7 @@ from midfold.late_dataclasses import dataclass, field
 from midfold.late_patterns import compile_late
 from midfold.summaries.digest.entries import Trait, Unit
 from midfold.summaries.ledger.invocations import Aim, RunEnd
-from midfold.summaries.ledger.run_ends import sums_up
+from midfold.summaries.ledger.run_ends import NOTHING_COMMITTED, is_echo, sums_up
 from midfold.summaries.ledger.shell import last_name
 from midfold.summaries.ledger.values import STATE_PROGRAMS, Action, Ledger
 from midfold.summaries.ledger.words import COMMIT, DEFINITION, WeightedLines, weigh_lines
@@ -60,11 +60,9 @@ _SHORT_OUTPUT_CHARS, _LAST_LINES = 1_500, 2
 _ADDRESSES = ("https://", "http://")
 _STATEFUL = ("git ", "gh ")
 _DID_NOTHING = compile_late(
-    r"\bnothing (?:to commit|added to commit|to push|to do)\b"
+    rf"{NOTHING_COMMITTED}|\bnothing to (?:push|do)\b"
     r"|\balready (?:closed|merged|exists|up[- ]to[- ]date)\b"
-    r"|\bup[- ]to[- ]date\b|\bno changes (?:added|to)\b"
-    r"|nichts zu committen|rien à valider|nada para hacer commit"
-    r"|无文件要提交|无需提交|コミットするものがありません|커밋할 사항 없음|нечего коммитить",
+    r"|\bup[- ]to[- ]date\b|\bno changes (?:added|to)\b",
     re.IGNORECASE,
 )
 """how a program that keeps a state says that there was nothing to do"""
@@ -120,7 +118,8 @@ class ResultQuotes:
         run, answered, units = action.run, action.answered, list[Unit]()
         if run.end is RunEnd.REFUSED:
             return units
-        if run.output.strip() in _EMPTY:
+        is_silent = run.end is RunEnd.UNCLEAR and is_echo(run.output, run.subject)
+        if is_silent or run.output.strip() in _EMPTY:
             units.append(Unit(_CAME_BACK_EMPTY, _STATUS_WEIGHT, answered))
         if run.status and run.end is not RunEnd.PASSED and not _ENDED_WELL.search(run.status):
             units.append(Unit(run.status, _STATUS_WEIGHT, answered))
@@ -129,7 +128,8 @@ class ResultQuotes:
                 self.seen.add(failure)
                 trait = Trait.OTHER if number else Trait.CAUSE
                 weight = _FAILURE_WEIGHTS[number] * factor
-                units.append(Unit(failure, weight, answered, trait=trait))
+                ends = _DID_NOTHING.search(failure) is not None
+                units.append(Unit(failure, weight, answered, trait=trait, is_conclusion=ends))
         factor *= _READ_LINE_FACTOR if run.kind == "read" else 1.0
         factor *= self._standing(position)
         is_silent = is_older or (run.kind in _CHANGING_KINDS and not run.has_failed)

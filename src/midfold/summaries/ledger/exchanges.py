@@ -29,9 +29,10 @@ _OPENING_CHARS = 40
 _MARK_CHARS = 60
 # What stands in the place of an answer that nobody gave: a word or two of the client's.
 _CANCELLED = compile_late(
-    r"\W{0,4}(?:(?:the |this )?(?:request|task|operation|generation|response|run) (?:was |has been )?)?"
+    r"\W{0,4}(?:(?:the |this )?(?:request|task|operation|generation|response|run|command|execution|action"
+    r"|call|tool(?: (?:call|use|execution))?) (?:execution )?(?:was |has been )?)?"
     r"(?:cancell?ed|aborted|interrupted|stopped)(?: by (?:the )?user)?\W{0,4}"
-    r"|\W{0,4}(?:キャンセル|中断|中止)(?:され|し)?(?:ました|た)?\W{0,4}|\W{0,4}(?:已|被)?(?:取消|中断|中止)\W{0,4}"
+    r"|\W{0,4}(?:(?:コマンド|操作|実行|処理)[がは])?(?:キャンセル|中断|中止)(?:され|し)?(?:ました|た)?\W{0,4}|\W{0,4}(?:命令|操作|请求)?(?:已|被){0,2}(?:取消|中断|中止)\W{0,4}"
     r"|\W{0,4}(?:취소|중단)(?:됨|됐습니다|되었습니다)?\W{0,4}",
     re.IGNORECASE,
 )

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from midfold.late_dataclasses import dataclass, replace
 from midfold.late_patterns import compile_late
 from midfold.messages import ToolCall, ToolResult
+from midfold.summaries.ledger.exchanges import is_cancelled
 from midfold.summaries.ledger.invocations import Aim, Invocation, RunEnd
 from midfold.summaries.ledger.shell import ShellCommand
+from midfold.summaries.ledger.words import COMMIT
 from midfold.summaries.tool_calls.output import cut_at_word, find_failures, read_outcome
 from midfold.summaries.tool_calls.stubs import error_of
 
@@ -20,6 +22,22 @@ _REFUSED = compile_late(
     r"|tool use was rejected|request interrupted|^command aborted$|\boperation (?:was )?(?:abort|cancell?ed)",
     re.IGNORECASE | re.MULTILINE,
 )
+_TURNED_DOWN = compile_late(
+    r"\W{0,4}(?:(?:tool )?error: )?(?:"
+    r"(?:the )?(?:user|human|operator) (?:has )?(?:(?:doesn't|does not|didn't|did not) (?:want|approve|allow)"
+    r"|rejected|refused|denied|declined|cancell?ed|aborted|interrupted|disapproved)"
+    r"|(?:the )?(?:tool|command|request|operation|execution|call)(?: use| call| execution)?"
+    r"(?: was| has been)? (?:rejected|refused|denied|declined|cancell?ed|aborted|interrupted)"
+    r" by (?:the )?(?:user|human|operator))",
+    re.IGNORECASE,
+)
+"""how a client begins the answer to a call that a person stopped"""
+NOTHING_COMMITTED = (
+    r"\bnothing (?:added )?to commit\b|\bno changes added to commit\b|nichts zu committen|rien à valider"
+    r"|nada para hacer commit|无文件要提交|无需提交|コミットするものがありません|커밋할 사항 없음"
+    r"|нечего коммитить"
+)
+_NOTHING_COMMITTED = compile_late(rf"^.*(?:{NOTHING_COMMITTED}).*$", re.IGNORECASE | re.MULTILINE)
 _LOOKING_KINDS = frozenset({"search", "list"})
 _NO_MATCH_CODES = (1, 2)
 _COMPARERS = frozenset({"grep", "egrep", "fgrep", "rg", "ag", "ack", "diff", "cmp"})
@@ -51,6 +69,9 @@ _UNDONE = compile_late(
     re.IGNORECASE,
 )
 """how a tool for files says that it left them as they were"""
+_ECHO_CHARS, _FENCED_LINE = 2_000, 3
+_TRACEBACK = "Traceback (most recent call last)"
+_CRASH = compile_late(r"(?:\w+\.){0,8}\w*(?:Error|Exception|Interrupt)(?::|$)")
 _WAITS = frozenset({"wait", "poll"})
 _TIMED_OUT = compile_late(r"time(?:d\s|-|_)?\s?out", re.IGNORECASE)
 
@@ -68,6 +89,12 @@ def read_ending(
     if result is None:
         return CallEnding(RunEnd.UNCLEAR, (), has_failed=False)
     commands = [command for command in commands if command.words]
+    if is_stopped(read_outcome(output).text):
+        return CallEnding(
+            RunEnd.REFUSED, (read_outcome(output).text.strip()[:_FAILURE_CHARS],), has_failed=True
+        )
+    if invocation.aim is not Aim.LOOK and is_echo(output, call.arguments):
+        return CallEnding(RunEnd.UNCLEAR, (), has_failed=False)
     failures = _failures(call, result, output)
     has_failed = bool(failures) or result.is_error
     looks = _ends_in_look(kind, invocation, commands)
@@ -83,7 +110,46 @@ def read_ending(
         return CallEnding(end, (), has_failed=False)  # it found nothing, or a difference
     if has_failed and not _WAITS.isdisjoint(call.name.lower().split("_")) and _TIMED_OUT.search(output):
         return CallEnding(RunEnd.UNCLEAR, (), has_failed=False)  # others are not done yet
-    return _without_proof(CallEnding(end, failures, has_failed), commands, output)
+    ending = CallEnding(end, failures, has_failed)
+    return _without_proof(_read_last_words(ending, output, commands, invocation), commands, output)
+
+
+def is_stopped(text: str) -> bool:
+    """Whether a result only says that a person, or their client, stopped the call."""
+    said = text.strip()
+    is_word = said.isalpha() and said.islower()  # a state that a program printed
+    return _TURNED_DOWN.match(said) is not None or (not is_word and is_cancelled(said))
+
+
+def is_echo(output: str, said: str) -> bool:
+    """Whether an output only repeats the command, as an export of a terminal does that shows nothing else."""
+    lines = [line for line in output.strip()[:_ECHO_CHARS].split("\n") if line.strip()]
+    is_fenced = len(lines) == _FENCED_LINE and lines[0].startswith("```") and lines[2].startswith("```")
+    return is_fenced and _letters(lines[1]) in _letters(said[:_ECHO_CHARS])
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text))
+
+
+def _read_last_words(
+    ending: CallEnding, output: str, commands: Sequence[ShellCommand], invocation: Invocation
+) -> CallEnding:
+    """Believe what a program said last, where no status tells how it ended."""
+    text = read_outcome(output).text
+    if invocation.program == "git commit" and not ending.has_failed:
+        found = _NOTHING_COMMITTED.search(text[-_END_CHARS:])
+        if found is not None and not COMMIT.search(text):
+            return CallEnding(RunEnd.FAILED, (found[0].strip()[:_FAILURE_CHARS],), has_failed=True)
+    if ending.end is RunEnd.UNCLEAR and commands and commands[-1].is_piped and _ends_in_crash(text):
+        return replace(ending, end=RunEnd.FAILED)
+    return ending
+
+
+def _ends_in_crash(text: str) -> bool:
+    """Whether the last thing that a program printed is the error that ended it."""
+    last = text.rstrip()[-_FAILURE_CHARS * 4 :].rpartition("\n")[2]
+    return _TRACEBACK in text and _CRASH.match(last) is not None
 
 
 def _find_refusal(output: str) -> str:
