@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from midfold.messages import Message, Text, ToolCall, ToolResult, pair_calls
 from midfold.settings import Template
 from midfold.summaries.digest import compose, fill_digest, read_entries
@@ -71,6 +73,28 @@ def test_a_change_that_failed_or_a_new_file_is_no_outcome_of_what_was_said():
     assert "→" not in quote([says(DIAGNOSES[0], edits(1, "a.py")), failed, says("", looks(2, "b.py"))])
     wrote = ToolCall("e1", "Write", json.dumps({"file_path": "probe.py", "content": "print(1)"}))
     assert "→" not in quote([says(DIAGNOSES[0], wrote), answers(1), says("", looks(2, "b.py"))])
+
+
+def runs(number, command):
+    return ToolCall(f"e{number}", "bash", json.dumps({"command": command}))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cd /app && git diff -- tides/reader.py > patch.txt",
+        "cp tides/reader.py tides/reader.py.bak",
+        "sed -i 's/a/b/' /tmp/probe/reader.py",
+    ],
+)
+def test_a_patch_a_copy_and_scratch_files_are_no_outcome_of_what_was_said(command):
+    assert "→" not in quote([says(DIAGNOSES[0], runs(1, command)), answers(1), says("", looks(2, "b.py"))])
+
+
+def test_a_change_that_follows_a_cheer_belongs_to_the_next_step():
+    goes_on = [says(DIAGNOSES[0], looks(1, "a.py")), answers(1, "def read_row(): ...")]
+    next_step = [says("Perfect! Let me write it down:", edits(2, "notes.md")), answers(2)]
+    assert "→" not in quote([*goes_on, *next_step])
 
 
 def test_what_came_of_words_is_read_back_from_notes():
