@@ -89,6 +89,16 @@ def test_files_of_another_folder_are_other_files():
     assert fates(here, there, reset)["/srv/docs/README.md"] == "reverted"
 
 
+@pytest.mark.parametrize(
+    "commands",
+    [["git stash -q && make bench; git stash pop -q"], ["git stash", "make bench", "git stash pop"]],
+)
+def test_what_was_stashed_and_popped_is_there(commands):
+    runs = [bash(3 + 2 * at, command) for at, command in enumerate(commands)]
+    assert fates(write(1, "src/a.py"), bash(2, "git stash")) == {"src/a.py": "stashed"}
+    assert fates(write(1, "src/a.py"), *runs) == {"src/a.py": "changed"}
+
+
 def test_a_path_that_goes_up_from_a_folder_is_written_without_detours():
     here = [
         *write(1, "/srv/shop/src/a.py"),

@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from midfold.late_dataclasses import dataclass, field
 from midfold.late_patterns import compile_late
 from midfold.summaries.ledger.folders import Folders, is_absolute
-from midfold.summaries.ledger.shell import EVERYTHING, RESET, last_name
+from midfold.summaries.ledger.shell import EVERYTHING, RESET, STASHED, UNSTASHED, last_name
 from midfold.summaries.ledger.values import Action, ToolRun
 
 _WILD = ("*", "?")
@@ -169,18 +169,21 @@ class _Undoing:
         committed = self.commits[-1] if self.commits else -1
         for target, fate in self.folders.place(_place_of(action), undone).items():
             said = undone[target]
-            if target in EVERYTHING:
+            if said == UNSTASHED:
+                for state in self.states.values():
+                    state.fate = "" if state.fate == STASHED else state.fate
+            elif target in EVERYTHING:
                 after = kept if said == RESET else max(committed, self.staged if said == _REVERTED else -1)
                 said = _REVERTED if said == RESET else said
                 for state in self.states.values():
                     is_newer = bool(state.changed) and state.changed[-1] > after
                     if is_newer and not state.fate and self.folders.is_here(state.path):
                         state.undo(said, after)
-                continue
-            known = self.names.get(fate) or self.names.get(_bare(fate))
-            found = [self.states[known]] if known in self.states else self._search(fate)
-            for state in found:
-                state.undo(said, committed)
+            else:
+                known = self.names.get(fate) or self.names.get(_bare(fate))
+                found = [self.states[known]] if known in self.states else self._search(fate)
+                for state in found:
+                    state.undo(said, committed)
 
     def _search(self, target: str) -> list[FileState]:
         """Look at all files; only so often, for a session may delete thousands."""

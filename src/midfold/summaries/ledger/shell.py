@@ -192,6 +192,7 @@ _BACKUP = compile_late(r"[.~_-]?(?:bak|backup|orig|original|old|save|copy)\d{0,3
 _INDEX_ONLY = frozenset({"--staged", "-S"})
 RESET = "reset"
 """what becomes of all files with a hard reset"""
+STASHED, UNSTASHED = "stashed", "unstashed"
 EVERYTHING = (".", "./", ":/", "*")
 """how a command names all files"""
 
@@ -214,7 +215,10 @@ def undone_files(commands: Sequence[ShellCommand]) -> dict[str, str]:
         elif verb == "git reset" and "--hard" in rest:
             undone["."] = RESET
         elif verb == "git stash" and files[:1] in ([], ["push"], ["save"]):
-            undone["."] = "stashed"
+            undone["."] = STASHED
+        elif verb == "git stash" and files[:1] in (["pop"], ["apply"]):
+            if undone.pop(".", "") != STASHED:
+                undone["."] = UNSTASHED
         elif verb == "git worktree" and files[:1] == ["remove"]:
             undone.update(dict.fromkeys(files[1:], "deleted"))
         elif verb == "git restore" and not _INDEX_ONLY.isdisjoint(rest):
