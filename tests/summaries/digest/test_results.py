@@ -332,3 +332,10 @@ def test_an_answer_that_only_says_that_it_went_well_tells_nothing(output):
 @pytest.mark.parametrize("status", ["exit code 10", '"exit_code": 120', "exited with code -1"])
 def test_a_status_that_ends_in_a_nought_is_no_success(status):
     assert status.rpartition(" ")[2] in render(call(1, "terminal", f"{status}", command="make berth"))
+
+
+def test_steps_through_a_file_are_told_in_one_line_and_have_not_failed():
+    shown = "[File: /app/pier.py (90 lines total)]\n(29 more lines above)\n30:    raise TideError('error')"
+    steps = [bash(1, "open pier.py", shown), bash(2, "goto 30", shown), bash(3, "scroll_down", shown)]
+    notes = render(*steps, bash(4, "search_dir tide", 'Found 3 matches for "tide" in /app'))
+    assert "(failed" not in notes

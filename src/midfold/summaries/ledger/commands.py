@@ -44,7 +44,7 @@ _LOOKS_WORDS = """
     grep egrep fgrep rg ag ack ls dir ll find fd test [ [[ which where whereis type cat bat head tail
     sed awk wc stat file diff cmp tree du df ps pgrep lsof less more nl jq od xxd strings readlink
     realpath basename dirname sort uniq cut Get-ChildItem Get-Content Test-Path Select-String Get-Item
-    gci man id whoami uname
+    gci man id whoami uname goto open view scroll_up scroll_down search_file search_dir find_file
 """
 _LOOKS = frozenset(_LOOKS_WORDS.split())
 _GIT_LOOKS_WORDS = """
