@@ -218,3 +218,34 @@ def test_an_export_that_only_repeats_the_command_shows_no_success():
     ledger = ledger_of(bash(1, "git push origin main --no-verify", told))
     assert ledger.actions[0].run.end is RunEnd.UNCLEAR
     assert any("came back empty" in head for head in heads(bash(1, "git push origin main --no-verify", told)))
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "collecting ... ERROR: not found: test_fees.py::test_zone\n\ncollected 0 items\n\n== no tests ran ==",
+        "Ran 0 tests in 0.000s\n\nOK",
+        "Found 0 test(s).",
+        "running 0 tests\n\ntest result: ok. 0 passed; 0 failed; 0 ignored",
+        "ok  \tshop/fees\t0.4s [no tests to run]",
+    ],
+)
+def test_a_run_without_a_test_settles_nothing(said):
+    failed = bash(1, "pytest test_fees.py::test_zone", "1 failed in 0.1s")
+    ledger = ledger_of(failed, bash(3, "pytest test_fees.py::test_zone", said))
+    assert ledger.actions[1].run.end is not RunEnd.PASSED
+    assert ledger.settlers == {}
+
+
+def test_an_expected_error_within_a_run_that_ended_well_is_no_failure():
+    said = "Failed to fetch: remote not found\n--- PASS: TestFetch (0.0s)\nPASS\nok  \tshop/fees\t0.4s"
+    run = ledger_of(bash(1, "go test -v ./fees 2>&1", said)).actions[0].run
+    assert (run.end, run.failures) == (RunEnd.PASSED, ())
+    cut = said + "\nError: coverage below 80 %"
+    assert ledger_of(bash(1, "go test -v ./fees 2>&1", cut)).actions[0].run.end is RunEnd.FAILED
+
+
+def test_how_a_program_is_called_is_no_failure_where_it_was_asked():
+    said = "Usage:\n  shop [flags]\n  shop [command]"
+    assert ledger_of(bash(1, "./shop.sh --version | head -3", said)).actions[0].run.end is RunEnd.PASSED
+    assert ledger_of(bash(1, "./shop.sh fees", said)).actions[0].run.end is RunEnd.FAILED

@@ -99,6 +99,8 @@ def read_ending(
     has_failed = bool(failures) or result.is_error
     looks = _ends_in_look(kind, invocation, commands)
     end = _read_end(result, output, has_failed=has_failed, looks=looks)
+    if invocation.aim is Aim.TEST and end is RunEnd.PASSED and _ran_nothing(read_outcome(output).text):
+        return CallEnding(RunEnd.UNCLEAR, failures, has_failed)
     if invocation.aim in (Aim.TEST, Aim.LINT):
         is_piped = bool(commands) and commands[-1].is_piped
         if is_piped or (read_outcome(output).exit_code is None and end is not RunEnd.PASSED):
@@ -108,6 +110,8 @@ def read_ending(
         return CallEnding(RunEnd.FAILED, (why,), has_failed=True)
     if end is RunEnd.LOOKED and not find_failures(read_outcome(output).text, 1):
         return CallEnding(end, (), has_failed=False)  # it found nothing, or a difference
+    if has_failed and not result.is_error and _asks_about(commands) and not find_failures(output, 1):
+        return CallEnding(RunEnd.PASSED, (), has_failed=False)  # how to call a program is what was asked
     if has_failed and not _WAITS.isdisjoint(call.name.lower().split("_")) and _TIMED_OUT.search(output):
         return CallEnding(RunEnd.UNCLEAR, (), has_failed=False)  # others are not done yet
     ending = CallEnding(end, failures, has_failed)
@@ -152,6 +156,14 @@ def _ends_in_crash(text: str) -> bool:
     return _TRACEBACK in text and _CRASH.match(last) is not None
 
 
+_ABOUT = frozenset({"--help", "-h", "help", "--version", "-V", "version"})
+
+
+def _asks_about(commands: Sequence[ShellCommand]) -> bool:
+    """Whether a shell line asks a program for its version or how it is called."""
+    return any(not _ABOUT.isdisjoint(command.words[1:]) for command in commands)
+
+
 def _find_refusal(output: str) -> str:
     """Return the first line of what a tool for files says, if that is that it changed nothing."""
     first = read_outcome(output).text.lstrip()[:_FAILURE_CHARS].partition("\n")[0]
@@ -167,6 +179,8 @@ def _hear_verdict(ending: CallEnding, output: str, program: str) -> CallEnding:
     """Believe the summary of tests where the status is that of a filter, or tells nothing."""
     text = read_outcome(output).text
     verdict = read_verdict(text)
+    if verdict and ending.end is RunEnd.FAILED and not read_outcome(output).exit_code and _ends_well(text):
+        return CallEnding(RunEnd.PASSED, (), has_failed=False, is_told=True)
     if verdict and ending.end is not RunEnd.FAILED:
         return CallEnding(RunEnd.PASSED, (), has_failed=False, is_told=True)
     if verdict is False and ending.end is not RunEnd.REFUSED:
@@ -247,6 +261,17 @@ _GREEN = compile_late(
 )
 
 
+_NOTHING_RAN = compile_late(
+    r"\bcollected 0 items\b|\bno tests? (?:ran|(?:were )?(?:run|found|executed)|to run|files?)\b"
+    r"|\b(?:ran|found|running) 0 tests?\b",
+    re.IGNORECASE,
+)
+_RAN = compile_late(
+    r"---\sPASS:|\b[Rr](?:an|unning) [1-9]\d{0,6} tests?\b|^ok\s{1,6}(?![^\n]*\[no tests)\S", re.MULTILINE
+)
+_LAST_LINE_CHARS = 600
+
+
 def read_verdict(text: str) -> bool | None:
     """Say whether all was well; `None` where no line sums it up."""
     end = text[-_END_CHARS:]
@@ -255,6 +280,20 @@ def read_verdict(text: str) -> bool | None:
         return False
     is_good = _GREEN.search(end) or any(_is_counted(found.groups()) for found in _GOOD.finditer(end))
     return True if is_good or bad else None
+
+
+def _ran_nothing(text: str) -> bool:
+    """Whether a test runner says that there was nothing to run, and names no test that passed."""
+    end = text[-_END_CHARS:]
+    if _NOTHING_RAN.search(end) is None or _RAN.search(end) is not None:
+        return False
+    return not any(_is_counted(found.groups()) for found in _GOOD.finditer(end))
+
+
+def _ends_well(text: str) -> bool:
+    """Whether the last line of a run of tests says that all went well: errors before it were expected."""
+    last = text.rstrip()[-_LAST_LINE_CHARS:].rpartition("\n")[2]
+    return read_verdict(last) is True
 
 
 def sums_up(line: str) -> bool:
