@@ -170,6 +170,33 @@ def test_a_sentence_that_leans_on_the_one_before_stands_with_it():
     assert words in text
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (
+            "The importer might run outside of a harbour, as the nightly export does.",
+            "In that case, `find_berth` returns `None` for all rows.",
+        ),
+        (
+            "Der Importer läuft vielleicht ohne Hafen, wie der nächtliche Export es tut.",
+            "In diesem Fall liefert `find_berth` den Wert `None` für alle Zeilen.",
+        ),
+        (
+            "インポーターは港なしで実行されるかもしれません。",
+            "その場合、`find_berth` はすべての行に `None` を返します。",
+        ),
+    ],
+)
+def test_what_holds_in_a_case_stands_with_that_case_or_not_at_all(before, after):
+    text = quote([says(f"{before} {after}", edits(1, "a.py")), answers(1), says("", looks(2, "b.py"))])
+    assert before in text
+    assert after in text
+    finding = "The reader of `ports.json` takes `table_lock` before it opens `tides.csv`."
+    alone = quote([says(f"{after}\n\n{finding}", looks(1, "a.py")), answers(1, "x")], tokens=45)
+    assert finding in alone
+    assert after not in alone
+
+
 def test_an_item_has_the_lead_of_its_own_list():
     text = (
         "1. Request:\n   The fields go because:\n   - `count` is derived\n\n"

@@ -28,6 +28,7 @@ from midfold.summaries.ledger.sentences import (
     Tone,
     announces,
     count_words,
+    depends,
     leans,
     names_something,
     relates,
@@ -83,6 +84,8 @@ _TOLD_TONES = {Tone.DOUBTS: 0.7, Tone.ANNOUNCES: 1.0, Tone.SHOWS: 0.6}
 """where this is different for the last words of a turn"""
 _TAKEN_BACK = 0.2
 """for what stands before a sentence that begins with "Actually" """
+_FRAGMENT = 0.2
+"""for half of what was said"""
 _REFUTED = 0.1
 """for the word that all is well with something that failed since"""
 _PROPER_NAME = compile_late(r"(?<=[^A-Za-z#*_-])[A-Z][a-z]{2,}")
@@ -209,7 +212,7 @@ def _find_news(statement: Statement, seen: set[str]) -> list[_News]:
     """Return the sentences of a statement that nobody said before; of very many, the heaviest."""
     news = [each for each in statement.words.sentences if each[0] not in seen]
     seen.update([each[0] for each in news])
-    if statement.author is Author.MODEL and not statement.is_told:
+    if statement.author is Author.MODEL:
         news = _join_leaning(news)
     most = _MOST_SENTENCES * (_SUMMARY_FACTOR if statement.author is Author.SUMMARY else 1)
     if len(news) <= most:
@@ -223,13 +226,18 @@ def _join_leaning(news: Sequence[_News]) -> list[_News]:
     joined: list[_News] = []
     for each in news:
         before = joined[-1] if joined and leans(each[0]) else None
-        is_whole = before is not None and Tone.STATES is before[3] is each[3] and not (before[-1] or each[-1])
+        is_whole = before is not None and _states(before) and _states(each)
         if before is not None and is_whole and len(before[0]) + len(each[0]) < _JOINED_CHARS:
-            weight = max(before[1], each[1])
-            joined[-1] = (f"{before[0]} {each[0]}", weight, before[2] or each[2], each[3], "")
+            weight, tone = max(before[1], each[1]), max(before[3], each[3])
+            joined[-1] = (f"{before[0]} {each[0]}", weight, before[2] or each[2], tone, "")
         else:
             joined.append(each)
     return joined
+
+
+def _states(news: _News) -> bool:
+    """Whether a sentence of prose states something, be it with a doubt."""
+    return news[3] in (Tone.STATES, Tone.DOUBTS) and not news[-1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,6 +276,7 @@ def _weigh_tones(
         tones = {**tones, Tone.WAITS: 1.0, Tone.ASKS: tones[Tone.DOUBTS]}
     leads = {each[-1] for each in news}
     factors = [0.0 if _opens(each, leads, is_final=statement.is_told) else tones[each[3]] for each in news]
+    factors = [_weigh_whole(each[0]) * factor for each, factor in zip(news, factors, strict=True)]
     if not statement.is_told:
         taken_back = _turned_back(news)
         factors = _lower_first_thoughts(news, factors)
@@ -329,6 +338,13 @@ def _opens(news: _News, leads: Collection[str], *, is_final: bool) -> bool:
         return False
     is_quoted = any(lead and bare.endswith(lead) for lead in leads)
     return is_quoted or not (is_final or _finds(bare, news[3]))
+
+
+def _weigh_whole(sentence: str) -> float:
+    """Leave out a sentence without the case that it holds in; lower one without its end."""
+    if depends(sentence):
+        return 0.0
+    return _FRAGMENT if sentence.endswith((",", "，", "、")) else 1.0
 
 
 def _finds(sentence: str, tone: Tone) -> bool:

@@ -244,11 +244,18 @@ def names_in(sentence: str) -> set[str]:
 
 
 def leans(sentence: str) -> bool:
-    """Whether a sentence begins with a word that points to the one before it."""
+    """Whether a sentence begins with words that point to the one before it."""
+    if depends(sentence):
+        return True
     first, _, rest = sentence.partition(" ")
     if first.lower().rstrip(",") in _cues().leaning_words:
         return bool(rest)
     return not sentence.isascii() and sentence.startswith(_cues().leaning_parts)
+
+
+def depends(sentence: str) -> bool:
+    """Whether a sentence holds only in the case that the one before it tells."""
+    return sentence[:_LEAD_IN_CHARS].lower().startswith(_cues().leaning_phrases)
 
 
 def tells_what_comes(text: str) -> bool:
@@ -344,6 +351,7 @@ class _Cues:
     turns: tuple[str, ...]
     leaning_words: frozenset[str]
     leaning_parts: tuple[str, ...]
+    leaning_phrases: tuple[str, ...]
     coming: tuple[str, ...]
 
 
@@ -364,6 +372,7 @@ def _cues() -> _Cues:
         tuple(groups["turns"]),
         frozenset(groups["leaning words"]),
         tuple(groups["leaning parts"]),
+        tuple(groups["leaning phrases"]),
         tuple(groups["coming leads"]),
     )
 
