@@ -109,3 +109,24 @@ def test_a_command_that_only_shows_files_is_told_by_them(command, files):
 )
 def test_a_script_is_one_line_without_the_texts_fed_to_it(script, line):
     assert sum_up(script) == line
+
+
+@pytest.mark.parametrize(
+    ("command", "looks"),
+    [
+        ("git stash", False),
+        ("git stash push -m wip", False),
+        ("git stash list", True),
+        ("git config lfs.locksverify false", False),
+        ("git config user.name", True),
+        ("git config --get user.name", True),
+        ("git config --unset user.name", False),
+        ("git branch -D old", False),
+        ("git branch -a", True),
+        ("git remote -v", True),
+        ("git remote add fork https://forge.example/shop", False),
+    ],
+)
+def test_git_looks_unless_it_sets_something(command, looks):
+    tried = read_invocations(command, read_commands(command), "")[-1]
+    assert (tried.aim is Aim.LOOK) is looks

@@ -52,6 +52,11 @@ _GIT_LOOKS_WORDS = """
     ls-remote merge-base rev-list show-ref stash
 """
 _GIT_LOOKS = frozenset(_GIT_LOOKS_WORDS.split())
+_CONFIG_SHOWS = frozenset({"--get", "--get-all", "--list", "-l", "--get-regexp"})
+_CONFIG_UNSETS = frozenset({"--unset", "--unset-all", "--remove-section"})
+_REMOVES_OR_ADDS = frozenset(
+    {"-d", "-D", "-m", "-M", "--delete", "--move", "add", "set-url", "remove", "rename"}
+)
 _WORD = compile_late(r"[A-Za-z]+")
 _AIM_WORDS: tuple[tuple[Aim, frozenset[str]], ...] = tuple(
     (aim, frozenset(words.split()))
@@ -164,11 +169,21 @@ def _read(command: ShellCommand, digest: str) -> Invocation | None:
         sub, *rest = rest[1:] if rest[0] == "run" and len(rest) > 1 else rest
         if program in _DEEP and rest:
             sub, *rest = (f"{sub} {rest[0]}", *rest[1:])
-        if program == "git" and sub in _GIT_LOOKS:
+        if program == "git" and sub in _GIT_LOOKS and not _sets(sub, words, rest):
             return Invocation(f"git {sub}", frozenset(), Aim.LOOK)
         aim = _aim_of(sub) if program not in _INSTALLERS else _aim_of(f"{program} {sub}")
         return Invocation(f"{program} {sub}", frozenset(rest[:_MOST_TARGETS]), aim, chosen=chosen)
     return Invocation(program, frozenset(rest[:_MOST_TARGETS]), _aim_of(program), chosen=chosen)
+
+
+def _sets(sub: str, words: Sequence[str], rest: Sequence[str]) -> bool:
+    """Whether a git command that mostly looks changes something, as where it is given what to set."""
+    if sub == "stash":
+        return rest[:1] not in (["list"], ["show"])
+    if sub == "config":
+        is_shown = not _CONFIG_SHOWS.isdisjoint(words)
+        return not is_shown and (len(rest) > 1 or not _CONFIG_UNSETS.isdisjoint(words))
+    return sub in ("branch", "remote") and not _REMOVES_OR_ADDS.isdisjoint(words)
 
 
 def _read_script(program: str, rest: Sequence[str], digest: str) -> Invocation:
