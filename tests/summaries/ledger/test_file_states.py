@@ -147,3 +147,25 @@ def test_a_hard_reset_takes_the_commits_behind_its_target_along(target, reverted
 def test_of_many_messages_the_list_shows_that_some_are_left_out():
     edits = [write(number, "a.py") for number in range(1, 20, 2)]
     assert heads(*edits)[0].startswith("a.py (changed): write [0, …, 10, 12, 14, 16, 18]")
+
+
+def test_a_file_that_only_leaves_the_index_is_still_there():
+    assert fates(write(1, "/app/plan.png"), bash(3, "git rm --cached /app/plan.png")) == {
+        "/app/plan.png": "changed"
+    }
+    assert fates(write(1, "/app/plan.png"), bash(3, "git rm /app/plan.png")) == {"/app/plan.png": "deleted"}
+
+
+def test_a_change_after_a_restore_is_told_without_those_before():
+    told = heads(
+        write(1, "/app/fees.py"),
+        bash(3, "cd /app && cp fees.py.backup fees.py"),
+        call(5, "edit", "ok", path="/app/fees.py", old_string="a", new_string="rate = 2"),
+    )
+    assert [head for head in told if "(changed)" in head] == ["/app/fees.py (changed): edit [4]"]
+
+
+def test_a_command_that_failed_in_its_folder_has_changed_nothing():
+    failed = "sed: -e expression #1, char 0: unmatched `{'\n[exit code: 1]"
+    assert not ledger_of(bash(1, "cd /app && sed -i '3{/a/d' fees.py", failed)).actions[0].run.has_changed
+    assert ledger_of(bash(1, "sed -i s/a/b/ fees.py && make", failed)).actions[0].run.has_changed

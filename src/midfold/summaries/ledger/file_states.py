@@ -82,7 +82,7 @@ def trace_files(actions: Sequence[Action]) -> list[FileState]:
             state.positions.append(position)
             if path in changes and run.has_changed:
                 state.fate = ""
-                state.changed.append(position)
+                state.changed = [at for at in state.changed if at not in state.undone] + [position]
         undoing.read(position, action)
     return list(states.values())
 

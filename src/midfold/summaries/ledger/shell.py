@@ -155,8 +155,10 @@ def _named_files(command: ShellCommand) -> Sequence[str]:
     if verb in ("curl", "wget"):
         return [word for option, word in pairwise(rest) if option in _OUTPUT_OPTIONS]
     changes_in_place = verb in _IN_PLACE and any(_IN_PLACE_OPTION.fullmatch(word) for word in rest)
-    if any(word in _ONLY_LOOKS for word in rest) or not (
-        changes_in_place or verb in _ALWAYS_IN_PLACE or verb in _ALL_FILES or verb in _LAST_FILE
+    if (
+        any(word in _ONLY_LOOKS for word in rest)
+        or (verb == "git rm" and "--cached" in rest)
+        or not (changes_in_place or verb in _ALWAYS_IN_PLACE or verb in _ALL_FILES or verb in _LAST_FILE)
     ):
         return ()
     files = [word for word in _without_script(verb, rest) if not word.startswith("-")]
@@ -189,7 +191,7 @@ _REMOVERS = frozenset({"rm", "git rm", "del", "Remove-Item", "unlink", "rmdir"})
 _MOVERS = frozenset({"mv", "git mv", "Move-Item", "ren"})
 _RESTORERS = frozenset({"git checkout", "git restore"})
 _BACKUP = compile_late(r"[.~_-]?(?:bak|backup|orig|original|old|save|copy)\d{0,3}$|~$", re.IGNORECASE)
-_INDEX_ONLY = frozenset({"--staged", "-S"})
+_INDEX_ONLY = frozenset({"--staged", "-S", "--cached"})
 RESET = "reset"
 """what becomes of all files with a hard reset"""
 STASHED, UNSTASHED = "stashed", "unstashed"
@@ -206,6 +208,8 @@ def undone_files(commands: Sequence[ShellCommand]) -> dict[str, str]:
         if verb == "git" and rest:
             verb, rest = f"git {rest[0]}", rest[1:]
         files = [word for word in rest if not word.startswith("-")]
+        if not _INDEX_ONLY.isdisjoint(rest) and verb in ("git rm", "git restore"):
+            continue  # the files themselves stay as they are
         if verb in _REMOVERS:
             undone.update(dict.fromkeys(files, "deleted"))
         elif verb in _MOVERS and len(files) == _SOURCE_AND_TARGET:
@@ -221,8 +225,6 @@ def undone_files(commands: Sequence[ShellCommand]) -> dict[str, str]:
                 undone["."] = UNSTASHED
         elif verb == "git worktree" and files[:1] == ["remove"]:
             undone.update(dict.fromkeys(files[1:], "deleted"))
-        elif verb == "git restore" and not _INDEX_ONLY.isdisjoint(rest):
-            continue  # the files themselves stay as they are
         elif verb in _RESTORERS and (verb == "git restore" or "--" in rest or files == ["."]):
             undone.update(dict.fromkeys(files, "reverted"))
         elif verb in _RESTORERS:  # a name with an ending is that of a file rather than of a branch

@@ -69,6 +69,8 @@ _SEARCH_REPLACE = compile_late(
 _ESCAPED = compile_late(r"[\n\"\\\t]")
 _FILE_KINDS = {"read": False, "edit": True, "write": True}
 _NEVER_RAN = (126, 127)
+_WAYS = ("cd", "pushd", "Set-Location")
+"""what only goes to the place where the work is done"""
 
 
 def read_tool_run(call: ToolCall, result: ToolResult | None, redact: Callable[[str], str]) -> ToolRun:
@@ -116,7 +118,8 @@ def read_tool_run(call: ToolCall, result: ToolResult | None, redact: Callable[[s
 def _has_parts(commands: Sequence[ShellCommand], output: str) -> bool:
     """Whether a shell line does several things, one of which may have failed alone."""
     never_ran = read_outcome(output).exit_code in _NEVER_RAN
-    return not never_ran and sum(1 for command in commands if command.words and not command.is_piped) > 1
+    parts = [command for command in commands if command.words and not command.is_piped]
+    return not never_ran and sum(1 for command in parts if command.words[0] not in _WAYS) > 1
 
 
 def _find_subject(call: ToolCall, kind: str, leaves: list[Leaf], redact: Callable[[str], str]) -> str:
