@@ -267,9 +267,11 @@ def close_requests(earlier: Sequence[DigestEntry], ledger: Ledger) -> None:
         if entry.kind is EntryKind.OPEN_REQUEST and is_taken_up(entry.subject, said, done):
             entry.kind = EntryKind.ANSWERED
         if entry.kind is EntryKind.REQUEST and label is not None and entry.head.startswith("["):
-            answer = exchanges.find_answer(int(label[1].partition(",")[0]))
+            number = int(label[1].partition(",")[0])
+            answer = exchanges.find_answer(number)
             if answer is not None:
                 entry.kind = EntryKind.ANSWERED
+            if answer is not None and exchanges.is_answered_by(number, answer):
                 entry.head = f"{entry.head}{answered_at(answer)}"
 
 

@@ -41,6 +41,26 @@ def test_a_request_that_was_answered_names_the_last_words_of_its_turn():
     ]
 
 
+def test_no_answer_is_named_where_another_request_came_before_the_last_words():
+    messages = [
+        user("Build the importer and install it for all users of the harbour."),
+        *work(1),
+        user("Count the berths of Oban in the table."),
+        *work(2),
+        assistant("Oban has 41 berths."),
+        user("Now those of Leith."),
+    ]
+    kind, head = requests_of(messages)[0]
+    assert kind is EntryKind.ANSWERED
+    assert "answered at" not in head
+    assert requests_of(messages)[1][1].endswith("(answered at [6])")
+    ledger = collect(messages, range(len(messages)), pair_calls(messages), redact=str)
+    earlier = read_entries("## Earlier Requests\n- [0] Build the importer and install it for all users.")
+    close_requests(earlier, ledger)
+    assert [entry.kind for entry in earlier] == [EntryKind.ANSWERED]
+    assert "answered at" not in earlier[0].head
+
+
 def test_the_only_request_of_an_unattended_run_stays_the_goal():
     messages = [user("Port the parser to Rust."), *work(1), *work(2), *work(3)]
     assert requests_of(messages) == [(EntryKind.REQUEST, "[0] Port the parser to Rust.")]

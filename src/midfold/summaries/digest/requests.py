@@ -57,7 +57,9 @@ def quote_requests(
             continue
         answer = ledger.exchanges.find_answer(statement.index)
         if answer is not None:
-            yield _ended(statement, answered_at(answer), rules.get(statement.index, []), said)
+            is_sure = ledger.exchanges.is_answered_by(statement.index, answer)
+            end = answered_at(answer) if is_sure else ""
+            yield _ended(statement, end, rules.get(statement.index, []), said)
             continue
         cancelled = ledger.exchanges.find_cancellation(statement.index)
         if cancelled is not None:

@@ -101,6 +101,12 @@ class Exchanges:
             request, at = stop, at + 1
         return self._last_final(request, None)
 
+    def is_answered_by(self, request: int, answer: int) -> bool:
+        """Whether a message has the last words of a turn, and nobody asked for anything else before it."""
+        between = self.requests[bisect_right(self.requests, request) : bisect_left(self.requests, answer)]
+        is_final = self._last(self.finals, answer - 1, answer + 1) is not None
+        return is_final and self.replies.issuperset(between)
+
     def find_cancellation(self, request: int) -> int | None:
         """Return the message that marks that the work on a request was stopped, if nothing else ended it."""
         at = bisect_right(self.requests, request)
