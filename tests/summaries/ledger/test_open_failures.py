@@ -131,3 +131,10 @@ def test_a_tool_that_never_worked_is_named_once():
 def test_an_edit_that_did_not_fit_is_closed_by_one_that_did():
     missed = step("edit_file", {"path": "/w/src/a.py", "old_string": "x"}, "Error: not found", is_error=True)
     assert open_commands(missed, step("edit_file", {"path": "src/a.py", "old_string": "y"})) == []
+
+
+def test_a_test_runner_that_is_missing_is_closed_by_tests_that_another_program_ran():
+    missing = run("python -m pytest test_fees.py", "python: No module named pytest", code=1)
+    assert open_commands(missing, run("python try_fees.py", "Ran 11 tests in 0.1s\n\nOK")) == []
+    for said in ("Ran 11 tests in 0.1s\n\nFAILED (failures=2)", "Ran 0 tests in 0.0s\n\nOK", "OK"):
+        assert open_commands(missing, run("python try_fees.py", said)) == ["python -m pytest test_fees.py"]

@@ -282,6 +282,13 @@ def read_verdict(text: str) -> bool | None:
     return True if is_good or bad else None
 
 
+def tests_passed(text: str) -> bool:
+    """Whether an output says of tests that were counted that all passed, whatever program ran them."""
+    end = text[-_END_CHARS:]
+    is_counted = _RAN.search(end) or any(_is_counted(found.groups()) for found in _GOOD.finditer(end))
+    return bool(is_counted) and read_verdict(end) is True
+
+
 def _ran_nothing(text: str) -> bool:
     """Whether a test runner says that there was nothing to run, and names no test that passed."""
     end = text[-_END_CHARS:]

@@ -13,8 +13,8 @@ from midfold.late_patterns import compile_late
 from midfold.messages import ToolCall, ToolResult
 from midfold.summaries.ledger.arguments import Leaf, is_long, read_details, read_leaves
 from midfold.summaries.ledger.commands import find_script, read_invocations, unwrap
-from midfold.summaries.ledger.invocations import Invocation, RunEnd
-from midfold.summaries.ledger.run_ends import read_ending
+from midfold.summaries.ledger.invocations import SCRIPT_RUNNERS, Invocation, RunEnd
+from midfold.summaries.ledger.run_ends import read_ending, tests_passed
 from midfold.summaries.ledger.shell import (
     ShellCommand,
     drafted_files,
@@ -112,7 +112,13 @@ def read_tool_run(call: ToolCall, result: ToolResult | None, redact: Callable[[s
         has_failed=ending.has_failed,
         end=ending.end,
         invocations=invocations,
+        has_tested=_has_tested(invocations, ending.end, output),
     )
+
+
+def _has_tested(invocations: Sequence[Invocation], end: RunEnd, output: str) -> bool:
+    is_script = any(each.program in SCRIPT_RUNNERS for each in invocations)
+    return is_script and end is RunEnd.PASSED and tests_passed(output)
 
 
 def _has_parts(commands: Sequence[ShellCommand], output: str) -> bool:

@@ -69,6 +69,8 @@ class ToolRun:
     end: RunEnd = RunEnd.UNCLEAR
     invocations: tuple[Invocation, ...] = (Invocation(""),)
     """what it tried, the decisive one last"""
+    has_tested: bool = False
+    """it is a script that ran tests, all of which passed"""
     precomputed: Precomputed | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -206,7 +208,10 @@ class Ledger:
         course = Course()
         after = self.after or Ledger()
         for action in chain(self.actions, after.actions):
-            course.add(action.index, action.run.tool, action.run.end, action.run.invocations)
+            run = action.run
+            course.add(action.index, run.tool, run.end, run.invocations)
+            if run.has_tested:
+                course.met_aims[Aim.TEST] = action.index
         for statement in chain(self.statements, after.statements):
             if statement.author is Author.MODEL:
                 course.hear(statement.index, statement.words.claims)
