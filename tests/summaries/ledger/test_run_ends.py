@@ -209,6 +209,8 @@ def test_a_commit_of_nothing_has_failed():
 def test_a_crash_at_the_end_of_a_pipe_is_a_failure():
     crash = '[exit code: 0]\nTraceback (most recent call last):\n  File "a.py", line 3\nRuntimeError: no fees'
     assert ledger_of(bash(1, "python a.py 2>&1 | tail -50", crash)).actions[0].run.end is RunEnd.FAILED
+    wrapped = crash.replace("[exit code: 0]", "<returncode>0</returncode>\n<output>") + "\n</output>"
+    assert ledger_of(bash(1, "python a.py 2>&1 | tail -50", wrapped)).actions[0].run.end is RunEnd.FAILED
     survived = crash + "\nrecovered, 3 fees kept"
     assert ledger_of(bash(1, "python a.py | tail -50", survived)).actions[0].run.end is not RunEnd.FAILED
 

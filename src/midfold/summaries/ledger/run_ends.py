@@ -72,6 +72,7 @@ _UNDONE = compile_late(
 _ECHO_CHARS, _FENCED_LINE = 2_000, 3
 _TRACEBACK = "Traceback (most recent call last)"
 _CRASH = compile_late(r"(?:\w+\.){0,8}\w*(?:Error|Exception|Interrupt)(?::|$)")
+_CLOSING_TAGS = compile_late(r"(?:\s{0,20}</\w{1,20}>)*\s*\Z")
 _WAITS = frozenset({"wait", "poll"})
 _TIMED_OUT = compile_late(r"time(?:d\s|-|_)?\s?out", re.IGNORECASE)
 
@@ -152,7 +153,7 @@ def _read_last_words(
 
 def _ends_in_crash(text: str) -> bool:
     """Whether the last thing that a program printed is the error that ended it."""
-    last = text.rstrip()[-_FAILURE_CHARS * 4 :].rpartition("\n")[2]
+    last = _CLOSING_TAGS.sub("", text[-_FAILURE_CHARS * 4 :]).rpartition("\n")[2]
     return _TRACEBACK in text and _CRASH.match(last) is not None
 
 
