@@ -197,6 +197,11 @@ def test_what_holds_in_a_case_stands_with_that_case_or_not_at_all(before, after)
     assert after not in alone
 
 
+def test_items_below_a_line_that_points_back_are_no_decision():
+    words = "This way:\n- Other harbours keep the plain `find_berth` of `ports.json`"
+    assert quote([says(words, edits(1, "a.py")), answers(1), says("", looks(2, "b.py"))]) == ""
+
+
 def test_an_item_has_the_lead_of_its_own_list():
     text = (
         "1. Request:\n   The fields go because:\n   - `count` is derived\n\n"

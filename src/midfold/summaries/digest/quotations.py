@@ -276,7 +276,7 @@ def _weigh_tones(
         tones = {**tones, Tone.WAITS: 1.0, Tone.ASKS: tones[Tone.DOUBTS]}
     leads = {each[-1] for each in news}
     factors = [0.0 if _opens(each, leads, is_final=statement.is_told) else tones[each[3]] for each in news]
-    factors = [_weigh_whole(each[0]) * factor for each, factor in zip(news, factors, strict=True)]
+    factors = [_weigh_whole(each) * factor for each, factor in zip(news, factors, strict=True)]
     if not statement.is_told:
         taken_back = _turned_back(news)
         factors = _lower_first_thoughts(news, factors)
@@ -340,11 +340,11 @@ def _opens(news: _News, leads: Collection[str], *, is_final: bool) -> bool:
     return is_quoted or not (is_final or _finds(bare, news[3]))
 
 
-def _weigh_whole(sentence: str) -> float:
-    """Leave out a sentence without the case that it holds in; lower one without its end."""
-    if depends(sentence):
+def _weigh_whole(news: _News) -> float:
+    """Leave out a sentence, or an item, without the case that it holds in; lower one without its end."""
+    if depends(news[0]) or depends(news[-1]):
         return 0.0
-    return _FRAGMENT if sentence.endswith((",", "，", "、")) else 1.0
+    return _FRAGMENT if news[0].endswith((",", "，", "、")) else 1.0
 
 
 def _finds(sentence: str, tone: Tone) -> bool:
