@@ -5,10 +5,10 @@ goes first, so that a conversation folded ten times remembers its beginnings in 
 """
 
 from collections.abc import Container, Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
 
+from midfold.late_dataclasses import replace
 from midfold.late_patterns import compile_late
 from midfold.provenance import Author, is_rules_file
 from midfold.summaries.digest.entries import (
