@@ -1,10 +1,11 @@
 """Credentials in the strings of JSON, where escapes stand for lines and letters."""
 
 import json
+import sys
 
 import pytest
 
-from midfold.redact import redact
+from midfold.redact import escaped_strings, redact
 from midfold.store import open_store
 from midfold.testing import transcript
 
@@ -55,3 +56,32 @@ def test_a_store_keeps_no_secret_of_escaped_arguments(tmp_path):
     store.append("s", messages)
     assert "gaviota7" not in str([message.item for message in store.history("s")])
     store.close()
+
+
+@pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"a":', "}")])
+def test_a_secret_is_found_however_deep_it_lies(opening, closing):
+    inner = json.dumps("two\nlines. La contrase\u00f1a es gaviota7.")
+    assert "gaviota7" not in redact(opening * 600 + inner + closing * 600)
+
+
+@pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"a":', "}")])
+def test_what_is_too_deep_for_a_parser_is_read_as_text(opening, closing):
+    text = opening * 5_000 + '"two\\nlines"' + closing * 5_000
+    assert redact(text) == text
+
+
+def test_depth_costs_no_time_for_each_string():
+    strings = ",".join(['"a\\n"'] * 2_000)
+    calls = 0
+
+    def count(_frame, event, _argument):
+        nonlocal calls
+        calls += event == "call"
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        escaped_strings("[" * 400 + strings + "]" * 400)
+    finally:
+        sys.setprofile(before)
+    assert calls < 10_000

@@ -9,6 +9,7 @@ _OPENINGS = ("{", "[")
 _ESCAPED = compile_late(r"[\x00-\x1f\"\\\x7f-\U0010ffff]")
 """what JSON may write as an escape"""
 _SPACED = '": '
+_TOO_DEEP = '"[REDACTED:secret]"'
 
 
 def escaped_strings(text: str) -> list[str]:
@@ -24,28 +25,50 @@ def escaped_strings(text: str) -> list[str]:
 def rewrite_strings(text: str, rewrite: Callable[[str], str]) -> str:
     """Rewrite each string of a JSON text; the very same text where none changes."""
     value = json.loads(text)
-    rewritten = _rewrite(value, rewrite)
-    if rewritten == value:
+    if not _rewrite_all(value, rewrite):
         return text
     separators = (", ", ": ") if _SPACED in text else (",", ":")
-    return json.dumps(rewritten, ensure_ascii=text.isascii(), separators=separators)
+    try:
+        return json.dumps(value, ensure_ascii=text.isascii(), separators=separators)
+    except RecursionError:  # it can be read and not be written: better none of it than a secret
+        return _TOO_DEEP
+
+
+# Hostile texts are nested as deep as a parser goes, so nothing here calls itself.
 
 
 def _strings(value: object) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for name, inner in value.items():
-            yield name
-            yield from _strings(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _strings(inner)
+    left = [value]
+    while left:
+        each = left.pop()
+        if isinstance(each, str):
+            yield each
+        elif isinstance(each, dict):
+            left += [*each.values(), *each]
+        elif isinstance(each, list):
+            left += each
 
 
-def _rewrite(value: object, rewrite: Callable[[str], str]) -> object:
+def _rewrite_all(value: object, rewrite: Callable[[str], str]) -> bool:
+    """Rewrite the strings in a value that was just decoded, in place; say whether any changed."""
+    is_changed, left = False, [value]
+    while left:
+        each = left.pop()
+        if isinstance(each, dict):
+            items = [(rewrite(name), _rewritten(inner, rewrite, left)) for name, inner in each.items()]
+            pairs = zip(items, each.items(), strict=True)
+            is_changed = is_changed or any(new[0] != old[0] or new[1] is not old[1] for new, old in pairs)
+            each.clear()
+            each.update(items)
+        elif isinstance(each, list):
+            inner = [_rewritten(one, rewrite, left) for one in each]
+            is_changed = is_changed or any(new is not old for new, old in zip(inner, each, strict=True))
+            each[:] = inner
+    return is_changed
+
+
+def _rewritten(value: object, rewrite: Callable[[str], str], left: list[object]) -> object:
     if isinstance(value, str):
         return rewrite(value)
-    if isinstance(value, dict):
-        return {rewrite(name): _rewrite(inner, rewrite) for name, inner in value.items()}
-    return [_rewrite(inner, rewrite) for inner in value] if isinstance(value, list) else value
+    left.append(value)
+    return value
