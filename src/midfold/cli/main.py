@@ -34,8 +34,7 @@ COMMANDS = {
     "usage": "Show usage and cost of a session.",
     "wrap": "Run a client through its own gateway.",
 }
-_OBJECTS_OF_A_START = 200_000
-"""More than any command makes as it is loaded; none of them is garbage."""
+_OBJECTS_OF_A_LOOK = 50_000
 _MOST_ERROR_CHARS = 300
 # A group without a command shows its help; before click 8.2 that was no error.
 _HELP_SHOWN = getattr(click.exceptions, "NoArgsIsHelpError", ())
@@ -142,17 +141,13 @@ def main() -> None:
 
 
 def _put_off_collecting() -> None:
-    """Look for garbage once there can be some; a tenth of a start is spent on looking through modules."""
+    """Look for garbage more rarely; a tenth of a start is spent on looking through modules.
+
+    It stays so, since nothing may call back from the collector: a signal that is handled there is lost.
+    """
     usual = gc.get_threshold()
-    if not 0 < usual[0] < _OBJECTS_OF_A_START:
-        return
-
-    def go_on_as_usual(_phase: str, _found: object) -> None:
-        gc.callbacks.remove(go_on_as_usual)
-        gc.set_threshold(*usual)
-
-    gc.callbacks.append(go_on_as_usual)
-    gc.set_threshold(_OBJECTS_OF_A_START)
+    if 0 < usual[0] < _OBJECTS_OF_A_LOOK:
+        gc.set_threshold(_OBJECTS_OF_A_LOOK, *usual[1:])
 
 
 def _leave_usage(error: click.ClickException) -> None:
